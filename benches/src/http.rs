@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use engine::Stop;
 use server::child::{Child, Program};
-use workloads::http::{Http, Options};
+use workloads::http::{Http, HttpOptions};
 use workloads::{ClientWorkload, Clients, Places};
 
 use crate::child;
@@ -162,7 +162,7 @@ pub(crate) const WORD: &str = "http-load";
 /// requests and requests per second.
 pub(crate) fn load(arguments: &[OsString]) -> anyhow::Result<()> {
     let word = |index: usize| arguments.get(index).and_then(|word| word.to_str()).context("arguments");
-    let options = Options { gzip: false, ..Options::new(word(0)?) };
+    let options = HttpOptions { gzip: false, ..HttpOptions::new(word(0)?) };
     let workload = Http::open(&options, "".as_ref())?;
     let wanted = Clients { count: word(1)?.parse()?, threads: 1, seed: 1, statements: false };
     let load = workload.clients(&Places::default(), wanted)?;

@@ -9,7 +9,7 @@ use engine::{DriverChoice, Load, Plan, Stop, Time, Until};
 use protocol::Address;
 use protocol::redis::ControlError;
 use server::redis::RedisControl;
-use workloads::redis::{Command, Options, Redis, Sizes};
+use workloads::redis::{Command, Redis, RedisOptions, Sizes};
 use workloads::{ClientWorkload, Clients, Places, RedisServer, Site, Workload};
 
 pub(crate) const WORD: &str = "redis-load";
@@ -27,7 +27,8 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
         Some((least, greatest)) => Sizes::between(least.parse()?, greatest.parse()?),
         None => Sizes::all(number(3)?),
     };
-    let mut workload = Redis::open(&Options { value_bytes, keys: 1000, pipeline, ..Options::new(command) })?;
+    let mut workload =
+        Redis::open(&RedisOptions { value_bytes, keys: 1000, pipeline, ..RedisOptions::new(command) })?;
     if what == "fill" {
         workload.prepare(&mut Site { redis: Some(&Server(address)), ..Site::default() }, 1)?;
         return Ok(());
@@ -43,7 +44,7 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
 struct Server(Address);
 
 impl RedisServer for Server {
-    fn control(&self) -> Result<Box<dyn protocol::redis::Control + '_>, ControlError> {
+    fn control(&self) -> Result<Box<dyn protocol::redis::RedisConnection + '_>, ControlError> {
         Ok(Box::new(RedisControl::connect(&self.0, &|| false)?))
     }
 }

@@ -44,7 +44,7 @@ impl Server {
         let program = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
         let watchdog = Watchdog::current()?;
         let via = if way == Way::Socket { Via::Socket } else { Via::Tcp };
-        let wanted = server::managed::Options { via, ..Default::default() };
+        let wanted = server::managed::ServerOptions { via, ..Default::default() };
         let mut cluster =
             Cluster::ensure(&Home::at(home.path()), "benches", &wanted, &watchdog, stop::switch())?;
         cluster.ensure_database(DATABASE)?;

@@ -12,7 +12,7 @@ use protocol::Address;
 use protocol::postgres::{Login, Place};
 use server::control::Control;
 use server::managed::SUPERUSER;
-use workloads::tiles::{Options, Tiles, Zooms};
+use workloads::tiles::{Tiles, TilesOptions, Zooms};
 use workloads::{ClientWorkload, Clients, Places, Site, Workload};
 
 use crate::redis_load::plan;
@@ -25,11 +25,11 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     let word = |index: usize| arguments.get(index).and_then(|word| word.to_str()).context("arguments");
     let login = Arc::new(Login::new(SUPERUSER, DATABASE));
     let place = Place::new(Address::Unix(Path::new(word(0)?).to_owned()), login);
-    let options = Options {
+    let options = TilesOptions {
         query: Some(word(1)?.into()),
         zooms: Zooms::Range([15, 15]),
         tiles_per_zoom: 500,
-        ..Options::default()
+        ..TilesOptions::default()
     };
     let mut workload = Tiles::open(&options, Path::new("."))?;
     let mut control = Control::open(&place, Some(Duration::from_secs(10)))?;

@@ -96,8 +96,10 @@ fn drive(
     let watchdog = Watchdog::current()?;
     let sink = Sink::start(&Home::at(home.path()), program, &watchdog, case.delay)?;
     let source = ScriptSource::Text { name: "one".into(), text: b"SELECT 1;".to_vec(), weight: 1 };
-    let workload =
-        Pgbench::with_scripts(&pgbench::Options { vacuum: false, ..pgbench::Options::default() }, &[source])?;
+    let workload = Pgbench::with_scripts(
+        &pgbench::PgbenchOptions { vacuum: false, ..pgbench::PgbenchOptions::default() },
+        &[source],
+    )?;
     let places = Places::from(sink.place().clone());
     let crew = Clients { count: clients, threads: 1, seed: 1, statements: false };
     let plan = plan(load, Duration::from_secs(case.seconds));

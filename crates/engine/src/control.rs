@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::client::Abort;
 use crate::client::Time;
-use crate::error::EngineError;
 use crate::measured::{Second, Stretch, ThreadFigures};
 use crate::observer::{Entry, Message};
 use crate::wake::Notify;
+use spec::Error;
 use stats::Histogram;
 
 /// Orders from the caller's thread; read once per turn, rarely written.
-pub(crate) struct Control {
+pub(crate) struct RunControl {
     load: AtomicU64,
     end: AtomicU64,
     stopped: AtomicBool,
@@ -36,7 +36,7 @@ pub(crate) struct Order {
     pub(crate) measured: Option<Time>,
 }
 
-impl Control {
+impl RunControl {
     pub(crate) fn new() -> Self {
         Self {
             load: AtomicU64::new(Time::MAX),
@@ -121,7 +121,7 @@ impl Control {
 }
 
 /// What a load thread reports to the caller's thread; `thread` is its number.
-pub(crate) enum Report {
+pub(crate) enum ThreadReport {
     Up {
         driver: &'static str,
         note: Option<String>,
@@ -149,7 +149,7 @@ pub(crate) enum Report {
         warm: Option<Box<Histogram>>,
     },
     Failed {
-        error: EngineError,
+        error: Error,
     },
     Finished {
         thread: usize,

@@ -23,7 +23,7 @@ pub use client::{
 };
 pub use client_loop::{GAP, PAUSE};
 pub use driver::io_uring_works;
-pub use error::EngineError;
+pub use error::NotConnected;
 pub use measured::{
     ClientTime, ItemFigures, Measured, OwnCost, ScriptFigures, Second, StatementFigures, Stretch,
 };

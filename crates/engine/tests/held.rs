@@ -3,9 +3,7 @@
 mod support;
 
 use engine::sim::{Greeting, Next, Replies, Server, simulate, simulate_held};
-use engine::{
-    Address, EngineError, Entry, Load, Measured, Observer, Plan, Second, Stop, Stretch, Time, Until,
-};
+use engine::{Address, Entry, Load, Measured, Observer, Plan, Second, Stop, Stretch, Time, Until};
 use proptest::prelude::*;
 use support::server::Simple;
 use support::{Asker, Heard, Loss, MS, SECOND, askers, body, frame, plan};
@@ -229,7 +227,9 @@ fn only_closed_load_is_held() {
     let load = Load::Users { think: MS, ramp: 0 };
     let plan = Plan { load, ..held_plan() };
     let refused = simulate(&plan, askers(1), &mut Simple::new(MS), &mut (), &Stop::new());
-    assert!(matches!(refused, Err(EngineError::Plan(why)) if why.contains("closed load")), "it is refused");
+    let refused = refused.expect_err("it is refused");
+    assert_eq!(refused.class(), spec::Class::Usage);
+    assert!(refused.to_string().contains("closed load"), "{refused}");
 }
 
 fn rate(measured: &Measured) -> f64 {

@@ -4,7 +4,7 @@ mod support;
 
 use engine::sim::{Replies, Server, simulate};
 use engine::{
-    Address, Arrivals, Client, Endpoint, EngineError, Event, Io, Load, Measured, Outcome, Plan, Rate,
+    Address, Arrivals, Client, Endpoint, Event, Io, Load, Measured, NotConnected, Outcome, Plan, Rate,
     Returned, Step, Stop, Timeline, Until,
 };
 use support::server::Simple;
@@ -73,10 +73,10 @@ fn a_rate_that_falls_to_0_is_not_waited_for_until_the_end_of_time() {
         timeline: Timeline::Global,
     };
     let plan = Plan { load: Load::Rate(falling), until: Until::PerClient(200), ..plan() };
-    match simulate(&plan, askers(2), &mut Simple::new(MS), &mut (), &Stop::new()) {
-        Err(EngineError::Plan(why)) => assert!(why.contains("not for a number of transactions"), "{why}"),
-        other => panic!("{other:?}"),
-    }
+    let refused = simulate(&plan, askers(2), &mut Simple::new(MS), &mut (), &Stop::new())
+        .expect_err("it would not end");
+    assert_eq!(refused.class(), spec::Class::Usage);
+    assert!(refused.to_string().contains("not for a number of transactions"), "{refused}");
 }
 
 /// A warm-up at the rate of the beginning, then as many arrivals in each second as its integral says, whatever the threads.
@@ -281,8 +281,9 @@ fn refused_connections_are_tried_again_or_end_the_run_by_name() {
 
     let clients = vec![Asker { loss: Loss::Abort, ..Asker::simulated() }.boxed()];
     let mut server = Simple { refuses: 1, ..Simple::new(MS) };
-    match simulate(&plan(), clients, &mut server, &mut (), &Stop::new()) {
-        Err(EngineError::Setup(abort)) => {
+    let error = simulate(&plan(), clients, &mut server, &mut (), &Stop::new()).expect_err("it is refused");
+    match error.attached() {
+        Some(NotConnected::Refused(abort)) => {
             assert!(abort.client == 0 && abort.message.contains("refused"), "{abort}")
         }
         other => panic!("{other:?}"),

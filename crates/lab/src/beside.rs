@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use server::Stop;
-use server::measuring::{self, Other};
+use server::measuring::{self, OtherPgdyno};
 use spec::{Class, Doubt, Reason, Run, Validity};
 
 use crate::error::LabError;
@@ -43,7 +43,7 @@ pub fn announce(command: &str, goes_on: bool, mut progress: &mut dyn Progress) -
 /// When another one still measures after ten minutes, or the user stopped.
 pub(crate) fn take_turn(progress: &mut dyn Progress, stop: &Stop) -> Result<(), LabError> {
     if measuring::is_waiting() {
-        let before = || measuring::before_us().iter().map(Other::words).collect();
+        let before = || measuring::before_us().iter().map(OtherPgdyno::words).collect();
         wait("this machine", before, progress, stop)?;
         measuring::begin();
     }
@@ -100,7 +100,7 @@ fn wait_for(
 /// same server.
 pub(crate) fn mark(run: &mut Run, on_server: Vec<String>) {
     measuring::look();
-    let others: Vec<String> = measuring::seen().iter().map(Other::words).chain(on_server).collect();
+    let others: Vec<String> = measuring::seen().iter().map(OtherPgdyno::words).chain(on_server).collect();
     if !others.is_empty() {
         let detail = format!("another pgdyno measured at the same time: {}", others.join("; "));
         run.doubts.push(Doubt { reason: Reason::Beside, detail });

@@ -3,17 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use engine::EngineError;
 use protocol::postgres::sql::SqlError;
 use results::ExperimentId;
-use server::change::ChangeError;
-use server::control::ConnectError;
 use server::{NotAvailable, NotPooled, server_error};
 use spec::{Class, Error, is_disk_full};
-use workloads::WorkloadError;
 
 use crate::experiment::{FileProblems, ReadError};
-use crate::measure::NotStarted;
 use crate::words;
 
 /// Why an experiment or a run failed.
@@ -120,22 +115,7 @@ macro_rules! lab_error_from {
     };
 }
 
-lab_error_from!(ChangeError, ConnectError, EngineError, NotAvailable, NotPooled, WorkloadError);
-
-impl From<NotStarted> for LabError {
-    fn from(error: NotStarted) -> Self {
-        match error {
-            NotStarted::Workload(error) => error.into(),
-            NotStarted::Results(error) => error.into(),
-            NotStarted::Engine(error) => error.into(),
-            NotStarted::TooShort(error) => Self::failed(
-                Class::BadInput,
-                error.to_string(),
-                "a longer `slices`, or none: then pgdyno chooses",
-            ),
-        }
-    }
-}
+lab_error_from!(NotAvailable, NotPooled);
 
 impl From<SqlError> for LabError {
     fn from(error: SqlError) -> Self {

@@ -20,7 +20,7 @@ use crate::target_spec::TargetAccess;
 pub struct Options {
     pub target: TargetAccess,
     pub pg_bin: Option<PathBuf>,
-    pub probe: probe::Options,
+    pub probe: probe::ProbeOptions,
     pub results: PathBuf,
 }
 

@@ -8,11 +8,9 @@ use engine::{Client, DriverChoice, Endpoint, Event, Io, Measured, Outcome, Retur
 use protocol::postgres::sql::SqlError;
 use server::Stop;
 use spec::figures::{self, Figures};
-use spec::{Sample, Scope};
+use spec::{Error, Sample, Scope};
 use toml::Value;
-use workloads::{
-    ClientWorkload, Clients, Guarded, Places, Prepared, ScriptInfo, Site, Workload, WorkloadError,
-};
+use workloads::{ClientWorkload, Clients, Guarded, Places, Prepared, ScriptInfo, Site, Workload};
 
 use crate::collectors::Collector;
 use crate::factors::{Factor, Known};
@@ -36,29 +34,29 @@ impl Workload for Pauses {
         true
     }
 
-    fn check(&mut self, _site: &mut Site<'_>) -> Result<(), WorkloadError> {
+    fn check(&mut self, _site: &mut Site<'_>) -> Result<(), Error> {
         Ok(())
     }
 
-    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, WorkloadError> {
+    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, Error> {
         Ok(Prepared::default())
     }
 
-    fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+    fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
 
-    fn guard(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
+    fn guard(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Guarded, Error> {
         Ok(Guarded::default())
     }
 
-    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<spec::Artifact>, WorkloadError> {
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<spec::Artifact>, Error> {
         Ok(Vec::new())
     }
 }
 
 impl ClientWorkload for Pauses {
-    fn clients(&self, _places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+    fn clients(&self, _places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, Error> {
         Ok((0..wanted.count).map(|_| Box::new(Pausing) as Box<dyn Client>).collect())
     }
 }

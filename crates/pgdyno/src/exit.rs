@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use osm::fetch::FetchError;
 use results::answer;
 
 use crate::print;
@@ -131,9 +130,6 @@ fn classify(error: &anyhow::Error) -> (u8, Option<String>) {
         return (of_class(error.class()), error.hint());
     }
     if let Some(error) = error.downcast_ref::<spec::Error>() {
-        return (of_class(error.class()), error.hint().map(str::to_owned));
-    }
-    if let Some(error) = error.downcast_ref::<FetchError>() {
         return (of_class(error.class()), error.hint().map(str::to_owned));
     }
     if let Some(error) = error.downcast_ref::<std::io::Error>() {

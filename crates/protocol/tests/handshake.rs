@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
 use proptest::prelude::*;
 use protocol::postgres::{
-    AuthMethod, Broken, ChannelBinding, Config, Connection, Env, Handshake, Login, LoginError, Password,
+    AuthMethod, ChannelBinding, Config, Connection, Env, FrameError, Handshake, Login, LoginError, Password,
     PasswordSource, ScramError, ServerError, SslMode, SslNegotiation, TxStatus, frontend,
 };
 use sha2::{Digest, Sha256};
@@ -218,11 +218,11 @@ fn the_server_may_not_cut_scram_short() {
     let mut connection = started(login("pw"));
     assert_eq!(give(&mut connection, &auth(10, PLAIN)).0, Ok(Handshake::NeedMore));
     let (step, _) = give(&mut connection, &welcome());
-    assert_eq!(step, Err(Broken::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into()));
+    assert_eq!(step, Err(FrameError::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into()));
     // Nor may it answer what was never begun.
     for code in [11, 12] {
         let (step, _) = give(&mut started(login("pw")), &auth(code, b"v=AAAA"));
-        assert_eq!(step, Err(Broken::Unexpected { tag: b'R', during: "authentication" }.into()));
+        assert_eq!(step, Err(FrameError::Unexpected { tag: b'R', during: "authentication" }.into()));
     }
 }
 
@@ -273,7 +273,7 @@ fn both_sides_prove_that_they_know_the_password() {
 
 #[test]
 fn a_server_may_ask_for_the_key_derivation_only_once() {
-    let unexpected = || Err(Broken::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into());
+    let unexpected = || Err(FrameError::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into());
     let challenged = || {
         let mut connection = started(login("pw"));
         let (_, out) = give(&mut connection, &auth(10, PLAIN));
@@ -356,8 +356,8 @@ fn tls_is_asked_for_and_its_refusal_handled() {
 #[test]
 fn the_answer_to_the_tls_request_must_stand_alone() {
     let asked = || started(Login { ssl_mode: SslMode::Prefer, ..login("pw") });
-    assert_eq!(give(&mut asked(), b"Sx").0, Err(Broken::ClearBytesAfterSsl.into()));
-    assert_eq!(give(&mut asked(), b"H").0, Err(Broken::SslAnswer { answer: b'H' }.into()));
+    assert_eq!(give(&mut asked(), b"Sx").0, Err(FrameError::ClearBytesAfterSsl.into()));
+    assert_eq!(give(&mut asked(), b"H").0, Err(FrameError::SslAnswer { answer: b'H' }.into()));
     assert_eq!(give(&mut asked(), b"").0, Ok(Handshake::NeedMore));
 }
 
@@ -447,7 +447,7 @@ fn a_stranger_cannot_make_us_wait_for_a_gigabyte() {
     let error = |tag, length: u32| [&[tag][..], &length.to_be_bytes()].concat();
     for (tag, length) in [(b'E', 0x3000_0000), (b'N', 30_005), (b'D', 30_005)] {
         let (step, _) = give(&mut started(login("pw")), &error(tag, length));
-        assert_eq!(step, Err(Broken::Length { tag, length }.into()));
+        assert_eq!(step, Err(FrameError::Length { tag, length }.into()));
     }
     // Once we are let in, the server may have more to say.
     let mut connection = started(login("pw"));
@@ -497,7 +497,7 @@ fn a_server_that_never_ends_the_connection_start_is_given_up() {
         let mut connection = started(login("pw"));
         give(&mut connection, &auth(0, b"")).0.expect("let in");
         let error = (0..10_000).find_map(|_| give(&mut connection, &piece).0.err()).expect("given up");
-        assert!(matches!(error, LoginError::Broken(Broken::LongStart { .. })), "{error}");
+        assert!(matches!(error, LoginError::Broken(FrameError::LongStart { .. })), "{error}");
         let kept: usize = connection.take_notices().iter().map(|notice| notice.message.len()).sum();
         assert!(kept <= 1 << 20, "{kept}");
     }

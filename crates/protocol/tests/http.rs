@@ -1,7 +1,7 @@
 //! HTTP/1.1 in every split, read and skipped.
 
 use proptest::prelude::*;
-use protocol::http::{Broken, Encoding, Response, Responses, Want};
+use protocol::http::{BadResponse, Encoding, Response, Responses, Want};
 
 /// Plain, chunked with a trailer, without body, announced, empty, compressed, not to stay.
 const CONVERSATION: &str = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\ncontent-length: 5\r\n\r\nab\r\nc\
@@ -25,7 +25,7 @@ fn describe(response: &Response<'_>) -> String {
 }
 
 /// What was seen and how it ended, and the most bytes that had to be kept.
-fn feed(bytes: &[u8], want: Want, size: usize) -> (Vec<String>, Result<usize, Broken>, usize) {
+fn feed(bytes: &[u8], want: Want, size: usize) -> (Vec<String>, Result<usize, BadResponse>, usize) {
     let mut responses = Responses::new(want);
     let (mut buffer, mut seen, mut kept) = (Vec::new(), Vec::new(), 0);
     for piece in bytes.chunks(size) {
@@ -105,26 +105,29 @@ fn what_is_no_response_is_told() {
     let chunked = |body: &str| head("Transfer-Encoding: chunked\r\n") + body;
     let long = "x".repeat(70_000);
     for (text, wanted) in [
-        ("+PONG\r\n".to_owned(), Broken::Head("it does not begin with HTTP/1.0 or HTTP/1.1")),
-        ("HTTP/2 200\r\n\r\n".into(), Broken::Head("it does not begin with HTTP/1.0 or HTTP/1.1")),
-        ("HTTP/1.1 abc\r\n\r\n".into(), Broken::Head("its status is none")),
-        ("\x15\x03\x01".into(), Broken::Tls),
-        (head("a b: c\r\n"), Broken::Head("invalid header line")),
-        (head("Content-Length: 1x\r\n"), Broken::Malformed("invalid Content-Length")),
-        (head("Content-Length: -1\r\n"), Broken::Malformed("invalid Content-Length")),
-        (head("Content-Length: 9999999999999999999\r\n"), Broken::Malformed("invalid Content-Length")),
-        (head("Content-Length: 1\r\nContent-Length: 2\r\n"), Broken::Malformed("two lengths that differ")),
-        (head(&"a: b\r\n".repeat(129)), Broken::Long),
-        (head(&format!("a: {long}\r\n")), Broken::Long),
-        (chunked("x\r\n"), Broken::Malformed("the length of a chunk is none")),
-        (chunked("\r\n"), Broken::Malformed("the length of a chunk is none")),
-        (chunked("1\r\nab\r\n"), Broken::Malformed("a line of a chunk is too long")),
-        (chunked(&long), Broken::Malformed("a line of a chunk is too long")),
-        (chunked("0\r\n") + &"a: b\r\n".repeat(20_000), Broken::Long),
-        ("HTTP/1.1 101 x\r\n\r\n".into(), Broken::Switched),
-        (head("Content-Length: 5\r\n") + "abc", Broken::Cut),
-        (chunked("5\r\nabc"), Broken::Cut),
-        ("HTTP/1.1 2".into(), Broken::Cut),
+        ("+PONG\r\n".to_owned(), BadResponse::Head("it does not begin with HTTP/1.0 or HTTP/1.1")),
+        ("HTTP/2 200\r\n\r\n".into(), BadResponse::Head("it does not begin with HTTP/1.0 or HTTP/1.1")),
+        ("HTTP/1.1 abc\r\n\r\n".into(), BadResponse::Head("its status is none")),
+        ("\x15\x03\x01".into(), BadResponse::Tls),
+        (head("a b: c\r\n"), BadResponse::Head("invalid header line")),
+        (head("Content-Length: 1x\r\n"), BadResponse::Malformed("invalid Content-Length")),
+        (head("Content-Length: -1\r\n"), BadResponse::Malformed("invalid Content-Length")),
+        (head("Content-Length: 9999999999999999999\r\n"), BadResponse::Malformed("invalid Content-Length")),
+        (
+            head("Content-Length: 1\r\nContent-Length: 2\r\n"),
+            BadResponse::Malformed("two lengths that differ"),
+        ),
+        (head(&"a: b\r\n".repeat(129)), BadResponse::Long),
+        (head(&format!("a: {long}\r\n")), BadResponse::Long),
+        (chunked("x\r\n"), BadResponse::Malformed("the length of a chunk is none")),
+        (chunked("\r\n"), BadResponse::Malformed("the length of a chunk is none")),
+        (chunked("1\r\nab\r\n"), BadResponse::Malformed("a line of a chunk is too long")),
+        (chunked(&long), BadResponse::Malformed("a line of a chunk is too long")),
+        (chunked("0\r\n") + &"a: b\r\n".repeat(20_000), BadResponse::Long),
+        ("HTTP/1.1 101 x\r\n\r\n".into(), BadResponse::Switched),
+        (head("Content-Length: 5\r\n") + "abc", BadResponse::Cut),
+        (chunked("5\r\nabc"), BadResponse::Cut),
+        ("HTTP/1.1 2".into(), BadResponse::Cut),
     ] {
         for size in [1, 1000, 1 << 20] {
             // One byte at a time through a long head takes its time.

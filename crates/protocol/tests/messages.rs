@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use protocol::postgres::{Broken, Connection, Counted, Login, Message, TxStatus, Want};
+use protocol::postgres::{Connection, Counted, FrameError, Login, Message, TxStatus, Want};
 
 fn connection() -> Connection {
     Connection::new(Arc::new(Login::new("u", "d")))
@@ -77,7 +77,7 @@ fn describe(message: &Message<'_>) -> String {
 type Seen = (Vec<String>, Counted, usize);
 
 /// Feeds `bytes` in pieces of these sizes, keeping unused bytes.
-fn feed(bytes: &[u8], want: Want, sizes: &[usize]) -> Result<Seen, Broken> {
+fn feed(bytes: &[u8], want: Want, sizes: &[usize]) -> Result<Seen, FrameError> {
     let mut connection = connection();
     connection.rows(want);
     let (mut buffer, mut seen, mut kept) = (Vec::new(), Vec::new(), 0);
@@ -335,7 +335,7 @@ fn a_message_that_is_too_long_for_memory_is_refused_by_its_header() {
     for (tag, length, limit) in [(b'D', 1 << 30, "64 MB"), (b'T', 65 << 20, "64 MB"), (b'N', 2 << 20, "1 MB")]
     {
         let error = next(Want::Read, &begun(tag, length)).expect_err("too long");
-        assert!(matches!(error, Broken::TooLong { .. }), "{error}");
+        assert!(matches!(error, FrameError::TooLong { .. }), "{error}");
         let text = error.to_string();
         assert!(text.contains(limit) && text.contains("PGDYNO_MAX_ANSWER"), "{text}");
     }

@@ -1,7 +1,7 @@
 //! RESP2 in every split, read and skipped.
 
 use proptest::prelude::*;
-use protocol::redis::{Broken, Replies, Reply, Skipped, Want, command};
+use protocol::redis::{BadReply, Replies, Reply, Skipped, Want, command};
 
 const CONVERSATION: &str = "+OK\r\n:-42\r\n$5\r\nva\r\nl\r\n$-1\r\n$0\r\n\r\n-ERR no\r\n*3\r\n$1\r\na\r\n*2\r\n:1\r\n*-1\r\n\
                             -WRONGTYPE x\r\n*0\r\n*-1\r\n*1\r\n$-1\r\n+PONG\r\n";
@@ -28,7 +28,7 @@ fn describe(reply: &Reply<'_>) -> String {
 type Seen = (Vec<String>, (u64, u64), usize);
 
 /// Feeds `bytes` in pieces of `size`.
-fn feed(bytes: &[u8], want: Want, size: usize) -> Result<Seen, Broken> {
+fn feed(bytes: &[u8], want: Want, size: usize) -> Result<Seen, BadReply> {
     let mut replies = Replies::new();
     replies.want(want);
     let (mut buffer, mut seen, mut kept) = (Vec::new(), Vec::new(), 0);
@@ -103,20 +103,20 @@ fn a_large_value_passes_a_small_buffer() {
 #[test]
 fn strangers_are_recognised() {
     for (bytes, expected) in [
-        (&b"HTTP/1.1 400"[..], Broken::Kind(b'H')),
-        (b"%1\r\n", Broken::Kind(b'%')),
-        (b"$-2\r\n", Broken::Malformed("string length out of bounds")),
-        (b"$99999999999\r\n", Broken::Malformed("string length out of bounds")),
-        (b"*9999999999\r\n", Broken::Malformed("array length out of bounds")),
-        (b"$x\r\n", Broken::Malformed("not an integer")),
-        (b":\r\n", Broken::Malformed("not an integer")),
-        (b"+a\rb", Broken::Malformed("carriage return without line feed")),
-        (b"$1\r\nabc", Broken::Malformed("string longer than its length")),
+        (&b"HTTP/1.1 400"[..], BadReply::Kind(b'H')),
+        (b"%1\r\n", BadReply::Kind(b'%')),
+        (b"$-2\r\n", BadReply::Malformed("string length out of bounds")),
+        (b"$99999999999\r\n", BadReply::Malformed("string length out of bounds")),
+        (b"*9999999999\r\n", BadReply::Malformed("array length out of bounds")),
+        (b"$x\r\n", BadReply::Malformed("not an integer")),
+        (b":\r\n", BadReply::Malformed("not an integer")),
+        (b"+a\rb", BadReply::Malformed("carriage return without line feed")),
+        (b"$1\r\nabc", BadReply::Malformed("string longer than its length")),
     ] {
         assert_eq!(Replies::new().next(bytes, &mut 0), Err(expected), "{}", String::from_utf8_lossy(bytes));
     }
     let endless = vec![b'+'; 70_000];
-    assert_eq!(Replies::new().next(&endless, &mut 0), Err(Broken::Malformed("line too long")));
+    assert_eq!(Replies::new().next(&endless, &mut 0), Err(BadReply::Malformed("line too long")));
 }
 
 #[test]

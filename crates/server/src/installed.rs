@@ -7,7 +7,7 @@ use crate::member;
 
 /// An installed program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct InstalledProgram {
     pub path: PathBuf,
     /// If it prints one.
     pub version: Option<String>,
@@ -16,11 +16,11 @@ pub struct Found {
 /// The first program of these names, in `PATH` and in the usual folders. It is asked for its version as the
 /// account that runs programs.
 #[must_use]
-pub fn program(names: &[&str]) -> Option<Found> {
+pub fn program(names: &[&str]) -> Option<InstalledProgram> {
     let path = member::find(names)?;
     let account = Account::unprivileged().ok().flatten();
     let output = child::ask_all(&path, "--version", account.as_ref()).unwrap_or_default();
-    Some(Found { version: version_in(&output), path })
+    Some(InstalledProgram { version: version_in(&output), path })
 }
 
 /// The first word that is a version: `osm2pgsql version 1.8.0` gives `1.8.0`, and `v=7.0.15` gives `7.0.15`.

@@ -1,7 +1,7 @@
 //! Servers: found, made, started, configured, watched, stopped; with their hosts, the programs pgdyno starts,
 //! the folders it owns, and control connections.
 //!
-//! The crate knows nothing of experiments, loads or results.
+//! The crate does not know experiments, loads or results.
 
 pub mod change;
 pub mod child;

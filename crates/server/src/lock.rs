@@ -20,7 +20,7 @@ pub(crate) struct Lock {
 }
 
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum LockResult {
     Ours(Lock),
     /// Another pgdyno has it; its pid if known.
     Held(Option<u32>),
@@ -31,7 +31,7 @@ impl Lock {
     ///
     /// # Errors
     /// When its file cannot be made.
-    pub(crate) fn take(folder: &Dir) -> io::Result<Taken> {
+    pub(crate) fn take(folder: &Dir) -> io::Result<LockResult> {
         let mut file = folder.lock_file(LOCK)?;
         // A check of the lock holds it for a moment.
         let start = Instant::now();
@@ -41,7 +41,7 @@ impl Lock {
                 Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < GLANCE => {
                     std::thread::sleep(Duration::from_millis(10));
                 }
-                Err(rustix::io::Errno::WOULDBLOCK) => return Ok(Taken::Held(holder(&mut file))),
+                Err(rustix::io::Errno::WOULDBLOCK) => return Ok(LockResult::Held(holder(&mut file))),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -52,13 +52,13 @@ impl Lock {
         };
         // A full disk must not prevent stopping a server: the pid only helps messages.
         let _ = write(&mut file);
-        Ok(Taken::Ours(Self { _file: file }))
+        Ok(LockResult::Ours(Self { _file: file }))
     }
 
     /// The lock, unless another pgdyno has it or its file cannot be made.
     pub(crate) fn if_free(folder: &Dir) -> Option<Self> {
         match Self::take(folder) {
-            Ok(Taken::Ours(lock)) => Some(lock),
+            Ok(LockResult::Ours(lock)) => Some(lock),
             _ => None,
         }
     }
@@ -89,7 +89,7 @@ mod tests {
         let folder = crate::home::Home::at(top.path()).open().unwrap().unwrap();
         let first = Lock::if_free(&folder).unwrap();
         match Lock::take(&folder) {
-            Ok(Taken::Held(pid)) => assert_eq!(pid, Some(std::process::id())),
+            Ok(LockResult::Held(pid)) => assert_eq!(pid, Some(std::process::id())),
             other => panic!("{other:?}"),
         }
         assert_eq!(Lock::held_by(&folder), Some(std::process::id()));

@@ -11,9 +11,9 @@ use protocol::postgres::conninfo::{SslOptions, TargetSession};
 use protocol::postgres::sql::Sql;
 use spec::{Class, Error};
 
-use crate::change::{self, Change, ChangeError, Environment, Outcome};
+use crate::change::{self, Change, Environment, Outcome};
 use crate::child::Watchdog;
-use crate::control::{ConnectError, Control, Pooling, with_session_settings};
+use crate::control::{Control, Pooling, with_session_settings};
 use crate::error::NotAvailable;
 use crate::error::{conninfo_error, sql_error};
 use crate::home::Home;
@@ -22,7 +22,8 @@ use crate::pooler::Upstream;
 use crate::settings::already_changed;
 use crate::settings::journal::{self, Access, Journal, Recovered};
 use crate::settings::{
-    Applied, Effort, Machine, Means, Wanted, apply_managed, apply_url, restore_managed, without_timeouts,
+    Applied, Effort, Machine, Means, SettingValues, apply_managed, apply_url, restore_managed,
+    without_timeouts,
 };
 use crate::stop::Stop;
 use crate::storage::{Holds, Used};
@@ -63,7 +64,7 @@ impl Target {
     pub fn managed(
         home: &Home,
         name: &str,
-        options: &managed::Options,
+        options: &managed::ServerOptions,
         extensions: &[String],
         watchdog: &Watchdog,
         stop: &Stop,
@@ -80,7 +81,11 @@ impl Target {
     }
 
     /// A running copy of a managed server; see [`Cluster::copy`].
-    pub fn copied(mut copy: Cluster, options: &managed::Options, watchdog: &Watchdog) -> Result<Self, Error> {
+    pub fn copied(
+        mut copy: Cluster,
+        options: &managed::ServerOptions,
+        watchdog: &Watchdog,
+    ) -> Result<Self, Error> {
         copy.start_copy(options)?;
         Self::ours(copy, Vec::new(), watchdog)
     }
@@ -168,7 +173,7 @@ impl Target {
     }
 
     /// Chooses how the load reaches a managed server; it is restarted if it is not yet reachable that way
-    /// ([`managed::Options::via`]). pgdyno's own connections use its socket.
+    /// ([`managed::ServerOptions::via`]). pgdyno's own connections use its socket.
     ///
     /// # Errors
     /// When that is impossible, or we do not own the server.
@@ -226,19 +231,19 @@ impl Target {
     /// Where a tile server in front of this server connects: as the load does, but to a managed server by its
     /// socket.
     #[must_use]
-    pub fn upstream_of_the_arm(&self) -> Upstream {
+    pub fn arm_upstream(&self) -> Upstream {
         let upstream = self.upstream();
         Upstream { place: with_session_settings(&upstream.place, &self.applied.session), ..upstream }
     }
 
     /// A control connection, like the load's but without timeouts, which apply to the load only.
-    pub fn control(&self) -> Result<Control, ConnectError> {
+    pub fn control(&self) -> Result<Control, Error> {
         let place = with_session_settings(&self.plain_place(), &without_timeouts(&self.applied.session));
         Control::open(&place, Some(CONNECTING))
     }
 
     /// A connection exactly like the load's.
-    pub fn like_the_load(&self) -> Result<Control, ConnectError> {
+    pub fn control_like_load(&self) -> Result<Control, Error> {
         Control::open(&self.place(), Some(CONNECTING))
     }
 
@@ -298,7 +303,7 @@ impl Target {
     ///
     /// # Errors
     /// When they are not in force afterwards; the server then has its own settings again.
-    pub fn apply(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
+    pub fn apply(&mut self, wanted: &SettingValues) -> Result<&Applied, Error> {
         self.apply_with(wanted, false)
     }
 
@@ -306,21 +311,21 @@ impl Target {
     ///
     /// # Errors
     /// As [`Target::apply`].
-    pub fn apply_anew(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
+    pub fn reapply(&mut self, wanted: &SettingValues) -> Result<&Applied, Error> {
         self.apply_with(wanted, true)
     }
 
-    fn apply_with(&mut self, wanted: &Wanted, with_restart: bool) -> Result<&Applied, Error> {
+    fn apply_with(&mut self, wanted: &SettingValues, with_restart: bool) -> Result<&Applied, Error> {
         self.applied = Applied::default();
         self.applied = match &mut self.server {
             Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted, with_restart)?,
             Server::Url(server) => {
                 let place = server.place(Some(&self.database));
-                put_settings_back(self.journal.as_mut(), &place)?;
+                restore_settings(self.journal.as_mut(), &place)?;
                 let applied = apply_url(&place, server.pooling(), wanted, self.journal.as_mut());
                 if applied.is_err() {
                     let _concluding = Stop::of_process().concluding();
-                    let _ = put_settings_back(self.journal.as_mut(), &place);
+                    let _ = restore_settings(self.journal.as_mut(), &place);
                 }
                 applied?
             }
@@ -340,22 +345,22 @@ impl Target {
     /// when we die, otherwise the next command. A change without a do is only checked, on any server.
     ///
     /// # Errors
-    /// An invalid change, before anything is done; why it could not be made; [`ChangeError::NotUndone`] when
-    /// it could not be undone either.
-    pub fn make(&mut self, change: &Change, options: &change::Options) -> Result<Outcome, Error> {
+    /// An invalid change, before anything is done; why it could not be made, or undone
+    /// either.
+    pub fn make(&mut self, change: &Change, options: &change::ChangeOptions) -> Result<Outcome, Error> {
         change::validate(change, options.thrown_away)?;
         if change.do_.is_none() {
             let seen = change.check.as_ref().map(|check| change::see(&self.plain_place(), check));
-            return Ok(seen.transpose().map(|_| Outcome::default())?);
+            return seen.transpose().map(|_| Outcome::default());
         }
         let for_good = change.undo.is_none() || options.thrown_away;
         let environment = self.command_environment(options.folder.clone());
         let Some(journal) = &mut self.journal else {
-            return Err(ChangeError::NotAllowed { what: change.words() }.into());
+            return Err(change::not_allowed(&change.words()));
         };
         let place = plain_place(&self.server, &self.database);
         if for_good {
-            return Ok(journal.make_for_good(&place, change, &environment, options.bound)?);
+            return journal.make_for_good(&place, change, &environment, options.bound);
         }
         let mut control = Control::open(&place, Some(CONNECTING))?;
         journal.make(&mut control, change, environment, options.bound)
@@ -406,7 +411,7 @@ impl Target {
             Server::Managed(cluster) => restore_managed(cluster),
             Server::Url(server) => {
                 let place = server.place(Some(&self.database));
-                put_settings_back(self.journal.as_mut(), &place)
+                restore_settings(self.journal.as_mut(), &place)
             }
         }?;
         undone.map(|_| effort)
@@ -647,7 +652,7 @@ fn plain_place(server: &Server, database: &str) -> Place {
     }
 }
 
-fn put_settings_back(journal: Option<&mut Journal>, place: &Place) -> Result<Effort, Error> {
+fn restore_settings(journal: Option<&mut Journal>, place: &Place) -> Result<Effort, Error> {
     let Some(journal) = journal.filter(|journal| journal.has_settings()) else {
         return Ok(Effort::None);
     };
@@ -665,7 +670,7 @@ impl Drop for Target {
             // it.
             let _ = match &mut self.server {
                 // A server that is about to stop needs no reload.
-                Server::Managed(cluster) if !cluster.is_detached() => cluster.put_settings_back().map(drop),
+                Server::Managed(cluster) if !cluster.is_detached() => cluster.restore_settings().map(drop),
                 _ => self.restore().map(drop),
             };
         }

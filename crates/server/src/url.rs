@@ -18,9 +18,9 @@ use crate::settings::journal::{Access, Journal, Left, LeftBy, Recovered, Scope, 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rights {
     /// Change nothing.
-    Look,
+    ReadOnly,
     /// Restore what a killed pgdyno had changed.
-    Mend,
+    Restore,
     /// Also change settings of the whole server, which are restored later.
     Change,
 }
@@ -70,8 +70,10 @@ impl UrlServer {
             return Err(NotPooled::Options.into());
         }
         let recovered = match rights {
-            Rights::Look => Vec::new(),
-            Rights::Mend | Rights::Change => recover(home, Some(&mut control), Scope::Everything, watchdog)?,
+            Rights::ReadOnly => Vec::new(),
+            Rights::Restore | Rights::Change => {
+                recover(home, Some(&mut control), Scope::Everything, watchdog)?
+            }
         };
         let place = control.place().clone();
         drop(control);
@@ -202,9 +204,9 @@ fn connect_or_report(config: &Config, home: &Home) -> Result<Control, Error> {
                 left.kind(),
                 left.list()
             );
-            Error::from(error).in_words(what)
+            error.in_words(what)
         }
-        None => error.into(),
+        None => error,
     })
 }
 

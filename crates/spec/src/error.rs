@@ -1,5 +1,6 @@
 //! Errors of all crates: kind, description, and advice.
 
+use std::any::Any;
 use std::error::Error as Source;
 use std::fmt;
 use std::io;
@@ -84,13 +85,14 @@ pub struct Error {
     what: String,
     hint: String,
     source: Option<Box<dyn Source + Send + Sync>>,
+    attached: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Error {
     /// An error without advice.
     #[must_use]
     pub fn new(class: Class, what: impl Into<String>) -> Self {
-        Self { class, what: what.into(), hint: String::new(), source: None }
+        Self { class, what: what.into(), hint: String::new(), source: None, attached: None }
     }
 
     /// Adds advice.
@@ -104,6 +106,13 @@ impl Error {
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn Source + Send + Sync>>) -> Self {
         self.source = Some(source.into());
+        self
+    }
+
+    /// Attaches data for code that tells this error from others of its class.
+    #[must_use]
+    pub fn attach(mut self, data: impl Any + Send + Sync) -> Self {
+        self.attached = Some(Box::new(data));
         self
     }
 
@@ -132,7 +141,8 @@ impl Error {
     /// Replaces the text; kind and advice stay.
     #[must_use]
     pub fn in_words(self, what: impl Into<String>) -> Self {
-        Self { class: self.class, what: what.into(), hint: self.hint.clone(), source: Some(Box::new(self)) }
+        let (class, hint) = (self.class, self.hint.clone());
+        Self::new(class, what).with_hint(hint).because(self)
     }
 
     /// Replaces the kind.
@@ -158,6 +168,13 @@ impl Error {
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.class == Class::Interrupted
+    }
+
+    /// The data of this type that was attached to it or to one of its causes.
+    #[must_use]
+    pub fn attached<T: Any>(&self) -> Option<&T> {
+        let here = self.attached.as_ref().and_then(|data| data.downcast_ref());
+        here.or_else(|| self.cause::<Self>()?.attached())
     }
 
     /// The first error of this type among its causes.
@@ -197,6 +214,8 @@ mod tests {
         assert_eq!((error.to_string().as_str(), error.class()), ("no data", Class::Missing));
         assert_eq!(error.hint(), Some("look there"));
         assert_eq!(error.cause::<io::Error>().map(io::Error::kind), Some(io::ErrorKind::NotFound));
+        let error = Error::new(Class::Guard, "x").attach(7_u8).in_words("y");
+        assert_eq!((error.attached::<u8>(), error.attached::<u16>()), (Some(&7), None));
         assert!(error.cause::<fmt::Error>().is_none() && !error.is_stopped());
         assert!(Error::stopped().because(missing()).is_stopped());
     }

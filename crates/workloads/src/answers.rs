@@ -348,7 +348,7 @@ mod tests {
         assert!(differ(&[a, b], &[a, a]));
         assert!(differ(&[&[Some("ab"), Some("c")]], &[&[Some("a"), Some("bc")]]));
         assert!(differ(&[&[None]], &[&[Some("")]]));
-        // 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1: equal values in another order are no difference.
+        // 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1: equal values in another order are equal.
         let rows: [&[Option<&str>]; 3] = [&[Some("0.1")], &[Some("0.2")], &[Some("0.3")]];
         let [x, y, z] = rows;
         assert_eq!(difference(vec![typed(&[701], &[x, y, z])], vec![typed(&[701], &[z, y, x])]), None);

@@ -1,165 +1,106 @@
-//! Why a workload cannot run.
+//! Errors of workloads: class, text and what to try.
 
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::Path;
 
 use protocol::nearest;
 use protocol::postgres::sql::SqlError;
-use spec::{Class, Error, advice_on_sqlstate};
+use spec::{Class, Error};
 
-/// Why a workload cannot run: what, where, and what to try.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum WorkloadError {
-    #[error("{key}: {problem}")]
-    Option {
-        /// The key as written in the experiment file, e.g. `tiles.zooms`.
-        key: String,
-        /// The problem, and valid values.
-        problem: String,
-    },
-    /// A script cannot be parsed or run.
-    #[error("{0}")]
-    Script(String),
-    /// The first execution of a script failed.
-    #[error("{file}, line {line}: the first execution failed\n{problem}\nstatement: {statement}")]
-    FirstExecution {
-        file: String,
-        line: usize,
-        statement: String,
-        problem: String,
-        /// If it was the server's error.
-        sqlstate: Option<String>,
-    },
-    /// A statement on the control connection failed.
-    #[error("while {doing}: {error}")]
-    Sql {
-        doing: String,
-        #[source]
-        error: SqlError,
-    },
-    #[error("{path}: {problem}", path = path.display())]
-    File {
-        path: PathBuf,
-        /// The problem, and what to try.
-        problem: String,
-    },
-    #[error(transparent)]
-    Other(#[from] Error),
+/// Attached to the error of a wrong option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrongOption {
+    /// The key as written in the experiment file, e.g. `tiles.zooms`.
+    pub key: String,
+    /// The problem, and valid values.
+    pub problem: String,
 }
 
-impl From<protocol::redis::ControlError> for WorkloadError {
-    fn from(error: protocol::redis::ControlError) -> Self {
-        Self::redis(error.doing, error.problem)
+/// An option that is out of range.
+pub(crate) fn option(key: impl Into<String>, problem: impl Into<String>) -> Error {
+    let wrong = WrongOption { key: key.into(), problem: problem.into() };
+    Error::new(Class::BadInput, format!("{}: {}", wrong.key, wrong.problem)).attach(wrong)
+}
+
+/// A script that cannot be parsed or run.
+pub(crate) fn script(problem: impl Display) -> Error {
+    Error::new(Class::BadInput, problem.to_string())
+}
+
+/// A user's file that cannot be used: the problem, and what to try.
+pub(crate) fn file(path: &Path, problem: impl Display) -> Error {
+    Error::new(Class::BadInput, format!("{}: {problem}", path.display()))
+}
+
+/// Adds to a server's error what was attempted.
+pub(crate) fn sql(doing: impl Display) -> impl FnOnce(SqlError) -> Error {
+    move |error| {
+        let what = format!("while {doing}: {error}");
+        Error::of_server(error.sqlstate.as_deref(), what).because(error)
     }
 }
 
-impl From<osm::extract::FileError> for WorkloadError {
-    fn from(error: osm::extract::FileError) -> Self {
-        Self::File { path: error.path, problem: error.problem }
-    }
+/// An error of a connection to a web server.
+pub(crate) fn http(error: protocol::http::ControlError) -> Error {
+    Error::new(Class::Unreachable, format!("while {}: {}", error.doing, error.problem))
 }
 
-impl From<WorkloadError> for Error {
-    fn from(error: WorkloadError) -> Self {
-        let sqlstate = match &error {
-            WorkloadError::Sql { error, .. } => error.sqlstate.as_deref(),
-            WorkloadError::FirstExecution { sqlstate, .. } => sqlstate.as_deref(),
-            _ => None,
-        };
-        let hint = sqlstate.map_or("", advice_on_sqlstate);
-        match error {
-            WorkloadError::Other(error) => error,
-            error => Self::new(error.class(), error.to_string()).with_hint(hint).because(error),
-        }
-    }
+/// A web server's unexpected answer: what, where, and what to try.
+pub(crate) fn http_answer(what: impl Display, hint: &str) -> Error {
+    Error::new(Class::Guard, format!("{what}; {hint}"))
 }
 
-impl WorkloadError {
-    /// The exit class of the error.
-    #[must_use]
-    pub fn class(&self) -> Class {
-        match self {
-            Self::Sql { error, .. } => Class::of_sqlstate(error.sqlstate.as_deref()),
-            Self::Other(error) => error.class(),
-            // protocol_violation: a pooler refuses what a server would accept.
-            Self::FirstExecution { sqlstate: Some(state), .. } if state == "08P01" => Class::Missing,
-            Self::Option { .. } | Self::Script(_) | Self::FirstExecution { .. } | Self::File { .. } => {
-                Class::BadInput
-            }
-        }
-    }
+/// Something missing on the target, and what to try.
+pub(crate) fn missing(what: impl Display, hint: impl Display) -> Error {
+    Error::new(Class::Missing, format!("{what}; {hint}"))
+}
 
-    /// Wraps an error of the control connection.
-    pub(crate) fn sql(doing: impl Into<String>) -> impl FnOnce(SqlError) -> Self {
-        let doing = doing.into();
-        move |error| Self::Sql { doing, error }
-    }
+/// A statement returned another answer than expected.
+pub(crate) fn answer(doing: impl Display, wanted: impl Display, got: impl Display) -> Error {
+    let what = format!("while {doing}: the server answered {got} where it must be {wanted}");
+    Error::new(Class::BadInput, what)
+}
 
-    /// An error of a connection to a web server.
-    pub(crate) fn http(error: protocol::http::ControlError) -> Self {
-        let what = format!("while {}: {}", error.doing, error.problem);
-        Error::new(Class::Unreachable, what).into()
-    }
+/// Redis could not be reached or answered with an error.
+pub(crate) fn redis(error: protocol::redis::ControlError) -> Error {
+    redis_answer(error.doing, error.problem)
+}
 
-    /// A web server's unexpected answer: what, where, and what to try.
-    pub(crate) fn http_answer(what: impl Display, hint: &str) -> Self {
-        Error::new(Class::Guard, format!("{what}; {hint}")).into()
-    }
+/// Redis gave an unexpected answer.
+pub(crate) fn redis_answer(doing: impl Display, problem: impl Display) -> Error {
+    Error::new(Class::Unreachable, format!("Redis, while {doing}: {problem}"))
+}
 
-    /// Something missing on the target, and what to try.
-    pub(crate) fn missing(what: impl Display, hint: impl Display) -> Self {
-        Error::new(Class::Missing, format!("{what}; {hint}")).into()
-    }
+/// Redis has no memory left for the keys of a workload: its limit, and what to try.
+pub(crate) fn redis_full(problem: impl Display, hint: &str) -> Error {
+    Error::new(Class::Guard, format!("Redis is full: {problem}; {hint}"))
+}
 
-    /// A statement returned another answer than expected.
-    pub(crate) fn answer(doing: impl Display, wanted: impl Display, got: impl Display) -> Self {
-        let what = format!("while {doing}: the server answered {got} where it must be {wanted}");
-        Error::new(Class::BadInput, what).into()
-    }
+/// A program could not be run or failed: its last output, or the system's error.
+pub(crate) fn program(program: impl Display, problem: impl Display) -> Error {
+    Error::new(Class::Child, format!("{program} failed: {problem}"))
+}
 
-    /// Redis could not be reached or answered with an error.
-    pub(crate) fn redis(doing: impl Display, problem: impl Display) -> Self {
-        Error::new(Class::Unreachable, format!("Redis, while {doing}: {problem}")).into()
-    }
+/// The target has no server of the kind the workload needs, `PostgreSQL` or `Redis`.
+pub(crate) fn no_server(kind: &str) -> Error {
+    let what = format!("this workload needs a {kind} server, and the target has none; name one in [target]");
+    Error::new(Class::Missing, what)
+}
 
-    /// Redis has no memory left for the keys of a workload: its limit, and what to try.
-    pub(crate) fn redis_full(problem: impl Display, hint: &str) -> Self {
-        Error::new(Class::Guard, format!("Redis is full: {problem}; {hint}")).into()
-    }
+pub(crate) fn no_tile_server(name: &str) -> Error {
+    let what = format!(
+        "the workload goes through {name}, and the target has none; write tile_servers = [\"{name}\"] in [target]"
+    );
+    Error::new(Class::BadInput, what)
+}
 
-    /// A program could not be run or failed: its last output, or the system's error.
-    pub(crate) fn program(program: impl Display, problem: impl Display) -> Self {
-        Error::new(Class::Child, format!("{program} failed: {problem}")).into()
-    }
-
-    /// The target has no server of the kind the workload needs, `PostgreSQL` or `Redis`.
-    pub(crate) fn no_server(kind: &str) -> Self {
-        let what =
-            format!("this workload needs a {kind} server, and the target has none; name one in [target]");
-        Error::new(Class::Missing, what).into()
-    }
-
-    pub(crate) fn no_tile_server(name: &str) -> Self {
-        let what = format!(
-            "the workload goes through {name}, and the target has none; write tile_servers = [\"{name}\"] in [target]"
-        );
-        Error::new(Class::BadInput, what).into()
-    }
-
-    /// The geometry's coordinate system makes tile queries silently return nothing.
-    pub(crate) fn wrong_srid(table: &str, column: &str, srid: i64) -> Self {
-        let what = format!(
-            "column {column} of table {table} has SRID {srid}, tiles need 3857 (with another one a tile query finds \
-             nothing, without an error); load with osm2pgsql's default projection, or transform the column"
-        );
-        Error::new(Class::Guard, what).into()
-    }
-
-    /// An option that is out of range.
-    pub(crate) fn option(key: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self::Option { key: key.into(), problem: problem.into() }
-    }
+/// The geometry's coordinate system makes tile queries silently return nothing.
+pub(crate) fn wrong_srid(table: &str, column: &str, srid: i64) -> Error {
+    let what = format!(
+        "column {column} of table {table} has SRID {srid}, tiles need 3857 (with another one a tile query finds nothing, \
+         without an error); load with osm2pgsql's default projection, or transform the column"
+    );
+    Error::new(Class::Guard, what)
 }
 
 /// `unknown builtin "tpcb"; did you mean "tpcb-like"? (there are tpcb-like, simple-update, select-only)`.

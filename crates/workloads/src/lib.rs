@@ -35,13 +35,13 @@ mod views;
 mod workload;
 
 pub use answers::{Answer, AnswerColumn, Sampled, ScriptAnswers};
-pub use error::WorkloadError;
+pub use error::WrongOption;
 pub use fields::fields;
 pub use link::address_of;
 pub use list::{Preparation, PreparedFrom, Spec};
 pub use place::{HttpPlace, Places, PostgresPlace, RedisServer, ServerPlace, Site};
-pub use plans::{Explained, Kept, Slowest};
+pub use plans::{Explained, KeptPlan, Slowest};
 pub use workload::{
-    Asked, Carried, ClientWorkload, Clients, Guarded, JobWorkload, Prepared, ScriptInfo, StatementInfo,
-    TileItem, Work, Workload,
+    ClientWorkload, Clients, Guarded, JobWorkload, LoadNeeds, Prepared, RequestText, ScriptInfo,
+    StatementInfo, TileItem, Work, Workload,
 };

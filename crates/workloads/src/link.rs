@@ -1,4 +1,4 @@
-//! A client's PostgreSQL link: from the open connection to one that is ready for queries.
+//! A client's PostgreSQL link: from the open connection to its readiness for queries.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) enum Progress {
     Up,
 }
 
-/// Why there is no connection.
+/// Why the connection failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NotConnected {
     /// libpq's text.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use spec::Error;
 use spec::plan::Options;
 
-use crate::error::WorkloadError;
 use crate::fields::fields;
 use crate::jobs::{Job, file_name, must_be_readable};
 use crate::pgbench::init;
@@ -22,13 +22,13 @@ use crate::{http, osm, pgbench, redis, tiles};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Spec {
-    Pgbench(pgbench::Options),
-    Tiles(tiles::Options),
-    Redis(redis::Options),
+    Pgbench(pgbench::PgbenchOptions),
+    Tiles(tiles::TilesOptions),
+    Redis(redis::RedisOptions),
     /// Loads of an OSM extract.
-    Osm(osm::Options),
+    Osm(osm::OsmOptions),
     /// Requests to a web server.
-    Http(http::Options),
+    Http(http::HttpOptions),
 }
 
 impl Spec {
@@ -38,7 +38,7 @@ impl Spec {
     /// The workload that a plan keeps.
     ///
     /// # Errors
-    /// What is no option of it.
+    /// The unknown option.
     pub fn of(options: &Options) -> Result<Self, String> {
         options.read()
     }
@@ -74,11 +74,11 @@ impl Spec {
     #[must_use]
     pub fn option_names(&self) -> Vec<&'static str> {
         match self {
-            Self::Pgbench(_) => fields::<pgbench::Options>(),
-            Self::Tiles(_) => fields::<tiles::Options>(),
-            Self::Redis(_) => fields::<redis::Options>(),
-            Self::Osm(_) => fields::<osm::Options>(),
-            Self::Http(_) => fields::<http::Options>(),
+            Self::Pgbench(_) => fields::<pgbench::PgbenchOptions>(),
+            Self::Tiles(_) => fields::<tiles::TilesOptions>(),
+            Self::Redis(_) => fields::<redis::RedisOptions>(),
+            Self::Osm(_) => fields::<osm::OsmOptions>(),
+            Self::Http(_) => fields::<http::HttpOptions>(),
         }
     }
 
@@ -123,12 +123,12 @@ impl Spec {
         matches!(self, Self::Tiles(options) if options.begins_cold())
     }
 
-    /// Whether it changes what only a server of pgdyno's own may be changed in; the option that says so.
+    /// The option, if set, that may change only pgdyno's own servers.
     #[must_use]
     pub fn needs_own_redis(&self) -> Option<&'static str> {
         match self {
-            Self::Redis(redis::Options { memory: Some(_), .. }) => Some("redis.memory"),
-            Self::Tiles(tiles::Options { cache_memory: Some(_), .. }) => Some("tiles.cache_memory"),
+            Self::Redis(redis::RedisOptions { memory: Some(_), .. }) => Some("redis.memory"),
+            Self::Tiles(tiles::TilesOptions { cache_memory: Some(_), .. }) => Some("tiles.cache_memory"),
             _ => None,
         }
     }
@@ -154,8 +154,8 @@ impl Spec {
     /// Checks ranges and words, without reading files.
     ///
     /// # Errors
-    /// [`WorkloadError::Option`] naming the key, e.g. `tiles.zooms`.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
+    /// An error with a [`WrongOption`](crate::WrongOption), which names the key, e.g. `tiles.zooms`.
+    pub fn validate(&self) -> Result<(), Error> {
         match self {
             Self::Pgbench(options) => options.validate(),
             Self::Tiles(options) => options.validate(),
@@ -171,7 +171,7 @@ impl Spec {
         matches!(self, Self::Osm(_))
     }
 
-    /// The files it reads beside scripts, as they are written: their content is part of what is asked.
+    /// The files it reads in addition to scripts, as written: their content is part of the workload.
     #[must_use]
     pub fn data_files(&self) -> Vec<&Path> {
         match self {
@@ -198,7 +198,7 @@ impl Spec {
     pub fn paths_mut(&mut self) -> Vec<([&'static str; 2], &mut PathBuf)> {
         match self {
             Self::Osm(options) => {
-                let osm::Options { extract, style, flat_nodes, .. } = options;
+                let osm::OsmOptions { extract, style, flat_nodes, .. } = options;
                 let others = [("style", style.as_mut()), ("flat_nodes", flat_nodes.as_mut())];
                 let others = others.into_iter().filter_map(|(key, path)| Some((key, path?)));
                 [("extract", extract)]
@@ -232,7 +232,7 @@ impl Spec {
     ///
     /// # Errors
     /// As [`Spec::validate`], and when files cannot be read or parsed.
-    pub fn open(&self, folder: &std::path::Path) -> Result<Work, WorkloadError> {
+    pub fn open(&self, folder: &std::path::Path) -> Result<Work, Error> {
         self.validate()?;
         Ok(match self {
             Self::Pgbench(options) => Work::Clients(Box::new(pgbench::Pgbench::open(options, folder)?)),
@@ -250,7 +250,7 @@ impl Spec {
 pub struct Preparation {
     /// OSM extracts to load, each under its own prefix.
     #[serde(with = "osm::several")]
-    pub osm: Vec<osm::Options>,
+    pub osm: Vec<osm::OsmOptions>,
     /// pgbench's tables.
     pub pgbench: Option<init::InitOptions>,
     /// SQL files, in order.
@@ -276,7 +276,7 @@ impl Preparation {
     /// The jobs that a plan keeps.
     ///
     /// # Errors
-    /// What is no option of them.
+    /// The unknown option.
     pub fn of(options: &Options) -> Result<Self, String> {
         options.read()
     }
@@ -336,7 +336,7 @@ impl Preparation {
     #[must_use]
     pub fn option_names(&self, job: &str) -> Vec<&'static str> {
         match job {
-            "osm" if !self.osm.is_empty() => fields::<osm::Options>(),
+            "osm" if !self.osm.is_empty() => fields::<osm::OsmOptions>(),
             "pgbench" if self.pgbench.is_some() => fields::<init::InitOptions>(),
             _ => Vec::new(),
         }
@@ -344,7 +344,7 @@ impl Preparation {
 
     /// What is wrong with ranges and words, each with the way to the table it is in: `osm`, `[1]`.
     #[must_use]
-    pub fn problems(&self) -> Vec<(Vec<String>, WorkloadError)> {
+    pub fn problems(&self) -> Vec<(Vec<String>, Error)> {
         let mut found = Vec::new();
         for (index, load) in self.osm.iter().enumerate() {
             let earlier = || self.osm[..index].iter().any(|earlier| earlier.prefix == load.prefix);
@@ -360,7 +360,7 @@ impl Preparation {
     #[must_use]
     pub fn jobs(&self) -> Vec<Box<dyn Job + '_>> {
         let mut jobs: Vec<Box<dyn Job + '_>> = Vec::new();
-        for load in osm::Load::all(&self.osm) {
+        for load in osm::LoadJob::all(&self.osm) {
             jobs.push(Box::new(load));
         }
         if let Some(pgbench) = &self.pgbench {
@@ -376,7 +376,7 @@ impl Preparation {
     #[must_use]
     pub fn portable(&self) -> Self {
         Self {
-            osm: self.osm.iter().map(osm::Options::portable).collect(),
+            osm: self.osm.iter().map(osm::OsmOptions::portable).collect(),
             pgbench: self.pgbench.clone(),
             sql: self.sql.iter().map(|path| file_name(path).into()).collect(),
         }
@@ -431,7 +431,8 @@ mod tests {
     /// What fingerprints are made of: data that an earlier build prepared are found again.
     #[test]
     fn jobs_are_made_from_the_same_as_in_earlier_builds() {
-        let osm = osm::Options { program: Some("/bin/x".into()), ..osm::Options::new("/data/x.osm.pbf") };
+        let osm =
+            osm::OsmOptions { program: Some("/bin/x".into()), ..osm::OsmOptions::new("/data/x.osm.pbf") };
         let pgbench = Some(init::InitOptions::at_scale(10));
         let prepare = Preparation { osm: vec![osm], pgbench, sql: vec!["/data/y.sql".into()] };
         let inputs =
@@ -498,7 +499,7 @@ mod tests {
             (r#"{"pgbench": {"scale": 0}}"#, "pgbench.scale: must be at least 1"),
             (r#"{"tiles": {}}"#, "tiles.table: is missing"),
             (r#"{"tiles": {"table": "a", "tables": ["b"]}}"#, "tiles.tables: give table or tables"),
-            (r#"{"tiles": {"table": "a", "zooms": [16, 12]}}"#, "tiles.zooms: [16, 12] is no range"),
+            (r#"{"tiles": {"table": "a", "zooms": [16, 12]}}"#, "tiles.zooms: invalid range [16, 12]"),
             (r#"{"tiles": {"table": "a", "zooms": [12, 23]}}"#, "tiles.zooms"),
             (
                 r#"{"tiles": {"table": "a", "zooms": [1, 2, 3]}}"#,
@@ -512,7 +513,7 @@ mod tests {
             (r#"{"redis": {"command": "del"}}"#, "unknown command \"del\""),
             (r#"{"redis": {"command": "get", "keys": 0}}"#, "redis.keys: 0 is not within"),
             (r#"{"redis": {"command": "get", "value_bytes": 0}}"#, "redis.value_bytes: 0 is not within"),
-            (r#"{"redis": {"command": "get", "value_bytes": [9, 3]}}"#, "[9, 3] is no range"),
+            (r#"{"redis": {"command": "get", "value_bytes": [9, 3]}}"#, "invalid range [9, 3]"),
             (r#"{"redis": {"command": "get", "value_bytes": [9]}}"#, "a number of bytes, or two"),
             (r#"{"redis": {"command": "mixed", "set_pct": 100}}"#, "redis.set_pct: 100 is not within 1..99"),
             (r#"{"redis": {"command": "get", "pipeline": 1001}}"#, "redis.pipeline: 1001 is not within"),
@@ -520,7 +521,7 @@ mod tests {
             (r#"{"redis": {"command": "get", "ttl_s": 0}}"#, "redis.ttl_s: 0 is not within"),
             (r#"{"redis": {"command": "get", "zipf_parameter": 1}}"#, "redis.zipf_parameter: 1 is not"),
             (r#"{"redis": {"command": "get", "key_distribution": "zipf"}}"#, "did you mean \"zipfian\"?"),
-            (r#"{"redis": {"command": "get", "memory": "64"}}"#, "is no size of memory"),
+            (r#"{"redis": {"command": "get", "memory": "64"}}"#, "invalid size of memory"),
             (r#"{"redis": {"command": "get", "eviction": "allkeys-lru"}}"#, "set redis.memory too"),
             (
                 r#"{"redis": {"command": "get", "memory": "9MB", "eviction": "volatile-lru"}}"#,
@@ -533,7 +534,7 @@ mod tests {
             (r#"{"http": {"url": "http://h/", "tiles": "t"}}"#, "http.tiles: has no use"),
             (
                 r#"{"http": {"url": "http://h/", "accept": ["png"]}}"#,
-                "http.accept: \"png\" is no content type",
+                "http.accept: invalid content type \"png\"",
             ),
             (r#"{"http": {"url": "http://h/", "insecure": true}}"#, "http.insecure: has no use"),
             (r#"{"tile": {}}"#, "unknown variant `tile`"),

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use crate::error;
 use protocol::http;
 use protocol::postgres::conninfo::TargetSession;
 use protocol::postgres::sql::Sql;
 use protocol::postgres::{HostName, Place, Server};
 use protocol::redis::{self, ControlError, Limits};
 use protocol::{Address, percent_encoded};
-
-use crate::error::WorkloadError;
+use spec::Error;
 
 /// A PostgreSQL server and its replacements.
 #[derive(Debug, Clone)]
@@ -91,26 +91,26 @@ impl Places {
     }
 
     /// The PostgreSQL server.
-    pub fn postgres(&self) -> Result<&PostgresPlace, WorkloadError> {
+    pub fn postgres(&self) -> Result<&PostgresPlace, Error> {
         match self.0.get(Self::POSTGRES) {
             Some(ServerPlace::Postgres(place)) => Ok(place),
-            _ => Err(WorkloadError::no_server("PostgreSQL")),
+            _ => Err(error::no_server("PostgreSQL")),
         }
     }
 
     /// The Redis server.
-    pub fn redis(&self) -> Result<&Address, WorkloadError> {
+    pub fn redis(&self) -> Result<&Address, Error> {
         match self.0.get(Self::REDIS) {
             Some(ServerPlace::Redis(address)) => Ok(address),
-            _ => Err(WorkloadError::no_server("Redis")),
+            _ => Err(error::no_server("Redis")),
         }
     }
 
     /// A tile server by its name, `tipg` or `martin`.
-    pub fn tile_server(&self, name: &str) -> Result<&HttpPlace, WorkloadError> {
+    pub fn tile_server(&self, name: &str) -> Result<&HttpPlace, Error> {
         match self.0.get(name) {
             Some(ServerPlace::Http(place)) => Ok(place),
-            _ => Err(WorkloadError::no_tile_server(name)),
+            _ => Err(error::no_tile_server(name)),
         }
     }
 }
@@ -140,7 +140,7 @@ pub struct Site<'a> {
     pub redis: Option<&'a dyn RedisServer>,
     /// Tile servers by name, `tipg` and `martin`.
     pub tile_servers: BTreeMap<&'static str, HttpPlace>,
-    pub http: Option<&'a dyn http::Server>,
+    pub http: Option<&'a dyn http::HttpConnector>,
     /// Describes an arm's effects on answers, in any words: equal texts mean equal answers. Empty where
     /// nothing is done.
     pub state: String,
@@ -152,7 +152,7 @@ pub trait RedisServer {
     ///
     /// # Errors
     /// When nobody answers there.
-    fn control(&self) -> Result<Box<dyn redis::Control + '_>, ControlError>;
+    fn control(&self) -> Result<Box<dyn redis::RedisConnection + '_>, ControlError>;
 
     /// Its limits at the start, if it is ours and they may be changed.
     fn limits_at_start(&self) -> Option<&Limits> {
@@ -167,25 +167,25 @@ impl<'a> Site<'a> {
     }
 
     /// The control connection.
-    pub fn sql(&mut self) -> Result<&mut (dyn Sql + 'a), WorkloadError> {
+    pub fn sql(&mut self) -> Result<&mut (dyn Sql + 'a), Error> {
         match self.sql.as_mut() {
             Some(sql) => Ok(&mut **sql),
-            None => Err(WorkloadError::no_server("PostgreSQL")),
+            None => Err(error::no_server("PostgreSQL")),
         }
     }
 
     /// A tile server by its name.
-    pub fn tile_server(&self, name: &str) -> Result<&HttpPlace, WorkloadError> {
-        self.tile_servers.get(name).ok_or_else(|| WorkloadError::no_tile_server(name))
+    pub fn tile_server(&self, name: &str) -> Result<&HttpPlace, Error> {
+        self.tile_servers.get(name).ok_or_else(|| error::no_tile_server(name))
     }
 
     /// A control connection to the Redis server.
     ///
     /// # Errors
     /// When the target has none, or nobody answers there.
-    pub fn redis(&self) -> Result<Box<dyn redis::Control + 'a>, WorkloadError> {
-        let server = self.redis.ok_or_else(|| WorkloadError::no_server("Redis"))?;
-        Ok(server.control()?)
+    pub fn redis(&self) -> Result<Box<dyn redis::RedisConnection + 'a>, Error> {
+        let server = self.redis.ok_or_else(|| error::no_server("Redis"))?;
+        server.control().map_err(error::redis)
     }
 
     /// The Redis server's limits at its start, if it is ours and they may be changed.
@@ -195,8 +195,8 @@ impl<'a> Site<'a> {
     }
 
     /// Connections to web servers.
-    pub fn http(&self) -> Result<&'a dyn http::Server, WorkloadError> {
-        self.http.ok_or_else(|| WorkloadError::no_server("web"))
+    pub fn http(&self) -> Result<&'a dyn http::HttpConnector, Error> {
+        self.http.ok_or_else(|| error::no_server("web"))
     }
 }
 

@@ -9,7 +9,7 @@ pub struct Explained {
     /// The server's answer for the slowest one.
     pub slowest: Option<Slowest>,
     /// Plans stored unchanged, outside the sample.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptPlan>,
     /// Which statements or transactions are missing, and why; can follow a colon.
     pub missing: Vec<String>,
 }
@@ -25,7 +25,7 @@ pub struct Slowest {
 
 /// A plan outside the sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptPlan {
     /// Its subject: `roads, z14/14/8851/6439`.
     pub name: String,
     pub caption: String,

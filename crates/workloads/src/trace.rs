@@ -4,11 +4,11 @@ use std::fmt::Write;
 use std::io::BufReader;
 use std::path::Path;
 
-use spec::given;
+use spec::{Error, given};
 use tile::Tile;
 use tile::list::{self, Form, List, ListError, Reason};
 
-use crate::error::WorkloadError;
+use crate::error;
 
 /// Most tiles of a trace, taken evenly over it, since the choice is stored with each experiment.
 const MOST: usize = 200_000;
@@ -23,11 +23,11 @@ pub(crate) struct Trace {
 }
 
 /// Reads a list of tiles, or a log.
-pub(crate) fn read(path: &Path) -> Result<Trace, WorkloadError> {
+pub(crate) fn read(path: &Path) -> Result<Trace, Error> {
     let list = given::open(path)
         .map_err(ListError::Read)
         .and_then(|file| list::read(BufReader::with_capacity(1 << 16, file)))
-        .map_err(|error| WorkloadError::File { path: path.to_owned(), problem: error.to_string() })?;
+        .map_err(|error| error::file(path, error))?;
     let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let remarks = remarks(&list, &shown);
     let all = list.tiles.len();

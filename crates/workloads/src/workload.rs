@@ -4,10 +4,9 @@ use std::ops::{Deref, DerefMut};
 
 use engine::{Client, Gaps};
 use spec::figures::Figures;
-use spec::{Artifact, Counts, MapPart, TextKind, TileSample};
+use spec::{Artifact, Counts, Error, MapPart, TextKind, TileSample};
 
 use crate::answers::Sampled;
-use crate::error::WorkloadError;
 use crate::jobs::Job;
 use crate::place::{Places, Site};
 use crate::plans::Explained;
@@ -36,7 +35,7 @@ pub struct TileItem {
 
 /// A text that defines a workload's requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestText {
     /// File as given, or its subject.
     pub name: String,
     pub kind: TextKind,
@@ -101,7 +100,7 @@ impl Clients {
 
 /// What a workload needs from its connections; a pooler may not support it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Carried {
+pub struct LoadNeeds {
     /// Statements are prepared once by name and reused.
     pub prepared: bool,
     /// Transactions of several statements.
@@ -120,13 +119,13 @@ pub trait Workload: Send {
     fn scripts(&self) -> Vec<ScriptInfo>;
 
     /// The texts that define its requests, including files; generated ones exist only after `prepare`.
-    fn texts(&self) -> Vec<Asked> {
+    fn texts(&self) -> Vec<RequestText> {
         Vec::new()
     }
 
     /// What it needs from its connections.
-    fn carried(&self) -> Carried {
-        Carried::default()
+    fn carried(&self) -> LoadNeeds {
+        LoadNeeds::default()
     }
 
     /// A request that belongs to a session and not to a transaction, with its position; `None` if there is
@@ -164,34 +163,34 @@ pub trait Workload: Send {
     ///
     /// # Errors
     /// What is missing, and what to try.
-    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError>;
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), Error>;
 
     /// Chooses the requests. The same data and seed give the same choice.
     ///
     /// # Errors
     /// When nothing can be chosen or the server refuses.
-    fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, WorkloadError>;
+    fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, Error>;
 
     /// Takes another arm's choice instead of choosing; if it does not, `prepare` is called.
     ///
     /// # Errors
     /// When it is not a choice of such a workload.
-    fn adopt(&mut self, _chosen: &Prepared) -> Result<(), WorkloadError> {
+    fn adopt(&mut self, _chosen: &Prepared) -> Result<(), Error> {
         Ok(())
     }
 
     /// Puts the workload's own data into the initial state of every run; returns remarks (as pgbench, which
     /// continues when its tables cannot be vacuumed).
-    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError>;
+    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, Error>;
 
     /// Checks, on the control connection and outside the timed part, that the workload does something.
     ///
     /// # Errors
     /// When the first execution fails.
-    fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError>;
+    fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, Error>;
 
     /// Runs a sample of transactions, the same for equal seeds, without changing anything.
-    fn sample(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
+    fn sample(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Sampled, Error> {
         Ok(Sampled::NotTaken("nothing comes back that could be compared".to_owned()))
     }
 
@@ -200,21 +199,21 @@ pub trait Workload: Send {
     /// slowest first: their plans are stored outside the sample.
     ///
     /// # Errors
-    /// When a connection fails; what is not explained is part of the answer.
+    /// When a connection fails; missing plans are part of the answer.
     fn explain(
         &mut self,
         _site: &mut Site<'_>,
         _seed: u64,
         _slowest: &[TileItem],
-    ) -> Result<Explained, WorkloadError> {
+    ) -> Result<Explained, Error> {
         Ok(Explained::not("statements of this workload are not explained"))
     }
 
     /// Files to store with the experiment, such as sample tiles.
-    fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError>;
+    fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, Error>;
 
     /// Removes what runs left; called once, after the last run.
-    fn conclude(&mut self, _site: &mut Site<'_>) -> Result<(), WorkloadError> {
+    fn conclude(&mut self, _site: &mut Site<'_>) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -241,7 +240,7 @@ pub trait ClientWorkload: Workload {
     ///
     /// # Errors
     /// When the workload's server is not among `places`.
-    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError>;
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, Error>;
 }
 
 /// A workload that runs once to its end in each run: its duration is measured.

@@ -31,10 +31,12 @@ use self::serve::Serving;
 use self::thread::{Lent, Tally, Thread};
 use self::timers::{Timer, Timers};
 use self::turn::Turn;
+use spec::Error;
+
 use crate::client::{Client, Endpoint, Link, Notes, Time};
-use crate::control::{Control, Report};
+use crate::control::{RunControl, ThreadReport};
 use crate::driver::Driver;
-use crate::error::EngineError;
+use crate::error;
 use crate::measured::Second;
 use crate::plan::{Pace, Plan};
 use crate::recorder::{Outbox, Recorder};
@@ -46,8 +48,8 @@ pub(crate) struct Assignment {
     pub(crate) threads: usize,
     pub(crate) most_clients: usize,
     pub(crate) clients: Vec<Assigned>,
-    pub(crate) control: Arc<Control>,
-    pub(crate) reports: Sender<Report>,
+    pub(crate) control: Arc<RunControl>,
+    pub(crate) reports: Sender<ThreadReport>,
     pub(crate) recycled: Receiver<Box<Second>>,
     pub(crate) outbox: Outbox,
 }
@@ -82,7 +84,7 @@ impl<D: Driver> ClientLoop<D> {
         let wakes = Arc::new(WakeQueue::new(Arc::clone(&notify)));
         assignment.control.enrol(notify);
         let coordination = Coordination::new(&assignment);
-        coordination.report(Report::Up { driver: driver.name(), note });
+        coordination.report(ThreadReport::Up { driver: driver.name(), note });
         let Assignment { plan, thread, clients, reports, recycled, outbox, .. } = assignment;
         let (mut seats, mut owners) = (Vec::with_capacity(clients.len()), Vec::new());
         for (index, Assigned { number, endpoints, client }) in clients.into_iter().enumerate() {
@@ -133,7 +135,7 @@ impl<D: Driver> ClientLoop<D> {
     ///
     /// # Errors
     /// When a client fails before the load starts, or the driver cannot wait.
-    pub(crate) fn turn(&mut self) -> Result<bool, EngineError> {
+    pub(crate) fn turn(&mut self) -> Result<bool, Error> {
         self.wait()?;
         self.take_order();
         self.change_phase()?;
@@ -168,7 +170,7 @@ impl<D: Driver> ClientLoop<D> {
     }
 
     /// Ends a turn, sleeps, begins the next one.
-    fn wait(&mut self) -> Result<(), EngineError> {
+    fn wait(&mut self) -> Result<(), Error> {
         let (until, wakes_at) = (self.due(), self.deadline());
         let thread = &mut self.thread;
         thread.recorder.outbox.send_notices();
@@ -177,7 +179,7 @@ impl<D: Driver> ClientLoop<D> {
             thread.recorder.turn(now, took);
         }
         let driver_now = thread.turn.driver_time(now);
-        self.driver.wait(driver_now, wakes_at).map_err(EngineError::system("wait for the sockets"))?;
+        self.driver.wait(driver_now, wakes_at).map_err(error::system("wait for the sockets"))?;
         thread.turn.open(until);
         thread.lent.wakes.take(&mut self.woken);
         let overslept = thread.turn.now.saturating_sub(until.max(now));

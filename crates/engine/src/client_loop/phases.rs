@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use spec::{Class, Error};
+
 use super::link::LinkState;
 use super::progress::Phase;
 use super::seat::{Seat, State};
 use super::serve::Serving;
 use super::{Assignment, ClientLoop};
 use crate::client::Time;
-use crate::control::{Control, Report};
+use crate::control::{RunControl, ThreadReport};
 use crate::driver::Driver;
-use crate::error::EngineError;
+use crate::error::NotConnected;
 use crate::plan::{Pace, Until};
 use crate::recorder::Activity;
 
@@ -19,8 +21,8 @@ use crate::recorder::Activity;
 pub(super) struct Coordination {
     thread: usize,
     threads: usize,
-    pub(super) control: Arc<Control>,
-    reports: Sender<Report>,
+    pub(super) control: Arc<RunControl>,
+    reports: Sender<ThreadReport>,
     idle_reported: bool,
     open_reported: usize,
 }
@@ -37,7 +39,7 @@ impl Coordination {
         }
     }
 
-    pub(super) fn report(&self, report: Report) {
+    pub(super) fn report(&self, report: ThreadReport) {
         // The caller may be gone.
         let _ = self.reports.send(report);
     }
@@ -85,7 +87,7 @@ impl<D: Driver> ClientLoop<D> {
     ///
     /// # Errors
     /// When a client is not ready in time.
-    pub(super) fn change_phase(&mut self) -> Result<(), EngineError> {
+    pub(super) fn change_phase(&mut self) -> Result<(), Error> {
         let control = &self.coordination.control;
         let (now, ends) = (self.thread.turn.now, control.end());
         self.thread.progress.stopped = control.stopped();
@@ -111,12 +113,12 @@ impl<D: Driver> ClientLoop<D> {
         Ok(())
     }
 
-    fn set_up(&mut self, reported: bool) -> Result<(), EngineError> {
+    fn set_up(&mut self, reported: bool) -> Result<(), Error> {
         let Self { thread, coordination, .. } = self;
         let now = thread.turn.now;
         if !reported && thread.tally.unsettled == 0 {
             thread.progress.phase = Phase::Setup { reported: true };
-            coordination.report(Report::Ready);
+            coordination.report(ThreadReport::Ready);
         } else if !reported && now >= thread.progress.connect_deadline {
             return Err(self.not_ready());
         }
@@ -127,14 +129,17 @@ impl<D: Driver> ClientLoop<D> {
         Ok(())
     }
 
-    fn not_ready(&self) -> EngineError {
+    fn not_ready(&self) -> Error {
         let waiting = self.seats.iter().find(|seat| !seat.settled);
         let doing: Vec<String> = waiting.iter().flat_map(|seat| &seat.links).map(LinkState::doing).collect();
-        EngineError::SetupTimeout {
-            client: waiting.map_or(0, |seat| seat.number),
-            waited: self.thread.progress.plan.connect_timeout,
-            doing: doing.join(", "),
-        }
+        let client = waiting.map_or(0, |seat| seat.number);
+        let waited_s = self.thread.progress.plan.connect_timeout as f64 / 1e9;
+        let what = format!(
+            "client {client} was not ready after {waited_s:.1} s: {}; check the address and the server's load, or allow more \
+             time",
+            doing.join(", ")
+        );
+        Error::new(Class::Unreachable, what).attach(NotConnected::TooSlow)
     }
 
     fn begin_load(&mut self, load: Time) {
@@ -165,7 +170,7 @@ impl<D: Driver> ClientLoop<D> {
             progress.spun_at_start = driver.spun();
         }
         if thread.tally.all_over() && !std::mem::replace(&mut coordination.idle_reported, true) {
-            coordination.report(Report::Idle { at: thread.tally.over_since });
+            coordination.report(ThreadReport::Idle { at: thread.tally.over_since });
         }
         if now >= progress.window.end {
             progress.drain();
@@ -225,7 +230,7 @@ impl<D: Driver> ClientLoop<D> {
         self.close_stretch();
         self.thread.recorder.outbox.flush();
         let figures = Box::new(std::mem::take(&mut self.thread.recorder.figures));
-        self.coordination.report(Report::Finished { thread: self.coordination.thread, figures });
+        self.coordination.report(ThreadReport::Finished { thread: self.coordination.thread, figures });
         self.thread.progress.phase = Phase::Over;
     }
 }

@@ -8,7 +8,7 @@ use super::ClientLoop;
 use super::progress::Phase;
 use super::serve::Serving;
 use crate::client::Time;
-use crate::control::Report;
+use crate::control::ThreadReport;
 use crate::driver::Driver;
 
 impl<D: Driver> ClientLoop<D> {
@@ -69,6 +69,6 @@ impl<D: Driver> ClientLoop<D> {
         let Self { thread, coordination, .. } = self;
         let stretch = thread.hold.report(thread.recorder.succeeded);
         let warm = thread.recorder.warm_up().map(Box::new);
-        coordination.report(Report::Rests { at: thread.turn.now, stretch, warm });
+        coordination.report(ThreadReport::Rests { at: thread.turn.now, stretch, warm });
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use spec::Error;
+
 use super::hold::Hold;
 use super::progress::Progress;
 use super::timers::Timers;
 use super::turn::Turn;
 use crate::client::{Notes, Time};
 use crate::driver::Clock;
-use crate::error::EngineError;
 use crate::plan::Pace;
 use crate::recorder::Recorder;
 use crate::wake::WakeQueue;
@@ -25,7 +26,7 @@ pub(super) struct Thread<C: Clock> {
     pub(super) tally: Tally,
     pub(super) hold: Hold,
     pub(super) lent: Lent,
-    pub(super) failure: Option<EngineError>,
+    pub(super) failure: Option<Error>,
 }
 
 /// Number of the thread's clients in each state.

@@ -1,8 +1,10 @@
 //! Which driver moves a thread's bytes.
 
+use spec::{Class, Error};
+
 use super::{Epoch, Portable};
 use crate::client::Time;
-use crate::error::EngineError;
+use crate::error;
 use crate::plan::DriverChoice;
 
 /// From this many clients a thread on io_uring costs less than epoll; measured, see `docs/cost.md`.
@@ -27,10 +29,10 @@ pub(crate) fn choose(
     connections: usize,
     spin: Time,
     epoch: Epoch,
-) -> Result<Chosen, EngineError> {
+) -> Result<Chosen, Error> {
     let portable = |note| {
         let driver =
-            Portable::new(connections, spin, epoch).map_err(EngineError::system("set up epoll or kqueue"))?;
+            Portable::new(connections, spin, epoch).map_err(error::system("set up epoll or kqueue"))?;
         Ok(Chosen::Portable(driver, note))
     };
     let clients = if let DriverChoice::Suits(clients) = wish { clients } else { clients };
@@ -43,7 +45,10 @@ pub(crate) fn choose(
                 portable(Some(format!("io_uring is not available here ({why}); the portable driver is used")))
             }
         },
-        DriverChoice::IoUring => uring(connections, spin, epoch).map_err(|why| EngineError::Driver { why }),
+        DriverChoice::IoUring => uring(connections, spin, epoch).map_err(|why| {
+            let what = format!("the requested driver io_uring is not available: {why}; use the portable one");
+            Error::new(Class::Missing, what)
+        }),
     }
 }
 

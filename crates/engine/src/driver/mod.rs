@@ -1,4 +1,4 @@
-//! Drivers: they move bytes and read the clock, and know nothing of clients.
+//! Drivers: they move bytes and read the clock, and do not know clients.
 
 mod choose;
 mod cpu;

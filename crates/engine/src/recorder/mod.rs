@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 pub(crate) use self::outbox::Outbox;
 use crate::client::{Failure, ItemNote, Outcome, Returned, StatementNote, Time};
-use crate::control::Report;
+use crate::control::ThreadReport;
 use crate::measured::{ScriptFigures, Second, ThreadFigures};
 use crate::observer::{Entry, EntryEnd};
 use crate::plan::{Load, Plan, Until, Window};
@@ -74,7 +74,7 @@ pub(crate) struct Recorder {
     second: Box<Second>,
     second_start: Time,
     second_end: Time,
-    reports: Sender<Report>,
+    reports: Sender<ThreadReport>,
     recycled: Receiver<Box<Second>>,
     pub(crate) figures: ThreadFigures,
     /// Successful transactions so far, including warm-up.
@@ -85,7 +85,7 @@ impl Recorder {
     pub(crate) fn new(
         thread: usize,
         plan: &Plan,
-        reports: Sender<Report>,
+        reports: Sender<ThreadReport>,
         recycled: Receiver<Box<Second>>,
         outbox: Outbox,
     ) -> Self {
@@ -417,6 +417,6 @@ impl Recorder {
         second.length_ns = end - start;
         second.is_drain = start >= self.window.end && self.count_by == CountBy::Start && !self.is_open;
         // The caller may be gone.
-        let _ = self.reports.send(Report::Second { thread: self.thread, second });
+        let _ = self.reports.send(ThreadReport::Second { thread: self.thread, second });
     }
 }

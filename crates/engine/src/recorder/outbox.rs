@@ -6,7 +6,7 @@
 
 use std::sync::mpsc::{Receiver, Sender};
 
-use crate::control::{Batch, Notice, Report};
+use crate::control::{Batch, Notice, ThreadReport};
 use crate::observer::Entry;
 
 const FULL: usize = 1024;
@@ -19,7 +19,7 @@ pub(crate) struct Outbox {
     message_bytes: usize,
     /// Batches that may still be allocated.
     allowance: usize,
-    reports: Sender<Report>,
+    reports: Sender<ThreadReport>,
     returned: Receiver<Box<Batch>>,
 }
 
@@ -27,7 +27,7 @@ impl Outbox {
     pub(crate) fn new(
         thread: usize,
         allowance: usize,
-        reports: Sender<Report>,
+        reports: Sender<ThreadReport>,
         returned: Receiver<Box<Batch>>,
     ) -> Self {
         Self { thread, batch: Box::default(), message_bytes: 0, allowance, reports, returned }
@@ -74,6 +74,6 @@ impl Outbox {
         };
         let batch = std::mem::replace(&mut self.batch, next);
         self.message_bytes = 0;
-        let _ = self.reports.send(Report::Batch { thread: self.thread, batch });
+        let _ = self.reports.send(ThreadReport::Batch { thread: self.thread, batch });
     }
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use spec::{Class, Error};
 
 use crate::client::{Address, Client};
 use crate::client_loop::{Assigned, Assignment};
-use crate::control::{Batch, Control, Report};
-use crate::error::EngineError;
+use crate::control::{Batch, RunControl, ThreadReport};
+use crate::error::{self, NotConnected};
 use crate::measured::Second;
 use crate::plan::{Load, Plan, Rate, Timeline, Until};
 use crate::recorder::Outbox;
@@ -28,8 +29,8 @@ pub(crate) struct Recycle {
 }
 
 /// Refuses what cannot be run.
-pub(crate) fn check(plan: &Plan, clients: &[Box<dyn Client>]) -> Result<(), EngineError> {
-    let refuse = |why: &str| Err(EngineError::Plan(why.to_owned()));
+pub(crate) fn check(plan: &Plan, clients: &[Box<dyn Client>]) -> Result<(), Error> {
+    let refuse = |why: &str| Err(error::plan(why));
     if clients.is_empty() {
         return refuse("it has no clients; at least one is needed");
     }
@@ -47,7 +48,7 @@ pub(crate) fn check(plan: &Plan, clients: &[Box<dyn Client>]) -> Result<(), Engi
     }
     super::cpus::check(plan, plan.threads.min(clients.len()))?;
     if let Load::Rate(rate) = &plan.load {
-        check_rate(rate, plan.gaps.is_some()).map_err(EngineError::Plan)?;
+        check_rate(rate, plan.gaps.is_some()).map_err(error::plan)?;
         // A rate that falls to 0 may never reach the number.
         if !rate.profile.is_constant() && !matches!(plan.until, Until::Elapsed(_)) {
             return refuse("a rate that changes lasts for a time, not for a number of transactions");
@@ -73,10 +74,10 @@ fn check_rate(rate: &Rate, own_gaps: bool) -> Result<(), String> {
 pub(crate) fn assign(
     plan: &Plan,
     clients: Vec<Box<dyn Client>>,
-    control: &Arc<Control>,
-    reports: &Sender<Report>,
+    control: &Arc<RunControl>,
+    reports: &Sender<ThreadReport>,
     batches: usize,
-) -> Result<(Vec<Assignment>, Vec<Recycle>), EngineError> {
+) -> Result<(Vec<Assignment>, Vec<Recycle>), Error> {
     let threads = plan.threads.min(clients.len());
     let (each, rest) = (clients.len() / threads, clients.len() % threads);
     let mut assignments = Vec::with_capacity(threads);
@@ -110,17 +111,21 @@ pub(crate) fn assign(
     Ok((assignments, recycle))
 }
 
-fn check_address(client: usize, address: &Address) -> Result<(), EngineError> {
+fn check_address(client: usize, address: &Address) -> Result<(), Error> {
     match address {
         Address::Unix(path) if path.as_os_str().len() > SOCKET_PATH => {
-            Err(EngineError::SocketPath { client, path: path.clone(), limit: SOCKET_PATH })
+            let what = format!(
+                "client {client}: socket path {path:?} is longer than the {SOCKET_PATH} bytes a Unix-domain socket may have; \
+                 use a shorter folder"
+            );
+            Err(Error::new(Class::Usage, what))
         }
         _ => Ok(()),
     }
 }
 
 /// Raises the open-file limit for this run, up to the hard limit.
-pub(crate) fn raise_open_files(connections: usize, threads: usize) -> Result<(), EngineError> {
+pub(crate) fn raise_open_files(connections: usize, threads: usize) -> Result<(), Error> {
     let needed = connections as u64 + threads as u64 * FILES_PER_THREAD + FILES_OF_PROGRAM;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     // No limit is reported as `None`.
@@ -128,10 +133,13 @@ pub(crate) fn raise_open_files(connections: usize, threads: usize) -> Result<(),
         return Ok(());
     }
     if let Some(allowed) = maximum.filter(|maximum| *maximum < needed) {
-        return Err(EngineError::OpenFiles { needed, allowed });
+        let what = format!(
+            "{needed} open files are needed and the hard limit is {allowed}; raise it (ulimit -Hn) or use fewer clients"
+        );
+        return Err(Error::new(Class::Missing, what).attach(NotConnected::OpenFiles));
     }
     setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum })
-        .map_err(|errno| EngineError::System { what: "raise the limit of open files", source: errno.into() })
+        .map_err(error::system("raise the limit of open files"))
 }
 
 #[cfg(test)]
@@ -142,7 +150,11 @@ mod tests {
     fn too_many_connections_are_refused_before_anything_is_opened() {
         let allowed = getrlimit(Resource::Nofile).maximum;
         match (raise_open_files(1 << 40, 1), allowed) {
-            (Err(EngineError::OpenFiles { needed, .. }), Some(_)) => assert!(needed > 1 << 40),
+            (Err(error), Some(_)) => {
+                assert!(matches!(error.attached(), Some(NotConnected::OpenFiles)), "{error}");
+                let needed: Option<u64> = error.to_string().split(' ').next().and_then(|it| it.parse().ok());
+                assert!(needed.is_some_and(|needed| needed > 1 << 40), "{error}");
+            }
             (Ok(()), None) => {}
             other => panic!("{other:?}"),
         }

@@ -10,12 +10,12 @@ use super::merge::Merge;
 use super::outages::Outages;
 use crate::client::Time;
 use crate::client_loop::GAP;
-use crate::control::{Batch, Control, Notice, Report};
-use crate::error::EngineError;
+use crate::control::{Batch, Notice, RunControl, ThreadReport};
 use crate::measured::{Measured, Stretch, ThreadFigures};
 use crate::observer::Observer;
 use crate::plan::{Load, Plan, Until};
 use crate::stop::Stop;
+use spec::Error;
 use stats::Histogram;
 
 /// How long transactions may stay open after the end before the observer is called, ns.
@@ -24,10 +24,10 @@ const WAITING: Time = 5_000_000_000;
 const MESSAGES_KEPT: usize = 1000;
 const MESSAGE_BYTES_KEPT: usize = 1 << 20;
 
-/// Decides for all threads, from their [`Report`]s.
+/// Decides for all threads, from their [`ThreadReport`]s.
 pub(crate) struct Coordinator<'a> {
     plan: &'a Plan,
-    control: Arc<Control>,
+    control: Arc<RunControl>,
     observer: &'a mut dyn Observer,
     /// How long before its start the load is announced, so that all threads are awake.
     lead: Time,
@@ -38,7 +38,7 @@ pub(crate) struct Coordinator<'a> {
     load: Option<Time>,
     measuring_reported: bool,
     told_waiting: bool,
-    failure: Option<EngineError>,
+    failure: Option<Error>,
 }
 
 /// Number of threads in each state.
@@ -67,7 +67,7 @@ struct Gathered {
 impl<'a> Coordinator<'a> {
     pub(crate) fn new(
         plan: &'a Plan,
-        control: Arc<Control>,
+        control: Arc<RunControl>,
         observer: &'a mut dyn Observer,
         lead: Time,
         clients: usize,
@@ -149,39 +149,41 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    pub(crate) fn take(&mut self, report: Report, now: Time) {
+    pub(crate) fn take(&mut self, report: ThreadReport, now: Time) {
         match report {
-            Report::Up { driver, note } => {
+            ThreadReport::Up { driver, note } => {
                 self.gathered.measured.driver = driver;
                 self.gathered.measured.driver_note = note;
             }
-            Report::Ready => {
+            ThreadReport::Ready => {
                 self.threads.ready += 1;
                 if self.threads.ready == self.threads.count {
                     self.start_load(now);
                 }
             }
-            Report::Second { thread, second } => self.gathered.merge.take(thread, second, self.observer),
-            Report::Batch { thread, batch } => self.gathered.pass_on(thread, batch, self.observer),
-            Report::Idle { at } => {
+            ThreadReport::Second { thread, second } => {
+                self.gathered.merge.take(thread, second, self.observer)
+            }
+            ThreadReport::Batch { thread, batch } => self.gathered.pass_on(thread, batch, self.observer),
+            ThreadReport::Idle { at } => {
                 self.threads.idle += 1;
                 self.threads.idle_since = self.threads.idle_since.max(at);
                 if self.threads.idle == self.threads.count {
                     self.end_at(self.threads.idle_since, now);
                 }
             }
-            Report::Rests { at, stretch, warm } => self.hold.rests(at, &stretch, warm.as_deref()),
-            Report::Failed { error } => {
+            ThreadReport::Rests { at, stretch, warm } => self.hold.rests(at, &stretch, warm.as_deref()),
+            ThreadReport::Failed { error } => {
                 self.threads.accounted += 1;
                 self.failure.get_or_insert(error);
                 self.cancel();
             }
-            Report::Finished { thread, figures } => {
+            ThreadReport::Finished { thread, figures } => {
                 self.threads.accounted += 1;
                 self.gathered.merge.finished(thread, self.observer);
                 self.gathered.figures.push(*figures);
             }
-            Report::Gone => {
+            ThreadReport::Gone => {
                 self.threads.gone += 1;
                 // A thread without a report panicked; the others must not continue.
                 if self.threads.gone > self.threads.accounted {
@@ -224,7 +226,7 @@ impl<'a> Coordinator<'a> {
         self.end_at(self.hold.run_time(now), now);
     }
 
-    pub(crate) fn take_failure(&mut self) -> Option<EngineError> {
+    pub(crate) fn take_failure(&mut self) -> Option<Error> {
         self.failure.take()
     }
 
@@ -242,7 +244,7 @@ impl<'a> Coordinator<'a> {
     ///
     /// # Errors
     /// Of the first thread that could not continue.
-    pub(crate) fn into_measured(self) -> Result<Measured, EngineError> {
+    pub(crate) fn into_measured(self) -> Result<Measured, Error> {
         let end = self.planned_end().min(self.control.end());
         let Self { plan, observer, gathered, hold, load, failure, clients, .. } = self;
         if let Some(failure) = failure {

@@ -2,12 +2,14 @@
 
 use std::io;
 
-use crate::error::EngineError;
+use spec::{Class, Error};
+
+use crate::error;
 use crate::plan::Plan;
 
 /// Refuses CPUs that are not available, and spinning without pinned CPUs.
-pub(super) fn check(plan: &Plan, threads: usize) -> Result<(), EngineError> {
-    let refuse = |why: String| Err(EngineError::Plan(why));
+pub(super) fn check(plan: &Plan, threads: usize) -> Result<(), Error> {
+    let refuse = |why: String| Err(error::plan(why));
     if plan.spin > Plan::LONGEST_SPIN {
         return refuse(format!("a thread may look for news for {} ns at most", Plan::LONGEST_SPIN));
     }
@@ -31,7 +33,14 @@ pub(super) fn check(plan: &Plan, threads: usize) -> Result<(), EngineError> {
     }
     let allowed = allowed()?;
     match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-        Some(cpu) => Err(EngineError::Cpu { cpu: *cpu, allowed }),
+        Some(cpu) => {
+            let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+            let what = format!(
+                "load threads cannot be kept on CPU {cpu}: this process may use {}; see taskset, or the container's cpuset",
+                allowed.join(", ")
+            );
+            Err(Error::new(Class::Usage, what))
+        }
         None => Ok(()),
     }
 }
@@ -42,8 +51,8 @@ pub(super) fn of_thread(plan: &Plan, thread: usize) -> Option<usize> {
 }
 
 /// Pins the calling thread to a CPU.
-pub(super) fn keep_on(cpu: usize) -> Result<(), EngineError> {
-    set(cpu).map_err(EngineError::system("keep a load thread on its CPU"))
+pub(super) fn keep_on(cpu: usize) -> Result<(), Error> {
+    set(cpu).map_err(error::system("keep a load thread on its CPU"))
 }
 
 #[cfg(target_os = "linux")]
@@ -59,14 +68,13 @@ fn set(_cpu: usize) -> io::Result<()> {
 }
 
 #[cfg(target_os = "linux")]
-fn allowed() -> Result<Vec<usize>, EngineError> {
+fn allowed() -> Result<Vec<usize>, Error> {
     use rustix::thread::{CpuSet, sched_getaffinity};
-    let set = sched_getaffinity(None)
-        .map_err(|errno| EngineError::system("ask which CPUs may be used")(errno.into()))?;
+    let set = sched_getaffinity(None).map_err(error::system("ask which CPUs may be used"))?;
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn allowed() -> Result<Vec<usize>, EngineError> {
-    Err(EngineError::Plan("load threads can be kept on CPUs on Linux only".to_owned()))
+fn allowed() -> Result<Vec<usize>, Error> {
+    Err(error::plan("load threads can be kept on CPUs on Linux only"))
 }

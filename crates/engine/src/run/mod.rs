@@ -18,13 +18,14 @@ pub(crate) use self::assign::{assign, check};
 pub(crate) use self::coordinator::Coordinator;
 use crate::client::{Client, Time};
 use crate::client_loop::{Assignment, ClientLoop};
-use crate::control::{Control, Report};
+use crate::control::{RunControl, ThreadReport};
 use crate::driver::{Chosen, Clock, Driver, Epoch, choose, with_sleep};
-use crate::error::EngineError;
+use crate::error;
 use crate::measured::{Measured, Stretch};
 use crate::observer::Observer;
 use crate::plan::Plan;
 use crate::stop::Stop;
+use spec::Error;
 use stats::Histogram;
 
 /// Prefix of the names of load threads; their number follows.
@@ -53,7 +54,7 @@ pub fn run(
     clients: Vec<Box<dyn Client>>,
     observer: &mut dyn Observer,
     stop: &Stop,
-) -> Result<Measured, EngineError> {
+) -> Result<Measured, Error> {
     Run::begin(plan, clients, observer, stop)?.conclude()
 }
 
@@ -63,7 +64,7 @@ pub fn run(
 /// Dropping it ends it at once.
 pub struct Run<'a> {
     coordinator: Coordinator<'a>,
-    inbox: Receiver<Report>,
+    inbox: Receiver<ThreadReport>,
     epoch: Epoch,
     stop: Stop,
     threads: Threads,
@@ -83,7 +84,7 @@ impl<'a> Run<'a> {
         clients: Vec<Box<dyn Client>>,
         observer: &'a mut dyn Observer,
         stop: &Stop,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, Error> {
         let mut run = Self::begin(plan, clients, observer, stop)?;
         run.attend(None, |coordinator| coordinator.is_idle());
         match run.coordinator.take_failure() {
@@ -130,7 +131,7 @@ impl<'a> Run<'a> {
     ///
     /// # Panics
     /// As [`run`].
-    pub fn finish(mut self) -> Result<Measured, EngineError> {
+    pub fn finish(mut self) -> Result<Measured, Error> {
         self.coordinator.finish(self.epoch.now());
         self.conclude()
     }
@@ -140,10 +141,10 @@ impl<'a> Run<'a> {
         clients: Vec<Box<dyn Client>>,
         observer: &'a mut dyn Observer,
         stop: &Stop,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, Error> {
         check(plan, &clients)?;
         let (reports, inbox) = mpsc::channel();
-        let control = Arc::new(Control::new());
+        let control = Arc::new(RunControl::new());
         let seats = clients.len();
         let (assignments, recycle) = assign(plan, clients, &control, &reports, BATCHES)?;
         raise_open_files(assignments.iter().map(Assignment::connections).sum(), assignments.len())?;
@@ -164,14 +165,14 @@ impl<'a> Run<'a> {
                 drive(assignment, epoch, &on_drop.0);
             };
             let thread = thread::Builder::new().name(name).spawn(body);
-            let thread = thread.map_err(|source| EngineError::System { what: "start a thread", source })?;
+            let thread = thread.map_err(error::system("start a thread"))?;
             run.threads.handles.push(thread);
         }
         Ok(run)
     }
 
     /// Serves the run until all threads are gone, and returns the figures.
-    fn conclude(mut self) -> Result<Measured, EngineError> {
+    fn conclude(mut self) -> Result<Measured, Error> {
         self.attend(None, |_| false);
         if let Some(panic) = self.threads.join() {
             std::panic::resume_unwind(panic);
@@ -206,7 +207,7 @@ impl<'a> Run<'a> {
 }
 
 struct Threads {
-    control: Arc<Control>,
+    control: Arc<RunControl>,
     handles: Vec<JoinHandle<()>>,
 }
 
@@ -227,15 +228,15 @@ impl Drop for Threads {
     }
 }
 
-struct GoneOnDrop(Sender<Report>);
+struct GoneOnDrop(Sender<ThreadReport>);
 
 impl Drop for GoneOnDrop {
     fn drop(&mut self) {
-        let _ = self.0.send(Report::Gone);
+        let _ = self.0.send(ThreadReport::Gone);
     }
 }
 
-fn drive(assignment: Assignment, epoch: Epoch, reports: &Sender<Report>) {
+fn drive(assignment: Assignment, epoch: Epoch, reports: &Sender<ThreadReport>) {
     let clients = assignment.most_clients;
     let (wanted, spin) = (assignment.plan.driver, assignment.plan.spin);
     let outcome = cpus::of_thread(&assignment.plan, assignment.thread)
@@ -248,11 +249,11 @@ fn drive(assignment: Assignment, epoch: Epoch, reports: &Sender<Report>) {
             Chosen::Uring(driver) => turn_to_the_end(ClientLoop::new(driver, None, assignment)),
         });
     if let Err(error) = outcome {
-        let _ = reports.send(Report::Failed { error });
+        let _ = reports.send(ThreadReport::Failed { error });
     }
 }
 
-fn turn_to_the_end<D: Driver>(mut client_loop: ClientLoop<D>) -> Result<(), EngineError> {
+fn turn_to_the_end<D: Driver>(mut client_loop: ClientLoop<D>) -> Result<(), Error> {
     while client_loop.turn()? {}
     Ok(())
 }

@@ -15,14 +15,14 @@ use std::time::SystemTime;
 
 use crate::client::{Client, Time};
 use crate::client_loop::ClientLoop;
-use crate::control::{Control, Report};
+use crate::control::{RunControl, ThreadReport};
 use crate::driver::Clock;
-use crate::error::EngineError;
 use crate::measured::{Measured, Stretch};
 use crate::observer::Observer;
 use crate::plan::Plan;
 use crate::run::{Coordinator, assign, check};
 use crate::stop::Stop;
+use spec::Error;
 use world::{Bell, SimClock, SimDriver, World};
 
 /// Length of a turn that follows another of the same thread at the same time, ns; without it a load that
@@ -45,7 +45,7 @@ pub fn simulate(
     server: &mut dyn Server,
     observer: &mut dyn Observer,
     stop: &Stop,
-) -> Result<Measured, EngineError> {
+) -> Result<Measured, Error> {
     simulate_held(plan, clients, server, observer, stop, |_| Next::Finish)
 }
 
@@ -73,10 +73,10 @@ pub fn simulate_held(
     observer: &mut dyn Observer,
     stop: &Stop,
     mut next: impl FnMut(Option<Stretch>) -> Next,
-) -> Result<Measured, EngineError> {
+) -> Result<Measured, Error> {
     check(plan, &clients)?;
     let (reports, inbox) = mpsc::channel();
-    let control = Arc::new(Control::new());
+    let control = Arc::new(RunControl::new());
     let seats = clients.len();
     // Reports are taken after the turn: waiting for one inside a turn would never end.
     let (assignments, recycle) = assign(plan, clients, &control, &reports, usize::MAX)?;
@@ -128,7 +128,7 @@ struct Thread<'w, 's> {
 }
 
 impl Thread<'_, '_> {
-    fn turn(&mut self, now: Time, coordinator: &mut Coordinator<'_>, inbox: &Receiver<Report>) {
+    fn turn(&mut self, now: Time, coordinator: &mut Coordinator<'_>, inbox: &Receiver<ThreadReport>) {
         self.last_turn = Some(now);
         let outcome = self.client_loop.turn();
         for report in inbox.try_iter() {
@@ -137,10 +137,10 @@ impl Thread<'_, '_> {
         match outcome {
             Ok(true) => return,
             Ok(false) => {}
-            Err(error) => coordinator.take(Report::Failed { error }, now),
+            Err(error) => coordinator.take(ThreadReport::Failed { error }, now),
         }
         self.over = true;
-        coordinator.take(Report::Gone, now);
+        coordinator.take(ThreadReport::Gone, now);
     }
 }
 

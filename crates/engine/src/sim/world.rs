@@ -50,10 +50,10 @@ struct Item {
     at: Time,
     number: u64,
     connection: usize,
-    what: What,
+    what: SimulatedStep,
 }
 
-enum What {
+enum SimulatedStep {
     Opened,
     Refused(io::ErrorKind),
     Action(Action),
@@ -98,8 +98,8 @@ impl<'s> World<'s> {
         let now = self.clock.now();
         self.connections.push(Connection { thread, conn, open: true, last_arrival: 0 });
         match self.server.connect(number, address, now) {
-            Greeting::Accept(after) => self.push(number, now + after, What::Opened),
-            Greeting::Refuse(kind, after) => self.push(number, now + after, What::Refused(kind)),
+            Greeting::Accept(after) => self.push(number, now + after, SimulatedStep::Opened),
+            Greeting::Refuse(kind, after) => self.push(number, now + after, SimulatedStep::Refused(kind)),
             Greeting::Ignore => {}
         }
         number
@@ -118,7 +118,7 @@ impl<'s> World<'s> {
     }
 
     /// Takes the next event of a connection of `thread` that has happened by now.
-    fn take(&mut self, thread: usize) -> Option<(Conn, What)> {
+    fn take(&mut self, thread: usize) -> Option<(Conn, SimulatedStep)> {
         let now = self.clock.now();
         loop {
             if self.next_at(thread)? > now {
@@ -131,11 +131,13 @@ impl<'s> World<'s> {
             }
             let conn = connection.conn;
             match item.what {
-                What::Opened => {
+                SimulatedStep::Opened => {
                     self.ask(item.connection, |server, replies| server.opened(item.connection, replies))
                 }
-                What::Refused(_) | What::Action(Action::Close(_)) => connection.open = false,
-                What::Action(Action::Bytes(_)) => {}
+                SimulatedStep::Refused(_) | SimulatedStep::Action(Action::Close(_)) => {
+                    connection.open = false
+                }
+                SimulatedStep::Action(Action::Bytes(_)) => {}
             }
             return Some((conn, item.what));
         }
@@ -145,11 +147,11 @@ impl<'s> World<'s> {
         let mut replies = Replies { now: self.clock.now(), ..Replies::default() };
         question(self.server, &mut replies);
         for (at, action) in replies.actions {
-            self.push(connection, at, What::Action(action));
+            self.push(connection, at, SimulatedStep::Action(action));
         }
     }
 
-    fn push(&mut self, connection: usize, at: Time, what: What) {
+    fn push(&mut self, connection: usize, at: Time, what: SimulatedStep) {
         let Connection { thread, last_arrival, .. } = &mut self.connections[connection];
         *last_arrival = at.max(*last_arrival);
         let item = Item { at: *last_arrival, number: self.items, connection, what };
@@ -244,13 +246,13 @@ impl Driver for SimDriver<'_, '_> {
     fn next(&mut self) -> Option<(Conn, Happened<'_>)> {
         let (conn, what) = self.world.borrow_mut().take(self.thread)?;
         let happened = match what {
-            What::Opened => Happened::Opened,
-            What::Action(Action::Bytes(bytes)) => {
+            SimulatedStep::Opened => Happened::Opened,
+            SimulatedStep::Action(Action::Bytes(bytes)) => {
                 self.lent = bytes;
                 Happened::Bytes(&self.lent)
             }
-            What::Action(Action::Close(kind)) => Happened::Closed(kind.map(io::Error::from)),
-            What::Refused(kind) => Happened::Closed(Some(kind.into())),
+            SimulatedStep::Action(Action::Close(kind)) => Happened::Closed(kind.map(io::Error::from)),
+            SimulatedStep::Refused(kind) => Happened::Closed(Some(kind.into())),
         };
         Some((conn, happened))
     }

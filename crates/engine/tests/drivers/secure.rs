@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::plan;
 use crate::support::live::{Live, Manners, Stream, read_frame};
 use crate::support::{Asker, Loss, frame};
-use engine::{Client, EngineError, Plan, Stop, Tls, Until, run};
+use engine::{Client, NotConnected, Plan, Stop, Tls, Until, run};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
@@ -77,8 +77,10 @@ fn large_and_dribbled_messages_go_through_tls() {
 #[test]
 fn a_certificate_that_is_not_trusted_ends_the_set_up_with_its_reason() {
     let (server, _) = server(Manners::default());
-    match run(&plan(), askers(1, &server, None, b"a secret"), &mut (), &Stop::new()) {
-        Err(EngineError::Setup(abort)) => assert!(abort.message.contains("UnknownIssuer"), "{abort}"),
+    let error = run(&plan(), askers(1, &server, None, b"a secret"), &mut (), &Stop::new())
+        .expect_err("it is refused");
+    match error.attached() {
+        Some(NotConnected::Refused(abort)) => assert!(abort.message.contains("UnknownIssuer"), "{abort}"),
         other => panic!("{other:?}"),
     }
 }
@@ -87,8 +89,9 @@ fn a_certificate_that_is_not_trusted_ends_the_set_up_with_its_reason() {
 fn tls_that_was_not_set_up_is_an_error_and_not_a_panic() {
     let (server, _) = server(Manners::default());
     let asker = Asker { tls: true, loss: Loss::Abort, ..Asker::new(server.address.clone()) };
-    match run(&plan(), vec![asker.boxed()], &mut (), &Stop::new()) {
-        Err(EngineError::Setup(abort)) => assert!(abort.message.contains("not set up"), "{abort}"),
+    let error = run(&plan(), vec![asker.boxed()], &mut (), &Stop::new()).expect_err("it is refused");
+    match error.attached() {
+        Some(NotConnected::Refused(abort)) => assert!(abort.message.contains("not set up"), "{abort}"),
         other => panic!("{other:?}"),
     }
 }
@@ -101,8 +104,10 @@ fn clear_text_after_the_agreement_is_refused() {
         stream.write_all(&[frame(b"S"), frame(b"injected")].concat())?;
         Ok(Box::new(stream))
     });
-    match run(&plan(), askers(1, &server, None, b"a secret"), &mut (), &Stop::new()) {
-        Err(EngineError::Setup(abort)) => assert!(abort.message.contains("clear text"), "{abort}"),
+    let error = run(&plan(), askers(1, &server, None, b"a secret"), &mut (), &Stop::new())
+        .expect_err("it is refused");
+    match error.attached() {
+        Some(NotConnected::Refused(abort)) => assert!(abort.message.contains("clear text"), "{abort}"),
         other => panic!("{other:?}"),
     }
 }

@@ -43,7 +43,7 @@ pub struct KeepIn<'a> {
 pub fn load_osm(
     target: &TargetAccess,
     pg_bin: Option<PathBuf>,
-    options: &workloads::osm::Options,
+    options: &workloads::osm::OsmOptions,
     results: Option<KeepIn<'_>>,
     progress: &mut dyn Progress,
     stop: &Stop,
@@ -52,7 +52,7 @@ pub fn load_osm(
     options.validate()?;
     if options.has_extract() {
         let tried = std::path::absolute(&options.extract).unwrap_or_else(|_| options.extract.clone());
-        osm::extract::check(&tried).map_err(workloads::WorkloadError::from)?;
+        osm::extract::check(&tried)?;
     }
     let plan = facts::preparation(&Preparation { osm: vec![options.clone()], ..Preparation::default() })?;
     let synthetic = options.synthetic().map(|synthetic| format!("a {}", synthetic.words()));

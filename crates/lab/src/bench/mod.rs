@@ -39,7 +39,7 @@ pub struct Options {
     pub pg_bin: Option<PathBuf>,
     /// Data to prepare on a managed target; existing data from the same source are kept.
     pub prepare: Preparation,
-    pub workload: pgbench::Options,
+    pub workload: pgbench::PgbenchOptions,
     /// In order; if empty, tpcb-like.
     pub scripts: Vec<ScriptSource>,
     /// At least 1.

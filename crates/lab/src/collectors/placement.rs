@@ -2,7 +2,7 @@
 
 use engine::Measured;
 use protocol::postgres::sql::SqlError;
-use server::placement::Watch;
+use server::placement::CpuWatch;
 use spec::Sample;
 use spec::figures::{self, Figures};
 
@@ -10,7 +10,7 @@ use super::Collector;
 
 pub(super) struct Placement {
     server: u32,
-    watch: Option<Watch>,
+    watch: Option<CpuWatch>,
 }
 
 impl Placement {
@@ -25,12 +25,12 @@ impl Collector for Placement {
     }
 
     fn begin(&mut self) -> Result<(), SqlError> {
-        self.watch = Watch::start(self.server, engine::LOAD_THREAD);
+        self.watch = CpuWatch::start(self.server, engine::LOAD_THREAD);
         Ok(())
     }
 
     fn end(&mut self, _measured: &Measured, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
-        let seen = self.watch.take().map(Watch::finish).unwrap_or_default();
+        let seen = self.watch.take().map(CpuWatch::finish).unwrap_or_default();
         let figures = [
             (figures::SAME_CPU_PCT, seen.same_cpu_pct),
             (figures::CLIENT_MOVES_PER_S, seen.client_moves_per_s),

@@ -3,7 +3,7 @@
 use engine::Measured;
 use protocol::Address;
 use protocol::postgres::sql::SqlError;
-use protocol::redis::{Control, Info};
+use protocol::redis::{Info, RedisConnection};
 use server::redis::RedisControl;
 use spec::Sample;
 use spec::figures::{self, Figure, Figures};

@@ -88,7 +88,7 @@ pub fn programs() -> Vec<Program> {
     all.extend(KNOWN.iter().filter(|known| cfg!(target_os = "linux") || !known.name.starts_with('m')).map(
         |known| {
             let found = installed::program(known.programs);
-            let place = |found: installed::Found| match found.version {
+            let place = |found: installed::InstalledProgram| match found.version {
                 Some(version) => version,
                 None => found.path.display().to_string(),
             };

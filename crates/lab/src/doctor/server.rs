@@ -75,7 +75,7 @@ pub fn examine(url: &ConnectionString) -> Result<Examined, LabError> {
         LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {error}"), "")
     })?;
     let home = Home::locate()?;
-    let target = Target::url(url.with_secrets(), Rights::Look, &[], &home, &watchdog)?;
+    let target = Target::url(url.with_secrets(), Rights::ReadOnly, &[], &home, &watchdog)?;
     let mut control = target.control()?;
     let facts = Facts::ask(&mut control).map_err(|error| {
         LabError::failed(Class::Refused, format!("asking what the role may do: {error}"), "")

@@ -69,7 +69,7 @@ impl Recorder {
     pub fn store(
         self,
         workload: &Pgbench,
-        options: &pgbench::Options,
+        options: &pgbench::PgbenchOptions,
         setup: &Setup,
         mut measured: Measured,
     ) -> Result<(ExperimentId, Vec<Doubt>), LabError> {

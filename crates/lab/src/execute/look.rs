@@ -113,7 +113,7 @@ fn at_hand(TargetAccess { spec, url }: &TargetAccess) -> Result<Result<(Control,
 }
 
 fn with(
-    opened: Result<Control, server::control::ConnectError>,
+    opened: Result<Control, spec::Error>,
     means: impl FnOnce(&mut Control) -> Means,
 ) -> Result<(Control, Means), String> {
     let mut control = opened.map_err(|error| error.to_string())?;

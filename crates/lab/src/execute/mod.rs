@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use results::{ExperimentId, Store};
 use server::Stop;
-use server::change::ChangeError;
+use server::change::ChangeFailure;
 
 use self::carry_out::{Experiment, light, record_of};
 use self::ground::Ground;
@@ -218,7 +218,7 @@ fn changes(store: &Store, plan: &Plan) -> Option<(ExperimentId, Vec<String>)> {
 /// An error of a user's change with the line of its file.
 fn placed(file: &ExperimentFile, mut error: LabError) -> LabError {
     if let LabError::OwnChange(change) = &mut error {
-        let part = change.source.cause().and_then(ChangeError::part);
+        let part = change.source.attached().and_then(|failure: &ChangeFailure| failure.part);
         let line = file.line_of_change(&change.name, &change.level, part);
         change.at = line.map(|line| format!("{}:{line}: ", file.path.display()));
     }

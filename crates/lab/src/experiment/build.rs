@@ -7,10 +7,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use protocol::postgres::conninfo::ConnectionString;
-use spec::{AskedLimit, Prices, Profile};
+use spec::{AskedLimit, Class, Error, Prices, Profile};
 use toml::Value;
 use toml::de::DeValue;
-use workloads::{Preparation, Spec, WorkloadError};
+use workloads::{Preparation, Spec, WrongOption};
 
 use super::apart::take_apart;
 use super::document::Document;
@@ -367,18 +367,18 @@ impl Builder<'_, '_> {
     }
 
     /// Notes an error of a workload's own check, at the key it names.
-    fn workload_error(&mut self, table: &[&str], error: &WorkloadError) {
-        let (paths, key, message) = match error {
-            WorkloadError::Option { key, problem } => {
-                (vec![key.split('.').collect()], Some(format!("{key}:")), problem.to_string())
+    fn workload_error(&mut self, table: &[&str], error: &Error) {
+        let (paths, key, message) = match error.attached() {
+            Some(WrongOption { key, problem }) => {
+                (vec![key.split('.').collect()], Some(format!("{key}:")), problem.clone())
             }
             // Scripts, lists of tiles and extracts come from files.
-            WorkloadError::File { .. } | WorkloadError::Script(_) => (
+            None if error.class() == Class::BadInput => (
                 vec![vec!["pgbench", "files"], vec!["tiles", "picker"], vec!["osm", "extract"]],
                 None,
                 error.to_string(),
             ),
-            other => (Vec::new(), None, other.to_string()),
+            None => (Vec::new(), None, error.to_string()),
         };
         // The first part of a key may be the table's own name.
         let mut places = paths

@@ -90,7 +90,7 @@ impl Found<'_, '_> {
     }
 
     /// A load; `factor` is the prefix of its options as factors.
-    fn osm(&mut self, table: &[&str], factor: &str, load: &osm::Options) {
+    fn osm(&mut self, table: &[&str], factor: &str, load: &osm::OsmOptions) {
         let shown = |path: &Path| path.display().to_string();
         for (place, program) in self.values(table, factor, "program", load.program.as_deref().map(shown)) {
             self.add(&texts(&place), program_words(Path::new(&program)), ExecutedBy::Pgdyno);

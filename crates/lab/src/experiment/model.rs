@@ -17,7 +17,7 @@ use super::written::{Experiment, Length};
 use crate::measure::{LONGEST, SHORTEST};
 use crate::values::described;
 use protocol::postgres::conninfo::ConnectionString;
-use server::settings::Wanted;
+use server::settings::SettingValues;
 use spec::plan::{AskedDriver, CellOrder, Named, TargetSpec, Waiting};
 
 /// An experiment as its file describes it.
@@ -79,7 +79,7 @@ pub(crate) struct Compare {
 pub(crate) struct ArmSpec {
     pub(crate) name: String,
     /// As written: values may be shares of the machine.
-    pub(crate) settings: Wanted,
+    pub(crate) settings: SettingValues,
     /// Line of each setting, from 1.
     pub(crate) lines: BTreeMap<String, usize>,
 }

@@ -453,11 +453,11 @@ fn every_key_is_documented() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiment.md");
     let page = std::fs::read_to_string(page).unwrap();
     let workloads = [
-        ("pgbench", workloads::fields::<workloads::pgbench::Options>()),
-        ("tiles", workloads::fields::<workloads::tiles::Options>()),
-        ("redis", workloads::fields::<workloads::redis::Options>()),
-        ("osm", workloads::fields::<workloads::osm::Options>()),
-        ("prepare.osm", workloads::fields::<workloads::osm::Options>()),
+        ("pgbench", workloads::fields::<workloads::pgbench::PgbenchOptions>()),
+        ("tiles", workloads::fields::<workloads::tiles::TilesOptions>()),
+        ("redis", workloads::fields::<workloads::redis::RedisOptions>()),
+        ("osm", workloads::fields::<workloads::osm::OsmOptions>()),
+        ("prepare.osm", workloads::fields::<workloads::osm::OsmOptions>()),
         ("prepare.pgbench", workloads::fields::<workloads::pgbench::init::InitOptions>()),
         ("target.tile_servers", super::tile_servers::KEYS.to_vec()),
     ];

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use protocol::postgres::Place;
 use protocol::postgres::sql::SqlError;
 use workloads::jobs::{Connection, JobReport, Runtime};
-use workloads::pgbench::init::{self, InitError, InitOptions, Listener, Loading};
+use workloads::pgbench::init::{self, InitOptions, Listener, Loading};
 
-use server::control::{Canceller, ConnectError, Control, Timeouts};
+use server::control::{Canceller, ConnectFailure, Control, Timeouts};
+use spec::Error;
 
 const BOUND: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(20);
@@ -22,14 +23,14 @@ const AGAIN: Duration = Duration::from_millis(500);
 /// Once `stopped` returns true, running statements are cancelled and no further one begins.
 ///
 /// # Errors
-/// [`InitError`], which describes the state of the tables.
+/// Why a step failed; [`init::remarks`] describes the state of the tables.
 pub fn initialize(
     control: Control,
     options: &InitOptions,
     loading: &Loading,
     stopped: &(dyn Fn() -> bool + Sync),
     listener: &mut dyn Listener,
-) -> Result<JobReport, InitError> {
+) -> Result<JobReport, Error> {
     with_runtime(&control.place().clone(), control.timeouts().clone(), stopped, |runtime| {
         runtime.cancellable(&control);
         init::run(options, loading, Box::new(control), runtime, listener)
@@ -124,8 +125,7 @@ impl Runtime for ServerRuntime<'_> {
 }
 
 /// Without SQLSTATE if another try may succeed.
-fn refused(error: &ConnectError) -> SqlError {
-    let passing =
-        error.is_passing() || matches!(error, ConnectError::TimedOut { .. } | ConnectError::Io { .. });
+fn refused(error: &Error) -> SqlError {
+    let passing = error.attached::<ConnectFailure>().is_some_and(|failure| failure.is_passing());
     SqlError { sqlstate: (!passing).then(|| "08001".to_owned()), text: error.to_string() }
 }

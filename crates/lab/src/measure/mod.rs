@@ -9,17 +9,16 @@ mod turns;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use engine::{Abort, EngineError, Entry, Message, Observer, Second, Time};
+use engine::{Abort, Entry, Message, Observer, Second, Time};
 use protocol::postgres::sql::SqlError;
 use results::Spool;
 use server::Stop;
 use server::control::Names;
 use spec::figures::Figures;
 use spec::{Error, Sample, SeriesPoint};
-use workloads::{ClientWorkload, Places, WorkloadError};
+use workloads::{ClientWorkload, Places};
 
 use self::series::Series;
-use self::turns::TooShort;
 pub(crate) use self::turns::{LONGEST, SHORTEST, Taken, Turns, USUAL};
 use crate::collectors::Collector;
 use crate::setup::Setup;
@@ -49,19 +48,6 @@ pub struct Measured {
     pub trouble: Option<SqlError>,
 }
 
-/// Why nothing was measured.
-#[derive(Debug, thiserror::Error)]
-pub enum NotStarted {
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    #[error(transparent)]
-    Results(#[from] Error),
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    #[error(transparent)]
-    TooShort(#[from] TooShort),
-}
-
 /// A load to measure: workload, setup, places, and observers.
 pub struct Measurement<'a, 'c> {
     pub workload: &'a dyn ClientWorkload,
@@ -76,8 +62,8 @@ pub struct Measurement<'a, 'c> {
 /// Runs a load on its servers.
 ///
 /// # Errors
-/// [`NotStarted`]; what happens after the start of the load is counted.
-pub fn measure(load: Measurement<'_, '_>, stop: &Stop) -> Result<Measured, NotStarted> {
+/// Why nothing was measured; what happens after the start of the load is counted.
+pub fn measure(load: Measurement<'_, '_>, stop: &Stop) -> Result<Measured, Error> {
     let clients = load.workload.clients(load.places, load.setup.clients())?;
     let plan = plan::plan(load.setup, load.workload);
     let names = load.places.names();
@@ -110,14 +96,14 @@ pub(crate) trait Arrival {
 /// The CPU time of servers with these pids is read around each turn.
 ///
 /// # Errors
-/// [`NotStarted`], with the index of the load that did not start.
+/// With the index of the load that did not start.
 pub(crate) fn measure_in_turn(
     (loads, servers): (Vec<Measurement<'_, '_>>, &[Option<u32>]),
     turns: &Turns,
     cpus: Option<&[usize]>,
     arrival: &mut dyn Arrival,
     stop: &Stop,
-) -> Result<(Vec<Measured>, Taken), (usize, NotStarted)> {
+) -> Result<(Vec<Measured>, Taken), (usize, Error)> {
     let mut parts = Vec::with_capacity(loads.len());
     for (number, load) in loads.into_iter().enumerate() {
         parts.push(Part::of(load, cpus).map_err(|error| (number, error))?);
@@ -128,13 +114,13 @@ pub(crate) fn measure_in_turn(
         let clients = std::mem::take(&mut part.clients);
         arrival.connecting(number);
         let run = engine::Run::start(&part.plan, clients, &mut part.watch, &engine_stop);
-        runs.push(run.map_err(|error| (number, error.into()))?);
+        runs.push(run.map_err(|error| (number, error))?);
         arrival.connected(number);
     }
-    let taken = turns::take(&mut runs, turns, servers).map_err(|error| (0, error.into()))?;
+    let taken = turns::take(&mut runs, turns, servers).map_err(|error| (0, error))?;
     let _concluding = stop.concluding();
     let finished: Result<Vec<_>, _> = runs.into_iter().map(engine::Run::finish).collect();
-    let finished = finished.map_err(|error| (0, error.into()))?;
+    let finished = finished.map_err(|error| (0, error))?;
     finished.iter().for_each(|engine| end_abandoned(&engine.abandoned));
     let ended = parts.into_iter().zip(finished).map(|(part, engine)| part.watch.end(engine)).collect();
     Ok((ended, taken))
@@ -148,7 +134,7 @@ struct Part<'w, 'c> {
 }
 
 impl<'w, 'c> Part<'w, 'c> {
-    fn of(load: Measurement<'w, 'c>, cpus: Option<&[usize]>) -> Result<Self, NotStarted> {
+    fn of(load: Measurement<'w, 'c>, cpus: Option<&[usize]>) -> Result<Self, Error> {
         Ok(Self {
             plan: plan::held(load.setup, load.workload, cpus),
             clients: load.workload.clients(load.places, load.setup.clients())?,

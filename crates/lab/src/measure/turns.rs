@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use engine::{Run, Stretch};
 use server::host::{HostSample, ServerCpu};
 use spec::plan::TransactionLengths;
-use spec::{Slice, figures};
+use spec::{Class, Error, Slice, figures};
 use stats::Histogram;
 
 /// Bounds of a slice.
@@ -50,16 +50,8 @@ pub(crate) struct Taken {
     pub(crate) short: Option<String>,
     /// The arm whose transaction did not end in time.
     pub(crate) hung: Option<usize>,
-    /// TransactionLengths of transactions in the warm-up, which decide about slices; the inner `None` if none ended.
+    /// Lengths of transactions in the warm-up, which decide about slices; the inner `None` if none ended.
     pub(crate) lengths: Option<Option<TransactionLengths>>,
-}
-
-/// The requested slice is too short for these transactions.
-#[derive(Debug, thiserror::Error)]
-#[error("slices of {} hold less than two transactions of a client: half of them take longer than {}", words(*asked), words(*median))]
-pub struct TooShort {
-    asked: Duration,
-    median: Duration,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -77,7 +69,7 @@ enum Cut {
 
 /// Lets connected, held runs take turns until each has had its load; `servers` are pids of the servers whose
 /// CPU time is read around each turn, by arm.
-pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>]) -> Result<Taken, TooShort> {
+pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>]) -> Result<Taken, Error> {
     let mut taken = Taken { slices: vec![Vec::new(); runs.len()], ..Taken::default() };
     for (arm, run) in runs.iter_mut().enumerate() {
         run.release(turns.warmup);
@@ -207,15 +199,23 @@ fn usual_length(median: Duration) -> Duration {
 }
 
 impl Cut {
-    fn of(lengths: Option<TransactionLengths>, turns: &Turns) -> Result<Self, TooShort> {
+    fn of(lengths: Option<TransactionLengths>, turns: &Turns) -> Result<Self, Error> {
         let uncut = |why: String| Ok(Self::Uncut { why });
         let Some(TransactionLengths { median_s, slowest_s, of }) = lengths else {
             return uncut("in the warm-up no transaction ended".to_owned());
         };
         let [median, slowest] = [median_s, slowest_s].map(Duration::from_secs_f64);
         if let Some(asked) = turns.length.filter(|asked| *asked < FEWEST_MEDIANS * median) {
-            let short = TooShort { asked, median };
-            return if turns.strict { Err(short) } else { uncut(short.to_string()) };
+            let short = format!(
+                "slices of {} hold less than two transactions of a client: half of them take longer than {}",
+                words(asked),
+                words(median)
+            );
+            if !turns.strict {
+                return uncut(short);
+            }
+            let hint = "a longer `slices`, or none: then pgdyno chooses";
+            return Err(Error::new(Class::BadInput, short).with_hint(hint));
         }
         if MEDIANS * median > LONGEST {
             return uncut(format!(

@@ -325,8 +325,10 @@ fn preparations_keep_the_identity_of_earlier_builds() {
     let [extract, sql] = ["x.osm.pbf", "y.sql"].map(|name| folder.path().join(name));
     std::fs::write(&extract, "").unwrap();
     std::fs::write(&sql, "").unwrap();
-    let osm =
-        workloads::osm::Options { program: Some("/bin/x".into()), ..workloads::osm::Options::new(extract) };
+    let osm = workloads::osm::OsmOptions {
+        program: Some("/bin/x".into()),
+        ..workloads::osm::OsmOptions::new(extract)
+    };
     let jobs = Preparation { osm: vec![osm], pgbench: None, sql: vec![sql] };
     let identity =
         serde_json::to_value(preparation::portable(&crate::facts::preparation(&jobs).unwrap())).unwrap();

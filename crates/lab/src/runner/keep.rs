@@ -51,7 +51,7 @@ pub(crate) struct Identity<'a> {
 /// The plan of a run of pgbench scripts; `threads` as requested.
 pub(crate) fn plan_of(
     target: &TargetSpec,
-    options: &pgbench::Options,
+    options: &pgbench::PgbenchOptions,
     scripts: &[ScriptInfo],
     setup: &Setup,
     threads: u32,

@@ -19,7 +19,7 @@ mod turns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use engine::{EngineError, Observer, Second, Time, Until};
+use engine::{NotConnected, Observer, Second, Time, Until};
 use results::{Finished, Spool};
 use server::child::Watchdog;
 use server::home::Home;
@@ -47,7 +47,7 @@ use crate::error::LabError;
 pub(crate) use crate::event::Tell;
 pub use crate::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step, Trial};
 use crate::fixed_cost::Probe;
-use crate::measure::{Keep, Measured, Measurement, NotStarted, measure};
+use crate::measure::{Keep, Measured, Measurement, measure};
 use crate::plan::PlannedRun;
 use crate::setup::{At, Cache, Connection, Placement, Server, Setup};
 pub(crate) use crate::stage::{Stage, Takes, load_of};
@@ -71,17 +71,6 @@ impl Care {
         Self { settle: true, counters: true, more_clients: false, explain: false, seconds: true };
     pub(crate) const NONE: Self =
         Self { settle: false, counters: false, more_clients: false, explain: false, seconds: true };
-}
-
-enum NotMeasured {
-    NotStarted(NotStarted),
-    Other(LabError),
-}
-
-impl From<LabError> for NotMeasured {
-    fn from(error: LabError) -> Self {
-        Self::Other(error)
-    }
 }
 
 #[derive(Debug)]
@@ -235,16 +224,13 @@ impl<'a> Runner<'a> {
         }
         let mut encryption = Encryption::default();
         let taken = match self.measure(setup, &record.uuid, (care, keep), &mut encryption) {
-            Err(NotMeasured::NotStarted(NotStarted::Engine(error)))
-                if care.more_clients && is_of_connecting(&error) =>
-            {
+            Err(error) if care.more_clients && is_of_connecting(&error) => {
                 record.validity = Validity::Invalid;
                 let detail = format!("not as many clients are let in: {error}");
                 record.doubts.push(Doubt { reason: Reason::Errors, detail });
                 return Ok(Done::without_a_load(record));
             }
-            Err(NotMeasured::NotStarted(error)) => return Err(self.not_started(&setup.at(), error)),
-            Err(NotMeasured::Other(error)) => return Err(error),
+            Err(error) => return Err(self.not_started(&setup.at(), error)),
             Ok(taken) => taken,
         };
         let (mut measured, lost, changed) = taken;
@@ -498,7 +484,7 @@ impl<'a> Runner<'a> {
         run: &str,
         (care, keep): (Care, Keep<'_>),
         encryption: &mut Encryption,
-    ) -> Result<(Measured, Option<LabError>, Option<String>), NotMeasured> {
+    ) -> Result<(Measured, Option<LabError>, Option<String>), LabError> {
         self.progress.step(Step::WarmUp, "clients connect, then warm up");
         let under_test = self.under_test(&setup.asked());
         let Self { stages, sink, workloads, progress, stop, .. } = self;
@@ -509,7 +495,7 @@ impl<'a> Runner<'a> {
         let (places, server) = match (&setup.server, &sink, &mut stage) {
             (Server::Sink, Some(sink), _) => (Places::from(sink.place().clone()), Some(sink.pid())),
             (_, _, Some(stage)) => (stage.places(), stage.postmaster()?),
-            _ => return Err(LabError::failed(Class::Internal, "nobody to ask", "").into()),
+            _ => return Err(LabError::failed(Class::Internal, "nobody to ask", "")),
         };
         let stage_is_managed = stage.as_ref().is_none_or(|stage| stage.target.postmaster().is_some());
         // Released after the load.
@@ -552,7 +538,7 @@ impl<'a> Runner<'a> {
         let measured = measure(load, stop);
         drop(collectors);
         let _concluding = stop.concluding();
-        let mut measured = measured.map_err(NotMeasured::NotStarted)?;
+        let mut measured = measured?;
         let Some(stage) = stage.filter(|_| care.counters) else { return Ok((measured, None, None)) };
         telling.progress.step(Step::Collect, "counters and verdict");
         let (lost, changed) = stage.afterwards(&mut measured, stop);
@@ -573,9 +559,9 @@ impl<'a> Runner<'a> {
         Some(all)
     }
 
-    /// The load could not start: if the server has ended or refuses us too, that is the better error.
-    fn not_started(&mut self, at: &At, error: NotStarted) -> LabError {
-        if let (Some(stage), NotStarted::Engine(_)) = (self.stages.get_mut(at), &error) {
+    /// Clients could not connect: if the server has ended or refuses us too, that is the better error.
+    fn not_started(&mut self, at: &At, error: LabError) -> LabError {
+        if let Some(stage) = self.stages.get_mut(at).filter(|_| is_of_connecting(&error)) {
             if let Err(gone) = stage.check() {
                 return gone;
             }
@@ -584,7 +570,7 @@ impl<'a> Runner<'a> {
                 return refused;
             }
         }
-        error.into()
+        error
     }
 
     /// Lets every workload clean up; returns the failures.
@@ -625,8 +611,8 @@ fn clients_of<'r>(
 }
 
 /// Whether clients could not connect, for any reason: fewer may.
-fn is_of_connecting(error: &EngineError) -> bool {
-    matches!(error, EngineError::Setup(_) | EngineError::SetupTimeout { .. } | EngineError::OpenFiles { .. })
+fn is_of_connecting(error: &LabError) -> bool {
+    matches!(error, LabError::Failed(error) if error.attached::<NotConnected>().is_some())
 }
 
 fn not_opened() -> LabError {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use server::change::{Change, ChangeError, Part};
+use protocol::postgres::sql::SqlError;
+use server::change::{Change, ChangeFailure, ChangeFailureKind, Part};
 use spec::{Class, Error, advice_on_sqlstate};
 
 use crate::error::{LabError, OwnChangeError};
@@ -88,26 +89,29 @@ fn failed(name: &str, own: &OwnLevel, error: Error) -> LabError {
 }
 
 fn is_still_there(error: &Error) -> bool {
-    error.cause().is_some_and(|change: &ChangeError| {
-        matches!(change, ChangeError::NotUndone { .. }) || change.part() == Some(Part::Undo)
+    error.attached().is_some_and(|failure: &ChangeFailure| {
+        failure.kind == ChangeFailureKind::NotUndone || failure.part == Some(Part::Undo)
     })
 }
 
 fn advice_on(error: &Error) -> &'static str {
-    let Some(change) = error.cause::<ChangeError>() else { return "" };
-    match change {
+    let Some(failure) = error.attached::<ChangeFailure>() else { return "" };
+    match failure.kind {
         _ if is_still_there(error) => {
             "mend what keeps it from being undone, then: pgdyno target restore; what was measured is kept"
         }
-        ChangeError::NotTrue { .. } => {
+        ChangeFailureKind::NotTrue => {
             "what the do did is undone: look at the check, and whether somebody else changes the server"
         }
-        ChangeError::Failed { .. } => "what it did is undone; commands start in the folder of the file",
-        ChangeError::TooLong { .. } | ChangeError::Stopped { .. } => "what it did by then is undone",
-        ChangeError::Sql { error, .. } => match error.sqlstate.as_deref().map(advice_on_sqlstate) {
-            None | Some("") => "it is sent as one text, in a connection of its own: try it with psql",
-            Some(known) => known,
-        },
+        ChangeFailureKind::CommandFailed => "what it did is undone; commands start in the folder of the file",
+        ChangeFailureKind::CutShort => "what it did by then is undone",
+        ChangeFailureKind::Sql => {
+            let sqlstate = error.cause().and_then(|error: &SqlError| error.sqlstate.as_deref());
+            match sqlstate.map(advice_on_sqlstate) {
+                None | Some("") => "it is sent as one text, in a connection of its own: try it with psql",
+                Some(known) => known,
+            }
+        }
         _ => "",
     }
 }

@@ -3,20 +3,20 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{EngineError, Observer, Second, Time};
+use engine::{NotConnected, Observer, Second, Time};
 use protocol::postgres::Place;
 use results::Finished;
 use server::placement::{Placed, Spread};
 use server::{Stop, StopPhase};
 use spec::plan::TransactionLengths;
-use spec::{Doubt, Reason, Run, RunEvent, Slice, Validity, figures};
+use spec::{Doubt, Error, Reason, Run, RunEvent, Slice, Validity, figures};
 use workloads::Places;
 
 use super::record::planned;
 use super::{Care, Done, LabEvent, Runner, Stage, Step, Tell, clients_of, event, not_opened};
 use crate::collectors::{self, Collector, Watched};
 use crate::error::LabError;
-use crate::measure::{Arrival, Keep, Measured, Measurement, NotStarted, Taken, Turns, measure_in_turn};
+use crate::measure::{Arrival, Keep, Measured, Measurement, Taken, Turns, measure_in_turn};
 use crate::plan::PlannedRun;
 use crate::setup::{At, Setup};
 use crate::strategies::Cause;
@@ -129,7 +129,7 @@ impl Runner<'_> {
         let (measured, taken) = match result {
             Ok(both) => both,
             Err((_, error)) if is_crowded(&error) => return Ok(None),
-            Err((arm, error)) => return Err(self.not_started(&ready[arm].setup.at(), error)),
+            Err((arm, error)) => return Err(self.not_started(&ready[arm].setup.at(), error.into())),
         };
         self.progress.step(Step::Collect, "counters and verdict");
         Ok(Some((measured, taken, cpus)))
@@ -168,8 +168,8 @@ impl Runner<'_> {
 type InTurn = (Vec<Measured>, Taken, Option<Vec<usize>>);
 
 /// Whether a server refused a client because of its connection limit.
-fn is_crowded(error: &NotStarted) -> bool {
-    matches!(error, NotStarted::Engine(EngineError::Setup(abort)) if abort.code.as_deref() == Some("53300"))
+fn is_crowded(error: &Error) -> bool {
+    matches!(error.attached(), Some(NotConnected::Refused(abort)) if abort.code.as_deref() == Some("53300"))
 }
 
 struct Servers<'s> {

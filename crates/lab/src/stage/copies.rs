@@ -3,7 +3,7 @@
 use protocol::postgres::sql::Sql;
 use server::Target;
 use server::change;
-use server::managed::{Options as ManagedOptions, Sizes, Via};
+use server::managed::{ServerOptions, Sizes, Via};
 use sha2::{Digest, Sha256};
 
 use super::{InForce, Stage};
@@ -84,7 +84,7 @@ impl Stage {
     ) -> Result<Vec<(u32, Self)>, LabError> {
         self.close_control();
         self.tile_servers.stop();
-        let options = ManagedOptions { via, ..ManagedOptions::default() };
+        let options = ServerOptions { via, ..ServerOptions::default() };
         let template = self.target.cluster()?;
         template.stop_cleanly()?;
         // Copies of a killed experiment with more arms.
@@ -121,7 +121,7 @@ impl Stage {
                     pooler: None,
                     tile_servers: self.tile_servers.anew(),
                     in_force,
-                    making: change::Options { thrown_away: for_good, ..self.making.clone() },
+                    making: change::ChangeOptions { thrown_away: for_good, ..self.making.clone() },
                     marker: None,
                     copy: Some(copy),
                     at_rest: false,

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use protocol::Address;
 use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::redis::{ControlError, Limits};
-use spec::Class;
-use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
+use spec::{Class, Error};
+use workloads::{LoadNeeds, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
 
 use crate::error::LabError;
 use crate::event::{Progress, Tell};
@@ -22,16 +22,16 @@ use crate::target_spec::{TargetAccess, TargetSpec};
 use server::Stop;
 use server::change;
 use server::child::{Account, Watchdog};
-use server::control::{ConnectError, Control, look_up};
+use server::control::{Control, look_up};
 use server::home::{Home, remove_empty_socket_folders};
 use server::http::Web;
-use server::managed::{Choice, Options as ManagedOptions, Via, stop_orphans};
+use server::managed::{Choice, ServerOptions, Via, stop_orphans};
 use server::measuring::Marker;
 use server::placement::Placed;
 use server::pooler::{self, Pooler};
 use server::redis::{self, Redis, RedisControl};
 use server::settings::journal::Recovered;
-use server::settings::{Applied, Means, Wanted, changed, recorded};
+use server::settings::{Applied, Means, SettingValues, changed, recorded};
 use server::storage;
 use server::tile_server;
 use server::url::Rights;
@@ -58,7 +58,7 @@ pub(crate) struct Stage {
     /// Shows others that we measure, on a server by URL.
     marker: Option<Marker>,
     at_rest: bool,
-    pub(crate) making: change::Options,
+    pub(crate) making: change::ChangeOptions,
     control: Option<Control>,
     /// The control connection uses an arm's search path.
     looks_elsewhere: bool,
@@ -82,7 +82,7 @@ struct InUse {
     pooler: Pooler,
     options: pooler::Options,
     clients: u32,
-    carried: Carried,
+    carried: LoadNeeds,
 }
 
 impl Stage {
@@ -93,7 +93,7 @@ impl Stage {
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let (mut stage, removed) = Self::reach(access, pg_bin, Via::Socket, Rights::Mend, stop)?;
+        let (mut stage, removed) = Self::reach(access, pg_bin, Via::Socket, Rights::Restore, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
         for recovered in stage.target.recovered() {
             progress.warn(recovered.words());
@@ -110,7 +110,7 @@ impl Stage {
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let (stage, removed) = Self::reach(access, pg_bin, via, Rights::Mend, stop)?;
+        let (stage, removed) = Self::reach(access, pg_bin, via, Rights::Restore, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
         Ok(stage)
     }
@@ -131,7 +131,7 @@ impl Stage {
 
     /// A server by connection string, unchanged, for a process that only observes.
     pub(crate) fn beside(access: &TargetAccess) -> Result<Self, LabError> {
-        Ok(Self::reach(access, None, Via::Socket, Rights::Look, &Stop::new())?.0)
+        Ok(Self::reach(access, None, Via::Socket, Rights::ReadOnly, &Stop::new())?.0)
     }
 
     /// Also reports removed filesystems of killed pgdyno processes.
@@ -161,11 +161,11 @@ impl Stage {
         let tile_servers = TileServers::find(spec.tile_servers(), &watchdog, stop)?;
         let (mut stage, removed) = match spec {
             TargetSpec::Managed { name, version, extensions, redis, bin, storage, .. } => {
-                let options = ManagedOptions {
+                let options = ServerOptions {
                     choice: Choice { pg_bin: bin.clone().or(pg_bin), version: *version },
                     via,
                     storage: storage.clone(),
-                    ..ManagedOptions::default()
+                    ..ServerOptions::default()
                 };
                 let target = Target::managed(&home, name, &options, extensions, &watchdog, stop)?;
                 let redis = if *redis { Some(Redis::start(&home, &watchdog, stop)?) } else { None };
@@ -197,7 +197,7 @@ impl Stage {
             copy: None,
             marker: None,
             at_rest: false,
-            making: change::Options::default(),
+            making: change::ChangeOptions::default(),
             control: None,
             looks_elsewhere: false,
             shared: Vec::new(),
@@ -225,7 +225,7 @@ impl Stage {
 
     /// All settings as the load's connections see them, to be recorded; the next runs refer to these.
     pub(crate) fn recorded(&mut self) -> Result<Vec<spec::Setting>, LabError> {
-        self.recorded = recorded(&mut self.target.like_the_load()?)?;
+        self.recorded = recorded(&mut self.target.control_like_load()?)?;
         Ok(self.recorded.clone())
     }
 
@@ -263,7 +263,7 @@ impl Stage {
     /// Calls `work` with what workloads need outside the timed part.
     pub(crate) fn with_site<T>(
         &mut self,
-        work: impl FnOnce(&mut Site<'_>) -> Result<T, workloads::WorkloadError>,
+        work: impl FnOnce(&mut Site<'_>) -> Result<T, Error>,
     ) -> Result<T, LabError> {
         self.control()?;
         let Some(control) = self.control.as_mut() else { unreachable!("control() opened it") };
@@ -289,7 +289,7 @@ impl Stage {
         &mut self,
         connection: &Connection,
         clients: u32,
-        carried: Carried,
+        carried: LoadNeeds,
     ) -> Result<(), LabError> {
         match connection {
             Connection::Direct => self.pooler = None,
@@ -315,7 +315,7 @@ impl Stage {
         &self,
         options: &pooler::Options,
         clients: u32,
-        carried: Carried,
+        carried: LoadNeeds,
     ) -> Result<Pooler, LabError> {
         let load = load_of(clients, carried, &self.target.applied().session);
         let (home, upstream) = (Home::locate()?, self.target.upstream());
@@ -416,21 +416,21 @@ impl Stage {
     }
 
     /// Brings the server to these settings, read back and verified.
-    pub(crate) fn apply(&mut self, settings: &Wanted) -> Result<Applied, LabError> {
+    pub(crate) fn apply(&mut self, settings: &SettingValues) -> Result<Applied, LabError> {
         self.close_control();
         self.recorded.clear();
         // They pass on the settings that they were started with.
         self.pooler = None;
         self.tile_servers.stop();
         let anew = self.take_anew();
-        let applied = if anew { self.target.apply_anew(settings) } else { self.target.apply(settings) };
+        let applied = if anew { self.target.reapply(settings) } else { self.target.apply(settings) };
         Ok(applied?.clone())
     }
 
     /// Sets the folder in which commands of users' changes start; each change needs an undo.
     pub(crate) fn makes_changes(&mut self, folder: &Path) {
         let folder = std::path::absolute(folder).ok();
-        self.making = change::Options { folder, ..change::Options::default() };
+        self.making = change::ChangeOptions { folder, ..change::ChangeOptions::default() };
     }
 
     /// Closes all pgdyno connections to the server before it is stopped.
@@ -537,9 +537,9 @@ impl Stage {
     }
 }
 
-pub(crate) fn load_of(clients: u32, carried: Carried, session: &Wanted) -> pooler::Load<'_> {
-    let Carried { prepared, transaction_blocks, reconnects } = carried;
-    pooler::Load { clients, reconnects, prepared, transaction_blocks, session }
+pub(crate) fn load_of(clients: u32, carried: LoadNeeds, session: &SettingValues) -> pooler::PooledLoad<'_> {
+    let LoadNeeds { prepared, transaction_blocks, reconnects } = carried;
+    pooler::PooledLoad { clients, reconnects, prepared, transaction_blocks, session }
 }
 
 struct Lender<'a> {
@@ -549,7 +549,7 @@ struct Lender<'a> {
 }
 
 impl RedisServer for Lender<'_> {
-    fn control(&self) -> Result<Box<dyn protocol::redis::Control + '_>, ControlError> {
+    fn control(&self) -> Result<Box<dyn protocol::redis::RedisConnection + '_>, ControlError> {
         Ok(Box::new(RedisControl::connect(self.address, self.given_up)?))
     }
 
@@ -575,7 +575,7 @@ fn redis_at(url: &str) -> Result<Address, LabError> {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let found = match look_up(host, port) {
         Ok(found) => found,
-        Err(ConnectError::Stopped) => return Err(ConnectError::Stopped.into()),
+        Err(error) if error.is_stopped() => return Err(error.into()),
         Err(_) => Vec::new(),
     };
     let address = found.into_iter().next().ok_or_else(unknown)?;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use server::Stop;
 use server::child::Watchdog;
 use server::home::Home;
-use server::tile_server::{Before, Installed, Options, TileServer, schemas};
+use server::tile_server::{Installed, Options, ServedTables, TileServer, schemas};
 use spec::Error;
 use workloads::HttpPlace;
 
@@ -94,9 +94,9 @@ impl Stage {
             return Ok(());
         }
         let schemas = schemas(self.control()?)?;
-        let (home, upstream) = (Home::locate()?, self.target.upstream_of_the_arm());
+        let (home, upstream) = (Home::locate()?, self.target.arm_upstream());
         let clients = self.tile_servers.connections.max(1);
-        let before = Before { upstream: &upstream, schemas: &schemas, clients };
+        let before = ServedTables { upstream: &upstream, schemas: &schemas, clients };
         for wanted in self.tile_servers.all.iter_mut().filter(|wanted| wanted.running.is_none()) {
             let Wanted { options, installed, port, .. } = &*wanted;
             let both = (&self.watchdog, &self.stop);

@@ -1,22 +1,13 @@
 //! Checks before a load that the extract is complete.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use spec::given;
+use spec::{Class, Error, given};
 
 use super::object::Kind;
 use super::pbf::{Blob, last_kind};
 use super::read::read_header;
-
-/// Why a file is not a complete extract.
-#[derive(Debug, thiserror::Error)]
-#[error("{path}: {problem}", path = path.display())]
-pub struct FileError {
-    pub path: PathBuf,
-    /// The problem, and what to try.
-    pub problem: String,
-}
 
 /// An extract that can be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,18 +23,22 @@ pub struct Extract {
 /// by kind can missing kinds be noticed. That is a doubt and not an error: an extract may have none.
 ///
 /// # Errors
-/// [`FileError`] with the position where it ends, or because there are no objects.
-pub fn check(path: &Path) -> Result<Extract, FileError> {
-    let wrong = |problem: String| FileError { path: path.to_owned(), problem };
-    let not_opened = |error: io::Error| wrong(format!("cannot be opened: {error}"));
+/// With the position where it ends, or because there are no objects.
+pub fn check(path: &Path) -> Result<Extract, Error> {
+    examine(path).map_err(|problem| Error::new(Class::BadInput, format!("{}: {problem}", path.display())))
+}
+
+/// As [`check`]; an error is the problem, and what to try, without the path.
+pub(crate) fn examine(path: &Path) -> Result<Extract, String> {
+    let not_opened = |error: io::Error| format!("cannot be opened: {error}");
     let mut file = given::open(path).map_err(not_opened)?;
     let length = file.metadata().map_err(not_opened)?.len();
     if length == 0 {
-        return Err(wrong("is empty; get the extract again".to_owned()));
+        return Err("is empty; get the extract again".to_owned());
     }
     let (mut at, mut header, mut last) = (0, None, None);
     while at < length {
-        let blob = Blob::at(&mut file, at, length).map_err(|error| wrong(error.in_words(at, length)))?;
+        let blob = Blob::at(&mut file, at, length).map_err(|error| error.in_words(at, length))?;
         at = blob.end;
         if header.is_none() {
             header = Some(blob);
@@ -52,7 +47,7 @@ pub fn check(path: &Path) -> Result<Extract, FileError> {
         }
     }
     let Some(last) = last else {
-        return Err(wrong("holds no objects, nothing but a header; get the extract again".to_owned()));
+        return Err("holds no objects, nothing but a header; get the extract again".to_owned());
     };
     let header = header.and_then(|blob| read_header(&blob.read(&mut file)?));
     let sorted =
@@ -93,10 +88,10 @@ mod tests {
     fn verdict(bytes: &[u8]) -> String {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
-        match check(file.path()) {
+        match examine(file.path()) {
             Ok(Extract { doubt: None }) => "whole".to_owned(),
             Ok(Extract { doubt: Some(doubt) }) => doubt.split_once(" ends ").unwrap().1.to_owned(),
-            Err(FileError { problem, .. }) => problem,
+            Err(problem) => problem,
         }
     }
 

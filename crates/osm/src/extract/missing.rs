@@ -45,7 +45,7 @@ impl Missing {
 /// nodes. `None` if it cannot be read.
 #[must_use]
 pub fn missing(path: &Path) -> Option<Missing> {
-    let mut seen = Seen::default();
+    let mut seen = NodeIds::default();
     let mut found = Missing::default();
     let mut is_sorted = true;
     let mut file = given::open(path).ok()?;
@@ -69,7 +69,7 @@ pub fn missing(path: &Path) -> Option<Missing> {
 }
 
 impl Missing {
-    fn count(&mut self, nodes: &[i64], seen: &mut Seen) {
+    fn count(&mut self, nodes: &[i64], seen: &mut NodeIds) {
         let gaps = nodes.iter().filter(|id| !seen.has(**id)).count();
         self.ways += 1;
         self.ways_with_gaps += u64::from(gaps > 0);
@@ -80,12 +80,12 @@ impl Missing {
 
 /// Ids of nodes.
 #[derive(Default)]
-struct Seen {
+struct NodeIds {
     ids: Vec<i64>,
     is_sorted: bool,
 }
 
-impl Seen {
+impl NodeIds {
     fn add(&mut self, id: i64) {
         self.ids.push(id);
         self.is_sorted = false;

@@ -7,7 +7,8 @@ mod pbf;
 mod read;
 mod write;
 
-pub use check::{Extract, FileError, check};
+pub(crate) use check::examine;
+pub use check::{Extract, check};
 pub use missing::{Missing, missing};
 pub use object::{Bbox, Kind, Member, Node, Object, Relation, Tag, Way};
 pub use read::{Header, read};

@@ -5,10 +5,11 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use spec::Error;
 
 use super::Fetched;
 use super::checksum;
-use super::error::FetchError;
+use super::error;
 use super::index::{Entry, Index};
 use super::partial::with_suffix;
 use super::watch::Watch;
@@ -47,8 +48,8 @@ impl Cache {
     /// The newest file of an extract, without asking the server.
     ///
     /// # Errors
-    /// [`FetchError::Unknown`] when there is none, [`FetchError::Ambiguous`].
-    pub fn newest(&self, name: &str) -> Result<Fetched, FetchError> {
+    /// As [`Index::find`], also when there is none.
+    pub fn newest(&self, name: &str) -> Result<Fetched, Error> {
         let index = self.index();
         let id = &index.find(name)?.id;
         let of_it = self.kept().into_iter().filter(|(_, kept)| kept.entry.id == *id);
@@ -56,9 +57,7 @@ impl Cache {
             let date = |kept: &Kept| (kept.last_modified.clone(), kept.written_ns);
             date(one).cmp(&date(other))
         });
-        newest
-            .map(|(path, kept)| kept.fetched(path))
-            .ok_or_else(|| FetchError::Unknown { name: name.to_owned(), near: Vec::new() })
+        newest.map(|(path, kept)| kept.fetched(path)).ok_or_else(|| error::unknown(name, Vec::new()))
     }
 
     /// The file of an extract that still has this checksum.
@@ -67,12 +66,12 @@ impl Cache {
         entry: &Entry,
         md5: &str,
         watch: &dyn Watch,
-    ) -> Result<Option<Fetched>, FetchError> {
+    ) -> Result<Option<Fetched>, Error> {
         for (path, kept) in self.kept() {
             if kept.entry.id != entry.id || kept.md5 != md5 {
                 continue;
             }
-            let untouched = looks_of(&path).is_some_and(|looks| looks == (kept.bytes, kept.written_ns));
+            let untouched = size_and_time(&path).is_some_and(|looks| looks == (kept.bytes, kept.written_ns));
             if untouched || checksum::of_file(&path, watch)? == md5 {
                 return Ok(Some(kept.fetched(path)));
             }
@@ -81,8 +80,8 @@ impl Cache {
     }
 
     /// Path of an extract that is being fetched; makes the folder.
-    pub(super) fn unfinished(&self, entry: &Entry) -> Result<PathBuf, FetchError> {
-        std::fs::create_dir_all(&self.folder).map_err(|error| FetchError::file(&self.folder, error))?;
+    pub(super) fn unfinished(&self, entry: &Entry) -> Result<PathBuf, Error> {
+        std::fs::create_dir_all(&self.folder).map_err(|error| error::file(&self.folder, error))?;
         Ok(self.folder.join(format!("{}.osm.pbf", file_name(&entry.id))))
     }
 
@@ -92,10 +91,10 @@ impl Cache {
         self.folder.join(format!("{}{date}.osm.pbf", file_name(&entry.id)))
     }
 
-    pub(super) fn note(&self, kept: &Kept, path: &Path) -> Result<(), FetchError> {
+    pub(super) fn note(&self, kept: &Kept, path: &Path) -> Result<(), Error> {
         let note = with_suffix(path, ".json");
         let text = serde_json::to_vec_pretty(kept).expect("plain data");
-        super::partial::replace_file(&note, &text).map_err(|error| FetchError::file(&note, error))
+        super::partial::replace_file(&note, &text).map_err(|error| error::file(&note, error))
     }
 
     /// All files with a note that still exist.
@@ -115,10 +114,10 @@ impl Cache {
 }
 
 impl Kept {
-    pub(super) fn of(fetched: &Fetched) -> Result<Self, FetchError> {
+    pub(super) fn of(fetched: &Fetched) -> Result<Self, Error> {
         let Fetched { entry, url, path, md5, last_modified, .. } = fetched;
         let (bytes, written_ns) =
-            looks_of(path).ok_or_else(|| FetchError::file(path, std::io::ErrorKind::NotFound.into()))?;
+            size_and_time(path).ok_or_else(|| error::file(path, std::io::ErrorKind::NotFound.into()))?;
         Ok(Self {
             entry: entry.clone(),
             url: url.clone(),
@@ -136,7 +135,7 @@ impl Kept {
 }
 
 /// A file's length and modification time.
-fn looks_of(path: &Path) -> Option<(u64, i128)> {
+fn size_and_time(path: &Path) -> Option<(u64, i128)> {
     let data = std::fs::metadata(path).ok()?;
     let written = data.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     Some((data.len(), i128::try_from(written.as_nanos()).ok()?))

@@ -5,8 +5,9 @@ use std::io::Read;
 use std::path::Path;
 
 use md5::{Digest, Md5};
+use spec::Error;
 
-use super::error::FetchError;
+use super::error;
 use super::watch::Watch;
 
 const CHUNK: usize = 1 << 20;
@@ -18,13 +19,13 @@ pub(super) fn parse(bytes: &[u8]) -> Option<String> {
     (sum.len() == 32 && sum.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| sum.to_ascii_lowercase())
 }
 
-pub(super) fn of_file(path: &Path, watch: &dyn Watch) -> Result<String, FetchError> {
-    let failed = |error| FetchError::file(path, error);
+pub(super) fn of_file(path: &Path, watch: &dyn Watch) -> Result<String, Error> {
+    let failed = |error| error::file(path, error);
     let mut file = File::open(path).map_err(failed)?;
     let (mut sum, mut buffer) = (Md5::new(), vec![0; CHUNK]);
     loop {
         if watch.stops() {
-            return Err(FetchError::Stopped { kept: None });
+            return Err(Error::stopped());
         }
         match file.read(&mut buffer).map_err(failed)? {
             0 => return Ok(spec::hex(&sum.finalize())),

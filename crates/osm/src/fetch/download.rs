@@ -1,6 +1,8 @@
 //! Downloads a file: resumes a part of it, and retries when the connection breaks.
 
-use super::error::FetchError;
+use spec::Error;
+
+use super::error::{self, may_pass};
 use super::http::{Answer, Client};
 use super::partial::Partial;
 use super::tries::Tries;
@@ -24,7 +26,7 @@ impl Sizes {
     const TRIED: u64 = 1 << 20;
 
     /// The allowed size of the file, if there is room for it.
-    fn check(self, url: &str, partial: &Partial) -> Result<u64, FetchError> {
+    fn check(self, url: &str, partial: &Partial) -> Result<u64, Error> {
         let url = || super::site::shown(url);
         let free = partial.free()?;
         let Some(total) = partial.state().total else {
@@ -33,12 +35,11 @@ impl Sizes {
         };
         let most = self.most.unwrap_or(Self::ANNOUNCED);
         if total > most {
-            return Err(FetchError::TooLarge { url: url(), most, announced: true });
+            return Err(error::too_large(&url(), most, true));
         }
         let missing = total.saturating_sub(partial.length());
         if missing > free.max(Self::TRIED) {
-            let folder = partial.folder().to_owned();
-            return Err(FetchError::NoRoom { url: url(), folder, missing, free });
+            return Err(error::no_room(&url(), partial.folder(), missing, free));
         }
         Ok(total)
     }
@@ -47,7 +48,7 @@ impl Sizes {
 /// Fetches the missing rest of a file.
 ///
 /// # Errors
-/// When the server does not have it, or the connection broke too often ([`FetchError::Incomplete`]); the part
+/// When the server does not have it, or the connection broke too often; the part
 /// is kept.
 pub(super) fn download(
     client: &Client,
@@ -55,7 +56,7 @@ pub(super) fn download(
     partial: &mut Partial,
     sizes: Sizes,
     watch: &mut dyn Watch,
-) -> Result<(), FetchError> {
+) -> Result<(), Error> {
     if partial.outdated {
         watch.event(Event::Restart(Restart::Changed));
     }
@@ -78,7 +79,7 @@ fn attempt(
     partial: &mut Partial,
     sizes: Sizes,
     watch: &mut dyn Watch,
-) -> Result<(), FetchError> {
+) -> Result<(), Error> {
     let resume = partial.resumable();
     let headers = match &resume {
         Some((from, validator)) => {
@@ -119,22 +120,18 @@ fn attempt(
 }
 
 /// Stores what arrives, up to `most` bytes of the file.
-fn take(
-    answer: &Answer<'_>,
-    partial: &mut Partial,
-    most: u64,
-    watch: &mut dyn Watch,
-) -> Result<(), FetchError> {
+fn take(answer: &Answer<'_>, partial: &mut Partial, most: u64, watch: &mut dyn Watch) -> Result<(), Error> {
     let total = partial.state().total;
     watch.event(Event::Begins { from: partial.length(), total });
     while let Some(bytes) = answer.next(watch)? {
         let missing = bytes.len() as u64;
         if partial.length() + missing > most {
-            let (url, free, folder) = (answer.url(), partial.free()?, partial.folder().to_owned());
-            return Err(match free < missing {
-                true => FetchError::NoRoom { url, folder, missing, free },
-                false => FetchError::TooLarge { url, most, announced: false },
-            });
+            let (url, free) = (answer.url(), partial.free()?);
+            if free < missing {
+                return Err(error::no_room(&url, partial.folder(), missing, free));
+            }
+            let _ = partial.discard();
+            return Err(error::too_large(&url, most, false));
         }
         partial.append(&bytes)?;
         watch.event(Event::Received(partial.length()));
@@ -142,26 +139,22 @@ fn take(
     Ok(())
 }
 
-fn broken(url: &str, why: &str) -> FetchError {
-    FetchError::Cut { url: super::site::shown(url), why: why.to_owned() }
+fn broken(url: &str, why: &str) -> Error {
+    error::cut(&super::site::shown(url), why)
 }
 
 /// Adds to an error what is kept despite it.
-fn kept(error: FetchError, partial: &Partial) -> FetchError {
-    let (bytes, part) = (partial.length(), partial.path().to_owned());
-    match error {
-        FetchError::Stopped { .. } if bytes > 0 => FetchError::Stopped { kept: Some((bytes, part)) },
-        error if error.may_pass() && bytes > 0 => {
-            FetchError::Incomplete { cause: Box::new(error), bytes, total: partial.state().total, part }
-        }
-        error @ FetchError::TooLarge { announced: false, .. } => {
-            let _ = partial.discard();
-            error
-        }
-        error => {
-            // An empty file is useless; failing to remove it is harmless.
-            let _ = if bytes == 0 { partial.discard() } else { Ok(()) };
-            error
-        }
+fn kept(error: Error, partial: &Partial) -> Error {
+    let (bytes, part) = (partial.length(), partial.path());
+    if bytes == 0 {
+        // An empty file is useless; failing to remove it is harmless.
+        let _ = partial.discard();
+        error
+    } else if error.is_stopped() {
+        error::stopped(bytes, part)
+    } else if may_pass(&error) {
+        error::incomplete(error, bytes, partial.state().total, part)
+    } else {
+        error
     }
 }

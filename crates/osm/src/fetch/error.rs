@@ -1,187 +1,147 @@
-//! Errors of finding and fetching extracts.
+//! Errors of finding and fetching extracts. URLs in them contain no passwords.
 
+use std::fmt::Display;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use spec::{Class, Error};
 
-/// Why an extract could not be found or fetched. URLs in it contain no passwords.
-#[derive(Debug, thiserror::Error)]
-pub enum FetchError {
-    #[error("{url}: not an address of a web server")]
-    Address { url: String },
-    #[error("{url}: the server cannot be reached: {why}")]
-    Unreachable { url: String, why: String },
-    #[error("{url}: the server is not trusted: {why}")]
-    Untrusted { url: String, why: String },
-    #[error("{url}: the connection broke off: {why}")]
-    Cut { url: String, why: String },
-    #[error("{url}: the server was silent for {} s", waited.as_secs_f64())]
-    Silent { url: String, waited: Duration },
-    /// An HTTP status without a file.
-    #[error("{url}: {}", status_words(*status))]
-    Status { url: String, status: u16 },
-    /// A page for people, most often from a portal or a proxy.
-    #[error("{url}: the server answered with a web page in place of {wanted}")]
-    Page { url: String, wanted: &'static str },
-    /// More bytes than such a file can have.
-    #[error("{url}: more than {most} bytes, too many for {wanted}")]
-    TooLong { url: String, wanted: &'static str, most: usize },
-    /// More bytes than allowed; the part is removed.
-    #[error(
-        "{url}: {} more than the limit of {}; --max-size raises it",
-        if *announced { "its announced size is" } else { "it announces no size, and sends" },
-        spec::bytes(*most)
-    )]
-    TooLarge { url: String, most: u64, announced: bool },
-    #[error("{url}: {} are still to come, and {} has {} free", spec::bytes(*missing), folder.display(), spec::bytes(*free))]
-    NoRoom { url: String, folder: PathBuf, missing: u64, free: u64 },
-    /// A redirect from https to http.
-    #[error("{url}: the server redirects to {to}, which is not encrypted")]
-    Downgrade { url: String, to: String },
-    #[error("{url}: not Geofabrik's index: {why}")]
-    NotIndex { url: String, why: String },
-    #[error("{url}: it contains no MD5 sum")]
-    NoChecksum { url: String },
-    #[error("no extract is called {name}{}", or_near(near))]
-    Unknown {
-        name: String,
-        /// Ids with a similar spelling, the nearest first.
-        near: Vec<String>,
-    },
-    #[error("{name} can be any of {}", ids.join(", "))]
-    Ambiguous { name: String, ids: Vec<String> },
-    /// The file does not match the server's checksum; it was removed.
-    #[error("{url}: what came is damaged (MD5 {found}, the server's is {wanted}); it was removed")]
-    Checksum { url: String, wanted: String, found: String },
-    /// The server's file is not an extract; it was removed.
-    #[error("{url}: what came {problem}; it was removed")]
-    NotExtract { url: String, problem: String },
-    #[error("{}: {source}", path.display())]
-    File {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("{}: another pgdyno is fetching this", path.display())]
-    Busy { path: PathBuf },
-    /// Given up; the part is kept.
-    #[error("{cause}; {} kept in {}", of_total(*bytes, *total), part.display())]
-    Incomplete { cause: Box<FetchError>, bytes: u64, total: Option<u64>, part: PathBuf },
-    /// [`super::Watch::stops`] returned true.
-    #[error("stopped{}", kept.as_ref().map(|(bytes, part)| format!("; {bytes} bytes are kept in {}", part.display())).unwrap_or_default())]
-    Stopped {
-        /// Bytes of the part, and its path.
-        kept: Option<(u64, PathBuf)>,
-    },
+const GOES_ON: &str = "the same command goes on from there";
+const SEE_NETWORK: &str = "see whether this machine reaches that address (HTTPS_PROXY names a proxy), or name a mirror with \
+     --mirror; --offline takes what was fetched before";
+const SEE_MIRROR: &str = "a mirror (--mirror) has Geofabrik's files with the paths that they have there";
+pub(super) const SEE_LIST: &str = "pgdyno osm fetch --list PATTERN";
+
+/// Attached to an error of the connection or the server: a retry a moment later may succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passing {
+    Unreachable,
+    Broken,
 }
 
-impl From<FetchError> for Error {
-    fn from(error: FetchError) -> Self {
-        let hint = error.hint().unwrap_or_default();
-        Self::new(error.class(), error.to_string()).with_hint(hint).because(error)
-    }
+/// Attached to the error of a name that no extract has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownExtract {
+    pub name: String,
+    /// Ids with a similar spelling, the nearest first.
+    pub near: Vec<String>,
 }
 
-impl FetchError {
-    /// The exit class of the error.
-    #[must_use]
-    pub fn class(&self) -> Class {
-        match self {
-            Self::Address { .. } | Self::Unknown { .. } | Self::Ambiguous { .. } => Class::Usage,
-            Self::Status { status: 401 | 403 | 407, .. } | Self::Busy { .. } => Class::Refused,
-            Self::Status { status: 404 | 410, .. }
-            | Self::TooLong { .. }
-            | Self::TooLarge { .. }
-            | Self::Downgrade { .. }
-            | Self::NotIndex { .. }
-            | Self::NoChecksum { .. }
-            | Self::Checksum { .. }
-            | Self::NotExtract { .. } => Class::BadInput,
-            Self::Unreachable { .. }
-            | Self::Untrusted { .. }
-            | Self::Cut { .. }
-            | Self::Silent { .. }
-            | Self::Status { .. }
-            | Self::Page { .. }
-            | Self::Incomplete { .. } => Class::Unreachable,
-            Self::File { .. } | Self::NoRoom { .. } => Class::Io,
-            Self::Stopped { .. } => Class::Interrupted,
+pub(super) fn address(url: &str) -> Error {
+    Error::new(Class::Usage, format!("{url}: not an address of a web server"))
+        .with_hint("write it as in https://mirror.example.org/geofabrik")
+}
+
+pub(super) fn unreachable(url: &str, why: &str) -> Error {
+    Error::new(Class::Unreachable, format!("{url}: the server cannot be reached: {why}"))
+        .with_hint(SEE_NETWORK)
+        .attach(Passing::Unreachable)
+}
+
+pub(super) fn untrusted(url: &str, why: &str) -> Error {
+    Error::new(Class::Unreachable, format!("{url}: the server is not trusted: {why}")).with_hint(
+        "SSL_CERT_FILE names a file with the certificates that are to be trusted: that of a proxy between here and there, \
+         perhaps",
+    )
+}
+
+/// The connection broke off, or the server was silent.
+pub(super) fn broken(url: &str, how: impl Display) -> Error {
+    Error::new(Class::Unreachable, format!("{url}: {how}"))
+        .with_hint("try again, or name a mirror with --mirror")
+        .attach(Passing::Broken)
+}
+
+pub(super) fn cut(url: &str, why: &str) -> Error {
+    broken(url, format_args!("the connection broke off: {why}"))
+}
+
+/// An HTTP status without a file.
+pub(super) fn status(url: &str, status: u16) -> Error {
+    let (class, words) = match status {
+        404 | 410 => (Class::BadInput, "the server has no such file"),
+        401 | 403 | 407 => (Class::Refused, "the server refuses it"),
+        429 => (Class::Unreachable, "the server has had too many requests"),
+        _ => {
+            let error =
+                Error::new(Class::Unreachable, format!("{url}: the server answered with status {status}"));
+            return if matches!(status, 408 | 500..) { error.attach(Passing::Broken) } else { error };
         }
-    }
-
-    /// What to try.
-    #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::Address { .. } => "write it as in https://mirror.example.org/geofabrik",
-            Self::Unreachable { .. } | Self::Page { .. } => {
-                "see whether this machine reaches that address (HTTPS_PROXY names a proxy), or name a mirror with --mirror; \
-                 --offline takes what was fetched before"
-            }
-            Self::Untrusted { .. } => {
-                "SSL_CERT_FILE names a file with the certificates that are to be trusted: that of a proxy between here \
-                 and there, perhaps"
-            }
-            Self::Incomplete { .. } => "the same command goes on from there",
-            Self::Stopped { kept: Some(_) } => "the same command goes on from there",
-            Self::Cut { .. } | Self::Silent { .. } => "try again, or name a mirror with --mirror",
-            Self::Status { status: 404, .. } | Self::NotIndex { .. } | Self::NoChecksum { .. } => {
-                "a mirror (--mirror) has Geofabrik's files with the paths that they have there"
-            }
-            Self::Unknown { .. } | Self::Ambiguous { .. } => "pgdyno osm fetch --list PATTERN",
-            Self::Checksum { .. } => "the same command fetches it again",
-            Self::Busy { .. } => "wait for its end",
-            Self::NoRoom { .. } => "make room, or name a file on another disk with --output",
-            Self::Downgrade { .. } => {
-                "name the http:// address with --mirror if you trust the network; --allow-http follows such a redirect"
-            }
-            Self::File { source, .. } => match source.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    "make room; the same command goes on where it ended"
-                }
-                io::ErrorKind::FileTooLarge => "raise the limit of the size of files (ulimit -f)",
-                io::ErrorKind::NotFound => "make the folder first",
-                _ => return None,
-            },
-            _ => return None,
-        })
-    }
-
-    /// Whether a retry a moment later may succeed.
-    pub(super) fn may_pass(&self) -> bool {
-        match self {
-            Self::Unreachable { .. } | Self::Cut { .. } | Self::Silent { .. } => true,
-            Self::Status { status, .. } => matches!(status, 408 | 429 | 500..),
-            _ => false,
-        }
-    }
-
-    pub(super) fn file(path: &Path, source: io::Error) -> Self {
-        Self::File { path: path.to_owned(), source }
-    }
-}
-
-fn status_words(status: u16) -> String {
+    };
+    let error = Error::new(class, format!("{url}: {words} ({status})"));
     match status {
-        404 | 410 => format!("the server has no such file ({status})"),
-        401 | 403 | 407 => format!("the server refuses it ({status})"),
-        429 => format!("the server has had too many requests ({status})"),
-        _ => format!("the server answered with status {status}"),
+        404 => error.with_hint(SEE_MIRROR),
+        429 => error.attach(Passing::Broken),
+        _ => error,
     }
 }
 
-fn or_near(near: &[String]) -> String {
-    match near {
-        [] => String::new(),
-        near => format!("; did you mean {}?", near.join(", ")),
-    }
+/// A page for people, most often from a portal or a proxy.
+pub(super) fn page(url: &str, wanted: &str) -> Error {
+    let what = format!("{url}: the server answered with a web page in place of {wanted}");
+    Error::new(Class::Unreachable, what).with_hint(SEE_NETWORK)
 }
 
-fn of_total(bytes: u64, total: Option<u64>) -> String {
-    match total {
-        Some(total) => format!("{bytes} of {total} bytes are"),
-        None => format!("{bytes} bytes are"),
-    }
+/// A file that is not what the server should have.
+pub(super) fn bad(url: &str, problem: impl Display) -> Error {
+    Error::new(Class::BadInput, format!("{url}: {problem}"))
+}
+
+/// As [`bad`], where a mirror may lack Geofabrik's layout.
+pub(super) fn not_geofabrik(url: &str, problem: impl Display) -> Error {
+    bad(url, problem).with_hint(SEE_MIRROR)
+}
+
+/// More bytes than allowed.
+pub(super) fn too_large(url: &str, most: u64, announced: bool) -> Error {
+    let how = if announced { "its announced size is" } else { "it announces no size, and sends" };
+    bad(url, format_args!("{how} more than the limit of {}; --max-size raises it", spec::bytes(most)))
+}
+
+pub(super) fn no_room(url: &str, folder: &Path, missing: u64, free: u64) -> Error {
+    let (missing, free, folder) = (spec::bytes(missing), spec::bytes(free), folder.display());
+    Error::new(Class::Io, format!("{url}: {missing} are still to come, and {folder} has {free} free"))
+        .with_hint("make room, or name a file on another disk with --output")
+}
+
+pub(super) fn unknown(name: &str, near: Vec<String>) -> Error {
+    let like = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
+    Error::new(Class::Usage, format!("no extract is called {name}{like}"))
+        .with_hint(SEE_LIST)
+        .attach(UnknownExtract { name: name.to_owned(), near })
+}
+
+pub(super) fn file(path: &Path, source: io::Error) -> Error {
+    let hint = match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room; the same command goes on where it ended"
+        }
+        io::ErrorKind::FileTooLarge => "raise the limit of the size of files (ulimit -f)",
+        io::ErrorKind::NotFound => "make the folder first",
+        _ => "",
+    };
+    Error::new(Class::Io, format!("{}: {source}", path.display())).with_hint(hint).because(source)
+}
+
+pub(super) fn busy(path: &Path) -> Error {
+    Error::new(Class::Refused, format!("{}: another pgdyno is fetching this", path.display()))
+        .with_hint("wait for its end")
+}
+
+/// Given up; the part is kept.
+pub(super) fn incomplete(cause: Error, bytes: u64, total: Option<u64>, part: &Path) -> Error {
+    let bytes = total.map_or_else(|| bytes.to_string(), |total| format!("{bytes} of {total}"));
+    let what = format!("{cause}; {bytes} bytes are kept in {}", part.display());
+    Error::new(Class::Unreachable, what).with_hint(GOES_ON).because(cause)
+}
+
+/// Stopped by the user; the part is kept.
+pub(super) fn stopped(bytes: u64, part: &Path) -> Error {
+    Error::new(Class::Interrupted, format!("stopped; {bytes} bytes are kept in {}", part.display()))
+        .with_hint(GOES_ON)
+}
+
+/// Whether a retry a moment later may succeed.
+pub(super) fn may_pass(error: &Error) -> bool {
+    error.attached::<Passing>().is_some()
 }

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
+use spec::Error;
 use ureq::ResponseExt;
 use ureq::http::{HeaderMap, Response, Uri};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-use super::error::FetchError;
+use super::error::{self, Passing};
 use super::site::{origin, shown};
-use super::tries::{TICK, Timeouts, Tries};
+use super::tries::{FetchTimeouts, TICK, Tries};
 use super::watch::{Event, Watch};
 
 const PIECE: usize = 64 * 1024;
@@ -25,7 +26,7 @@ const QUEUE: usize = 16;
 #[derive(Debug)]
 pub(super) struct Client {
     agent: ureq::Agent,
-    pub(super) timeouts: Timeouts,
+    pub(super) timeouts: FetchTimeouts,
     pub(super) allow_http: bool,
 }
 
@@ -72,7 +73,7 @@ enum Failure {
 
 impl Client {
     /// A client that uses the proxy of the environment, if `by_proxy`.
-    pub(super) fn new(timeouts: Timeouts, by_proxy: bool) -> Self {
+    pub(super) fn new(timeouts: FetchTimeouts, by_proxy: bool) -> Self {
         let agent = ureq::Agent::config_builder()
             .proxy(if by_proxy { ureq::Proxy::try_from_env() } else { None })
             .http_status_as_error(false)
@@ -92,7 +93,7 @@ impl Client {
         url: &'a str,
         headers: Vec<(&'static str, String)>,
         watch: &mut dyn Watch,
-    ) -> Result<Answer<'a>, FetchError> {
+    ) -> Result<Answer<'a>, Error> {
         let (send, pieces) = sync_channel(QUEUE);
         let (agent, asked) = (self.agent.clone(), url.to_owned());
         std::thread::spawn(move || read(&agent, &asked, headers, &send));
@@ -102,7 +103,10 @@ impl Client {
         match waiting.next(bound, watch)? {
             Piece::Head(head) => {
                 if let Some(to) = head.downgrade.as_deref().filter(|_| !self.allow_http) {
-                    return Err(FetchError::Downgrade { url: shown(url), to: shown(to) });
+                    let what = format!("the server redirects to {}, which is not encrypted", shown(to));
+                    return Err(error::bad(&shown(url), what).with_hint(
+                        "name the http:// address with --mirror if you trust the network; --allow-http follows such a redirect",
+                    ));
                 }
                 let (from, to) = (origin(url), origin(&head.url));
                 if from != to {
@@ -121,12 +125,12 @@ impl Client {
         wanted: &'static str,
         most: usize,
         watch: &mut dyn Watch,
-    ) -> Result<Vec<u8>, FetchError> {
+    ) -> Result<Vec<u8>, Error> {
         let mut tries = Tries::new(&self.timeouts, 0);
         loop {
             match self.whole(url, wanted, most, watch) {
                 // An unreachable address is not a busy server.
-                Err(error @ FetchError::Unreachable { .. }) => return Err(error),
+                Err(error) if error.attached() == Some(&Passing::Unreachable) => return Err(error),
                 Err(error) => tries.again(error, 0, watch)?,
                 done => return done,
             }
@@ -139,14 +143,17 @@ impl Client {
         wanted: &'static str,
         most: usize,
         watch: &mut dyn Watch,
-    ) -> Result<Vec<u8>, FetchError> {
+    ) -> Result<Vec<u8>, Error> {
         let answer = self.get(url, Vec::new(), watch)?;
         answer.is_file(wanted)?;
         let mut bytes = Vec::new();
         while let Some(piece) = answer.next(watch)? {
             bytes.extend_from_slice(&piece);
             if bytes.len() > most {
-                return Err(FetchError::TooLong { url: shown(url), wanted, most });
+                return Err(error::bad(
+                    &shown(url),
+                    format_args!("more than {most} bytes, too many for {wanted}"),
+                ));
             }
         }
         Ok(bytes)
@@ -158,14 +165,14 @@ impl Answer<'_> {
     ///
     /// # Errors
     /// What follows instead.
-    pub(super) fn is_file(&self, wanted: &'static str) -> Result<(), FetchError> {
+    pub(super) fn is_file(&self, wanted: &'static str) -> Result<(), Error> {
         let url = || shown(&self.head.url);
         if !matches!(self.head.status, 200 | 206) {
-            return Err(FetchError::Status { url: url(), status: self.head.status });
+            return Err(error::status(&url(), self.head.status));
         }
         let kind = self.head.content_type.as_deref().unwrap_or_default().to_ascii_lowercase();
         match kind.starts_with("text/html") {
-            true => Err(FetchError::Page { url: url(), wanted }),
+            true => Err(error::page(&url(), wanted)),
             false => Ok(()),
         }
     }
@@ -176,7 +183,7 @@ impl Answer<'_> {
     }
 
     /// The next bytes; `None` at the end of the answer.
-    pub(super) fn next(&self, watch: &dyn Watch) -> Result<Option<Vec<u8>>, FetchError> {
+    pub(super) fn next(&self, watch: &dyn Watch) -> Result<Option<Vec<u8>>, Error> {
         match self.waiting.next(self.waiting.silence, watch)? {
             Piece::Bytes(bytes) => Ok(Some(bytes)),
             _ => Ok(None),
@@ -186,11 +193,11 @@ impl Answer<'_> {
 
 impl Waiting<'_> {
     /// The next report within the timeout.
-    fn next(&self, bound: Duration, watch: &dyn Watch) -> Result<Piece, FetchError> {
+    fn next(&self, bound: Duration, watch: &dyn Watch) -> Result<Piece, Error> {
         let start = Instant::now();
         loop {
             if watch.stops() {
-                return Err(FetchError::Stopped { kept: None });
+                return Err(Error::stopped());
             }
             let left = bound.saturating_sub(start.elapsed());
             match self.pieces.recv_timeout(left.min(TICK)) {
@@ -205,19 +212,22 @@ impl Waiting<'_> {
         }
     }
 
-    fn failed(&self, failure: Failure) -> FetchError {
+    fn failed(&self, failure: Failure) -> Error {
         let url = shown(self.url);
         match failure {
-            Failure::Unreachable(why) => FetchError::Unreachable { url, why },
-            Failure::Untrusted(why) => FetchError::Untrusted { url, why },
-            Failure::Cut(why) => FetchError::Cut { url, why },
-            Failure::Silent => FetchError::Silent { url, waited: self.silence },
-            Failure::Address => FetchError::Address { url },
+            Failure::Unreachable(why) => error::unreachable(&url, &why),
+            Failure::Untrusted(why) => error::untrusted(&url, &why),
+            Failure::Cut(why) => error::cut(&url, &why),
+            Failure::Silent => {
+                let waited_s = self.silence.as_secs_f64();
+                error::broken(&url, format_args!("the server was silent for {waited_s} s"))
+            }
+            Failure::Address => error::address(&url),
         }
     }
 }
 
-/// The system's trusted roots, otherwise those of browsers.
+/// The system's trusted roots, otherwise Mozilla's.
 fn trusted() -> RootCerts {
     let own = rustls_native_certs::load_native_certs().certs;
     match own.is_empty() {

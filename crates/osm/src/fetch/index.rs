@@ -1,8 +1,9 @@
 //! Geofabrik's index of extracts, and the look-up of names: <https://download.geofabrik.de/technical.html>.
 
 use serde::{Deserialize, Serialize};
+use spec::{Class, Error};
 
-use super::error::FetchError;
+use super::error::{self, SEE_LIST};
 
 /// Most suggestions for an unknown name.
 const MOST_NEAR: usize = 3;
@@ -56,9 +57,9 @@ impl Index {
     /// Parses Geofabrik's index, which came from `url`. Entries without `.osm.pbf` file are left out.
     ///
     /// # Errors
-    /// [`FetchError::NotIndex`].
-    pub fn parse(url: &str, bytes: &[u8]) -> Result<Self, FetchError> {
-        let not = |why: String| FetchError::NotIndex { url: url.to_owned(), why };
+    /// When it is not such an index.
+    pub fn parse(url: &str, bytes: &[u8]) -> Result<Self, Error> {
+        let not = |why: String| error::not_geofabrik(url, format_args!("not Geofabrik's index: {why}"));
         let collection: Collection = serde_json::from_slice(bytes).map_err(|error| not(error.to_string()))?;
         let entry = |Feature { properties: Properties { id, parent, name, urls } }| {
             Some(Entry { id, parent, name, url: urls.pbf? })
@@ -98,8 +99,8 @@ impl Index {
     /// the last part of an id (`delaware`) or a name (`Malta`). Case is ignored.
     ///
     /// # Errors
-    /// [`FetchError::Unknown`] with similar names, [`FetchError::Ambiguous`].
-    pub fn find(&self, name: &str) -> Result<&Entry, FetchError> {
+    /// An error with an [`UnknownExtract`], or one with the ids that fit.
+    pub fn find(&self, name: &str) -> Result<&Entry, Error> {
         let wanted = name.trim().to_lowercase();
         let is_id = |entry: &&Entry| entry.id.to_lowercase() == wanted || entry.path() == wanted;
         if let Some(entry) = self.entries.iter().find(is_id) {
@@ -109,10 +110,11 @@ impl Index {
         let called: Vec<&Entry> = self.entries.iter().filter(is_called).collect();
         match called.as_slice() {
             [entry] => Ok(entry),
-            [] => Err(FetchError::Unknown { name: name.to_owned(), near: self.near(&wanted) }),
+            [] => Err(error::unknown(name, self.near(&wanted))),
             several => {
-                let ids = several.iter().map(|entry| entry.id.clone()).collect();
-                Err(FetchError::Ambiguous { name: name.to_owned(), ids })
+                let ids: Vec<&str> = several.iter().map(|entry| entry.id.as_str()).collect();
+                let what = format!("{name} can be any of {}", ids.join(", "));
+                Err(Error::new(Class::Usage, what).with_hint(SEE_LIST))
             }
         }
     }

@@ -19,9 +19,9 @@ mod watch;
 use std::path::{Path, PathBuf};
 
 pub use cache::Cache;
-pub use error::FetchError;
+pub use error::UnknownExtract;
 pub use index::{Entry, Index};
-pub use tries::Timeouts;
+pub use tries::FetchTimeouts;
 pub use watch::{Event, Restart, Watch};
 
 use self::cache::Kept;
@@ -29,6 +29,8 @@ use self::download::Sizes;
 use self::http::Client;
 use self::partial::Partial;
 use self::site::Site;
+use spec::Error;
+
 use crate::extract;
 
 /// Must be shown wherever the data are shown (<https://www.openstreetmap.org/copyright>).
@@ -75,8 +77,8 @@ impl Source {
     /// Geofabrik, or a mirror: a URL with Geofabrik's files below it, at the same paths.
     ///
     /// # Errors
-    /// [`FetchError::Address`] for a mirror that is not an `http://` or `https://` URL.
-    pub fn new(mirror: Option<&str>, timeouts: Timeouts) -> Result<Self, FetchError> {
+    /// When the mirror is not an `http://` or `https://` URL.
+    pub fn new(mirror: Option<&str>, timeouts: FetchTimeouts) -> Result<Self, Error> {
         let site = Site::new(mirror)?;
         let client = Client::new(timeouts, !site.is_on_this_machine());
         Ok(Self { site, client, sizes: Sizes::default() })
@@ -101,7 +103,7 @@ impl Source {
     ///
     /// # Errors
     /// When it cannot be fetched, or is not such an index.
-    pub fn index(&self, watch: &mut dyn Watch) -> Result<Index, FetchError> {
+    pub fn index(&self, watch: &mut dyn Watch) -> Result<Index, Error> {
         let url = self.site.index();
         let bytes = self.client.small(&url, "Geofabrik's index", LONGEST_INDEX, watch)?;
         Index::parse(&site::shown(&url), &bytes)
@@ -112,12 +114,7 @@ impl Source {
     /// # Errors
     /// When it cannot be fetched, does not match the server's MD5 sum, or is not an extract. A partial file
     /// is kept, and the next call resumes it, unless its checksum was wrong.
-    pub fn fetch(
-        &self,
-        entry: &Entry,
-        to: Destination<'_>,
-        watch: &mut dyn Watch,
-    ) -> Result<Fetched, FetchError> {
+    pub fn fetch(&self, entry: &Entry, to: Destination<'_>, watch: &mut dyn Watch) -> Result<Fetched, Error> {
         let url = self.site.of(&entry.url);
         let md5 = self.md5(&url, watch)?;
         if let Some(kept) = there(entry, to, &url, &md5, watch)? {
@@ -134,10 +131,11 @@ impl Source {
     }
 
     /// The server's MD5 sum of a file.
-    fn md5(&self, url: &str, watch: &mut dyn Watch) -> Result<String, FetchError> {
+    fn md5(&self, url: &str, watch: &mut dyn Watch) -> Result<String, Error> {
         let url = format!("{url}.md5");
         let bytes = self.client.small(&url, "an MD5 sum", LONGEST_CHECKSUM, watch)?;
-        checksum::parse(&bytes).ok_or_else(|| FetchError::NoChecksum { url: site::shown(&url) })
+        checksum::parse(&bytes)
+            .ok_or_else(|| error::not_geofabrik(&site::shown(&url), "it contains no MD5 sum"))
     }
 
     /// The checksum of the file, if it is the server's: the one requested before, or the current one, since
@@ -148,14 +146,15 @@ impl Source {
         url: &str,
         wanted: String,
         watch: &mut dyn Watch,
-    ) -> Result<String, FetchError> {
+    ) -> Result<String, Error> {
         watch.event(Event::Verifying);
         let found = checksum::of_file(partial.path(), watch)?;
         if found == wanted || self.md5(url, watch)? == found {
             return Ok(found);
         }
         partial.discard()?;
-        Err(FetchError::Checksum { url: site::shown(url), wanted, found })
+        let what = format!("what came is damaged (MD5 {found}, the server's is {wanted}); it was removed");
+        Err(error::bad(&site::shown(url), what).with_hint("the same command fetches it again"))
     }
 
     /// Gives a complete file its name, after checking that it is an extract.
@@ -165,14 +164,15 @@ impl Source {
         to: Destination<'_>,
         partial: Partial,
         md5: String,
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<Fetched, Error> {
         let state = partial.state().clone();
-        let bad = |problem: String| FetchError::NotExtract { url: state.from.clone(), problem };
-        let doubtful = match extract::check(partial.path()) {
+        let bad =
+            |problem: String| error::bad(&state.from, format_args!("what came {problem}; it was removed"));
+        let doubtful = match extract::examine(partial.path()) {
             Ok(extract) => extract.doubt.is_some(),
-            Err(error) => {
+            Err(problem) => {
                 partial.discard()?;
-                return Err(bad(error.problem));
+                return Err(bad(problem));
             }
         };
         let last_modified = state.last_modified.as_deref().and_then(http::time);
@@ -182,7 +182,7 @@ impl Source {
         };
         let bytes = partial.finish(&path)?;
         let doubt = match doubtful {
-            true => extract::check(&path).map_err(|error| bad(error.problem))?.doubt,
+            true => extract::examine(&path).map_err(bad)?.doubt,
             false => None,
         };
         let fetched = Fetched {
@@ -209,7 +209,7 @@ fn there(
     url: &str,
     md5: &str,
     watch: &mut dyn Watch,
-) -> Result<Option<Fetched>, FetchError> {
+) -> Result<Option<Fetched>, Error> {
     let path = match to {
         Destination::Cache(cache) => return cache.with_sum(entry, md5, watch),
         Destination::File(path) => path,
@@ -217,7 +217,7 @@ fn there(
     if !path.is_file() || checksum::of_file(path, watch)? != md5 {
         return Ok(None);
     }
-    let bytes = std::fs::metadata(path).map_err(|error| FetchError::file(path, error))?.len();
+    let bytes = std::fs::metadata(path).map_err(|error| error::file(path, error))?.len();
     Ok(Some(Fetched {
         entry: entry.clone(),
         url: site::shown(url),

@@ -6,8 +6,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use spec::Error;
 
-use super::error::FetchError;
+use super::error;
 use super::http::Head;
 use super::site::shown;
 
@@ -39,16 +40,16 @@ impl Partial {
     /// Opens the part of the file `whole`, or makes it. A part of other data is dropped.
     ///
     /// # Errors
-    /// [`FetchError::Busy`] when another process has it, [`FetchError::File`].
-    pub(super) fn open(whole: &Path, url: &str, md5: &str) -> Result<Self, FetchError> {
+    /// When another process has it, or it cannot be opened.
+    pub(super) fn open(whole: &Path, url: &str, md5: &str) -> Result<Self, Error> {
         let path = with_suffix(whole, ".part");
         if whole.is_dir() {
-            return Err(FetchError::file(whole, ErrorKind::IsADirectory.into()));
+            return Err(error::file(whole, ErrorKind::IsADirectory.into()));
         }
         let file = locked(&path)?;
         let state = std::fs::read(state_path(&path)).ok();
         let state: Option<State> = state.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let length = file.metadata().map_err(|error| FetchError::file(&path, error))?.len();
+        let length = file.metadata().map_err(|error| error::file(&path, error))?.len();
         let mut partial = Self { file, path, state: state.unwrap_or_default(), length, outdated: false };
         if partial.state.url != url || partial.state.md5 != md5 {
             partial.outdated = partial.state.url == url && length > 0;
@@ -66,9 +67,9 @@ impl Partial {
         self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    pub(super) fn free(&self) -> Result<u64, FetchError> {
+    pub(super) fn free(&self) -> Result<u64, Error> {
         let found = rustix::fs::fstatvfs(&self.file);
-        let found = found.map_err(|error| FetchError::file(&self.path, error.into()))?;
+        let found = found.map_err(|error| error::file(&self.path, error.into()))?;
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
@@ -107,7 +108,7 @@ impl Partial {
     }
 
     /// Starts over with an answer that has the whole file.
-    pub(super) fn begin(&mut self, head: &Head) -> Result<(), FetchError> {
+    pub(super) fn begin(&mut self, head: &Head) -> Result<(), Error> {
         self.truncate()?;
         self.state = State {
             from: shown(&head.url),
@@ -118,32 +119,32 @@ impl Partial {
         };
         let path = state_path(&self.path);
         let text = serde_json::to_vec_pretty(&self.state).expect("plain data");
-        replace_file(&path, &text).map_err(|error| FetchError::file(&path, error))
+        replace_file(&path, &text).map_err(|error| error::file(&path, error))
     }
 
-    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let written = self.file.write_all(bytes);
         self.length = match &written {
             Ok(()) => self.length + bytes.len() as u64,
             // A part of it may have been written, and is valid.
             Err(_) => self.file.metadata().map_or(self.length, |data| data.len()),
         };
-        written.map_err(|error| FetchError::file(&self.path, error))
+        written.map_err(|error| error::file(&self.path, error))
     }
 
-    pub(super) fn truncate(&mut self) -> Result<(), FetchError> {
-        let failed = |error| FetchError::file(&self.path, error);
+    pub(super) fn truncate(&mut self) -> Result<(), Error> {
+        let failed = |error| error::file(&self.path, error);
         self.file.set_len(0).map_err(failed)?;
         self.length = 0;
         self.file.seek(SeekFrom::Start(0)).map_err(failed)?;
         Ok(())
     }
 
-    pub(super) fn discard(&self) -> Result<(), FetchError> {
+    pub(super) fn discard(&self) -> Result<(), Error> {
         for path in [self.path.clone(), state_path(&self.path)] {
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(FetchError::file(&path, error));
+                    return Err(error::file(&path, error));
                 }
                 _ => {}
             }
@@ -152,9 +153,9 @@ impl Partial {
     }
 
     /// Gives it its name, once it is on the disk; returns its length.
-    pub(super) fn finish(self, name: &Path) -> Result<u64, FetchError> {
-        self.file.sync_all().map_err(|error| FetchError::file(&self.path, error))?;
-        std::fs::rename(&self.path, name).map_err(|error| FetchError::file(name, error))?;
+    pub(super) fn finish(self, name: &Path) -> Result<u64, Error> {
+        self.file.sync_all().map_err(|error| error::file(&self.path, error))?;
+        std::fs::rename(&self.path, name).map_err(|error| error::file(name, error))?;
         // Without its file it means nothing, whether or not it can be removed.
         let _ = std::fs::remove_file(state_path(&self.path));
         Ok(self.length)
@@ -175,13 +176,13 @@ pub(super) fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
 }
 
 /// Opens or makes the file for appending, and locks it.
-fn locked(path: &Path) -> Result<File, FetchError> {
-    let failed = |error| FetchError::file(path, error);
+fn locked(path: &Path) -> Result<File, Error> {
+    let failed = |error| error::file(path, error);
     let mut how = OpenOptions::new();
     let file = how.read(true).append(true).create(true).custom_flags(NO_LINK).open(path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(FetchError::Busy { path: path.to_owned() }),
+        Err(TryLockError::WouldBlock) => return Err(error::busy(path)),
         // A file system without locks.
         Err(TryLockError::Error(_)) => {}
     }
@@ -189,7 +190,7 @@ fn locked(path: &Path) -> Result<File, FetchError> {
     let opened = file.metadata().map_err(failed)?;
     match std::fs::metadata(path) {
         Ok(there) if (there.dev(), there.ino()) == (opened.dev(), opened.ino()) => Ok(file),
-        _ => Err(FetchError::Busy { path: path.to_owned() }),
+        _ => Err(error::busy(path)),
     }
 }
 
@@ -229,7 +230,8 @@ mod tests {
         let mut first = Partial::open(&whole, "http://x/malta", "sum").unwrap();
         first.begin(&Head { etag: Some("\"1\"".into()), length: Some(4), ..Head::default() }).unwrap();
         first.append(b"ab").unwrap();
-        assert!(matches!(Partial::open(&whole, "http://x/malta", "sum"), Err(FetchError::Busy { .. })));
+        let busy = Partial::open(&whole, "http://x/malta", "sum").unwrap_err();
+        assert_eq!(busy.class(), spec::Class::Refused);
         drop(first);
         let again = Partial::open(&whole, "http://x/malta", "sum").unwrap();
         assert_eq!(again.resumable(), Some((2, "\"1\"".to_owned())));

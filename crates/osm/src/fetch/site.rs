@@ -1,6 +1,8 @@
 //! Addresses of Geofabrik, or of the same files on a mirror.
 
-use super::error::FetchError;
+use spec::Error;
+
+use super::error;
 
 /// Where Geofabrik's files are.
 const GEOFABRIK: &str = "https://download.geofabrik.de";
@@ -15,11 +17,11 @@ pub(super) struct Site {
 }
 
 impl Site {
-    pub(super) fn new(mirror: Option<&str>) -> Result<Self, FetchError> {
+    pub(super) fn new(mirror: Option<&str>) -> Result<Self, Error> {
         let Some(mirror) = mirror else { return Ok(Self { mirror: None }) };
         let host = split(mirror).map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
         if host.is_empty() || mirror.contains(char::is_whitespace) {
-            return Err(FetchError::Address { url: shown(mirror) });
+            return Err(error::address(&shown(mirror)));
         }
         Ok(Self { mirror: Some(mirror.trim_end_matches('/').to_owned()) })
     }

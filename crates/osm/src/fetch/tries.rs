@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::error::FetchError;
+use spec::Error;
+
+use super::error::may_pass;
 use super::watch::{Event, Watch};
 
 /// How often the caller is asked whether to stop.
@@ -12,7 +14,7 @@ const WORTH_TRYING: u64 = 1 << 20;
 
 /// Timeouts of a server, and retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct FetchTimeouts {
     pub connect: Duration,
     /// While nothing arrives.
     pub silence: Duration,
@@ -22,7 +24,7 @@ pub struct Timeouts {
     pub pause: Duration,
 }
 
-impl Default for Timeouts {
+impl Default for FetchTimeouts {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self { connect: seconds(30), silence: seconds(30), tries: 5, pause: seconds(1) }
@@ -30,14 +32,14 @@ impl Default for Timeouts {
 }
 
 pub(super) struct Tries<'a> {
-    timeouts: &'a Timeouts,
+    timeouts: &'a FetchTimeouts,
     failed: u32,
     furthest: u64,
 }
 
 impl<'a> Tries<'a> {
     /// Starts with `bytes` of the file.
-    pub(super) fn new(timeouts: &'a Timeouts, bytes: u64) -> Self {
+    pub(super) fn new(timeouts: &'a FetchTimeouts, bytes: u64) -> Self {
         Self { timeouts, failed: 0, furthest: bytes }
     }
 
@@ -45,17 +47,12 @@ impl<'a> Tries<'a> {
     ///
     /// # Errors
     /// `cause`, when a retry is useless or there were enough.
-    pub(super) fn again(
-        &mut self,
-        cause: FetchError,
-        bytes: u64,
-        watch: &mut dyn Watch,
-    ) -> Result<(), FetchError> {
+    pub(super) fn again(&mut self, cause: Error, bytes: u64, watch: &mut dyn Watch) -> Result<(), Error> {
         if bytes > self.furthest.saturating_add(WORTH_TRYING) {
             (self.failed, self.furthest) = (0, bytes);
         }
         self.failed += 1;
-        if !cause.may_pass() || self.failed >= self.timeouts.tries {
+        if !may_pass(&cause) || self.failed >= self.timeouts.tries {
             return Err(cause);
         }
         let pause = self.timeouts.pause * 2_u32.saturating_pow(self.failed - 1).min(64);
@@ -64,11 +61,11 @@ impl<'a> Tries<'a> {
     }
 }
 
-fn wait(pause: Duration, watch: &dyn Watch) -> Result<(), FetchError> {
+fn wait(pause: Duration, watch: &dyn Watch) -> Result<(), Error> {
     let start = Instant::now();
     loop {
         if watch.stops() {
-            return Err(FetchError::Stopped { kept: None });
+            return Err(Error::stopped());
         }
         let left = pause.saturating_sub(start.elapsed());
         if left.is_zero() {

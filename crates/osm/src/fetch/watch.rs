@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::error::FetchError;
+use spec::Error;
 
 /// Observes a fetch, called by the fetching thread.
 pub trait Watch {
@@ -34,7 +34,7 @@ pub enum Event<'a> {
     /// The stored part is useless.
     Restart(Restart),
     /// A failure; retried after a pause.
-    Again { cause: &'a FetchError, pause: Duration },
+    Again { cause: &'a Error, pause: Duration },
     /// The file is complete; its MD5 sum is being computed.
     Verifying,
 }

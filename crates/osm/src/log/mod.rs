@@ -32,7 +32,7 @@ pub struct LoadLog {
     pub text: String,
 }
 
-/// Parses a log line by line as it is written.
+/// Parses a log line by line while it is written.
 #[derive(Debug, Default)]
 pub struct LogParser {
     log: LoadLog,
@@ -154,7 +154,7 @@ fn stamped_phase(name: &str, item: &str, start_us: u64, end_us: u64, count: Opti
 }
 
 /// Places phases that ran one after the other, the last of them ending at `end_us`.
-fn one_after_the_other(phases: &mut [Phase], mut end_us: u64) {
+fn without_overlap(phases: &mut [Phase], mut end_us: u64) {
     for phase in phases.iter_mut().rev() {
         phase.start_us = end_us.saturating_sub(phase.duration_us);
         end_us = phase.start_us;

@@ -1,7 +1,7 @@
 //! The log of osm2pgsql up to 1.3: no time stamps, durations in whole seconds.
 
 use super::line::Line;
-use super::{MOST_PHASES, one_after_the_other, reported};
+use super::{MOST_PHASES, reported, without_overlap};
 use spec::Phase;
 
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl Plain {
             self.reading.retain(|phase| phase.name != name);
             if let Some(seconds) = line.number_after(" in ") {
                 self.reading.push(reported(name, "", at_us, micros(seconds), count));
-                one_after_the_other(&mut self.reading, at_us);
+                without_overlap(&mut self.reading, at_us);
             }
         } else if let Some((name, table)) = table_end(line) {
             if let Some(seconds) = line.number_after(" in ") {

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::line::Line;
-use super::{MOST_PHASES, one_after_the_other, reported, stamped_phase};
+use super::{MOST_PHASES, reported, stamped_phase, without_overlap};
 use spec::Phase;
 
 #[derive(Debug, Default)]
@@ -227,7 +227,7 @@ impl Reading {
                 phases.push(reported(OBJECTS[kind].0, "", end_us, duration_us, Some(*count)));
             }
         }
-        one_after_the_other(&mut phases, end_us);
+        without_overlap(&mut phases, end_us);
         phases
     }
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Made, Options, Progress, Scale, SynthError, write};
+use super::{Made, Progress, Scale, SynthError, SynthOptions, write};
 
 /// Version of the generator: increased when it draws other objects from a scale and a seed.
 pub const VERSION: u32 = 2;
@@ -83,7 +83,7 @@ impl Synthetic {
         }
         let part = path.with_file_name(format!("{}.part", self.file_name()));
         let Some(file) = locked(&part, path, stop)? else { return Ok(None) };
-        let options = Options { scale: self.scale, seed: self.seed, threads };
+        let options = SynthOptions { scale: self.scale, seed: self.seed, threads };
         let written = whole(&options, &file, progress, stop).and_then(|made| {
             std::fs::rename(&part, path)?;
             Ok(made)
@@ -98,7 +98,7 @@ impl Synthetic {
 
 /// Writes the whole extract to the disk.
 fn whole(
-    options: &Options,
+    options: &SynthOptions,
     file: &File,
     progress: &mut dyn FnMut(Progress),
     stop: &dyn Fn() -> bool,

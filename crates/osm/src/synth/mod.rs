@@ -26,7 +26,7 @@ pub use scale::{Scale, ScaleError};
 
 /// What to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct SynthOptions {
     pub scale: Scale,
     /// Each seed gives other land.
     pub seed: u64,
@@ -72,7 +72,7 @@ pub enum SynthError {
 /// # Errors
 /// [`SynthError`]; the output so far is not an extract.
 pub fn write(
-    options: &Options,
+    options: &SynthOptions,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
     stop: &dyn Fn() -> bool,
@@ -114,7 +114,7 @@ struct Written {
 /// Threads get units in turn, and their results are taken in turn; each thread is at most two units ahead.
 fn write_kind(
     kind: Kind,
-    options: &Options,
+    options: &SynthOptions,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
     stop: &dyn Fn() -> bool,

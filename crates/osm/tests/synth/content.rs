@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::process::Command;
 
 use osm::extract::{Kind, Object};
-use osm::synth::{Options, Progress, SynthError, VERSION, write};
+use osm::synth::{Progress, SynthError, SynthOptions, VERSION, write};
 
 use crate::{Extract, not_run, objects};
 
@@ -64,8 +64,11 @@ fn a_file_is_sorted_and_says_so_and_counts_are_right() {
 
 #[test]
 fn progress_is_told_and_a_stop_is_heard() {
-    let options =
-        Options { scale: "0.3".parse().unwrap(), seed: 1, threads: std::num::NonZeroUsize::new(2).unwrap() };
+    let options = SynthOptions {
+        scale: "0.3".parse().unwrap(),
+        seed: 1,
+        threads: std::num::NonZeroUsize::new(2).unwrap(),
+    };
     let mut told: Vec<Progress> = Vec::new();
     write(&options, &mut Vec::new(), &mut |progress| told.push(progress), &|| false).unwrap();
     assert!(told.is_sorted_by_key(|progress| (progress.kind, progress.cells)));
@@ -94,7 +97,8 @@ fn a_full_disk_is_an_error() {
             Ok(())
         }
     }
-    let options = Options { scale: "0.3".parse().unwrap(), seed: 1, threads: std::num::NonZeroUsize::MIN };
+    let options =
+        SynthOptions { scale: "0.3".parse().unwrap(), seed: 1, threads: std::num::NonZeroUsize::MIN };
     let full = write(&options, &mut Full(300_000), &mut |_| (), &|| false);
     assert!(matches!(full, Err(SynthError::Io(_))));
 }

@@ -9,7 +9,7 @@ use std::io::Cursor;
 use std::num::NonZeroUsize;
 
 use osm::extract::{Header, Object, read};
-use osm::synth::{Made, Options, write};
+use osm::synth::{Made, SynthOptions, write};
 
 /// An extract in memory.
 pub struct Extract {
@@ -20,7 +20,7 @@ pub struct Extract {
 impl Extract {
     pub fn new(scale: &str, seed: u64, threads: usize) -> Self {
         let threads = NonZeroUsize::new(threads).unwrap();
-        let options = Options { scale: scale.parse().unwrap(), seed, threads };
+        let options = SynthOptions { scale: scale.parse().unwrap(), seed, threads };
         let mut bytes = Vec::new();
         let made = write(&options, &mut bytes, &mut |_| (), &|| false).unwrap();
         Self { made, bytes }

@@ -5,7 +5,7 @@ use server::child::Watchdog;
 use server::home::Home;
 use server::managed::{self, Choice, Cluster, Status};
 use server::settings::journal::{self, Left, LeftBy, Recovered};
-use server::settings::mend_managed;
+use server::settings::restore_managed_settings;
 use server::storage;
 use server::{self, Target};
 use spec::{Class, Error};
@@ -94,7 +94,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
 fn start(args: &StartArgs) -> anyhow::Result<()> {
     let home = home()?;
     let choice = Choice { pg_bin: args.programs.pg_bin.clone(), version: None };
-    let options = managed::Options { choice, detached: true, ..managed::Options::default() };
+    let options = managed::ServerOptions { choice, detached: true, ..managed::ServerOptions::default() };
     let stop = signals::listen_at_once()?;
     talk(&format!("starting private server {:?} under {}", args.name.name, home.folder().display()));
     let ran = managed::status(&home, &args.name.name).is_ok_and(|server| server.pid.is_some());
@@ -261,12 +261,12 @@ fn restore(args: &RestoreArgs) -> anyhow::Result<()> {
 
 fn restore_private(args: &RestoreArgs, name: &str) -> anyhow::Result<()> {
     let mut cluster = open(name)?;
-    let mended = mend_managed(&mut cluster)?;
+    let mended = restore_managed_settings(&mut cluster)?;
     let mut table = restored_table();
     if mended {
         table.push(vec![format!("private server {name}").into(), "all".into(), Value::Null, Value::Null]);
     }
-    let undone = mend_changes(&mut cluster)?;
+    let undone = restore_changes(&mut cluster)?;
     if !mended && undone.is_none() {
         talk(&format!("nothing to put back: private server {name:?} has its own settings"));
     }
@@ -274,8 +274,8 @@ fn restore_private(args: &RestoreArgs, name: &str) -> anyhow::Result<()> {
 }
 
 /// Undoes user-defined changes on a private server; starts it if needed.
-fn mend_changes(cluster: &mut Cluster) -> anyhow::Result<Option<Recovered>> {
-    Ok(journal::mend_changes(cluster, &Watchdog::current()?)?)
+fn restore_changes(cluster: &mut Cluster) -> anyhow::Result<Option<Recovered>> {
+    Ok(journal::restore_changes(cluster, &Watchdog::current()?)?)
 }
 
 fn restore_left(args: &RestoreArgs, url: Option<&str>) -> anyhow::Result<()> {
@@ -287,7 +287,7 @@ fn restore_left(args: &RestoreArgs, url: Option<&str>) -> anyhow::Result<()> {
         (servers, wrong) = managed::list(&home)?;
         for server in servers.iter().filter(|server| server.used_by.is_none()) {
             if journal::left_in(&server.journal).is_some() {
-                found.extend(mend_changes(&mut open(&server.name)?)?);
+                found.extend(restore_changes(&mut open(&server.name)?)?);
             }
         }
     }
@@ -314,7 +314,7 @@ fn tell(
                 table.push(vec![
                     dsn.into(),
                     undone
-                        .put_back
+                        .restored
                         .iter()
                         .chain(&undone.changes)
                         .cloned()

@@ -154,7 +154,7 @@ fn what_cannot_be_asked_for_is_told_with_what_to_try() {
             65,
             "--trace: off.txt: line 2: tile 11/4000/0 is outside the world",
         ),
-        (&["spots", "-z", "12-23"], 64, "--zooms: [12, 23] is no range within 0..22"),
+        (&["spots", "-z", "12-23"], 64, "--zooms: invalid range [12, 23]; it must be within 0..22"),
         (&["spots", "--osm", "x.osm.pbf"], 64, "--osm puts data on a private server"),
     ] {
         place.run(tiles(&url, more)).expect(code).says(&[wanted]);

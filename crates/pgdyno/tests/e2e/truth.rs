@@ -15,7 +15,7 @@ use server::child::Watchdog;
 use server::home::Home;
 use server::sink::{Delay, Sink};
 use stats::Histogram;
-use workloads::pgbench::{Mode, Options, Pgbench, ScriptSource};
+use workloads::pgbench::{Mode, Pgbench, PgbenchOptions, ScriptSource};
 use workloads::{ClientWorkload, Clients, Places};
 
 const MS: Time = 1_000_000;
@@ -40,7 +40,7 @@ impl Bench {
         let watchdog = Watchdog { exe: program.to_owned() };
         let sink = Sink::start(&Home::at(&place.home()), program, &watchdog, delay).expect("a sink");
         let source = ScriptSource::Text { name: "one".into(), text: b"SELECT 1;".to_vec(), weight: 1 };
-        let options = Options { mode, vacuum: false, ..Options::default() };
+        let options = PgbenchOptions { mode, vacuum: false, ..PgbenchOptions::default() };
         let workload = Pgbench::with_scripts(&options, &[source]).expect("a script");
         Self { sink, workload, _place: place }
     }

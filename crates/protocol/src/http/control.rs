@@ -23,7 +23,7 @@ pub struct Got {
 }
 
 /// Blocking connections to web servers, outside the timed part of a run.
-pub trait Server {
+pub trait HttpConnector {
     /// Every address of a URL's host, in the order to try them; at least one.
     ///
     /// # Errors
@@ -34,11 +34,11 @@ pub trait Server {
     ///
     /// # Errors
     /// When none does.
-    fn control(&self, url: &Url, tls: Option<&Tls>) -> Result<Box<dyn Control + '_>, ControlError>;
+    fn control(&self, url: &Url, tls: Option<&Tls>) -> Result<Box<dyn HttpConnection + '_>, ControlError>;
 }
 
 /// A blocking connection to a web server; reconnects if the server closed it after a response.
-pub trait Control {
+pub trait HttpConnection {
     /// Requests a path.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::limits;
 
 /// The byte stream is not HTTP/1.1; the connection cannot be used any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
+pub enum BadResponse {
     #[error("no HTTP response: {0}; is it a web server that speaks HTTP/1.1?")]
     Head(&'static str),
     /// The server sends TLS.
@@ -63,9 +63,9 @@ pub(super) struct Head<'a> {
 pub(super) fn parse<'a>(
     input: &'a [u8],
     lines: &mut [MaybeUninit<Header<'a>>],
-) -> Result<Option<(Head<'a>, usize)>, Broken> {
+) -> Result<Option<(Head<'a>, usize)>, BadResponse> {
     if matches!(input.first(), Some(0x15 | 0x16)) {
-        return Err(Broken::Tls);
+        return Err(BadResponse::Tls);
     }
     let mut response = httparse::Response::new(&mut []);
     let parsed = ParserConfig::default().parse_response_with_uninit_headers(&mut response, input, lines);
@@ -111,7 +111,7 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     /// Compares lengths first, because most headers are none of these.
     #[inline]
-    fn note(&mut self, header: &Header<'a>) -> Result<(), Broken> {
+    fn note(&mut self, header: &Header<'a>) -> Result<(), BadResponse> {
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
         let value = header.value;
         match header.name.len() {
@@ -124,7 +124,7 @@ impl<'a> Found<'a> {
             14 if is("content-length") => {
                 let length = length(value)?;
                 if self.length.is_some_and(|other| other != length) {
-                    return Err(Broken::Malformed("two lengths that differ"));
+                    return Err(BadResponse::Malformed("two lengths that differ"));
                 }
                 self.length = Some(length);
             }
@@ -149,9 +149,9 @@ fn encoding(value: &[u8]) -> Encoding {
     }
 }
 
-fn length(value: &[u8]) -> Result<u64, Broken> {
+fn length(value: &[u8]) -> Result<u64, BadResponse> {
     let digits = value.trim_ascii();
-    let wrong = Broken::Malformed("invalid Content-Length");
+    let wrong = BadResponse::Malformed("invalid Content-Length");
     // Digits that always fit 64 bits.
     if digits.is_empty() || digits.len() > 18 {
         return Err(wrong);
@@ -162,12 +162,12 @@ fn length(value: &[u8]) -> Result<u64, Broken> {
     })
 }
 
-fn broken(error: Error) -> Broken {
+fn broken(error: Error) -> BadResponse {
     match error {
-        Error::TooManyHeaders => Broken::Long,
-        Error::Version => Broken::Head("it does not begin with HTTP/1.0 or HTTP/1.1"),
-        Error::Status => Broken::Head("its status is none"),
-        Error::NewLine => Broken::Head("a line does not end as it must"),
-        Error::HeaderName | Error::HeaderValue | Error::Token => Broken::Head("invalid header line"),
+        Error::TooManyHeaders => BadResponse::Long,
+        Error::Version => BadResponse::Head("it does not begin with HTTP/1.0 or HTTP/1.1"),
+        Error::Status => BadResponse::Head("its status is none"),
+        Error::NewLine => BadResponse::Head("a line does not end as it must"),
+        Error::HeaderName | Error::HeaderValue | Error::Token => BadResponse::Head("invalid header line"),
     }
 }

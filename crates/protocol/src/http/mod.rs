@@ -8,8 +8,8 @@ mod request;
 mod response;
 mod url;
 
-pub use control::{Control, ControlError, Got, Server, tls};
-pub use head::{Broken, Encoding};
+pub use control::{ControlError, Got, HttpConnection, HttpConnector, tls};
+pub use head::{BadResponse, Encoding};
 pub use request::{Get, USER_AGENT};
 pub use response::{FIRST_BYTES, Response, Responses, Want};
 pub use url::{Url, UrlError};

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::head::{self, Body, Broken, Encoding};
+use super::head::{self, BadResponse, Body, Encoding};
 use crate::limits;
 
 /// Longest head, and longest trailer of a chunked body.
@@ -95,7 +95,7 @@ impl Responses {
     /// # Errors
     /// When the bytes are not HTTP/1.1; the connection must then be closed.
     #[inline]
-    pub fn next(&mut self, input: &[u8], at: &mut usize) -> Result<Option<Response<'_>>, Broken> {
+    pub fn next(&mut self, input: &[u8], at: &mut usize) -> Result<Option<Response<'_>>, BadResponse> {
         let over = loop {
             match self.state {
                 State::Head => {
@@ -135,28 +135,28 @@ impl Responses {
     ///
     /// # Errors
     /// When it is closed in the middle of a response.
-    pub fn closed(&mut self) -> Result<Option<Response<'_>>, Broken> {
+    pub fn closed(&mut self) -> Result<Option<Response<'_>>, BadResponse> {
         match std::mem::take(&mut self.state) {
             State::UntilClose => Ok(Some(self.last())),
             State::Head if !std::mem::take(&mut self.begun) => Ok(None),
-            _ => Err(Broken::Cut),
+            _ => Err(BadResponse::Cut),
         }
     }
 
     /// Reads the head at `at`, after any interim responses (1xx); false while it is incomplete.
-    fn head(&mut self, input: &[u8], at: &mut usize) -> Result<bool, Broken> {
+    fn head(&mut self, input: &[u8], at: &mut usize) -> Result<bool, BadResponse> {
         let rest = input.get(*at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(HEAD_LIMIT)];
         let mut lines = [const { MaybeUninit::uninit() }; HEADERS];
         let Some((head, length)) = head::parse(rest, &mut lines)? else {
             self.begun = !rest.is_empty();
-            return if rest.len() < HEAD_LIMIT { Ok(false) } else { Err(Broken::Long) };
+            return if rest.len() < HEAD_LIMIT { Ok(false) } else { Err(BadResponse::Long) };
         };
         *at += length;
         self.begun = false;
         if head.status < 200 {
             // An interim response, such as 103: the response follows.
-            return if head.status == 101 { Err(Broken::Switched) } else { Ok(true) };
+            return if head.status == 101 { Err(BadResponse::Switched) } else { Ok(true) };
         }
         for (kept, sent) in [(&mut self.content_type, head.content_type), (&mut self.location, head.location)]
         {
@@ -175,7 +175,7 @@ impl Responses {
     }
 
     /// Consumes up to `left` bytes of the body; returns how many are still missing.
-    fn take(&mut self, left: u64, input: &[u8], at: &mut usize) -> Result<u64, Broken> {
+    fn take(&mut self, left: u64, input: &[u8], at: &mut usize) -> Result<u64, BadResponse> {
         let rest = input.get(*at..).unwrap_or_default();
         let count = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
         let bytes = &rest[..count];
@@ -186,7 +186,7 @@ impl Responses {
         if self.want == Want::Read {
             let limit = limits::max_answer();
             if self.body.len() + count > limit {
-                return Err(Broken::Body { limit });
+                return Err(BadResponse::Body { limit });
             }
             self.body.extend_from_slice(bytes);
         }
@@ -196,7 +196,7 @@ impl Responses {
     }
 
     /// Consumes the next part of a chunk; false while it is incomplete.
-    fn chunk(&mut self, input: &[u8], at: &mut usize) -> Result<bool, Broken> {
+    fn chunk(&mut self, input: &[u8], at: &mut usize) -> Result<bool, BadResponse> {
         self.state = match self.state {
             State::Chunk(left) => match self.take(left, input, at)? {
                 0 => State::ChunkEnd,
@@ -221,7 +221,7 @@ impl Responses {
     }
 
     /// Consumes a line after the last chunk; true if it was the last one, or is incomplete.
-    fn trailer(&mut self, passed: usize, input: &[u8], at: &mut usize) -> Result<Option<bool>, Broken> {
+    fn trailer(&mut self, passed: usize, input: &[u8], at: &mut usize) -> Result<Option<bool>, BadResponse> {
         let before = *at;
         match line(input, at, HEAD_LIMIT - passed)? {
             None => Ok(Some(false)),
@@ -229,7 +229,7 @@ impl Responses {
             Some(_) => {
                 let passed = passed + (*at - before);
                 if passed >= HEAD_LIMIT {
-                    return Err(Broken::Long);
+                    return Err(BadResponse::Long);
                 }
                 self.state = State::Trailer(passed);
                 Ok(None)
@@ -255,11 +255,11 @@ impl Responses {
 
 /// The line at `at` without its end, at most `limit` bytes; `None`, with `at` unchanged, while it is
 /// incomplete.
-fn line<'a>(input: &'a [u8], at: &mut usize, limit: usize) -> Result<Option<&'a [u8]>, Broken> {
+fn line<'a>(input: &'a [u8], at: &mut usize, limit: usize) -> Result<Option<&'a [u8]>, BadResponse> {
     let rest = input.get(*at..).unwrap_or_default();
     let Some(end) = rest.iter().take(limit + 1).position(|byte| *byte == b'\r') else {
         return if rest.len() > limit {
-            Err(Broken::Malformed("a line of a chunk is too long"))
+            Err(BadResponse::Malformed("a line of a chunk is too long"))
         } else {
             Ok(None)
         };
@@ -270,14 +270,14 @@ fn line<'a>(input: &'a [u8], at: &mut usize, limit: usize) -> Result<Option<&'a 
             *at += end + 2;
             Ok(Some(&rest[..end]))
         }
-        Some(_) => Err(Broken::Malformed("carriage return without line feed")),
+        Some(_) => Err(BadResponse::Malformed("carriage return without line feed")),
     }
 }
 
 /// `1a;name=value` gives 26.
-fn chunk_length(line: &[u8]) -> Result<u64, Broken> {
+fn chunk_length(line: &[u8]) -> Result<u64, BadResponse> {
     let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-    let wrong = Broken::Malformed("the length of a chunk is none");
+    let wrong = BadResponse::Malformed("the length of a chunk is none");
     if digits.is_empty() || digits.len() > 15 {
         return Err(wrong);
     }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use postgres_protocol::authentication::md5_hash;
 
-use super::frame::{Broken, Reader};
+use super::frame::{FrameError, Reader};
 use super::frontend;
 use super::login::{AuthMethod, ChannelBinding, Login, LoginError};
 use super::scram::{Binding, Exchange};
@@ -81,7 +81,7 @@ impl<'a> Authentication<'a> {
     fn accepted(&self) -> Result<(), LoginError> {
         let bound = match &self.proof {
             Proof::Scram { .. } => {
-                return Err(Broken::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into());
+                return Err(FrameError::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into());
             }
             Proof::None => {
                 self.check_allowed(AuthMethod::None)?;
@@ -125,7 +125,7 @@ impl<'a> Authentication<'a> {
 
     fn begin_scram(&mut self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<(), LoginError> {
         if let Proof::Scram { .. } | Proof::Mutual { .. } = self.proof {
-            return Err(Broken::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into());
+            return Err(FrameError::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into());
         }
         let Offered { plain, plus } = Offered::read(reader)?;
         if plus && matches!(self.channel, Channel::Plain) {
@@ -170,11 +170,11 @@ impl<'a> Authentication<'a> {
 
     fn continue_scram(&mut self, challenge: &[u8], out: &mut Vec<u8>) -> Result<(), LoginError> {
         let Proof::Scram { exchange, .. } = &mut *self.proof else {
-            return Err(Broken::Unexpected { tag: b'R', during: "authentication" }.into());
+            return Err(FrameError::Unexpected { tag: b'R', during: "authentication" }.into());
         };
         if exchange.has_responded() {
             // Every challenge may cost a key derivation: a server gets only one.
-            return Err(Broken::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into());
+            return Err(FrameError::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into());
         }
         let password = self.login.password.as_ref().map_or(&b""[..], |password| password.as_bytes());
         let answer = exchange.respond(challenge, password, &self.login.scram_cache)?;
@@ -184,7 +184,7 @@ impl<'a> Authentication<'a> {
 
     fn finish_scram(&mut self, message: &[u8]) -> Result<(), LoginError> {
         let Proof::Scram { exchange, bound } = &*self.proof else {
-            return Err(Broken::Unexpected { tag: b'R', during: "authentication" }.into());
+            return Err(FrameError::Unexpected { tag: b'R', during: "authentication" }.into());
         };
         exchange.verify(message)?;
         *self.proof = Proof::Mutual { bound: *bound };
@@ -200,7 +200,7 @@ struct Offered {
 }
 
 impl Offered {
-    fn read(reader: &mut Reader<'_>) -> Result<Offered, Broken> {
+    fn read(reader: &mut Reader<'_>) -> Result<Offered, FrameError> {
         let mut offered = Offered::default();
         loop {
             match reader.cstr()? {

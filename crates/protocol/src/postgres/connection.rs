@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::announced::{Announced, CancelKey};
-use super::frame::Broken;
+use super::frame::FrameError;
 use super::handshake::{Handshake, Opening};
 use super::login::{Login, LoginError};
 use super::message::{Message, TxStatus};
@@ -80,7 +80,7 @@ impl Connection {
     /// # Errors
     /// When the bytes are not PostgreSQL's protocol; the connection must then be closed.
     #[inline]
-    pub fn next<'a>(&mut self, input: &'a [u8], at: &mut usize) -> Result<Option<Message<'a>>, Broken> {
+    pub fn next<'a>(&mut self, input: &'a [u8], at: &mut usize) -> Result<Option<Message<'a>>, FrameError> {
         self.replies.next(input, at, &mut self.announced)
     }
 

@@ -16,7 +16,7 @@ const LONG_LIMIT: usize = 0x4000_0000;
 
 /// The byte stream violates the protocol; the connection cannot be used any more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
+pub enum FrameError {
     #[error(
         "lost synchronization with server: got message type {}, length {length}; is it a PostgreSQL server?",
         show_tag(*.tag)
@@ -66,7 +66,7 @@ pub(crate) struct Header {
 impl Header {
     /// Refuses a message that must be kept whole in memory and is too long for that.
     #[inline]
-    pub(crate) fn check_kept(self) -> Result<(), Broken> {
+    pub(crate) fn check_kept(self) -> Result<(), FrameError> {
         if self.body <= SHORT_LIMIT {
             return Ok(());
         }
@@ -74,27 +74,27 @@ impl Header {
             b'E' | b'N' | b'A' => limits::max_notice(),
             _ => limits::max_answer(),
         };
-        if self.body > limit { Err(Broken::TooLong { tag: self.tag, limit }) } else { Ok(()) }
+        if self.body > limit { Err(FrameError::TooLong { tag: self.tag, limit }) } else { Ok(()) }
     }
 }
 
 /// The header at the start of `input`, if such a message can exist; `None` while it is incomplete.
 #[inline]
-pub(crate) fn header(input: &[u8]) -> Result<Option<Header>, Broken> {
+pub(crate) fn header(input: &[u8]) -> Result<Option<Header>, FrameError> {
     let Some((&[tag, a, b, c, d], _)) = input.split_first_chunk::<HEADER>() else {
         // The first byte is enough to detect an HTTP or SSH server.
         return match input.first() {
-            Some(&tag) if limit(tag).is_none() => Err(Broken::UnknownMessage { tag, length: 0 }),
+            Some(&tag) if limit(tag).is_none() => Err(FrameError::UnknownMessage { tag, length: 0 }),
             _ => Ok(None),
         };
     };
     let length = u32::from_be_bytes([a, b, c, d]);
     let Some(limit) = limit(tag) else {
-        return Err(Broken::UnknownMessage { tag, length });
+        return Err(FrameError::UnknownMessage { tag, length });
     };
     match (length as usize).checked_sub(4) {
         Some(body) if body <= limit => Ok(Some(Header { tag, body })),
-        _ => Err(Broken::Length { tag, length }),
+        _ => Err(FrameError::Length { tag, length }),
     }
 }
 
@@ -128,49 +128,49 @@ impl<'a> Reader<'a> {
     }
 
     #[cold]
-    pub(crate) fn malformed(&self, what: &'static str) -> Broken {
-        Broken::Malformed { tag: self.tag, what }
+    pub(crate) fn malformed(&self, what: &'static str) -> FrameError {
+        FrameError::Malformed { tag: self.tag, what }
     }
 
     #[inline]
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], FrameError> {
         let (head, rest) = self.rest.split_first_chunk::<N>().ok_or_else(|| self.malformed("too short"))?;
         self.rest = rest;
         Ok(*head)
     }
 
     #[inline]
-    pub(crate) fn byte(&mut self) -> Result<u8, Broken> {
+    pub(crate) fn byte(&mut self) -> Result<u8, FrameError> {
         Ok(self.array::<1>()?[0])
     }
 
     #[inline]
-    pub(crate) fn i16(&mut self) -> Result<i16, Broken> {
+    pub(crate) fn i16(&mut self) -> Result<i16, FrameError> {
         self.array().map(i16::from_be_bytes)
     }
 
     #[inline]
-    pub(crate) fn u16(&mut self) -> Result<u16, Broken> {
+    pub(crate) fn u16(&mut self) -> Result<u16, FrameError> {
         self.array().map(u16::from_be_bytes)
     }
 
     #[inline]
-    pub(crate) fn i32(&mut self) -> Result<i32, Broken> {
+    pub(crate) fn i32(&mut self) -> Result<i32, FrameError> {
         self.array().map(i32::from_be_bytes)
     }
 
     #[inline]
-    pub(crate) fn u32(&mut self) -> Result<u32, Broken> {
+    pub(crate) fn u32(&mut self) -> Result<u32, FrameError> {
         self.array().map(u32::from_be_bytes)
     }
 
     #[inline]
-    pub(crate) fn bytes4(&mut self) -> Result<[u8; 4], Broken> {
+    pub(crate) fn bytes4(&mut self) -> Result<[u8; 4], FrameError> {
         self.array()
     }
 
     #[inline]
-    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Broken> {
+    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], FrameError> {
         let (head, rest) = self.rest.split_at_checked(length).ok_or_else(|| self.malformed("too short"))?;
         self.rest = rest;
         Ok(head)
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
 
     /// The bytes before the next NUL, which is skipped.
     #[inline]
-    pub(crate) fn cstr(&mut self) -> Result<&'a [u8], Broken> {
+    pub(crate) fn cstr(&mut self) -> Result<&'a [u8], FrameError> {
         let text =
             CStr::from_bytes_until_nul(self.rest).map_err(|_| self.malformed("string without an end"))?;
         let text = text.to_bytes();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::announced::{Announced, CancelKey};
 use super::authentication::{Authentication, Channel, Proof};
-use super::frame::{self, Broken, Reader};
+use super::frame::{self, FrameError, Reader};
 use super::frontend;
 use super::login::{Login, LoginError, SslMode, SslNegotiation};
 use super::server_error::{ErrorFields, ServerError};
@@ -150,19 +150,19 @@ impl Opening {
 
     /// Before the connection is ready, only the messages after authentication may be long: a stranger must
     /// not make the client wait for, and keep, a gigabyte that will never be a message.
-    fn check_length(&self, header: frame::Header) -> Result<(), Broken> {
+    fn check_length(&self, header: frame::Header) -> Result<(), FrameError> {
         let may_be_long = matches!(self.stage, Stage::Settings) && matches!(header.tag, b'E' | b'N');
         if header.body > frame::SHORT_LIMIT && !may_be_long {
-            return Err(Broken::Length { tag: header.tag, length: (header.body + 4) as u32 });
+            return Err(FrameError::Length { tag: header.tag, length: (header.body + 4) as u32 });
         }
         header.check_kept()
     }
 
     /// Limits the settings and notices a server may send before it is ready.
-    fn count(&mut self, bytes: usize) -> Result<(), Broken> {
+    fn count(&mut self, bytes: usize) -> Result<(), FrameError> {
         self.received = self.received.saturating_add(bytes);
         let limit = limits::max_answer();
-        if self.received > limit { Err(Broken::LongStart { limit }) } else { Ok(()) }
+        if self.received > limit { Err(FrameError::LongStart { limit }) } else { Ok(()) }
     }
 
     fn send_startup(&mut self, out: &mut Vec<u8>) -> Handshake {
@@ -176,7 +176,7 @@ impl Opening {
 
     fn ssl_answer(&mut self, answer: u8, behind: &[u8], out: &mut Vec<u8>) -> Result<Handshake, LoginError> {
         match answer {
-            b'S' if !behind.is_empty() => Err(Broken::ClearBytesAfterSsl.into()),
+            b'S' if !behind.is_empty() => Err(FrameError::ClearBytesAfterSsl.into()),
             b'S' => {
                 self.stage = Stage::Tls;
                 Ok(Handshake::StartTls)
@@ -186,7 +186,7 @@ impl Opening {
                 self.try_tls = false;
                 Ok(self.send_startup(out))
             }
-            _ => Err(Broken::SslAnswer { answer }.into()),
+            _ => Err(FrameError::SslAnswer { answer }.into()),
         }
     }
 
@@ -208,7 +208,7 @@ impl Opening {
                 announced.cancel_key = Some(CancelKey { process_id: reader.u32()?, secret: reader.u32()? });
             }
             b'Z' if settled => self.stage = Stage::Ready,
-            _ => return Err(Broken::Unexpected { tag, during: "connection start" }.into()),
+            _ => return Err(FrameError::Unexpected { tag, during: "connection start" }.into()),
         }
         Ok(Handshake::NeedMore)
     }
@@ -230,7 +230,7 @@ impl Opening {
 
     fn authenticate(&mut self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<(), LoginError> {
         let Stage::Auth(proof) = &mut self.stage else {
-            return Err(Broken::Unexpected { tag: b'R', during: "connection start" }.into());
+            return Err(FrameError::Unexpected { tag: b'R', during: "connection start" }.into());
         };
         let tls_failure = &mut self.tls_failure;
         let mut authentication =

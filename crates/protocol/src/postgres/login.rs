@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::conninfo::Password;
-use super::frame::Broken;
+use super::frame::FrameError;
 use super::scram::{ScramCache, ScramError};
 use super::server_error::ServerError;
 
@@ -212,7 +212,7 @@ pub enum LoginError {
     #[error(transparent)]
     Scram(#[from] ScramError),
     #[error(transparent)]
-    Broken(#[from] Broken),
+    Broken(#[from] FrameError),
 }
 
 fn two_refusals(error: &ServerError, earlier: Option<&ServerError>) -> String {

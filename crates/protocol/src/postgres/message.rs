@@ -1,6 +1,6 @@
 //! The server's messages once a connection is ready, borrowed from the receive buffer.
 
-use super::frame::{Broken, Header, Reader};
+use super::frame::{FrameError, Header, Reader};
 use super::rows::{DataRow, Format, RowDescription};
 use super::server_error::ErrorFields;
 
@@ -140,7 +140,7 @@ impl<'a> CommandTag<'a> {
 }
 
 /// Decodes the message with this header; `body` is exactly its body.
-pub(crate) fn decode<'a>(header: Header, body: &'a [u8]) -> Result<Message<'a>, Broken> {
+pub(crate) fn decode<'a>(header: Header, body: &'a [u8]) -> Result<Message<'a>, FrameError> {
     let tag = header.tag;
     let mut reader = Reader::new(tag, body);
     Ok(match tag {
@@ -168,19 +168,19 @@ pub(crate) fn decode<'a>(header: Header, body: &'a [u8]) -> Result<Message<'a>, 
             channel: reader.cstr()?,
             payload: reader.cstr()?,
         }),
-        _ => return Err(Broken::Unexpected { tag, during: "a query" }),
+        _ => return Err(FrameError::Unexpected { tag, during: "a query" }),
     })
 }
 
 /// The tag is the body without its NUL: no need to search for that.
-fn command_tag<'a>(reader: &Reader<'a>) -> Result<CommandTag<'a>, Broken> {
+fn command_tag<'a>(reader: &Reader<'a>) -> Result<CommandTag<'a>, FrameError> {
     match reader.rest().split_last() {
         Some((0, tag)) => Ok(CommandTag(tag)),
         _ => Err(reader.malformed("string without an end")),
     }
 }
 
-fn status(reader: &mut Reader<'_>) -> Result<TxStatus, Broken> {
+fn status(reader: &mut Reader<'_>) -> Result<TxStatus, FrameError> {
     match reader.byte()? {
         b'I' => Ok(TxStatus::Idle),
         b'T' => Ok(TxStatus::InTransaction),
@@ -189,12 +189,12 @@ fn status(reader: &mut Reader<'_>) -> Result<TxStatus, Broken> {
     }
 }
 
-fn parameter_types<'a>(reader: &mut Reader<'a>) -> Result<ParameterTypes<'a>, Broken> {
+fn parameter_types<'a>(reader: &mut Reader<'a>) -> Result<ParameterTypes<'a>, FrameError> {
     let count = usize::from(reader.u16()?);
     Ok(ParameterTypes { body: reader.take(4 * count)? })
 }
 
-fn copy(reader: &mut Reader<'_>) -> Result<Copy, Broken> {
+fn copy(reader: &mut Reader<'_>) -> Result<Copy, FrameError> {
     let format = if reader.byte()? == 0 { Format::Text } else { Format::Binary };
     Ok(Copy { format, columns: reader.u16()? })
 }

@@ -31,7 +31,7 @@ pub use announced::CancelKey;
 pub use authentication::on_unencrypted_password;
 pub use connection::Connection;
 pub use conninfo::{Config, ConnInfoError, Env, Host, HostSpec, Parameters, Password, PasswordSource};
-pub use frame::Broken;
+pub use frame::FrameError;
 pub use handshake::Handshake;
 pub use host_name::{HostName, NamedAddress};
 pub use login::{AuthMethod, AuthPolicy, ChannelBinding, Login, LoginError, SslMode, SslNegotiation};

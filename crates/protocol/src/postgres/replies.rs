@@ -1,7 +1,7 @@
 //! The server's answers: messages from the byte stream, with rows returned or skipped.
 
 use super::announced::Announced;
-use super::frame::{self, Broken};
+use super::frame::{self, FrameError};
 use super::message::{self, CommandTag, Message, TxStatus};
 
 /// What to do with rows and COPY data.
@@ -50,7 +50,7 @@ impl Replies {
         input: &'a [u8],
         at: &mut usize,
         announced: &mut Announced,
-    ) -> Result<Option<Message<'a>>, Broken> {
+    ) -> Result<Option<Message<'a>>, FrameError> {
         loop {
             if self.skip > 0 {
                 let passed = self.skip.min(input.len().saturating_sub(*at));
@@ -84,18 +84,18 @@ impl Replies {
     /// Counts the row at the start of `rest`, if it is one, and starts to skip it; false while its head is
     /// incomplete.
     #[inline]
-    fn begin_skip(&mut self, header: frame::Header, rest: &[u8]) -> Result<bool, Broken> {
+    fn begin_skip(&mut self, header: frame::Header, rest: &[u8]) -> Result<bool, FrameError> {
         match header.tag {
             b'D' => {
                 let Some(head) = rest.get(..ROW_HEAD) else {
                     return match header.body {
-                        0 | 1 => Err(Broken::Malformed { tag: header.tag, what: "too short" }),
+                        0 | 1 => Err(FrameError::Malformed { tag: header.tag, what: "too short" }),
                         _ => Ok(false),
                     };
                 };
                 let columns = usize::from(u16::from_be_bytes([head[ROW_HEAD - 2], head[ROW_HEAD - 1]]));
                 let payload = header.body.checked_sub(2 + 4 * columns);
-                self.count(payload.ok_or(Broken::Malformed { tag: header.tag, what: "too short" })?);
+                self.count(payload.ok_or(FrameError::Malformed { tag: header.tag, what: "too short" })?);
             }
             b'd' => self.count(header.body),
             _ => {}

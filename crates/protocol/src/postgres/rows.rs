@@ -1,6 +1,6 @@
 //! Rows and their description, borrowed from the receive buffer.
 
-use super::frame::{Broken, Reader};
+use super::frame::{FrameError, Reader};
 
 /// Format of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -32,7 +32,7 @@ pub struct DataRow<'a> {
 }
 
 impl<'a> DataRow<'a> {
-    pub(crate) fn read(tag: u8, body: &'a [u8]) -> Result<Self, Broken> {
+    pub(crate) fn read(tag: u8, body: &'a [u8]) -> Result<Self, FrameError> {
         let mut reader = Reader::new(tag, body);
         let columns = reader.u16()?;
         let values = reader.rest();
@@ -143,7 +143,7 @@ pub struct RowDescription<'a> {
 }
 
 impl<'a> RowDescription<'a> {
-    pub(crate) fn read(tag: u8, body: &'a [u8]) -> Result<Self, Broken> {
+    pub(crate) fn read(tag: u8, body: &'a [u8]) -> Result<Self, FrameError> {
         let mut reader = Reader::new(tag, body);
         let columns = reader.u16()?;
         let description = RowDescription { columns, body: reader.rest() };
@@ -175,7 +175,7 @@ impl<'a> RowDescription<'a> {
     }
 }
 
-fn column<'a>(reader: &mut Reader<'a>) -> Result<Column<'a>, Broken> {
+fn column<'a>(reader: &mut Reader<'a>) -> Result<Column<'a>, FrameError> {
     Ok(Column {
         name: reader.cstr()?,
         table: reader.u32()?,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::frame::{Broken, Reader};
+use super::frame::{FrameError, Reader};
 use super::position;
 
 /// The fields of an error or notice, borrowed from the receive buffer.
@@ -13,7 +13,7 @@ pub struct ErrorFields<'a> {
 }
 
 impl<'a> ErrorFields<'a> {
-    pub(crate) fn read(tag: u8, body: &'a [u8]) -> Result<Self, Broken> {
+    pub(crate) fn read(tag: u8, body: &'a [u8]) -> Result<Self, FrameError> {
         let mut reader = Reader::new(tag, body);
         while reader.byte()? != 0 {
             reader.cstr()?;

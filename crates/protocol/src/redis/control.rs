@@ -6,7 +6,7 @@ use super::{Info, Reply, command};
 
 /// A reply that the caller may keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum RedisAnswer {
     /// A status or a number, as text.
     Done(String),
     Value(u64),
@@ -14,7 +14,7 @@ pub enum Answer {
     Error(String),
 }
 
-impl From<&Reply<'_>> for Answer {
+impl From<&Reply<'_>> for RedisAnswer {
     fn from(reply: &Reply<'_>) -> Self {
         match reply {
             Reply::Status(text) => Self::Done(String::from_utf8_lossy(text).into_owned()),
@@ -45,26 +45,26 @@ impl fmt::Display for ControlError {
 impl std::error::Error for ControlError {}
 
 /// A blocking connection to a Redis server, outside the timed part of a run.
-pub trait Control {
+pub trait RedisConnection {
     /// Sends commands written by [`command`], and returns as many answers.
     ///
     /// # Errors
     /// When the connection fails, or an answer does not come in time.
-    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Answer>, ControlError>;
+    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<RedisAnswer>, ControlError>;
 
     /// Sends one command.
     ///
     /// # Errors
-    /// As [`Control::ask`].
-    fn one(&mut self, arguments: &[&[u8]]) -> Result<Answer, ControlError> {
+    /// As [`RedisConnection::ask`].
+    fn one(&mut self, arguments: &[&[u8]]) -> Result<RedisAnswer, ControlError> {
         let mut out = Vec::new();
         command(&mut out, arguments);
-        Ok(self.ask(&out, 1)?.pop().unwrap_or(Answer::Nil))
+        Ok(self.ask(&out, 1)?.pop().unwrap_or(RedisAnswer::Nil))
     }
 
     /// The server's `INFO`.
     ///
     /// # Errors
-    /// As [`Control::ask`], and when the server refuses.
+    /// As [`RedisConnection::ask`], and when the server refuses.
     fn info(&mut self) -> Result<Info, ControlError>;
 }

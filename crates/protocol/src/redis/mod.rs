@@ -6,9 +6,9 @@ mod reply;
 
 use std::io::Write as _;
 
-pub use control::{Answer, Control, ControlError};
+pub use control::{ControlError, RedisAnswer, RedisConnection};
 pub use info::{Info, Limits};
-pub use reply::{Array, Broken, Replies, Reply, Skipped, Want};
+pub use reply::{Array, BadReply, Replies, Reply, Skipped, Want};
 
 /// Appends a command with its arguments, such as `["SET", key, value]`.
 #[inline]

@@ -72,7 +72,7 @@ impl<'a> Array<'a> {
 
 /// The byte stream is not RESP2; the connection cannot be used any more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
+pub enum BadReply {
     #[error(
         "unexpected byte 0x{0:02x} where a Redis reply should begin; is it a Redis server that speaks RESP2?"
     )]
@@ -96,13 +96,13 @@ enum Head<'a> {
 
 /// Reads the first line of the reply at `at` and moves `at` to its end; `None` while it is incomplete.
 #[inline]
-fn head<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Head<'a>>, Broken> {
+fn head<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Head<'a>>, BadReply> {
     let rest = input.get(*at..).unwrap_or_default();
     let Some((&kind, rest)) = rest.split_first() else {
         return Ok(None);
     };
     if !matches!(kind, b'+' | b'-' | b':' | b'$' | b'*') {
-        return Err(Broken::Kind(kind));
+        return Err(BadReply::Kind(kind));
     }
     let Some(end) = line_end(rest)? else {
         return Ok(None);
@@ -115,12 +115,12 @@ fn head<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Head<'a>>, Broken>
         b'$' => match integer(line)? {
             -1 => Head::Nil,
             length @ 0..=STRING_LIMIT => Head::Bulk(length as usize),
-            _ => return Err(Broken::Malformed("string length out of bounds")),
+            _ => return Err(BadReply::Malformed("string length out of bounds")),
         },
         _ => match integer(line)? {
             -1 => Head::Nil,
             length @ 0..=ARRAY_LIMIT => Head::Array(length as u64),
-            _ => return Err(Broken::Malformed("array length out of bounds")),
+            _ => return Err(BadReply::Malformed("array length out of bounds")),
         },
     };
     *at += 1 + end + 2;
@@ -128,40 +128,40 @@ fn head<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Head<'a>>, Broken>
 }
 
 #[inline]
-fn line_end(text: &[u8]) -> Result<Option<usize>, Broken> {
+fn line_end(text: &[u8]) -> Result<Option<usize>, BadReply> {
     match text.iter().take(LINE_LIMIT).position(|&b| b == b'\r') {
-        None if text.len() >= LINE_LIMIT => Err(Broken::Malformed("line too long")),
+        None if text.len() >= LINE_LIMIT => Err(BadReply::Malformed("line too long")),
         None => Ok(None),
         Some(end) => match text.get(end + 1) {
             None => Ok(None),
             Some(b'\n') => Ok(Some(end)),
-            Some(_) => Err(Broken::Malformed("carriage return without line feed")),
+            Some(_) => Err(BadReply::Malformed("carriage return without line feed")),
         },
     }
 }
 
-fn integer(text: &[u8]) -> Result<i64, Broken> {
+fn integer(text: &[u8]) -> Result<i64, BadReply> {
     std::str::from_utf8(text)
         .ok()
         .and_then(|text| text.parse().ok())
-        .ok_or(Broken::Malformed("not an integer"))
+        .ok_or(BadReply::Malformed("not an integer"))
 }
 
 /// The string of this length at `at` without its line end; `None` while it is incomplete.
-fn string<'a>(input: &'a [u8], at: &mut usize, length: usize) -> Result<Option<&'a [u8]>, Broken> {
+fn string<'a>(input: &'a [u8], at: &mut usize, length: usize) -> Result<Option<&'a [u8]>, BadReply> {
     let Some(text) = input.get(*at..*at + length + 2) else {
         return Ok(None);
     };
     let (text, end) = text.split_at(length);
     if end != b"\r\n" {
-        return Err(Broken::Malformed("string longer than its length"));
+        return Err(BadReply::Malformed("string longer than its length"));
     }
     *at += length + 2;
     Ok(Some(text))
 }
 
 /// The whole reply at `at`; `None`, with `at` unchanged, while it is incomplete.
-fn whole<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Reply<'a>>, Broken> {
+fn whole<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Reply<'a>>, BadReply> {
     let mut end = *at;
     let reply = match head(input, &mut end)? {
         None => return Ok(None),
@@ -186,7 +186,7 @@ fn whole<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Reply<'a>>, Broke
 }
 
 /// Moves `at` past this many replies, including nested ones; false while they are incomplete.
-fn pass(input: &[u8], at: &mut usize, replies: u64) -> Result<bool, Broken> {
+fn pass(input: &[u8], at: &mut usize, replies: u64) -> Result<bool, BadReply> {
     let mut left = replies;
     while left > 0 {
         left -= 1;
@@ -204,8 +204,8 @@ fn pass(input: &[u8], at: &mut usize, replies: u64) -> Result<bool, Broken> {
     Ok(true)
 }
 
-fn more(left: u64, elements: u64) -> Result<u64, Broken> {
-    left.checked_add(elements).ok_or(Broken::Malformed("array length out of bounds"))
+fn more(left: u64, elements: u64) -> Result<u64, BadReply> {
+    left.checked_add(elements).ok_or(BadReply::Malformed("array length out of bounds"))
 }
 
 /// Decodes the replies of one connection.
@@ -250,7 +250,7 @@ impl Replies {
     /// # Errors
     /// When the bytes are not RESP2; the connection must then be closed.
     #[inline]
-    pub fn next<'a>(&mut self, input: &'a [u8], at: &mut usize) -> Result<Option<Reply<'a>>, Broken> {
+    pub fn next<'a>(&mut self, input: &'a [u8], at: &mut usize) -> Result<Option<Reply<'a>>, BadReply> {
         let reply = if self.passing.is_some() || self.must_pass(input, *at) {
             let passing = self.passing.get_or_insert_with(|| Passing { left: 1, ..Passing::default() });
             let Some(skipped) = passing.go_on(input, at)? else {
@@ -298,7 +298,7 @@ fn payload(reply: &Reply<'_>) -> u64 {
 
 impl Passing {
     /// Skips what has arrived; returns the reply's contents once it is complete.
-    fn go_on(&mut self, input: &[u8], at: &mut usize) -> Result<Option<Skipped>, Broken> {
+    fn go_on(&mut self, input: &[u8], at: &mut usize) -> Result<Option<Skipped>, BadReply> {
         loop {
             let passed = self.string.min(input.len().saturating_sub(*at));
             *at += passed;
@@ -317,7 +317,7 @@ impl Passing {
         }
     }
 
-    fn note(&mut self, head: Head<'_>) -> Result<(), Broken> {
+    fn note(&mut self, head: Head<'_>) -> Result<(), BadReply> {
         let so_far = &mut self.so_far;
         match head {
             Head::Status(_) | Head::Integer(_) => so_far.values += 1,

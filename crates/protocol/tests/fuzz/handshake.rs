@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use protocol::postgres::{
-    Broken, ChannelBinding, Connection, Handshake, Login, LoginError, Password, PasswordSource, SslMode,
+    ChannelBinding, Connection, FrameError, Handshake, Login, LoginError, Password, PasswordSource, SslMode,
     SslNegotiation,
 };
 
@@ -124,8 +124,8 @@ impl Talk {
     fn answer(&mut self, answer: Result<Handshake, LoginError>) {
         let told = answer.map_err(|error| match error {
             // The first byte is enough to detect a stranger, before the length has arrived.
-            LoginError::Broken(Broken::UnknownMessage { tag, .. }) => {
-                Broken::UnknownMessage { tag, length: 0 }.into()
+            LoginError::Broken(FrameError::UnknownMessage { tag, .. }) => {
+                FrameError::UnknownMessage { tag, length: 0 }.into()
             }
             error => error,
         });

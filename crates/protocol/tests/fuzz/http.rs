@@ -3,7 +3,7 @@
 //! Whatever the bytes: the same responses, bytes and error come out however they are cut, no byte is used that is not there,
 //! no more than a head is kept, and what is skipped counts like what is read.
 
-use protocol::http::{Broken, FIRST_BYTES, Responses, Url, Want};
+use protocol::http::{BadResponse, FIRST_BYTES, Responses, Url, Want};
 
 /// Sizes of the pieces the bytes arrive in.
 const CUTS: [usize; 3] = [1, 2, 7];
@@ -13,7 +13,7 @@ const HEAD: usize = 64 * 1024;
 #[derive(Debug, PartialEq)]
 struct Seen {
     responses: Vec<String>,
-    end: Result<(), Broken>,
+    end: Result<(), BadResponse>,
 }
 
 pub fn run(data: &[u8]) {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use protocol::postgres::{
-    Broken, Connection, Counted, DataRow, Login, Message, RowDescription, ServerError, Want,
+    Connection, Counted, DataRow, FrameError, Login, Message, RowDescription, ServerError, Want,
 };
 
 /// Sizes of the pieces the bytes arrive in.
@@ -27,7 +27,7 @@ struct Seen {
     messages: Vec<String>,
     counts: Counted,
     /// How many bytes were left at the end.
-    end: Result<usize, Broken>,
+    end: Result<usize, FrameError>,
 }
 
 pub fn run(data: &[u8]) {
@@ -80,9 +80,9 @@ fn feed(data: &[u8], rows: Rows, size: usize) -> Seen {
 }
 
 /// The first byte is enough to detect a stranger, before the length has arrived.
-fn bare(error: Broken) -> Broken {
+fn bare(error: FrameError) -> FrameError {
     match error {
-        Broken::UnknownMessage { tag, .. } => Broken::UnknownMessage { tag, length: 0 },
+        FrameError::UnknownMessage { tag, .. } => FrameError::UnknownMessage { tag, length: 0 },
         error => error,
     }
 }

@@ -3,7 +3,7 @@
 //! Whatever the bytes: the same replies, counts and error come out however they are cut, no byte is used that is not
 //! there, what is skipped is not kept, and counts like what is read.
 
-use protocol::redis::{Broken, Replies, Reply, Want};
+use protocol::redis::{BadReply, Replies, Reply, Want};
 
 /// Sizes of the pieces the bytes arrive in.
 const CUTS: [usize; 3] = [1, 2, 7];
@@ -17,7 +17,7 @@ struct Seen {
     replies: Vec<String>,
     counts: (u64, u64),
     /// How many bytes were left at the end.
-    end: Result<usize, Broken>,
+    end: Result<usize, BadReply>,
 }
 
 pub fn run(data: &[u8]) {

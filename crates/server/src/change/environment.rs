@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use protocol::postgres::Database;
 use serde::{Deserialize, Serialize};
+use spec::{Class, Error};
 
-use super::error::ChangeError;
 use crate::child::{Account, Program};
 
 /// Variable that identifies a command's processes, even those which left its process group.
@@ -56,11 +56,17 @@ impl Environment {
     ///
     /// # Errors
     /// When there is none, or it may not enter the folder that they start in.
-    pub(crate) fn account(&self) -> Result<Option<Account>, ChangeError> {
+    pub(crate) fn account(&self) -> Result<Option<Account>, Error> {
         let account = Account::unprivileged()?;
         match &account {
             Some(account) if !account.may_enter(&self.folder) => {
-                Err(ChangeError::Folder { folder: self.folder.clone(), account: account.name.clone() })
+                let what = format!(
+                    "user {} runs commands when pgdyno is root, and cannot enter {}; put the experiment into a folder that \
+                     this user can enter, or run pgdyno as yourself",
+                    account.name,
+                    self.folder.display()
+                );
+                Err(Error::new(Class::Io, what))
             }
             _ => Ok(account),
         }

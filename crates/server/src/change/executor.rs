@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::Place;
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, long, quote_literal};
-use spec::short_sql;
+use spec::{Class, Error, short_sql};
 
 use super::environment::MARK;
-use super::{Change, ChangeError, Environment, Part, Step};
+use super::error::{self, ChangeFailureKind};
+use super::{Change, Environment, Part, Step};
 use crate::child::Watchdog;
 use crate::control::Control;
 use crate::host::proc;
@@ -73,7 +74,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Runs the do and the check.
-    pub(crate) fn make(&self, change: &Change) -> Result<Outcome, ChangeError> {
+    pub(crate) fn make(&self, change: &Change) -> Result<Outcome, Error> {
         let start = Instant::now();
         let output = match &change.do_ {
             Some(step) => self.carry_out(Part::Do, step)?,
@@ -87,7 +88,7 @@ impl<'a> Executor<'a> {
 
     /// Runs the undo, once nothing works on the change any more. What a finished do (`done`) left running
     /// stays: the undo knows about it.
-    pub(crate) fn undo(&self, undo: &Step, done: bool) -> Result<(), ChangeError> {
+    pub(crate) fn undo(&self, undo: &Step, done: bool) -> Result<(), Error> {
         self.end_processes(Part::Undo)?;
         if !done {
             self.end_processes(Part::Do)?;
@@ -95,13 +96,13 @@ impl<'a> Executor<'a> {
         self.end_backends()?;
         match self.carry_out(Part::Undo, undo) {
             // SQL takes effect as a whole or not at all: after a failed do there may be nothing to drop.
-            Err(ChangeError::Sql { error, .. }) if !done && is_absent(&error) => Ok(()),
+            Err(error) if !done && error.cause().is_some_and(is_absent) => Ok(()),
             undone => undone.map(drop),
         }
     }
 
     /// As [`Self::undo`] for a command, without a server.
-    pub(crate) fn undo_command(&self, undo: &str, done: bool) -> Result<(), ChangeError> {
+    pub(crate) fn undo_command(&self, undo: &str, done: bool) -> Result<(), Error> {
         self.end_processes(Part::Undo)?;
         if !done {
             self.end_processes(Part::Do)?;
@@ -109,57 +110,66 @@ impl<'a> Executor<'a> {
         self.run_command(Part::Undo, undo).map(drop)
     }
 
-    fn carry_out(&self, part: Part, step: &Step) -> Result<String, ChangeError> {
+    fn carry_out(&self, part: Part, step: &Step) -> Result<String, Error> {
         match step {
             Step::Sql(sql) => self.run_sql(part, sql),
             Step::Command(command) => self.run_command(part, command),
         }
     }
 
-    fn connect(&self) -> Result<Control, ChangeError> {
-        connect(&self.place)
-    }
-
-    fn run_sql(&self, part: Part, sql: &str) -> Result<String, ChangeError> {
-        let mut control = self.connect()?;
+    fn run_sql(&self, part: Part, sql: &str) -> Result<String, Error> {
+        let mut control = connect(&self.place)?;
         long(&mut control).execute(sql).map_err(|error| failed(part, sql, error))?;
         if control.in_transaction() {
-            return Err(ChangeError::OpenTransaction { part, what: short_sql(sql) });
+            let what = short_sql(sql);
+            return Err(error::invalid(
+                part,
+                format!(
+                    "{part} {what} leaves a transaction open, so its changes are lost; end it with COMMIT"
+                ),
+            ));
         }
         Ok(control.take_notices().join("\n"))
     }
 
-    fn run_command(&self, part: Part, command: &str) -> Result<String, ChangeError> {
+    fn run_command(&self, part: Part, command: &str) -> Result<String, Error> {
         let mut program = self.environment.shell(command, &mark(self.id, part));
         // A command comes from a file, and its undo from a journal: neither should run as root.
         program.account = self.environment.account()?;
         let (start, stop) = (Instant::now(), Stop::of_process());
         let too_long = || start.elapsed() >= self.bound;
         let kept = self.watchdog.run_captured(&program, &|| stop.ends_waits() || too_long())?;
-        let what = || Step::Command(command.to_owned()).words();
+        let what = Step::Command(command.to_owned()).words();
+        let output = error::quoted(&kept.output);
         if kept.stopped {
             // Processes that ignored the request.
             self.end_processes(part)?;
-            return Err(match too_long() {
-                true => ChangeError::TooLong { part, what: what(), bound: self.bound, output: kept.output },
-                false => ChangeError::Stopped { part, what: what() },
-            });
+            if !too_long() {
+                return Err(error::stopped(part, &what));
+            }
+            let bound_s = self.bound.as_secs();
+            let text = format!("{part} {what} was stopped, because it took longer than {bound_s} s{output}");
+            return Err(ChangeFailureKind::CutShort.of(part, Class::Child, text));
         }
         match kept.ended {
             Some(end) if !end.success() => {
-                Err(ChangeError::Failed { part, what: what(), end, output: kept.output })
+                let text = format!("{part} {what} ended with {end}{output}");
+                Err(ChangeFailureKind::CommandFailed.of(part, Class::Child, text))
             }
             _ => Ok(kept.output),
         }
     }
 
-    fn end_processes(&self, part: Part) -> Result<(), ChangeError> {
+    fn end_processes(&self, part: Part) -> Result<(), Error> {
         let variable = format!("{MARK}={}", mark(self.id, part));
         let start = Instant::now();
         let mut left = proc::signal_with_variable(&variable, Some(rustix::process::Signal::TERM));
         while !left.is_empty() {
             if start.elapsed() >= TERM_BOUND + KILL_BOUND {
-                return Err(ChangeError::Alive { pids: list(&left) });
+                return Err(error::still_running(format!(
+                    "not undone, because processes of the change's command are still there (pid {}); end them, then try again",
+                    list(&left)
+                )));
             }
             std::thread::sleep(AGAIN);
             let kill = start.elapsed() >= TERM_BOUND;
@@ -170,9 +180,9 @@ impl<'a> Executor<'a> {
 
     /// Waits for server processes that still work for a connection of the change, and ends them if that takes
     /// long: they outlive their client until they have something to send.
-    fn end_backends(&self) -> Result<(), ChangeError> {
-        let mut control = self.connect()?;
-        let mut ask = |answer: &str| -> Result<Vec<String>, ChangeError> {
+    fn end_backends(&self) -> Result<(), Error> {
+        let mut control = connect(&self.place)?;
+        let mut ask = |answer: &str| -> Result<Vec<String>, Error> {
             let sql = format!(
                 "SELECT pid, {answer} FROM pg_catalog.pg_stat_activity \
                  WHERE application_name = {} AND pid <> pg_catalog.pg_backend_pid()",
@@ -198,7 +208,10 @@ impl<'a> Executor<'a> {
                 ask(then)?;
             }
         }
-        Err(ChangeError::Busy { pids: pids.join(", ") })
+        Err(error::still_running(format!(
+            "not undone, because the server still does the change (pid {}); end that, then try again",
+            pids.join(", ")
+        )))
     }
 }
 
@@ -209,24 +222,31 @@ fn is_absent(error: &SqlError) -> bool {
 }
 
 /// Checks that a query returns true.
-pub(crate) fn see(place: &Place, check: &str) -> Result<(), ChangeError> {
+pub(crate) fn see(place: &Place, check: &str) -> Result<(), Error> {
     let mut control = connect(place)?;
     let sets = long(&mut control).query(check).map_err(|error| failed(Part::Check, check, error))?;
     match sets.last().map(|set| set.rows.as_slice()) {
         Some([row]) if row.len() == 1 && row[0].as_deref() == Some("t") => Ok(()),
-        _ => Err(ChangeError::NotTrue { check: short_sql(check), got: returned(sets.last()) }),
+        _ => {
+            let what = format!(
+                "the check {} is to return true (one row, one column); it returned {}",
+                short_sql(check),
+                returned(sets.last())
+            );
+            Err(ChangeFailureKind::NotTrue.of(Part::Check, Class::Guard, what))
+        }
     }
 }
 
-fn connect(place: &Place) -> Result<Control, ChangeError> {
-    Ok(Control::open(place, Some(CONNECT_BOUND))?)
+fn connect(place: &Place) -> Result<Control, Error> {
+    Control::open(place, Some(CONNECT_BOUND))
 }
 
-fn failed(part: Part, sql: &str, error: SqlError) -> ChangeError {
+fn failed(part: Part, sql: &str, error: SqlError) -> Error {
     if Stop::of_process().ends_waits() {
-        return ChangeError::Stopped { part, what: short_sql(sql) };
+        return error::stopped(part, &short_sql(sql));
     }
-    ChangeError::Sql { part, what: short_sql(sql), error }
+    error::sql(part, &short_sql(sql), error)
 }
 
 fn list(pids: &[u32]) -> String {

@@ -13,17 +13,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use environment::Environment;
-pub use error::ChangeError;
+use error::invalid;
+pub use error::{ChangeFailure, ChangeFailureKind};
+pub(crate) use error::{not_allowed, not_undone, stopped_undo};
 pub use executor::Outcome;
 pub(crate) use executor::{Executor, see};
 pub use spec::plan::change::{Change, Part, Step};
+use spec::{Class, Error};
 
 /// Default timeout of a command.
 pub const BOUND: Duration = Duration::from_secs(3600);
 
 /// How a change is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct ChangeOptions {
     /// Longest time of each command.
     pub bound: Duration,
     /// The server is a copy that is removed afterwards: no undo is needed.
@@ -32,7 +35,7 @@ pub struct Options {
     pub folder: Option<PathBuf>,
 }
 
-impl Default for Options {
+impl Default for ChangeOptions {
     fn default() -> Self {
         Self { bound: BOUND, thrown_away: false, folder: None }
     }
@@ -42,20 +45,33 @@ impl Default for Options {
 ///
 /// # Errors
 /// What is missing or cannot be.
-pub fn validate(change: &Change, thrown_away: bool) -> Result<(), ChangeError> {
+pub fn validate(change: &Change, thrown_away: bool) -> Result<(), Error> {
     match (&change.do_, &change.undo) {
-        (Some(_), None) if !thrown_away => return Err(ChangeError::NoUndo { what: change.words() }),
-        (None, Some(_)) => return Err(ChangeError::NoDo),
+        (Some(_), None) if !thrown_away => {
+            let what = format!(
+                "the change {} has no undo; say how it is undone, such that it also undoes a half of it (DROP INDEX IF \
+                 EXISTS …)",
+                change.words()
+            );
+            return Err(Error::new(Class::BadInput, what));
+        }
+        (None, Some(_)) => {
+            return Err(invalid(Part::Undo, "an undo without a do: there would be nothing to undo"));
+        }
         _ => {}
     }
+    let empty = |part: Part| Err(invalid(part, format!("the {part} is empty")));
     for (part, step) in [(Part::Do, &change.do_), (Part::Undo, &change.undo)] {
         if step.as_ref().is_some_and(is_empty) {
-            return Err(ChangeError::Empty(part));
+            return empty(part);
         }
     }
     match change.check.as_deref().map(statements::count) {
-        Some(0) => Err(ChangeError::Empty(Part::Check)),
-        Some(2..) => Err(ChangeError::ManyChecks),
+        Some(0) => empty(Part::Check),
+        Some(2..) => Err(invalid(
+            Part::Check,
+            "the check has more than one statement; it must be a single statement that returns true",
+        )),
         _ => Ok(()),
     }
 }

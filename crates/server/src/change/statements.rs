@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// Number of statements separated by semicolons, without those that have only blanks and comments.
+/// Number of statements separated by semicolons, without empty ones and comments.
 pub(super) fn count(sql: &str) -> usize {
     let mut rest = sql.char_indices().peekable();
     let (mut statements, mut inside) = (0, false);

@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::message::{Ended, Message};
 use super::order::Order;
-use super::stopping::{Cause, Escalation};
+use super::stopping::{Escalation, StopCause};
 use super::{Program, StopWay, as_account, core_dump};
 use crate::host::proc::processes;
 use crate::placement::{KEEPER_ARGUMENT, keeper_main};
@@ -110,10 +110,10 @@ fn first_signal(stop: StopWay) -> Signal {
 }
 
 /// Reports of the watchdog's two helper threads.
-enum Seen {
+enum GuardEvent {
     /// The child is dead and not yet reaped.
     Ended,
-    Stop(Cause),
+    Stop(StopCause),
 }
 
 fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
@@ -123,15 +123,15 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
     if let Ok(reading) = lifeline.try_clone() {
         std::thread::spawn(move || listen(reading, &sender));
     }
-    let mut stop: Option<(Instant, Cause, Escalation)> = None;
+    let mut stop: Option<(Instant, StopCause, Escalation)> = None;
     loop {
         let wait = stop.as_ref().and_then(|(since, _, escalation)| escalation.wait(since.elapsed()));
         match seen.recv_timeout(wait.unwrap_or(Duration::from_secs(3600))) {
-            Ok(Seen::Ended) => break,
-            Ok(Seen::Stop(cause)) if stop.as_ref().is_none_or(|(_, now, _)| *now != cause) => {
+            Ok(GuardEvent::Ended) => break,
+            Ok(GuardEvent::Stop(cause)) if stop.as_ref().is_none_or(|(_, now, _)| *now != cause) => {
                 stop = Some((Instant::now(), cause, Escalation::new(program.stop, cause)));
             }
-            Ok(Seen::Stop(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(GuardEvent::Stop(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
         if let Some((since, _, escalation)) = &mut stop
@@ -142,7 +142,7 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
     }
     if stop.is_none() && program.whole {
         // Its workers do not notice that it is gone.
-        stop = Some((Instant::now(), Cause::Asked, Escalation::new(program.stop, Cause::Asked)));
+        stop = Some((Instant::now(), StopCause::Asked, Escalation::new(program.stop, StopCause::Asked)));
     }
     if let Some((since, _, escalation)) = &mut stop
         && program.stop == StopWay::Terminate
@@ -150,7 +150,7 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
         end_group(pid, *since, escalation);
     }
     let ended = reap(pid);
-    let lost = matches!(stop, Some((_, Cause::Lost, _)));
+    let lost = matches!(stop, Some((_, StopCause::Lost, _)));
     if !send_message(&mut lifeline, &Message::Ended(ended)) || lost {
         // Nobody else removes them; a missing folder is fine.
         for folder in &program.leaves {
@@ -196,7 +196,7 @@ fn end_group(pid: Pid, since: Instant, escalation: &mut Escalation) {
 }
 
 /// Blocks until the child is dead, and leaves reaping to [`reap`].
-fn await_end(pid: Pid, sender: &Sender<Seen>) {
+fn await_end(pid: Pid, sender: &Sender<GuardEvent>) {
     while let Err(error) =
         rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
     {
@@ -204,21 +204,21 @@ fn await_end(pid: Pid, sender: &Sender<Seen>) {
             break;
         }
     }
-    let _ = sender.send(Seen::Ended);
+    let _ = sender.send(GuardEvent::Ended);
 }
 
 /// Blocks on the lifeline until it ends.
-fn listen(lifeline: File, sender: &Sender<Seen>) {
+fn listen(lifeline: File, sender: &Sender<GuardEvent>) {
     for line in BufReader::new(lifeline).lines() {
         match line {
             Ok(line) if line == "stop" => {
-                let _ = sender.send(Seen::Stop(Cause::Asked));
+                let _ = sender.send(GuardEvent::Stop(StopCause::Asked));
             }
             Ok(_) => {}
             Err(_) => break,
         }
     }
-    let _ = sender.send(Seen::Stop(Cause::Lost));
+    let _ = sender.send(GuardEvent::Stop(StopCause::Lost));
 }
 
 /// Reaps the dead child and returns its resource usage.

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use super::StopWay;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(super) enum StopCause {
     /// pgdyno requested it and waits: the program may take its time (a checkpoint).
     Asked,
     /// pgdyno is gone: everything must be over within 10 s.
@@ -15,7 +15,7 @@ pub(super) enum Cause {
 }
 
 /// The signals of a stop, each with its time since the stop began.
-pub(super) fn signals(way: StopWay, cause: Cause) -> &'static [(Duration, Signal)] {
+pub(super) fn signals(way: StopWay, cause: StopCause) -> &'static [(Duration, Signal)] {
     const ASKED_POSTGRES: &[(Duration, Signal)] = &[
         (Duration::ZERO, Signal::INT),
         (Duration::from_secs(120), Signal::QUIT),
@@ -35,18 +35,18 @@ pub(super) fn signals(way: StopWay, cause: Cause) -> &'static [(Duration, Signal
     const LOST_QUIT: &[(Duration, Signal)] =
         &[(Duration::ZERO, Signal::QUIT), (Duration::from_secs(5), Signal::KILL)];
     match (way, cause) {
-        (StopWay::Postgres, Cause::Asked) => ASKED_POSTGRES,
-        (StopWay::Postgres, Cause::Lost) => LOST_POSTGRES,
-        (StopWay::Terminate, Cause::Asked) => ASKED,
-        (StopWay::Terminate, Cause::Lost) => LOST,
-        (StopWay::Quit, Cause::Asked) => ASKED_QUIT,
-        (StopWay::Quit, Cause::Lost) => LOST_QUIT,
+        (StopWay::Postgres, StopCause::Asked) => ASKED_POSTGRES,
+        (StopWay::Postgres, StopCause::Lost) => LOST_POSTGRES,
+        (StopWay::Terminate, StopCause::Asked) => ASKED,
+        (StopWay::Terminate, StopCause::Lost) => LOST,
+        (StopWay::Quit, StopCause::Asked) => ASKED_QUIT,
+        (StopWay::Quit, StopCause::Lost) => LOST_QUIT,
     }
 }
 
 /// Time until the last signal of a requested stop, plus a second for the kernel.
 pub(super) fn longest(way: StopWay) -> Duration {
-    signals(way, Cause::Asked).last().map_or(Duration::ZERO, |(after, _)| *after) + Duration::from_secs(5)
+    signals(way, StopCause::Asked).last().map_or(Duration::ZERO, |(after, _)| *after) + Duration::from_secs(5)
 }
 
 /// A stop under way.
@@ -57,7 +57,7 @@ pub(super) struct Escalation {
 }
 
 impl Escalation {
-    pub(super) fn new(way: StopWay, cause: Cause) -> Self {
+    pub(super) fn new(way: StopWay, cause: StopCause) -> Self {
         Self { signals: signals(way, cause), sent: 0 }
     }
 
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_lost_pgdyno_ends_in_a_kill_within_ten_seconds() {
         for way in [StopWay::Postgres, StopWay::Terminate, StopWay::Quit] {
-            let (after, signal) = signals(way, Cause::Lost).last().unwrap();
+            let (after, signal) = signals(way, StopCause::Lost).last().unwrap();
             assert!(*after < Duration::from_secs(10));
             assert_eq!(*signal, Signal::KILL);
         }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn signals_come_in_order_and_once() {
-        let mut stop = Escalation::new(StopWay::Postgres, Cause::Lost);
+        let mut stop = Escalation::new(StopWay::Postgres, StopCause::Lost);
         let at = Duration::from_secs;
         assert_eq!(stop.due(at(0)), Some(Signal::INT));
         assert_eq!(stop.due(at(0)), None);

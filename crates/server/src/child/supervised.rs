@@ -8,7 +8,7 @@ use protocol::postgres::Place;
 use spec::Error;
 
 use super::{Account, Finished, Line, Program, Watchdog};
-use crate::control::{LOOK_AFTER, LOOK_BOUND, Looker, Seen};
+use crate::control::{LOOK_AFTER, LOOK_BOUND, ServerCheck, ServerChecker};
 use crate::stop::Stop;
 
 /// libpq's variables that could redirect a program to another server.
@@ -83,7 +83,7 @@ impl Supervised {
         program.env.splice(0..0, self.env.iter().cloned());
         let overseer = RefCell::new(Supervisor {
             server: self.server.as_ref(),
-            looker: Looker::default(),
+            looker: ServerChecker::default(),
             last_output: Instant::now(),
             dead: None,
         });
@@ -104,7 +104,7 @@ impl Supervised {
 /// Checks the server of a silent program.
 struct Supervisor<'a> {
     server: Option<&'a Place>,
-    looker: Looker,
+    looker: ServerChecker,
     /// Time of the program's last output.
     last_output: Instant,
     dead: Option<String>,
@@ -113,7 +113,7 @@ struct Supervisor<'a> {
 impl Supervisor<'_> {
     fn is_dead(&mut self) -> bool {
         let Some(server) = self.server else { return false };
-        if let Some(Seen::NoAnswer(why)) = self.looker.poll() {
+        if let Some(ServerCheck::NoAnswer(why)) = self.looker.poll() {
             self.dead = Some(why);
         }
         let quiet_since = self.looker.ended().map_or(self.last_output, |ended| ended.max(self.last_output));

@@ -4,56 +4,56 @@ use std::io;
 
 use protocol::postgres::{Host, HostSpec, Login, LoginError};
 use protocol::{Address, wording};
+use spec::Error;
 
-use super::ConnectError;
-use super::error::describe;
+use super::error;
 use super::timeouts::GivenUp;
 
 /// Why one address did not give a connection.
 #[derive(Debug)]
-pub(crate) struct Failed {
+pub(crate) struct FailedAttempt {
     pub(super) address: Address,
-    pub(super) seen: Seen,
+    pub(super) seen: FailedLayer,
 }
 
 /// The layer that failed.
 #[derive(Debug)]
-pub(super) enum Seen {
+pub(super) enum FailedLayer {
     Io(io::Error),
     Tls(io::Error),
     Login(LoginError),
 }
 
-impl Failed {
+impl FailedAttempt {
     /// The error in our own words, with what to try; `seconds` is the timeout.
-    pub(super) fn explained(self, login: &Login, seconds: u64) -> ConnectError {
+    pub(super) fn explained(self, login: &Login, seconds: u64) -> Error {
         match self.seen {
-            Seen::Io(error) => ConnectError::io(&self.address, seconds, error),
-            Seen::Tls(source) => ConnectError::Tls { place: describe(&self.address), source },
-            Seen::Login(error) => ConnectError::login(&self.address, login, error),
+            FailedLayer::Io(error) => error::system(&self.address, seconds, error),
+            FailedLayer::Tls(source) => error::tls(&self.address, source),
+            FailedLayer::Login(error) => error::login(&self.address, login, error),
         }
     }
 
     pub(crate) fn needs_password(&self) -> bool {
-        matches!(self.seen, Seen::Login(LoginError::PasswordNeeded))
+        matches!(self.seen, FailedLayer::Login(LoginError::PasswordNeeded))
     }
 
     /// Whether libpq would try no further server.
     pub(crate) fn is_final(&self) -> bool {
         match &self.seen {
             // A server that cannot take connections at the moment is skipped; anything else is an answer.
-            Seen::Login(LoginError::Server { error, .. }) => error.code != "57P03",
-            Seen::Login(_) => true,
-            Seen::Io(error) => GivenUp::is_stop(error),
-            Seen::Tls(_) => false,
+            FailedLayer::Login(LoginError::Server { error, .. }) => error.code != "57P03",
+            FailedLayer::Login(_) => true,
+            FailedLayer::Io(error) => GivenUp::is_stop(error),
+            FailedLayer::Tls(_) => false,
         }
     }
 
     pub(crate) fn libpq_words(&self, host: &HostSpec) -> String {
         let reason = match &self.seen {
-            Seen::Io(error) => format!("{}{}", in_words(error), wording::advice(&self.address, error)),
-            Seen::Tls(error) => format!("SSL error: {error}"),
-            Seen::Login(error) => error.to_string(),
+            FailedLayer::Io(error) => format!("{}{}", in_words(error), wording::advice(&self.address, error)),
+            FailedLayer::Tls(error) => format!("SSL error: {error}"),
+            FailedLayer::Login(error) => error.to_string(),
         };
         let name = match &host.host {
             Host::Tcp { name, .. } => Some(name.as_str()),

@@ -1,137 +1,154 @@
 //! Why a connection failed, and what to try.
 
+use std::fmt::Display;
 use std::io;
 
 use protocol::Address;
-use protocol::postgres::{Login, LoginError, ServerError};
+use protocol::postgres::{Login, LoginError};
 use spec::{Class, Error};
 
 use super::timeouts::GivenUp;
 
-/// Why a connection failed, and what to try.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    #[error("cannot find host {host:?}: {source}; check its spelling and the network")]
-    UnknownHost {
-        /// As written.
-        host: String,
-        source: io::Error,
-    },
-    #[error("no server listens at {place}; check that it runs, and host and port")]
-    Refused { place: String },
-    #[error(
-        "no answer from {place} within {seconds} s; check host, port and firewall, or raise connect_timeout"
-    )]
-    TimedOut { place: String, seconds: u64 },
-    #[error(
-        "{place} asks for the password of role {user:?}; give it by PGPASSWORD or ~/.pgpass, which keep it out of \
-         other people's sight"
-    )]
-    PasswordNeeded { place: String, user: String },
-    #[error("{place} does not accept the password of role {user:?}; check PGPASSWORD, ~/.pgpass or the URL")]
-    WrongPassword { place: String, user: String },
-    #[error(
-        "{place} does not let role {user:?} in: {message}; check the role, and pg_hba.conf on the server"
-    )]
-    NotAllowed { place: String, user: String, message: String },
-    #[error(
-        "{place} takes no more connections: {message}; use fewer clients, or raise what lets in so few (max_connections, or CONNECTION LIMIT of the role or database)"
-    )]
-    TooManyConnections { place: String, message: String },
-    #[error(
-        "{place} has no database {database:?}; create it (createdb {}), or name another one",
-        in_shell(database)
-    )]
-    NoDatabase { place: String, database: String },
-    #[error("{place} takes no connections now: {message}; try again when it is ready")]
-    NotReady { place: String, message: String },
-    #[error(
-        "{place} refuses a startup parameter: {message}; a pooler such as PgBouncer does: leave it out (of the connection string, \
-         of PGOPTIONS, or of the arm), or connect to the server itself"
-    )]
-    StartupParameter { place: String, message: String },
-    #[error("TLS to {place} failed: {source}; check sslmode, sslrootcert and the server's certificate")]
-    Tls { place: String, source: io::Error },
-    #[error("{0}")]
-    Description(String),
-    #[error("stopped")]
-    Stopped,
+/// Attached to the error of a connection that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectFailure {
+    UnknownHost,
+    /// Nothing listens there.
+    NoServer,
+    TimedOut,
+    Io,
+    Tls,
+    PasswordNeeded,
+    WrongPassword,
+    NotAllowed,
+    TooManyConnections,
+    NoDatabase,
+    NotReady,
+    StartupParameter,
+    /// Another refusal at login.
+    Login,
+    /// The connection string is wrong.
+    Description,
     /// No server has the properties required by `target_session_attrs`.
-    #[error("no server of {tried} is {wanted} (target_session_attrs)")]
-    NoSuitableServer { tried: String, wanted: String },
-    #[error("connection to {place} failed: {source}")]
-    Login { place: String, source: LoginError },
-    #[error("connection to {place} failed: {source}")]
-    Io { place: String, source: io::Error },
+    NoSuitableServer,
 }
 
-impl ConnectError {
+impl ConnectFailure {
     /// Whether a retry a little later may succeed.
     #[must_use]
-    pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Refused { .. } | Self::NotReady { .. } | Self::TooManyConnections { .. })
+    pub fn is_passing(self) -> bool {
+        use ConnectFailure::{Io, NoServer, NotReady, TimedOut, TooManyConnections};
+        matches!(self, NoServer | NotReady | TooManyConnections | TimedOut | Io)
     }
 
-    /// The exit class of the error.
-    #[must_use]
-    pub fn class(&self) -> Class {
-        match self {
-            Self::UnknownHost { .. }
-            | Self::Refused { .. }
-            | Self::TimedOut { .. }
-            | Self::NotReady { .. }
-            | Self::NoSuitableServer { .. }
-            | Self::Io { .. } => Class::Unreachable,
-            Self::Description(_) => Class::Usage,
-            Self::StartupParameter { .. } => Class::Missing,
-            Self::Stopped => Class::Interrupted,
-            _ => Class::Refused,
-        }
-    }
-
-    pub(super) fn io(address: &Address, seconds: u64, source: io::Error) -> Self {
-        let place = describe(address);
-        match source.kind() {
-            _ if GivenUp::is_stop(&source) => Self::Stopped,
-            io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => Self::Refused { place },
-            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Self::TimedOut { place, seconds },
-            _ => Self::Io { place, source },
-        }
-    }
-
-    pub(super) fn login(address: &Address, login: &Login, source: LoginError) -> Self {
-        let place = describe(address);
-        match source {
-            LoginError::PasswordNeeded => Self::PasswordNeeded { place, user: login.user.clone() },
-            LoginError::Server { error, earlier } => match Self::server(&place, login, &error) {
-                Some(known) => known,
-                None => Self::Login { place, source: LoginError::Server { error, earlier } },
-            },
-            source => Self::Login { place, source },
-        }
-    }
-
-    /// Common refusals, by SQLSTATE.
-    fn server(place: &str, login: &Login, error: &ServerError) -> Option<Self> {
-        let (place, user, message) = (place.to_owned(), login.user.clone(), error.message.clone());
-        match error.code.as_str() {
-            "28P01" => Some(Self::WrongPassword { place, user }),
-            "28000" => Some(Self::NotAllowed { place, user, message }),
-            "53300" => Some(Self::TooManyConnections { place, message }),
-            "3D000" => Some(Self::NoDatabase { place, database: login.dbname.clone() }),
-            "57P03" | "57P01" | "57P02" => Some(Self::NotReady { place, message }),
-            "08P01" if message.contains("startup parameter") => {
-                Some(Self::StartupParameter { place, message })
-            }
-            _ => None,
-        }
+    pub(super) fn error(self, class: Class, what: impl Into<String>) -> Error {
+        Error::new(class, what).attach(self)
     }
 }
 
-impl From<ConnectError> for Error {
-    fn from(error: ConnectError) -> Self {
-        Self::new(error.class(), error.to_string()).because(error)
-    }
+/// A wrong connection string.
+pub(super) fn description(problem: impl Display) -> Error {
+    ConnectFailure::Description.error(Class::Usage, problem.to_string())
+}
+
+pub(super) fn unknown_host(host: &str, source: io::Error) -> Error {
+    let what = format!("cannot find host {host:?}: {source}; check its spelling and the network");
+    ConnectFailure::UnknownHost.error(Class::Unreachable, what).because(source)
+}
+
+pub(super) fn tls(address: &Address, source: io::Error) -> Error {
+    let place = describe(address);
+    let what =
+        format!("TLS to {place} failed: {source}; check sslmode, sslrootcert and the server's certificate");
+    ConnectFailure::Tls.error(Class::Refused, what).because(source)
+}
+
+/// An error of the system; `seconds` is the timeout.
+pub(super) fn system(address: &Address, seconds: u64, source: io::Error) -> Error {
+    let place = describe(address);
+    let (failure, what) = match source.kind() {
+        _ if GivenUp::is_stop(&source) => return Error::stopped(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => (
+            ConnectFailure::NoServer,
+            format!("no server listens at {place}; check that it runs, and host and port"),
+        ),
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => (
+            ConnectFailure::TimedOut,
+            format!(
+                "no answer from {place} within {seconds} s; check host, port and firewall, or raise connect_timeout"
+            ),
+        ),
+        _ => (ConnectFailure::Io, format!("connection to {place} failed: {source}")),
+    };
+    failure.error(Class::Unreachable, what).because(source)
+}
+
+/// A refusal at login; the common ones by SQLSTATE.
+pub(super) fn login(address: &Address, login: &Login, source: LoginError) -> Error {
+    let (place, user) = (describe(address), &login.user);
+    let unknown = (ConnectFailure::Login, Class::Refused, format!("connection to {place} failed: {source}"));
+    let (failure, class, what) = match &source {
+        LoginError::PasswordNeeded => (
+            ConnectFailure::PasswordNeeded,
+            Class::Refused,
+            format!(
+                "{place} asks for the password of role {user:?}; give it by PGPASSWORD or ~/.pgpass, which keep it out \
+                 of other people's sight"
+            ),
+        ),
+        LoginError::Server { error, .. } => {
+            let message = &error.message;
+            match error.code.as_str() {
+                "28P01" => (
+                    ConnectFailure::WrongPassword,
+                    Class::Refused,
+                    format!(
+                        "{place} does not accept the password of role {user:?}; check PGPASSWORD, ~/.pgpass or the URL"
+                    ),
+                ),
+                "28000" => (
+                    ConnectFailure::NotAllowed,
+                    Class::Refused,
+                    format!(
+                        "{place} does not let role {user:?} in: {message}; check the role, and pg_hba.conf on the server"
+                    ),
+                ),
+                "53300" => (
+                    ConnectFailure::TooManyConnections,
+                    Class::Refused,
+                    format!(
+                        "{place} takes no more connections: {message}; use fewer clients, or raise what lets in so few \
+                         (max_connections, or CONNECTION LIMIT of the role or database)"
+                    ),
+                ),
+                "3D000" => (
+                    ConnectFailure::NoDatabase,
+                    Class::Refused,
+                    format!(
+                        "{place} has no database {:?}; create it (createdb {}), or name another one",
+                        login.dbname,
+                        in_shell(&login.dbname)
+                    ),
+                ),
+                "57P03" | "57P01" | "57P02" => (
+                    ConnectFailure::NotReady,
+                    Class::Unreachable,
+                    format!("{place} takes no connections now: {message}; try again when it is ready"),
+                ),
+                "08P01" if message.contains("startup parameter") => (
+                    ConnectFailure::StartupParameter,
+                    Class::Missing,
+                    format!(
+                        "{place} refuses a startup parameter: {message}; a pooler such as PgBouncer does: leave it out (of \
+                         the connection string, of PGOPTIONS, or of the arm), or connect to the server itself"
+                    ),
+                ),
+                _ => unknown,
+            }
+        }
+        _ => unknown,
+    };
+    failure.error(class, what).because(source)
 }
 
 pub(super) fn describe(address: &Address) -> String {
@@ -154,11 +171,15 @@ fn in_shell(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn refusal(code: &str) -> ConnectError {
-        let error = ServerError { code: code.into(), message: "reason".into(), ..ServerError::default() };
+    fn refusal(code: &str) -> Error {
+        let error = protocol::postgres::ServerError {
+            code: code.into(),
+            message: "reason".into(),
+            ..Default::default()
+        };
         let source = LoginError::Server { error: Box::new(error), earlier: None };
         let address = Address::Tcp(([127, 0, 0, 1], 5432).into());
-        ConnectError::login(&address, &Login::new("ann", "shop"), source)
+        login(&address, &Login::new("ann", "shop"), source)
     }
 
     #[test]
@@ -180,10 +201,10 @@ mod tests {
     #[test]
     fn refusals_of_the_system() {
         let address = Address::Unix("/run/s".into());
-        let error = ConnectError::io(&address, 2, io::ErrorKind::NotFound.into());
+        let error = system(&address, 2, io::ErrorKind::NotFound.into());
         assert!(error.to_string().starts_with("no server listens at socket /run/s"), "{error}");
-        assert!(error.is_passing());
-        let error = ConnectError::io(&address, 2, io::ErrorKind::TimedOut.into());
+        assert!(error.attached::<ConnectFailure>().is_some_and(|failure| failure.is_passing()));
+        let error = system(&address, 2, io::ErrorKind::TimedOut.into());
         assert!(error.to_string().contains("within 2 s"), "{error}");
     }
 

@@ -3,15 +3,16 @@
 use protocol::postgres::Config;
 use protocol::postgres::conninfo::{Env, Parameters, TargetSession};
 use protocol::postgres::sql::Sql;
-use protocol::postgres::{Place, Role, Server};
+use protocol::postgres::{Host, HostSpec, Place, Role, Server};
 use protocol::wording;
+use spec::Error;
 
 use super::resolve::suits;
-use super::{ConnectError, Control, Timeouts, places, places_from};
+use super::{ConnectFailure, Control, Timeouts, places, places_from};
 
 /// Where to connect, from the command line; what is `None` comes from the environment.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted<'a> {
+pub struct ConnectorOptions<'a> {
     /// A database name, a connection string or a URI.
     pub database: Option<&'a str>,
     pub host: Option<&'a str>,
@@ -41,7 +42,7 @@ impl Connector {
     ///
     /// # Errors
     /// In words, when the description is invalid.
-    pub fn new(wanted: &Wanted<'_>) -> Result<Self, String> {
+    pub fn new(wanted: &ConnectorOptions<'_>) -> Result<Self, String> {
         let env = Env::process();
         let described = || {
             let mut parameters = Parameters::parse(wanted.database.unwrap_or_default())?;
@@ -148,7 +149,7 @@ impl Connector {
         let mut refused = Refused { words: Vec::new(), needs_password: false };
         for (number, place) in places(&self.config) {
             match place {
-                Err(error) => refused.words.push(unresolved(&error)),
+                Err(error) => refused.words.push(unresolved(&self.config.hosts[number], &error)),
                 Ok(place) => {
                     if let Some(control) = self.one(number, &place, wanted, &mut refused) {
                         return control.ok_or(refused);
@@ -186,9 +187,11 @@ impl Connector {
 }
 
 /// libpq's text for a name without an address.
-fn unresolved(error: &ConnectError) -> String {
-    match error {
-        ConnectError::UnknownHost { host, source } => wording::unknown_host(host, source),
-        other => other.to_string(),
+fn unresolved(host: &HostSpec, error: &Error) -> String {
+    match (&host.host, error.attached(), error.cause()) {
+        (Host::Tcp { name, .. }, Some(ConnectFailure::UnknownHost), Some(source)) => {
+            wording::unknown_host(name, source)
+        }
+        _ => error.to_string(),
     }
 }

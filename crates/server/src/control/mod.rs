@@ -27,9 +27,9 @@ use protocol::postgres::sql::SqlError;
 use protocol::postgres::{Connection, Place};
 
 pub use cancel::{Canceller, cancel_all};
-pub use error::ConnectError;
-pub use libpq::{Connector, Wanted};
-pub use look::{Looker, Seen};
+pub use error::ConnectFailure;
+pub use libpq::{Connector, ConnectorOptions};
+pub use look::{ServerCheck, ServerChecker};
 pub use names::Names;
 pub use options::with_session_settings;
 pub use pooling::Pooling;

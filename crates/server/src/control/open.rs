@@ -6,25 +6,22 @@ use std::time::{Duration, Instant};
 use protocol::postgres::Place;
 use protocol::postgres::Tls;
 use protocol::postgres::{Connection, Handshake};
+use spec::Error;
 
-use super::attempt::{Failed, Seen};
+use super::attempt::{FailedAttempt, FailedLayer};
 use super::process::Peer;
 use super::stream::{Socket, Stream};
 use super::timeouts::GivenUp;
-use super::{ConnectError, Control, Timeouts};
+use super::{Control, Timeouts};
 
 impl Control {
     /// Connects and logs in within `bound`; later statements use the default timeouts.
-    pub fn open(connect: &Place, bound: Option<Duration>) -> Result<Self, ConnectError> {
+    pub fn open(connect: &Place, bound: Option<Duration>) -> Result<Self, Error> {
         Self::open_with(connect, bound, Timeouts::usual())
     }
 
     /// As [`Control::open`], with these timeouts.
-    pub fn open_with(
-        connect: &Place,
-        bound: Option<Duration>,
-        timeouts: Timeouts,
-    ) -> Result<Self, ConnectError> {
+    pub fn open_with(connect: &Place, bound: Option<Duration>, timeouts: Timeouts) -> Result<Self, Error> {
         let start = Instant::now();
         Self::attempt(connect, bound, timeouts).map_err(|failed| {
             let seconds = start.elapsed().as_secs_f64().round() as u64;
@@ -37,7 +34,7 @@ impl Control {
         connect: &Place,
         bound: Option<Duration>,
         timeouts: Timeouts,
-    ) -> Result<Self, Failed> {
+    ) -> Result<Self, FailedAttempt> {
         let mut opening = Opening { connect, watch: Box::new(timeouts.at_most(bound)) };
         let mut control = Self {
             stream: Stream::Plain(opening.socket()?),
@@ -73,13 +70,13 @@ struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    fn socket(&mut self) -> Result<Socket, Failed> {
+    fn socket(&mut self) -> Result<Socket, FailedAttempt> {
         Socket::connect(&self.connect.address, &self.connect.tcp, &mut self.watch)
             .map_err(|error| self.failed(error))
     }
 
     /// Sends the handshake's messages, waits for an answer and passes it on.
-    fn exchange(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
+    fn exchange(&mut self, control: &mut Control) -> Result<Handshake, FailedAttempt> {
         control.stream.send(&mut control.out, &mut self.watch).map_err(|error| self.failed(error))?;
         let step = if control.at < control.input.len() { self.handle(control)? } else { Handshake::NeedMore };
         if step != Handshake::NeedMore || !control.out.is_empty() {
@@ -95,17 +92,17 @@ impl Opening<'_> {
         }
     }
 
-    fn handle(&self, control: &mut Control) -> Result<Handshake, Failed> {
+    fn handle(&self, control: &mut Control) -> Result<Handshake, FailedAttempt> {
         let step = control
             .connection
             .handshake(&control.input, &mut control.at, &mut control.out)
-            .map_err(|error| self.saw(Seen::Login(error)))?;
+            .map_err(|error| self.saw(FailedLayer::Login(error)))?;
         control.input.drain(..control.at);
         control.at = 0;
         Ok(step)
     }
 
-    fn start_tls(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
+    fn start_tls(&mut self, control: &mut Control) -> Result<Handshake, FailedAttempt> {
         match self.secured(control) {
             Ok(()) => {
                 let certificate = control.stream.certificate();
@@ -116,7 +113,7 @@ impl Opening<'_> {
                 Err(self.failed(error))
             }
             Err(error) if control.connection.tls_failed(&error.to_string()) => Ok(Handshake::Reconnect),
-            Err(source) => Err(self.saw(Seen::Tls(source))),
+            Err(source) => Err(self.saw(FailedLayer::Tls(source))),
         }
     }
 
@@ -133,7 +130,7 @@ impl Opening<'_> {
     }
 
     /// A second connection, with or without TLS, as the handshake requires.
-    fn again(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
+    fn again(&mut self, control: &mut Control) -> Result<Handshake, FailedAttempt> {
         control.stream = Stream::Plain(self.socket()?);
         control.input.clear();
         control.at = 0;
@@ -141,11 +138,11 @@ impl Opening<'_> {
         Ok(control.connection.start(&mut control.out))
     }
 
-    fn failed(&self, error: io::Error) -> Failed {
-        self.saw(Seen::Io(error))
+    fn failed(&self, error: io::Error) -> FailedAttempt {
+        self.saw(FailedLayer::Io(error))
     }
 
-    fn saw(&self, seen: Seen) -> Failed {
-        Failed { address: self.connect.address.clone(), seen }
+    fn saw(&self, seen: FailedLayer) -> FailedAttempt {
+        FailedAttempt { address: self.connect.address.clone(), seen }
     }
 }

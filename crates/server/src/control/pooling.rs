@@ -39,7 +39,7 @@ impl Pooling {
     /// Whether an error says that the pooler closes connections that begin a transaction.
     #[must_use]
     pub fn refuses_transactions(error: &SqlError) -> bool {
-        // PgBouncer's text; there is no code for it.
+        // PgBouncer's text; it has no code.
         error.text.contains("statement pooling mode")
     }
 
@@ -109,7 +109,7 @@ impl Control {
         Ok(pid.and_then(|pid| pid.parse().ok()))
     }
 
-    /// Whether a pooler stores a client's named prepared statements under names of its own. Otherwise the
+    /// Whether a pooler stores a client's named prepared statements under its own names. Otherwise the
     /// server gets the client's name, and the next client of the server connection finds it there. Leaves
     /// nothing behind.
     pub fn keeps_statements(&mut self) -> Result<bool, SqlError> {

@@ -61,7 +61,7 @@ impl Answer {
     }
 
     /// Adds one message; `true` when it was the last.
-    fn take(&mut self, message: &Message<'_>, sql: &str) -> Taken {
+    fn take(&mut self, message: &Message<'_>, sql: &str) -> AfterMessage {
         match message {
             Message::RowDescription(columns) => {
                 self.taken += OVERHEAD * columns.len();
@@ -90,16 +90,16 @@ impl Answer {
             Message::CopyIn(_) => {
                 // The server would only report a cancel.
                 self.error.get_or_insert_with(no_input);
-                return Taken::RefuseCopy;
+                return AfterMessage::RefuseCopy;
             }
-            Message::ReadyForQuery(_) => return Taken::Last,
+            Message::ReadyForQuery(_) => return AfterMessage::Last,
             Message::Notice(fields) if self.notices.len() < NOTICES => {
                 self.notices.push(fields.to_owned().libpq_text(None).trim_end().to_owned());
             }
             // Notices, notifications and reported settings need no reply; unrequested COPY data are dropped.
             _ => {}
         }
-        Taken::More
+        AfterMessage::More
     }
 }
 
@@ -110,7 +110,7 @@ fn no_input() -> SqlError {
 }
 
 /// What the connection must do after a message.
-enum Taken {
+enum AfterMessage {
     More,
     Last,
     RefuseCopy,
@@ -222,9 +222,9 @@ impl Control {
                     return Err(self.broken.get_or_insert(error).clone());
                 }
                 return match answer.take(&message, sql) {
-                    Taken::More => Ok(false),
-                    Taken::Last => Ok(true),
-                    Taken::RefuseCopy => {
+                    AfterMessage::More => Ok(false),
+                    AfterMessage::Last => Ok(true),
+                    AfterMessage::RefuseCopy => {
                         frontend::copy_fail(&mut self.out, "no data was given");
                         self.send(watch).map(|()| false)
                     }

@@ -13,9 +13,11 @@ use protocol::postgres::conninfo::TargetSession;
 use protocol::postgres::sql::Sql;
 use protocol::postgres::tls::{client_config, server_name};
 use protocol::postgres::{Config, Host, HostName, HostSpec, NamedAddress, Place, ScramCache, Tls};
+use spec::{Class, Error};
 
+use super::error;
 use super::timeouts::GivenUp;
-use super::{ConnectError, Control, Timeouts};
+use super::{ConnectFailure, Control, Timeouts};
 
 /// Timeout of each address when the connection string has none (libpq would wait forever).
 const DEFAULT_BOUND: Duration = Duration::from_secs(30);
@@ -26,10 +28,12 @@ const NAME_BOUND: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// When none does: of several reasons, the one of the most advanced attempt.
-pub fn connect(config: &Config) -> Result<Control, ConnectError> {
+pub fn connect(config: &Config) -> Result<Control, Error> {
     match config.target_session_attrs {
         TargetSession::PreferStandby => match first(config, TargetSession::Standby) {
-            Err(ConnectError::NoSuitableServer { .. }) => first(config, TargetSession::Any),
+            Err(error) if error.attached() == Some(&ConnectFailure::NoSuitableServer) => {
+                first(config, TargetSession::Any)
+            }
             other => other,
         },
         wanted => first(config, wanted),
@@ -37,12 +41,12 @@ pub fn connect(config: &Config) -> Result<Control, ConnectError> {
 }
 
 /// The place of that server, for the engine's clients.
-pub fn resolve(config: &Config) -> Result<Place, ConnectError> {
+pub fn resolve(config: &Config) -> Result<Place, Error> {
     connect(config).map(|control| control.place().clone())
 }
 
-fn first(config: &Config, wanted: TargetSession) -> Result<Control, ConnectError> {
-    let mut worst: Option<ConnectError> = None;
+fn first(config: &Config, wanted: TargetSession) -> Result<Control, Error> {
+    let mut worst: Option<Error> = None;
     for (_, place) in places(config) {
         let attempt = place
             .and_then(|place| Control::open(&place, Some(config.connect_timeout.unwrap_or(DEFAULT_BOUND))))
@@ -57,11 +61,11 @@ fn first(config: &Config, wanted: TargetSession) -> Result<Control, ConnectError
             }
         }
     }
-    Err(worst.unwrap_or_else(|| ConnectError::Description("the connection string names no server".into())))
+    Err(worst.unwrap_or_else(|| error::description("the connection string names no server")))
 }
 
 /// Every address of every server, in the order to try, with the server's index in `config.hosts`.
-pub fn places(config: &Config) -> Vec<(usize, Result<Place, ConnectError>)> {
+pub fn places(config: &Config) -> Vec<(usize, Result<Place, Error>)> {
     let cache = Arc::new(ScramCache::default());
     let tls = client_config(&config.ssl).map_err(|error| error.to_string());
     let mut places = Vec::new();
@@ -117,18 +121,18 @@ fn tls_for(
     config: &Config,
     host: &HostSpec,
     tls: &Result<Option<Arc<rustls::ClientConfig>>, String>,
-) -> Result<Option<Tls>, ConnectError> {
+) -> Result<Option<Tls>, Error> {
     match tls {
-        Err(error) => Err(ConnectError::Description(error.clone())),
+        Err(error) => Err(error::description(error)),
         Ok(None) => Ok(None),
         Ok(Some(tls)) => server_name(host, &config.ssl)
             .map(|name| Some(Tls { config: tls.clone(), name }))
-            .map_err(|error| ConnectError::Description(error.to_string())),
+            .map_err(error::description),
     }
 }
 
 /// The addresses of a server, and its name if it was looked up.
-fn addresses(spec: &HostSpec) -> Result<(Vec<Address>, Option<Arc<HostName>>), ConnectError> {
+fn addresses(spec: &HostSpec) -> Result<(Vec<Address>, Option<Arc<HostName>>), Error> {
     Ok(match &spec.host {
         Host::Unix(_) => (spec.socket_path().into_iter().map(Address::Unix).collect(), None),
         Host::Tcp { address: Some(address), .. } => (vec![Address::Tcp((*address, spec.port).into())], None),
@@ -142,8 +146,8 @@ fn addresses(spec: &HostSpec) -> Result<(Vec<Address>, Option<Arc<HostName>>), C
 
 /// The addresses of a name. The system's look-up of a silent name server cannot be interrupted, so a thread
 /// waits for it.
-pub fn look_up(name: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
-    let unknown = |source| ConnectError::UnknownHost { host: name.to_owned(), source };
+pub fn look_up(name: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
+    let unknown = |source| error::unknown_host(name, source);
     let (sender, found) = mpsc::channel();
     let wanted = name.to_owned();
     let looking = thread::Builder::new().name("name".to_owned()).spawn(move || {
@@ -159,7 +163,7 @@ pub fn look_up(name: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
                 return Err(unknown(io::Error::other("the name could not be looked up")));
             }
             Err(RecvTimeoutError::Timeout) => watch().map_err(|error| match error {
-                error if GivenUp::is_stop(&error) => ConnectError::Stopped,
+                error if GivenUp::is_stop(&error) => Error::stopped(),
                 _ => unknown(io::Error::other(format!(
                     "the name service has not answered for {} s",
                     NAME_BOUND.as_secs()
@@ -170,34 +174,27 @@ pub fn look_up(name: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
 }
 
 /// As in libpq: a server that accepts the connection and refuses the login ends the search.
-fn is_final(error: &ConnectError) -> bool {
-    matches!(
-        error,
-        ConnectError::WrongPassword { .. }
-            | ConnectError::NotAllowed { .. }
-            | ConnectError::NoDatabase { .. }
-            | ConnectError::PasswordNeeded { .. }
-            | ConnectError::Description(_)
-            | ConnectError::Stopped
-    )
+fn is_final(error: &Error) -> bool {
+    use ConnectFailure::{Description, NoDatabase, NotAllowed, PasswordNeeded, WrongPassword};
+    error.is_stopped()
+        || matches!(
+            error.attached(),
+            Some(WrongPassword | NotAllowed | NoDatabase | PasswordNeeded | Description)
+        )
 }
 
 /// How far an attempt came.
-fn progress(error: &ConnectError) -> u8 {
-    match error {
-        ConnectError::UnknownHost { .. } | ConnectError::Description(_) => 0,
-        ConnectError::Refused { .. } => 1,
-        ConnectError::TimedOut { .. } | ConnectError::Io { .. } => 2,
-        ConnectError::NoSuitableServer { .. } => 4,
+fn progress(error: &Error) -> u8 {
+    match error.attached() {
+        Some(ConnectFailure::UnknownHost | ConnectFailure::Description) => 0,
+        Some(ConnectFailure::NoServer) => 1,
+        Some(ConnectFailure::TimedOut | ConnectFailure::Io) => 2,
+        Some(ConnectFailure::NoSuitableServer) => 4,
         _ => 3,
     }
 }
 
-pub(super) fn suits(
-    mut control: Control,
-    wanted: TargetSession,
-    config: &Config,
-) -> Result<Control, ConnectError> {
+pub(super) fn suits(mut control: Control, wanted: TargetSession, config: &Config) -> Result<Control, Error> {
     let (question, answer, words) = match wanted {
         TargetSession::Any | TargetSession::PreferStandby => return Ok(control),
         TargetSession::ReadWrite => ("SHOW transaction_read_only", "off", "read-write"),
@@ -209,7 +206,8 @@ pub(super) fn suits(
         return Ok(control);
     }
     let tried: Vec<String> = config.hosts.iter().map(HostSpec::to_string).collect();
-    Err(ConnectError::NoSuitableServer { tried: tried.join(", "), wanted: words.to_owned() })
+    let what = format!("no server of {} is {words} (target_session_attrs)", tried.join(", "));
+    Err(ConnectFailure::NoSuitableServer.error(Class::Unreachable, what))
 }
 
 #[cfg(test)]
@@ -263,10 +261,10 @@ mod tests {
     fn failures_are_told_apart() {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let error = connect(&config(&format!("host=127.0.0.1 port={free}"))).unwrap_err();
-        assert!(matches!(error, ConnectError::Refused { .. }), "{error}");
+        assert!(error.attached() == Some(&ConnectFailure::NoServer), "{error}");
         let error = connect(&config("host=/no/such/folder")).unwrap_err();
-        assert!(matches!(error, ConnectError::Refused { .. }), "{error}");
+        assert!(error.attached() == Some(&ConnectFailure::NoServer), "{error}");
         let error = connect(&config("host=no-such-host.invalid")).unwrap_err();
-        assert!(matches!(error, ConnectError::UnknownHost { .. }), "{error}");
+        assert!(error.attached() == Some(&ConnectFailure::UnknownHost), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use protocol::postgres::Place;
 
 use super::error::describe;
-use super::look::{Activity, Looker, Seen};
+use super::look::{ProcessActivity, ServerCheck, ServerChecker};
 use super::process::Peer;
 use super::timeouts::{GRACE, GivenUp, HURRY};
 use super::{Canceller, Timeouts};
@@ -41,7 +41,7 @@ pub(super) struct StallWatch {
     start: Instant,
     /// When bytes were last sent or received.
     moved: Instant,
-    looker: Looker,
+    looker: ServerChecker,
     suspicion: Option<Suspicion>,
     /// Since when the user wants to stop.
     leaving: Option<Instant>,
@@ -82,7 +82,7 @@ impl StallWatch {
             length,
             start: now,
             moved: now,
-            looker: Looker::default(),
+            looker: ServerChecker::default(),
             suspicion: None,
             leaving: None,
             over: false,
@@ -172,16 +172,18 @@ impl StallWatch {
         Ok(())
     }
 
-    fn evaluate(&mut self, seen: Seen, now: Instant) -> io::Result<()> {
+    fn evaluate(&mut self, seen: ServerCheck, now: Instant) -> io::Result<()> {
         let suspected = match &seen {
-            Seen::NoAnswer(_) => {
+            ServerCheck::NoAnswer(_) => {
                 return Err(self.silent(&format!("{}{}", self.waited(now), self.explained(&seen))));
             }
-            Seen::Speaks => None,
-            Seen::Gone => Some(Suspected::Gone),
-            Seen::Works(_) if self.is_stopped() => Some(Suspected::Stopped),
-            Seen::Works(activity) if activity.is_idle() => Some(Suspected::Answered(activity.since.clone())),
-            Seen::Works(_) => None,
+            ServerCheck::Speaks => None,
+            ServerCheck::Gone => Some(Suspected::Gone),
+            ServerCheck::Works(_) if self.is_stopped() => Some(Suspected::Stopped),
+            ServerCheck::Works(activity) if activity.is_idle() => {
+                Some(Suspected::Answered(activity.since.clone()))
+            }
+            ServerCheck::Works(_) => None,
         };
         let known = self.suspicion.take().filter(|known| Some(&known.what) == suspected.as_ref());
         self.suspicion = known.or_else(|| suspected.map(|what| Suspicion { what, since: now }));
@@ -222,18 +224,18 @@ impl StallWatch {
     }
 
     /// Explains a missing answer by the result of a check.
-    fn explained(&self, seen: &Seen) -> String {
+    fn explained(&self, seen: &ServerCheck) -> String {
         let pid = self.pid.unwrap_or_default();
         match seen {
-            Seen::NoAnswer(why) => format!(
+            ServerCheck::NoAnswer(why) => format!(
                 ", nor a second connection ({why}): the server, or the way to it, hangs; see to it, then try again"
             ),
-            Seen::Speaks => "; it answers other connections: see what holds this one up (its log, \
+            ServerCheck::Speaks => "; it answers other connections: see what holds this one up (its log, \
                              pg_stat_activity, a pooler in between), then try again"
                 .to_owned(),
-            Seen::Gone => format!(": its process {pid} {GONE}"),
-            Seen::Works(_) if self.is_stopped() => format!(": its process {pid} {STOPPED}"),
-            Seen::Works(activity) => format!(
+            ServerCheck::Gone => format!(": its process {pid} {GONE}"),
+            ServerCheck::Works(_) if self.is_stopped() => format!(": its process {pid} {STOPPED}"),
+            ServerCheck::Works(activity) => format!(
                 "; it answers other connections, and its process {pid} {}: see what holds that up \
                  (pg_stat_activity, pg_locks), then try again",
                 activity.words()
@@ -247,7 +249,7 @@ const STOPPED: &str = "is stopped (by SIGSTOP or a debugger); let it go on (kill
 const ANSWERED: &str = "says that it is done, and nothing of that arrived: the connection is cut somewhere on its way; \
                         see to the network, then try again";
 
-impl Activity {
+impl ProcessActivity {
     fn is_idle(&self) -> bool {
         self.state.as_deref().is_some_and(|state| state.starts_with("idle"))
     }

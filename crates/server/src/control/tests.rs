@@ -9,8 +9,9 @@ use protocol::Address;
 use protocol::postgres::Login;
 use protocol::postgres::Place;
 use protocol::postgres::sql::{Sql, Supply, long};
+use spec::Error;
 
-use super::{ConnectError, Control, Pooling, Timeouts};
+use super::{ConnectFailure, Control, Pooling, Timeouts};
 use crate::stop::Stop;
 
 /// The bound of these tests; waits end after it, and not long after it.
@@ -81,7 +82,7 @@ impl Fake {
         })
     }
 
-    fn open(&self, timeouts: &Timeouts) -> Result<Control, ConnectError> {
+    fn open(&self, timeouts: &Timeouts) -> Result<Control, Error> {
         Control::open_with(&self.place, Some(BOUND), timeouts.clone())
     }
 }
@@ -227,7 +228,7 @@ fn a_server_that_is_silent_from_the_start_is_found_by_the_bound() {
     let fake = Fake::start(|_, _| None);
     let start = Instant::now();
     let error = fake.open(&timeouts().0).unwrap_err();
-    assert!(matches!(error, ConnectError::TimedOut { .. }), "{error}");
+    assert!(error.attached() == Some(&ConnectFailure::TimedOut), "{error}");
     assert_soon(start);
 }
 
@@ -236,7 +237,8 @@ fn the_user_ends_every_wait() {
     let start = Instant::now();
     let error = Fake::start(|_, _| None).open(&pressed());
     // Logging in has the bound of the caller here, so it may be that as well.
-    assert!(matches!(error, Err(ConnectError::Stopped | ConnectError::TimedOut { .. })));
+    let error = error.unwrap_err();
+    assert!(error.is_stopped() || error.attached() == Some(&ConnectFailure::TimedOut), "{error}");
     for act in [Act::Silence, Act::Half] {
         let fake = Fake::looked_at(act.clone(), &["active", "x", "y"]);
         let error = fake.open(&pressed()).unwrap().scalar("SELECT 1").unwrap_err();

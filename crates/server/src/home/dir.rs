@@ -36,7 +36,7 @@ pub enum Readable<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum DirEntry {
     Folder,
     File {
         length: u64,
@@ -244,14 +244,14 @@ impl Dir {
     }
 
     /// An entry's kind, without opening it; `None` where there is none.
-    pub(crate) fn entry(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Entry>> {
+    pub(crate) fn entry(&self, name: impl AsRef<OsStr>) -> io::Result<Option<DirEntry>> {
         let name = name.as_ref();
         let Some(stat) = self.look(name)? else { return Ok(None) };
         Ok(Some(match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => Entry::Folder,
-            FileType::RegularFile => Entry::File { length: u64::try_from(stat.st_size).unwrap_or(0) },
-            FileType::Symlink => Entry::Link(self.read_link(name)?),
-            _ => Entry::Other,
+            FileType::Directory => DirEntry::Folder,
+            FileType::RegularFile => DirEntry::File { length: u64::try_from(stat.st_size).unwrap_or(0) },
+            FileType::Symlink => DirEntry::Link(self.read_link(name)?),
+            _ => DirEntry::Other,
         }))
     }
 
@@ -265,7 +265,10 @@ impl Dir {
     ///
     /// # Errors
     /// When a folder cannot be read or has another owner, or they are nested too deep.
-    pub(crate) fn walk(&self, see: &mut dyn FnMut(&Path, &Self, &Entry) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn walk(
+        &self,
+        see: &mut dyn FnMut(&Path, &Self, &DirEntry) -> io::Result<()>,
+    ) -> io::Result<()> {
         self.walk_below(Path::new(""), 0, see)
     }
 
@@ -273,13 +276,13 @@ impl Dir {
         &self,
         below: &Path,
         depth: u32,
-        see: &mut dyn FnMut(&Path, &Self, &Entry) -> io::Result<()>,
+        see: &mut dyn FnMut(&Path, &Self, &DirEntry) -> io::Result<()>,
     ) -> io::Result<()> {
         for name in self.names()? {
             let Some(entry) = self.entry(&name)? else { continue };
             let path = below.join(&name);
             see(&path, self, &entry)?;
-            if matches!(entry, Entry::Folder)
+            if matches!(entry, DirEntry::Folder)
                 && let Some(inner) = self.open(&name)?
             {
                 if depth == DEEPEST {

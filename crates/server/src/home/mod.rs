@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use spec::{Class, Error};
 
 pub use dir::{Dir, Readable};
-pub(crate) use dir::{Entry, give};
+pub(crate) use dir::{DirEntry, give};
 pub(crate) use folders::passed_through;
 pub use folders::{Home, Part};
 pub(crate) use socket::{is_socket_folder_of, remove_socket_folder};

@@ -19,7 +19,7 @@ pub struct ServerCpu {
 }
 
 impl ServerCpu {
-    /// Of a postmaster, its living children, and those that ended and were waited for; `None` if it is gone,
+    /// Of a postmaster, its living children, and its reaped children; `None` if it is gone,
     /// or no reading was consistent.
     #[must_use]
     pub fn take(postmaster: u32) -> Option<Self> {

@@ -9,7 +9,7 @@ use spec::figures::{self, Figures};
 pub struct DiskTraffic(Option<(u64, u64)>);
 
 impl DiskTraffic {
-    /// Of the postmaster with this pid, its living children, and those that ended and were waited for.
+    /// Of the postmaster with this pid, its living children, and its reaped children.
     /// Written bytes count for the process that dirties a page, when it does so, not when the kernel writes
     /// it.
     #[must_use]

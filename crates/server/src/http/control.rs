@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use flate2::read::MultiGzDecoder;
 use protocol::Address;
-use protocol::http::{Control, ControlError, Encoding, Get, Got, Response, Responses, Url, Want};
+use protocol::http::{ControlError, Encoding, Get, Got, HttpConnection, Response, Responses, Url, Want};
 use protocol::limits;
 use protocol::postgres::Tls;
 use protocol::postgres::conninfo::TcpOptions;
@@ -135,7 +135,7 @@ impl<'a> HttpControl<'a> {
     }
 }
 
-impl Control for HttpControl<'_> {
+impl HttpConnection for HttpControl<'_> {
     fn get(&mut self, get: &Get, path: &str) -> Result<Got, ControlError> {
         let mut request = Vec::new();
         get.write(path, &mut request);

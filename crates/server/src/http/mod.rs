@@ -6,7 +6,7 @@ mod tests;
 
 use std::net::SocketAddr;
 
-use protocol::http::{Control, ControlError, Server, Url};
+use protocol::http::{ControlError, HttpConnection, HttpConnector, Url};
 use protocol::postgres::Tls;
 
 use crate::control::look_up;
@@ -19,7 +19,7 @@ pub struct Web<'a> {
     pub given_up: &'a dyn Fn() -> bool,
 }
 
-impl Server for Web<'_> {
+impl HttpConnector for Web<'_> {
     fn look_up(&self, url: &Url) -> Result<Vec<SocketAddr>, ControlError> {
         let unknown =
             |problem: String| ControlError { doing: format!("looking up the host of {url}"), problem };
@@ -30,7 +30,7 @@ impl Server for Web<'_> {
         }
     }
 
-    fn control(&self, url: &Url, tls: Option<&Tls>) -> Result<Box<dyn Control + '_>, ControlError> {
+    fn control(&self, url: &Url, tls: Option<&Tls>) -> Result<Box<dyn HttpConnection + '_>, ControlError> {
         let addresses = self.look_up(url)?;
         let control = HttpControl::connect(url, addresses, tls.cloned(), self.given_up)?;
         Ok(Box::new(control))

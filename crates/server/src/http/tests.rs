@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use protocol::http::{Encoding, Get, Server, Url, tls};
+use protocol::http::{Encoding, Get, HttpConnector, Url, tls};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::Web;

@@ -26,7 +26,7 @@ pub(super) fn is_kept(folder: &Dir) -> bool {
 }
 
 /// Restores the copy; false if there is none. The running server does not notice.
-pub(super) fn put_back(folder: &Dir, data: &Dir, account: Option<&Account>) -> io::Result<bool> {
+pub(super) fn restore(folder: &Dir, data: &Dir, account: Option<&Account>) -> io::Result<bool> {
     if !is_kept(folder) {
         return Ok(false);
     }
@@ -47,11 +47,11 @@ mod tests {
         let data = folder.make("data", 0o700).unwrap();
         let write = |text: &str| drop(data.replace(LIVE, text.as_bytes(), Readable::ByUs).unwrap());
         write("work_mem = '1MB'\n");
-        assert!(!put_back(&folder, &data, None).unwrap());
+        assert!(!restore(&folder, &data, None).unwrap());
         keep(&folder, &data).unwrap();
         write("work_mem = '2MB'\n");
         keep(&folder, &data).unwrap();
-        assert!(put_back(&folder, &data, None).unwrap());
+        assert!(restore(&folder, &data, None).unwrap());
         assert_eq!(data.read_text(LIVE).unwrap(), "work_mem = '1MB'\n");
         assert!(!is_kept(&folder));
     }

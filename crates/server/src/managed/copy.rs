@@ -15,7 +15,7 @@ use super::error::{file, not_clean, not_ours};
 use super::file_storage::{FileStorage, part_name, storage_folder_of};
 use super::marker::{CopyOf, Marker};
 use super::storage_choice::StorageChoice;
-use super::{Cluster, Options, Running, SOCKET_PORT, create};
+use super::{Cluster, Running, SOCKET_PORT, ServerOptions, create};
 use crate::child::Account;
 use crate::error::sql_error;
 use crate::home::{Dir, Home, Part, passed_through};
@@ -163,7 +163,7 @@ impl Cluster {
         &self,
         number: u32,
         made_for: &str,
-        options: &Options,
+        options: &ServerOptions,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Self, Error> {
         // Run by the same programs.
@@ -197,7 +197,7 @@ impl Cluster {
     }
 
     /// Starts a copy, as [`Cluster::ensure`] starts a server.
-    pub fn start_copy(&mut self, options: &Options) -> Result<(), Error> {
+    pub fn start_copy(&mut self, options: &ServerOptions) -> Result<(), Error> {
         self.adopt(options)?;
         self.start()?;
         self.ensure_network()
@@ -261,7 +261,7 @@ impl Cluster {
             self.running = Running::Detached(server.pid);
             self.stop()?;
         }
-        self.put_settings_back()?;
+        self.restore_settings()?;
         let same = self.marker.copy.as_ref().is_some_and(|copy| copy.made_for == made_for);
         let is_whole = || self.data_folder().is_ok_and(|data| is_shut_down(&data));
         if self.marker.complete && same && is_whole() && !self.journal().exists() {
@@ -292,7 +292,7 @@ impl Cluster {
         marker.write(&folder).map_err(|error| file(folder.path(), error))?;
         let _ = folder.remove_file(LINK);
         let choice = StorageChoice::SharedWith(self.file_storage.as_ref());
-        Self::prepare(home, &name, &Options::default(), &self.watchdog, &self.stop, choice)
+        Self::prepare(home, &name, &ServerOptions::default(), &self.watchdog, &self.stop, choice)
     }
 
     /// Removes a copy whose files are not on the same storage as the server's.

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::child::Account;
-use crate::home::{Dir, Entry, Readable, give};
+use crate::home::{Dir, DirEntry, Readable, give};
 use crate::stop::Stop;
 
 /// Bytes between two checks of the stop switch.
@@ -31,7 +31,7 @@ pub(super) fn sizes(data: &Dir) -> io::Result<Sizes> {
     let mut sizes = Sizes::default();
     data.walk(&mut |path, _, entry| {
         let of = if path.starts_with("pg_wal") { &mut sizes.wal } else { &mut sizes.data };
-        *of += if let Entry::File { length } = entry { *length } else { 0 };
+        *of += if let DirEntry::File { length } = entry { *length } else { 0 };
         Ok(())
     })?;
     Ok(sizes)
@@ -41,7 +41,7 @@ pub(super) fn sizes(data: &Dir) -> io::Result<Sizes> {
 pub(super) fn linked(data: &Dir, storage: Option<&Path>) -> io::Result<Option<PathBuf>> {
     let mut found = None;
     data.walk(&mut |path, _, entry| {
-        if let Entry::Link(to) = entry
+        if let DirEntry::Link(to) = entry
             && found.is_none()
             && !storage.is_some_and(|storage| to.starts_with(storage))
         {
@@ -82,15 +82,15 @@ impl Copying<'_> {
     fn folder(&mut self, from: &Dir, to: &Dir, out: &[OsString], piece: &mut [u8]) -> io::Result<()> {
         for name in from.names()?.into_iter().filter(|name| !out.contains(name)) {
             match from.entry(&name)? {
-                Some(Entry::Folder) => {
+                Some(DirEntry::Folder) => {
                     let inner = from.open(&name)?.ok_or(io::ErrorKind::NotFound)?;
                     let copy = to.make_for(&name, self.account)?;
                     self.folder(&inner, &copy, &[], piece)?;
                 }
-                Some(Entry::File { .. }) => self.file(from, to, &name, piece)?,
-                Some(Entry::Link(leads_to)) => self.link(&leads_to, to, &name)?,
+                Some(DirEntry::File { .. }) => self.file(from, to, &name, piece)?,
+                Some(DirEntry::Link(leads_to)) => self.link(&leads_to, to, &name)?,
                 // A pipe or a socket is not data.
-                Some(Entry::Other) | None => {}
+                Some(DirEntry::Other) | None => {}
             }
         }
         to.sync()

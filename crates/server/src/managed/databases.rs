@@ -57,7 +57,7 @@ impl Cluster {
 
     /// A control connection to one of its databases.
     pub fn connect(&self, database: &str) -> Result<Control, Error> {
-        Ok(Control::open(&self.place(database), Some(CONNECT_BOUND))?)
+        Control::open(&self.place(database), Some(CONNECT_BOUND))
     }
 
     /// Makes a database if it does not exist; true if it was made.

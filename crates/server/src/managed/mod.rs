@@ -43,7 +43,7 @@ use self::postmaster::PidFile;
 use self::storage_choice::StorageChoice;
 use crate::child::{Account, Child, Watchdog};
 use crate::home::{Dir, Home, Part, passed_through, remove_socket_folder};
-use crate::lock::{Lock, Taken};
+use crate::lock::{Lock, LockResult};
 use crate::settings::journal::JournalFile;
 use crate::stop::Stop;
 use crate::storage::Storage;
@@ -61,7 +61,7 @@ const DATA: &str = "data";
 
 /// The requested properties of a managed server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct ServerOptions {
     pub choice: Choice,
     /// How it is reached; a running detached server keeps its ways as well.
     pub via: Via,
@@ -115,7 +115,7 @@ impl Cluster {
     pub fn ensure(
         home: &Home,
         name: &str,
-        options: &Options,
+        options: &ServerOptions,
         watchdog: &Watchdog,
         stop: &Stop,
     ) -> Result<Self, Error> {
@@ -148,7 +148,7 @@ impl Cluster {
             return Ok(None);
         }
         let mut cluster =
-            Self::prepare(home, name, &Options::default(), watchdog, stop, StorageChoice::Existing)?;
+            Self::prepare(home, name, &ServerOptions::default(), watchdog, stop, StorageChoice::Existing)?;
         if let Some(server) = cluster.found_running()? {
             cluster.running = Running::Detached(server.pid);
         }
@@ -245,11 +245,11 @@ impl Cluster {
     }
 
     /// Restores the copy of `postgresql.auto.conf`; false if there is none. The server does not notice.
-    pub fn put_settings_back(&self) -> Result<bool, Error> {
+    pub fn restore_settings(&self) -> Result<bool, Error> {
         if !auto_conf::is_kept(&self.folder) {
             return Ok(false);
         }
-        auto_conf::put_back(&self.folder, &self.data_folder()?, self.account.as_ref())
+        auto_conf::restore(&self.folder, &self.data_folder()?, self.account.as_ref())
             .map_err(|error| self.file(auto_conf::KEPT, error))
     }
 
@@ -282,7 +282,7 @@ impl Cluster {
     fn prepare(
         home: &Home,
         name: &str,
-        options: &Options,
+        options: &ServerOptions,
         watchdog: &Watchdog,
         stop: &Stop,
         choice: StorageChoice<'_>,
@@ -293,8 +293,8 @@ impl Cluster {
             .make(name, passed_through(account.is_some()))
             .map_err(|error| file(&clusters.path().join(name), error))?;
         let lock = match Lock::take(&folder) {
-            Ok(Taken::Ours(lock)) => lock,
-            Ok(Taken::Held(pid)) => return Err(in_use(name, pid)),
+            Ok(LockResult::Ours(lock)) => lock,
+            Ok(LockResult::Held(pid)) => return Err(in_use(name, pid)),
             Err(source) => return Err(file(&folder.path().join(crate::lock::LOCK), source)),
         };
         let found = read_marker(&folder)?;
@@ -368,11 +368,11 @@ impl Cluster {
 
     /// Handles what an earlier pgdyno left: a running server, settings that were not restored. Changing the
     /// way to reach it needs a restart.
-    fn adopt(&mut self, options: &Options) -> Result<(), Error> {
+    fn adopt(&mut self, options: &ServerOptions) -> Result<(), Error> {
         if self.marker.via() < options.via {
             self.check_can(options.via)?;
         }
-        let changed = self.put_settings_back()?;
+        let changed = self.restore_settings()?;
         // A server that is not detached is an orphan: its watchdog is stopping it, or is dead as well.
         let mut stays = false;
         if let Some(server) = self.found_running()? {
@@ -460,9 +460,9 @@ fn installation_of(marker: &Marker) -> Installation {
     Installation { bin: marker.bin.clone(), major: marker.major, version: marker.server_version.clone() }
 }
 
-/// The programs for existing data: those that made it, otherwise others of the same major version.
+/// The programs for existing data: the ones that made it, otherwise others of the same major version.
 ///
-/// Root trusts no path from a file: those that made it must be among the installed ones, or be named again.
+/// Root trusts no path from a file: the programs that made it must be among the installed ones, or be named again.
 fn installation_for(marker: &Marker, choice: &Choice, name: &str) -> Result<Installation, Error> {
     if let Some(asked) = choice.version.filter(|asked| *asked != marker.major) {
         return Err(other_version(name, marker.major, asked));

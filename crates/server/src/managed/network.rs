@@ -79,7 +79,7 @@ impl Cluster {
     }
 
     /// How to connect to one of its databases in this way; `None` if it was not requested
-    /// ([`Options::via`](super::Options), [`Cluster::listen`]).
+    /// ([`ServerOptions::via`](super::ServerOptions::via), [`Cluster::listen`]).
     #[must_use]
     pub fn place_by(&self, via: Via, database: &str) -> Option<Place> {
         if via == Via::Socket {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-use crate::home::{Dir, Distrust, Entry};
+use crate::home::{Dir, DirEntry, Distrust};
 use crate::host::proc::{is_alive, processes};
 use crate::stop::Stop;
 
@@ -127,7 +127,7 @@ pub(super) fn clear_leftovers(data: &Dir) {
     }
     // The server would wait forever at a pipe, and does not read devices.
     for name in data.names().unwrap_or_default() {
-        if matches!(data.entry(&name), Ok(Some(Entry::Other))) || (name == FILE && has_no_file(data)) {
+        if matches!(data.entry(&name), Ok(Some(DirEntry::Other))) || (name == FILE && has_no_file(data)) {
             let _ = data.remove_all(&name);
         }
     }

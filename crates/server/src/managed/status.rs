@@ -11,7 +11,7 @@ use super::file_storage::storage_folder_of;
 use super::postmaster::PidFile;
 use super::{DATABASE, SUPERUSER, auto_conf, data_in, folder_of, journal_in, read_marker};
 use crate::child::Account;
-use crate::control::{ConnectError, Control};
+use crate::control::Control;
 use crate::home::{Dir, Home, Part, cannot_use, is_socket_folder_of};
 use crate::lock::Lock;
 use crate::settings::journal::JournalFile;
@@ -51,7 +51,7 @@ impl Status {
     }
 
     /// A connection to the server if it accepts any, for reading: nothing is made, started or locked for it.
-    pub fn look(&self, bound: Duration) -> Option<Result<Control, ConnectError>> {
+    pub fn look(&self, bound: Duration) -> Option<Result<Control, Error>> {
         let socket = self.socket.as_ref().filter(|_| self.ready)?;
         Some(Control::open(&place_of(socket, "postgres"), Some(bound)))
     }

@@ -9,7 +9,7 @@ use super::file_storage::{FileStorage, For, storage_folder_of};
 use super::marker::Marker;
 use super::postmaster::{self, PidFile};
 use super::serve::STOP_TIMEOUT;
-use super::{Cluster, Options};
+use super::{Cluster, ServerOptions};
 use crate::child::Account;
 use crate::home::{Dir, Home};
 use crate::storage::{Holds, Storage, Used};
@@ -31,7 +31,7 @@ pub(super) fn check(
     found: Option<Marker>,
     folder: &Dir,
     name: &str,
-    options: &Options,
+    options: &ServerOptions,
     choice: &StorageChoice<'_>,
 ) -> Result<Option<Marker>, Error> {
     if !matches!(choice, StorageChoice::Requested) {
@@ -136,7 +136,7 @@ impl Cluster {
         self.file_storage.as_ref().map(FileStorage::used).transpose()
     }
 
-    /// Unmounts the filesystem that was made for it and mounts it again, so that nothing of it is in memory.
+    /// Unmounts the filesystem that was made for it and mounts it again, so that none of its data are in memory.
     /// The server is stopped for that, and started again if it ran. False where there is no such filesystem;
     /// nothing is done then.
     ///

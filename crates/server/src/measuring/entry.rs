@@ -19,7 +19,7 @@ const LONGEST_LINE: usize = 120;
 
 /// Another process, from its file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Other {
+pub struct OtherPgdyno {
     pub pid: u32,
     /// Whether it measures already and does not wait.
     pub measures: bool,
@@ -32,7 +32,7 @@ pub struct Other {
     server: String,
 }
 
-impl Other {
+impl OtherPgdyno {
     /// `pid 4711, pgdyno run x.toml, since 21:03:12, on postgres://me@db/shop`.
     #[must_use]
     pub fn words(&self) -> String {
@@ -62,13 +62,13 @@ const WAITS: &str = "waits";
 
 /// The file of this process, removed with this value.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct AnnouncementFile {
     file: File,
     path: PathBuf,
-    announcement: Other,
+    announcement: OtherPgdyno,
 }
 
-impl Entry {
+impl AnnouncementFile {
     /// Makes the file; it is locked before others see it.
     pub(super) fn make(folder: &Path, command: &str) -> io::Result<Self> {
         let pid = std::process::id();
@@ -76,7 +76,7 @@ impl Entry {
         let announced_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
         let since = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
         let (command, server) = (command.to_owned(), String::new());
-        let announcement = Other { pid, measures: false, announced_ns, since, command, server };
+        let announcement = OtherPgdyno { pid, measures: false, announced_ns, since, command, server };
         let part = tempfile::Builder::new()
             .prefix(".pgdyno-")
             .permissions(Permissions::from_mode(0o644))
@@ -120,7 +120,7 @@ impl Entry {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        let Other { measures, announced_ns, since, command, server, .. } = &self.announcement;
+        let OtherPgdyno { measures, announced_ns, since, command, server, .. } = &self.announcement;
         let state = if *measures { MEASURES } else { WAITS };
         let line = |text: &str| visible::line(text).into_owned();
         let text = format!("{state}\n{announced_ns}\n{since}\n{}\n{}\n", line(command), line(server));
@@ -130,7 +130,7 @@ impl Entry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for AnnouncementFile {
     fn drop(&mut self) {
         // A file that stays is not locked, and so is ignored.
         let _ = std::fs::remove_file(&self.path);
@@ -138,7 +138,7 @@ impl Drop for Entry {
 }
 
 /// All living processes with a file in the folder.
-pub(super) fn all(folder: &Path) -> Vec<Other> {
+pub(super) fn all(folder: &Path) -> Vec<OtherPgdyno> {
     let Ok(files) = std::fs::read_dir(folder) else { return Vec::new() };
     let names = files.flatten().filter_map(|file| file.file_name().into_string().ok());
     names.filter_map(|name| read(&folder.join(&name), pid_of(&name)?)).collect()
@@ -149,7 +149,7 @@ fn pid_of(name: &str) -> Option<u32> {
 }
 
 /// A process that holds its file's lock; an unlocked file is removed, if it is ours.
-fn read(path: &Path, pid: u32) -> Option<Other> {
+fn read(path: &Path, pid: u32) -> Option<OtherPgdyno> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
@@ -166,7 +166,7 @@ fn read(path: &Path, pid: u32) -> Option<Other> {
     }
     let mut text = String::new();
     file.take(LONGEST).read_to_string(&mut text).ok()?;
-    Other::read(pid, &text)
+    OtherPgdyno::read(pid, &text)
 }
 
 #[cfg(test)]
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn a_process_that_measures_is_seen_and_one_that_ended_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        let mut entry = Entry::make(folder.path(), "pgdyno run x.toml").unwrap();
+        let mut entry = AnnouncementFile::make(folder.path(), "pgdyno run x.toml").unwrap();
         let seen = || all(folder.path());
         assert!(!seen()[0].measures, "{:?}", seen());
         entry.begin();
@@ -207,13 +207,13 @@ mod tests {
         std::fs::write(at("1-4"), "measures\n1\n").unwrap();
         assert_eq!(all(folder.path()), []);
         assert!(secret.exists() && !at("1-4").exists());
-        // A lock held by another process for one that is gone.
+        // A lock that another process holds for a process that ended.
         std::fs::write(at("999999999-1"), "measures\n1\n").unwrap();
         let held = File::open(at("999999999-1")).unwrap();
         flock(&held, FlockOperation::LockExclusive).unwrap();
         assert_eq!(all(folder.path()), []);
-        let other = Other::read(7, "measures\n1\n12:00:00\n\u{1b}[31mred\nhost\n").unwrap();
+        let other = OtherPgdyno::read(7, "measures\n1\n12:00:00\n\u{1b}[31mred\nhost\n").unwrap();
         assert!(!other.words().contains('\u{1b}'), "{}", other.words());
-        assert_eq!(Other::read(7, "measures\n"), None);
+        assert_eq!(OtherPgdyno::read(7, "measures\n"), None);
     }
 }

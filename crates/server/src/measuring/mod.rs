@@ -15,8 +15,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use self::entry::Entry;
-pub use self::entry::Other;
+use self::entry::AnnouncementFile;
+pub use self::entry::OtherPgdyno;
 pub use self::server::Marker;
 use crate::host::proc::process;
 
@@ -28,10 +28,10 @@ const SHARED: &str = "/tmp";
 /// This process's announcement, and the processes seen since the last call.
 #[derive(Debug)]
 struct Ours {
-    entry: Entry,
+    entry: AnnouncementFile,
     folder: PathBuf,
     goes_on: bool,
-    seen: BTreeSet<Other>,
+    seen: BTreeSet<OtherPgdyno>,
 }
 
 static OURS: Mutex<Option<Ours>> = Mutex::new(None);
@@ -51,7 +51,7 @@ pub fn announce(command: &str, goes_on: bool) -> io::Result<()> {
         Some(folder) => folder,
         None => shared(Path::new(SHARED))?,
     };
-    let entry = Entry::make(&folder, command)?;
+    let entry = AnnouncementFile::make(&folder, command)?;
     *ours() = Some(Ours { entry, folder, goes_on, seen: BTreeSet::new() });
     Ok(())
 }
@@ -90,13 +90,13 @@ pub fn command() -> String {
     ours().as_ref().map(|ours| ours.entry.command().to_owned()).unwrap_or_default()
 }
 
-/// The processes to wait for: those that measure, and those that announced themselves earlier. Empty if this
+/// The processes to wait for: they measure, or announced themselves earlier. Empty if this
 /// process did not announce itself.
 #[must_use]
-pub fn before_us() -> Vec<Other> {
+pub fn before_us() -> Vec<OtherPgdyno> {
     let ours = ours();
     let Some(ours) = &*ours else { return Vec::new() };
-    let is_before = |other: &Other| other.measures || other.order() < ours.entry.order();
+    let is_before = |other: &OtherPgdyno| other.measures || other.order() < ours.entry.order();
     others_in(&ours.folder).into_iter().filter(is_before).collect()
 }
 
@@ -124,7 +124,7 @@ pub fn look() {
 
 /// The processes seen since [`forget`].
 #[must_use]
-pub fn seen() -> Vec<Other> {
+pub fn seen() -> Vec<OtherPgdyno> {
     ours().iter().flat_map(|ours| ours.seen.iter().cloned()).collect()
 }
 
@@ -141,9 +141,9 @@ pub fn end() {
 }
 
 /// All announced processes in a folder, except this process, its ancestors and its descendants.
-fn others_in(folder: &Path) -> Vec<Other> {
+fn others_in(folder: &Path) -> Vec<OtherPgdyno> {
     let us = std::process::id();
-    let is_strange = |other: &Other| {
+    let is_strange = |other: &OtherPgdyno| {
         let (above_us, above_it) = (above(us), above(other.pid));
         other.pid != us && !above_us.contains(&other.pid) && !above_it.contains(&us)
     };

@@ -20,19 +20,19 @@ pub(crate) use system::drop_file;
 
 use spec::{Class, Error};
 
-use crate::home::{Dir, Distrust, Entry};
+use crate::home::{Dir, DirEntry, Distrust};
 use crate::stop::Stop;
 
 /// How the cache was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum DropMethod {
     /// For the whole machine, by `/proc/sys/vm/drop_caches`.
     Machine,
     /// For the server's files, by `posix_fadvise`.
     Files,
 }
 
-impl Way {
+impl DropMethod {
     /// The way in words.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -72,9 +72,9 @@ pub fn can_drop(folder: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 /// When a file cannot be read; what was dropped until then stays dropped.
-pub fn drop_files(data: &Path, stop: &Stop) -> Result<(Way, Resident), Error> {
+pub fn drop_files(data: &Path, stop: &Stop) -> Result<(DropMethod, Resident), Error> {
     drop_each(data, stop)?;
-    let way = if system::drop_machine() { Way::Machine } else { Way::Files };
+    let way = if system::drop_machine() { DropMethod::Machine } else { DropMethod::Files };
     Ok((way, resident(data, stop)?))
 }
 
@@ -131,7 +131,7 @@ fn each_file(
                 if stop.ends_waits() {
                     return Err(io::ErrorKind::Interrupted.into());
                 }
-                let (Entry::File { length: 1.. }, Some(name)) = (entry, path.file_name()) else {
+                let (DirEntry::File { length: 1.. }, Some(name)) = (entry, path.file_name()) else {
                     return Ok(());
                 };
                 at = inner.path().join(name);

@@ -15,7 +15,7 @@ pub(crate) use self::keeper::{KEEPER_ARGUMENT, keeper_main};
 pub use self::placed::Placed;
 pub use self::spread::Spread;
 pub use self::system::allowed;
-pub use self::watch::{Seen, Watch};
+pub use self::watch::{CpuMoves, CpuWatch};
 pub use spec::plan::Cpus;
 use spec::{Class, Error};
 

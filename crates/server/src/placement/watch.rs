@@ -18,7 +18,7 @@ const COUNTED_EVERY: u32 = 8;
 
 /// Where clients and backends ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Seen {
+pub struct CpuMoves {
     /// Share of samples, percent, in which a client thread and a busy backend had last run on the same CPU;
     /// `None` if no backend was ever busy.
     pub same_cpu_pct: Option<f64>,
@@ -31,12 +31,12 @@ pub struct Seen {
 
 /// Samples client threads of this process and backends of a server, on a separate thread.
 #[derive(Debug)]
-pub struct Watch {
+pub struct CpuWatch {
     end: Sender<()>,
-    looking: JoinHandle<Seen>,
+    looking: JoinHandle<CpuMoves>,
 }
 
-impl Watch {
+impl CpuWatch {
     /// Starts to sample; `postmaster` is the server's pid, and `clients` the prefix of the names of client
     /// threads. `None` where nothing can be observed.
     #[must_use]
@@ -44,7 +44,7 @@ impl Watch {
         system::last_seen(i32::try_from(std::process::id()).ok()?)?;
         let (end, ended) = mpsc::channel::<()>();
         let look = move || {
-            let mut looks = Looks::new(postmaster, clients);
+            let mut looks = Sampler::new(postmaster, clients);
             let mut pause = FIRST_PAUSE;
             loop {
                 looks.look();
@@ -60,13 +60,13 @@ impl Watch {
 
     /// The results so far.
     #[must_use]
-    pub fn finish(self) -> Seen {
+    pub fn finish(self) -> CpuMoves {
         drop(self.end);
         self.looking.join().unwrap_or_default()
     }
 }
 
-struct Looks {
+struct Sampler {
     postmaster: u32,
     prefix: &'static str,
     began: Instant,
@@ -75,8 +75,8 @@ struct Looks {
     /// Samples with a busy backend, and samples in which a client thread had its CPU.
     busy: u32,
     together: u32,
-    clients: Group,
-    backends: Group,
+    clients: ThreadGroup,
+    backends: ThreadGroup,
     /// Server processes whose titles were read, and those which serve no client.
     met: HashSet<i32>,
     auxiliary: HashSet<i32>,
@@ -84,9 +84,9 @@ struct Looks {
 
 /// Threads of one kind.
 #[derive(Default)]
-struct Group {
+struct ThreadGroup {
     /// By thread id.
-    known: HashMap<i32, Last>,
+    known: HashMap<i32, LastSample>,
     /// Moves between samples, and moves counted by the kernel.
     seen: u64,
     counted: Option<u64>,
@@ -96,13 +96,13 @@ struct Group {
 
 /// A thread's last sample.
 #[derive(Clone, Copy)]
-struct Last {
+struct LastSample {
     cpu: u64,
     ticks: u64,
     moves: Option<u64>,
 }
 
-impl Group {
+impl ThreadGroup {
     /// Samples a thread; returns its last CPU if it ran since the last sample.
     fn look(&mut self, thread: i32, counts: bool) -> Option<u64> {
         let (cpu, ticks) = system::last_seen(thread)?;
@@ -115,7 +115,7 @@ impl Group {
             }
             moves = now;
         }
-        self.known.insert(thread, Last { cpu, ticks, moves });
+        self.known.insert(thread, LastSample { cpu, ticks, moves });
         let before = before?;
         self.seen += u64::from(before.cpu != cpu);
         (ticks > before.ticks).then_some(cpu)
@@ -129,7 +129,7 @@ impl Group {
     }
 }
 
-impl Looks {
+impl Sampler {
     fn new(postmaster: u32, prefix: &'static str) -> Self {
         let now = Instant::now();
         Self {
@@ -140,8 +140,8 @@ impl Looks {
             count: 0,
             busy: 0,
             together: 0,
-            clients: Group::default(),
-            backends: Group::default(),
+            clients: ThreadGroup::default(),
+            backends: ThreadGroup::default(),
             met: HashSet::new(),
             auxiliary: HashSet::new(),
         }
@@ -189,11 +189,11 @@ impl Looks {
         all.into_iter().take(MOST).collect()
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> CpuMoves {
         let seconds = self.last.duration_since(self.began).as_secs_f64();
         let per_second =
-            |group: &Group| (seconds > 0.0 && !group.known.is_empty()).then(|| group.moves() / seconds);
-        Seen {
+            |group: &ThreadGroup| (seconds > 0.0 && !group.known.is_empty()).then(|| group.moves() / seconds);
+        CpuMoves {
             same_cpu_pct: (self.busy > 0).then(|| 100.0 * f64::from(self.together) / f64::from(self.busy)),
             client_moves_per_s: per_second(&self.clients),
             backend_moves_per_s: per_second(&self.backends),
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_look_without_client_threads_says_nothing() {
         let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        let mut looks = Looks::new(std::process::id(), "there-is-no-such-thread");
+        let mut looks = Sampler::new(std::process::id(), "there-is-no-such-thread");
         looks.look();
         std::thread::sleep(Duration::from_millis(200));
         looks.look();
@@ -263,7 +263,7 @@ mod tests {
             system::be_idle_on(cpu).unwrap();
             let _ = over.recv();
         });
-        let watch = Watch::start(std::process::id(), "test-load-").unwrap();
+        let watch = CpuWatch::start(std::process::id(), "test-load-").unwrap();
         std::thread::sleep(4 * PAUSE);
         let seen = watch.finish();
         child.kill().unwrap();

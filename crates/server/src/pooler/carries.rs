@@ -4,11 +4,11 @@ use spec::{Class, Error};
 
 use super::options::max_prepared;
 use super::{Options, PoolMode, Version};
-use crate::settings::Wanted;
+use crate::settings::SettingValues;
 
 /// A load that should go through a pooler.
 #[derive(Debug, Clone, Copy)]
-pub struct Load<'a> {
+pub struct PooledLoad<'a> {
     /// Concurrent connections.
     pub clients: u32,
     /// Each transaction has a separate connection (`-C`).
@@ -17,7 +17,7 @@ pub struct Load<'a> {
     pub prepared: bool,
     /// Its scripts begin transactions of several statements.
     pub transaction_blocks: bool,
-    pub session: &'a Wanted,
+    pub session: &'a SettingValues,
 }
 
 /// Why a pooler cannot carry a load.
@@ -88,7 +88,7 @@ pub fn carries(
     version: Version,
     options: &Options,
     parameters: &[(String, String)],
-    load: &Load<'_>,
+    load: &PooledLoad<'_>,
 ) -> Result<(), NotCarried> {
     let mode = options.pool_mode;
     if load.prepared && mode != PoolMode::Session {
@@ -111,7 +111,7 @@ pub fn carries(
     session_settings(options, load.session)
 }
 
-fn session_settings(options: &Options, session: &Wanted) -> Result<(), NotCarried> {
+fn session_settings(options: &Options, session: &SettingValues) -> Result<(), NotCarried> {
     if let Some((setting, _)) = session.iter().find(|(_, value)| value.chars().any(char::is_control)) {
         return Err(NotCarried::Value { setting: setting.clone() });
     }
@@ -140,8 +140,8 @@ mod tests {
         Options { pool_mode, pool_size: 4, settings }
     }
 
-    fn load(session: &Wanted) -> Load<'_> {
-        Load { clients: 4, reconnects: false, prepared: false, transaction_blocks: true, session }
+    fn load(session: &SettingValues) -> PooledLoad<'_> {
+        PooledLoad { clients: 4, reconnects: false, prepared: false, transaction_blocks: true, session }
     }
 
     #[test]
@@ -179,8 +179,8 @@ mod tests {
                 ),
             },
         ] {
-            let none = Wanted::new();
-            let prepared = Load { prepared: true, transaction_blocks: false, ..load(&none) };
+            let none = SettingValues::new();
+            let prepared = PooledLoad { prepared: true, transaction_blocks: false, ..load(&none) };
             let settings: Vec<_> = max.into_iter().map(|max| ("max_prepared_statements", max)).collect();
             let got = carries(Version::of(1, minor), &options(mode, &settings), &[], &prepared);
             let got = got.err().map(|reason| reason.to_string());
@@ -194,12 +194,12 @@ mod tests {
 
     #[test]
     fn clients_that_would_wait_for_ever_are_refused() {
-        let none = Wanted::new();
-        let many = Load { clients: 5, ..load(&none) };
+        let none = SettingValues::new();
+        let many = PooledLoad { clients: 5, ..load(&none) };
         let session = options(PoolMode::Session, &[]);
         let refusal = NotCarried::TooFewConnections { clients: 5, pool_size: 4 };
         assert_eq!(carries(V1_18, &session, &[], &many), Err(refusal));
-        assert_eq!(carries(V1_18, &session, &[], &Load { reconnects: true, ..many }), Ok(()));
+        assert_eq!(carries(V1_18, &session, &[], &PooledLoad { reconnects: true, ..many }), Ok(()));
         assert_eq!(carries(V1_18, &options(PoolMode::Transaction, &[]), &[], &many), Ok(()));
         let statement = options(PoolMode::Statement, &[]);
         assert_eq!(carries(V1_18, &statement, &[], &many), Err(NotCarried::TransactionBlocks));
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_a_connection_sets_for_itself_goes_through_or_is_refused() {
-        let none = Wanted::new();
+        let none = SettingValues::new();
         let transaction = options(PoolMode::Transaction, &[]);
         for (name, version, wanted) in [
             ("application_name", V1_18, true),
@@ -222,12 +222,12 @@ mod tests {
             let got = carries(version, &transaction, &parameters, &load(&none));
             assert_eq!(got.is_ok(), wanted, "{name} through {version}");
         }
-        let session = Wanted::from([("work_mem".to_owned(), "1MB".to_owned())]);
+        let session = SettingValues::from([("work_mem".to_owned(), "1MB".to_owned())]);
         assert_eq!(carries(V1_18, &transaction, &[], &load(&session)), Ok(()));
         let reset = options(PoolMode::Transaction, &[("server_reset_query", "DISCARD ALL")]);
         let refusal = NotCarried::ResetQuery { setting: "work_mem".to_owned() };
         assert_eq!(carries(V1_18, &reset, &[], &load(&session)), Err(refusal));
-        let lines = Wanted::from([("app.x".to_owned(), "a\nb".to_owned())]);
+        let lines = SettingValues::from([("app.x".to_owned(), "a\nb".to_owned())]);
         let refusal = NotCarried::Value { setting: "app.x".to_owned() };
         assert_eq!(carries(V1_18, &transaction, &[], &load(&lines)), Err(refusal));
     }

@@ -13,7 +13,7 @@ use super::carries::is_kept;
 use super::{Options, PORT, Version};
 use crate::error::file_error;
 use crate::member::Folders;
-use crate::settings::Wanted;
+use crate::settings::SettingValues;
 
 /// Connections in addition to the load's: ours.
 const SPARE_CLIENTS: u32 = 20;
@@ -37,14 +37,14 @@ pub struct Upstream {
 #[derive(Debug, Default)]
 pub(super) struct Session {
     /// Sent by each client, and kept by PgBouncer.
-    kept: Wanted,
+    kept: SettingValues,
     /// Set by PgBouncer on each connection to the server.
-    set: Wanted,
+    set: SettingValues,
 }
 
 impl Session {
-    pub(super) fn of(wanted: &Wanted, version: Version) -> Self {
-        let (kept, set): (Wanted, Wanted) =
+    pub(super) fn of(wanted: &SettingValues, version: Version) -> Self {
+        let (kept, set): (SettingValues, SettingValues) =
             wanted.clone().into_iter().partition(|(name, _)| is_kept(name, version));
         Self { kept, set }
     }
@@ -231,7 +231,7 @@ mod tests {
     fn session_settings_go_the_way_that_reaches_every_connection() {
         let wanted =
             [("work_mem", "64MB"), ("TimeZone", "UTC"), ("app.x", "it's")].map(|(n, v)| (n.into(), v.into()));
-        let session = Session::of(&Wanted::from(wanted), Version::of(1, 18));
+        let session = Session::of(&SettingValues::from(wanted), Version::of(1, 18));
         let sent = [("application_name", "x"), ("timezone", "Asia/Tokyo")].map(|(n, v)| (n.into(), v.into()));
         let wanted = [("application_name", "x"), ("TimeZone", "UTC")].map(|(n, v)| (n.into(), v.into()));
         assert_eq!(session.over(&sent), wanted);

@@ -19,7 +19,7 @@ use protocol::Address;
 use protocol::postgres::{Login, Place};
 use spec::{Class, Error};
 
-pub use self::carries::{Load, NotCarried, carries};
+pub use self::carries::{NotCarried, PooledLoad, carries};
 pub use self::config::Upstream;
 pub use self::installed::Installed;
 pub use self::options::{OptionError, check};
@@ -28,11 +28,11 @@ pub use spec::plan::pooler::{Options, PoolMode};
 
 use self::config::Session;
 use crate::child::{Account, Program, StopWay, Watchdog};
-use crate::control::{ConnectError, Control, Timeouts};
+use crate::control::{Control, Timeouts};
 use crate::home::{Home, Part};
 use crate::member::{self, Folders, Member};
 use crate::secrets::Secrets;
-use crate::settings::{Wanted, catalog, differences};
+use crate::settings::{SettingValues, catalog, differences};
 use crate::stop::Stop;
 
 const NAME: &str = "pgbouncer";
@@ -61,7 +61,7 @@ impl Pooler {
         home: &Home,
         upstream: &Upstream,
         options: &Options,
-        load: &Load<'_>,
+        load: &PooledLoad<'_>,
         watchdog: &Watchdog,
         stop: &Stop,
     ) -> Result<Self, Error> {
@@ -120,20 +120,17 @@ impl Pooler {
 
     /// Connects through it once: only that shows that the server accepts it, and that its settings take
     /// effect.
-    fn verify(&self, session: &Wanted, stop: &Stop) -> Result<(), Error> {
+    fn verify(&self, session: &SettingValues, stop: &Stop) -> Result<(), Error> {
         let timeouts = Timeouts { stop: stop.clone(), ..Timeouts::usual() };
         let place = self.place(&self.login.dbname);
-        let mut control =
-            Control::open_with(&place, Some(CONNECT_BOUND), timeouts).map_err(|error| match error {
-                ConnectError::Stopped => Error::stopped(),
-                error => {
-                    let log = self.member.last_lines();
-                    let what = format!(
-                        "no connection through pgbouncer: {error}; the last lines of its log:\n{log}"
-                    );
-                    Error::new(Class::Unreachable, what).because(error)
-                }
-            })?;
+        let mut control = Control::open_with(&place, Some(CONNECT_BOUND), timeouts).map_err(|error| {
+            if error.is_stopped() {
+                return error;
+            }
+            let log = self.member.last_lines();
+            let what = format!("no connection through pgbouncer: {error}; the last lines of its log:\n{log}");
+            Error::new(Class::Unreachable, what).because(error)
+        })?;
         let known = catalog(&mut control).map_err(|error| {
             Error::new(Class::Guard, format!("reading settings through pgbouncer: {error}")).because(error)
         })?;

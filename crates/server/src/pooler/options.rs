@@ -73,7 +73,7 @@ pub fn check(options: &Options) -> Result<(), OptionError> {
     }
 }
 
-/// How many prepared statements it keeps for each server connection; `None` where nothing says so.
+/// How many prepared statements it keeps for each server connection; `None` if unset.
 pub(super) fn max_prepared(options: &Options) -> Option<u32> {
     options.settings.get(MAX_PREPARED)?.trim().parse().ok()
 }

@@ -5,7 +5,7 @@ use std::io;
 use protocol::Address;
 use protocol::limits;
 use protocol::postgres::conninfo::TcpOptions;
-use protocol::redis::{Answer, Control, ControlError, Info, Replies, Reply, command};
+use protocol::redis::{ControlError, Info, RedisAnswer, RedisConnection, Replies, Reply, command};
 
 use crate::control::socket::Socket;
 use crate::control::socket::{short_wait_error, short_watch};
@@ -73,10 +73,10 @@ impl<'a> RedisControl<'a> {
     }
 }
 
-impl Control for RedisControl<'_> {
-    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Answer>, ControlError> {
+impl RedisConnection for RedisControl<'_> {
+    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<RedisAnswer>, ControlError> {
         self.send(commands)?;
-        (0..count).map(|_| self.reply(|reply| Answer::from(reply))).collect()
+        (0..count).map(|_| self.reply(|reply| RedisAnswer::from(reply))).collect()
     }
 
     fn info(&mut self) -> Result<Info, ControlError> {
@@ -118,7 +118,7 @@ mod tests {
         });
         let address = Address::Unix(path);
         let mut control = RedisControl::connect(&address, &|| false).unwrap();
-        assert_eq!(control.one(&[b"PING"]).unwrap(), Answer::Done("PONG".into()));
+        assert_eq!(control.one(&[b"PING"]).unwrap(), RedisAnswer::Done("PONG".into()));
         let gone = control.one(&[b"PING"]).unwrap_err();
         assert!(
             gone.problem == "the server closed the connection" || gone.problem == "Broken pipe",

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use protocol::Address;
-use protocol::redis::{Control, ControlError, Limits};
+use protocol::redis::{ControlError, Limits, RedisConnection};
 use spec::{Class, Error};
 
 use crate::child::{Account, Program, Watchdog, ask};

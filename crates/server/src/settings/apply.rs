@@ -2,18 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use protocol::postgres::Place;
 use protocol::postgres::sql::{Sql, SqlError};
+use protocol::postgres::{LoginError, Place};
 use spec::Error;
 
-use super::Wanted;
+use super::SettingValues;
 use super::change::Change;
 use super::error::{needs_restart, needs_server_change, not_applied, pooled, refused};
 use super::journal::Journal;
 use super::read::{catalog, differences};
 use super::safety::weakens;
 use super::statements::{self, reload};
-use crate::control::{ConnectError, Control, Pooling, with_session_settings};
+use crate::control::{ConnectFailure, Control, Pooling, with_session_settings};
 use crate::managed::Cluster;
 use crate::managed::LastLines;
 use crate::stop::Stop;
@@ -34,9 +34,9 @@ pub enum Effort {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Applied {
     /// What every connection of the load must set.
-    pub session: Wanted,
+    pub session: SettingValues,
     /// What was set for the whole server.
-    pub server: Wanted,
+    pub server: SettingValues,
     pub effort: Effort,
     /// Settings that had to be added, with the reason.
     pub added: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Applied {
 impl Applied {
     fn of(change: Change, effort: Effort) -> Self {
         let all = change.session.iter().chain(&change.server);
-        let all: Wanted = all.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let all: SettingValues = all.map(|(name, value)| (name.clone(), value.clone())).collect();
         Self {
             weakens: weakens(&all),
             session: change.session,
@@ -67,13 +67,13 @@ impl Applied {
 pub fn apply_managed(
     cluster: &mut Cluster,
     database: &str,
-    wanted: &Wanted,
+    wanted: &SettingValues,
     with_restart: bool,
 ) -> Result<Applied, Error> {
     let attempt = attempt_managed(cluster, database, wanted, with_restart);
     if attempt.is_err() {
         let _concluding = Stop::of_process().concluding();
-        // The first error explains more than one that follows from it.
+        // The first error explains more than its consequences.
         let _ = restore_managed(cluster);
     }
     attempt
@@ -82,12 +82,12 @@ pub fn apply_managed(
 fn attempt_managed(
     cluster: &mut Cluster,
     database: &str,
-    wanted: &Wanted,
+    wanted: &SettingValues,
     with_restart: bool,
 ) -> Result<Applied, Error> {
     let mut control = cluster.connect(database)?;
     let change = Change::of(&catalog(&mut control)?, wanted, true)?;
-    let put_back = cluster.put_settings_back()?;
+    let restored = cluster.restore_settings()?;
     if !change.server.is_empty() {
         cluster.keep_settings()?;
         alter_system(&mut control, &change.server)?;
@@ -96,7 +96,7 @@ fn attempt_managed(
     if with_restart {
         drop(control);
         effort = restart(cluster)?;
-    } else if put_back || !change.server.is_empty() {
+    } else if restored || !change.server.is_empty() {
         effort = take_effect(cluster, control)?;
     }
     verify(&cluster.place(database), &change)?;
@@ -105,7 +105,7 @@ fn attempt_managed(
 
 /// Restores a managed server's own settings, even after a failed or killed experiment; restarts it if needed.
 pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, Error> {
-    if !cluster.put_settings_back()? {
+    if !cluster.restore_settings()? {
         return Ok(Effort::None);
     }
     if cluster.pid().is_none() {
@@ -117,9 +117,9 @@ pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, Error> {
 }
 
 /// As [`restore_managed`], without starting a stopped server. Returns whether anything had to be done.
-pub fn mend_managed(cluster: &mut Cluster) -> Result<bool, Error> {
+pub fn restore_managed_settings(cluster: &mut Cluster) -> Result<bool, Error> {
     if cluster.pid().is_none() {
-        return cluster.put_settings_back();
+        return cluster.restore_settings();
     }
     Ok(restore_managed(cluster)? != Effort::None)
 }
@@ -152,7 +152,7 @@ fn restart(cluster: &mut Cluster) -> Result<Effort, Error> {
 pub fn apply_url(
     place: &Place,
     pooling: Pooling,
-    wanted: &Wanted,
+    wanted: &SettingValues,
     journal: Option<&mut Journal>,
 ) -> Result<Applied, Error> {
     let mut control = Control::open(place, Some(CONNECT_BOUND))?;
@@ -200,7 +200,7 @@ fn change_server(
     Ok(Effort::Reload)
 }
 
-fn alter_system(control: &mut Control, server: &Wanted) -> Result<(), Error> {
+fn alter_system(control: &mut Control, server: &SettingValues) -> Result<(), Error> {
     for (name, value) in server {
         let refused = |error: SqlError| refused(&format!("{name} = {value}"), &error.text);
         control.execute(&statements::set(name, value)).map_err(refused)?;
@@ -211,15 +211,17 @@ fn alter_system(control: &mut Control, server: &Wanted) -> Result<(), Error> {
 /// Reads every setting back over a connection like the load's.
 fn verify(place: &Place, change: &Change) -> Result<(), Error> {
     let with_settings = with_session_settings(place, &change.session);
-    let mut control = Control::open(&with_settings, Some(CONNECT_BOUND)).map_err(|error| match error {
-        // The server refuses wrong session settings when a connection starts.
-        ConnectError::Login { source, .. } if !change.session.is_empty() => {
-            refused("a session setting", &source.to_string())
+    let mut control = Control::open(&with_settings, Some(CONNECT_BOUND)).map_err(|error| {
+        match (error.attached(), error.cause()) {
+            // The server refuses wrong session settings when a connection starts.
+            (Some(ConnectFailure::Login), Some(source)) if !change.session.is_empty() => {
+                refused("a session setting", &LoginError::to_string(source))
+            }
+            _ => error,
         }
-        error => error.into(),
     })?;
     let wanted = change.session.iter().chain(&change.server);
-    let wanted: Wanted = wanted.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let wanted: SettingValues = wanted.map(|(name, value)| (name.clone(), value.clone())).collect();
     // A reload reaches the server's processes one after the other, so wait a moment for the new value.
     let start = Instant::now();
     loop {

@@ -6,7 +6,7 @@ use spec::{Class, Error};
 
 /// What a changed value needs to take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Way {
+pub enum TakesEffect {
     /// A connection can set it.
     Session,
     /// The server re-reads its files.
@@ -42,13 +42,13 @@ pub struct Entry {
 impl Entry {
     /// What a change needs; `superuser` is true if our role may set what only superusers may.
     #[must_use]
-    pub fn way(&self, superuser: bool) -> Way {
+    pub fn way(&self, superuser: bool) -> TakesEffect {
         match self.context.as_str() {
-            "user" | "backend" => Way::Session,
-            "superuser" | "superuser-backend" if superuser => Way::Session,
-            "superuser" | "superuser-backend" | "sighup" => Way::Reload,
-            "postmaster" => Way::Restart,
-            _ => Way::Never,
+            "user" | "backend" => TakesEffect::Session,
+            "superuser" | "superuser-backend" if superuser => TakesEffect::Session,
+            "superuser" | "superuser-backend" | "sighup" => TakesEffect::Reload,
+            "postmaster" => TakesEffect::Restart,
+            _ => TakesEffect::Never,
         }
     }
 }
@@ -152,12 +152,12 @@ pub(super) mod tests {
     #[test]
     fn ways() {
         let cases = [
-            ("user", Way::Session, Way::Session),
-            ("superuser", Way::Session, Way::Reload),
-            ("backend", Way::Session, Way::Session),
-            ("sighup", Way::Reload, Way::Reload),
-            ("postmaster", Way::Restart, Way::Restart),
-            ("internal", Way::Never, Way::Never),
+            ("user", TakesEffect::Session, TakesEffect::Session),
+            ("superuser", TakesEffect::Session, TakesEffect::Reload),
+            ("backend", TakesEffect::Session, TakesEffect::Session),
+            ("sighup", TakesEffect::Reload, TakesEffect::Reload),
+            ("postmaster", TakesEffect::Restart, TakesEffect::Restart),
+            ("internal", TakesEffect::Never, TakesEffect::Never),
         ];
         for (context, superuser, other) in cases {
             let entry = Entry { context: context.into(), ..Entry::default() };

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use spec::{Class, Error};
 
-use super::Wanted;
-use super::catalog::{Catalog, Way};
+use super::SettingValues;
+use super::catalog::{Catalog, TakesEffect};
 use super::compare::is_in_force;
 use super::error::fixed;
 
@@ -27,18 +27,18 @@ impl Change {
     ///
     /// # Errors
     /// An unknown name, a setting that nobody can change, or two that contradict each other.
-    pub fn of(catalog: &Catalog, wanted: &Wanted, superuser: bool) -> Result<Self, Error> {
+    pub fn of(catalog: &Catalog, wanted: &SettingValues, superuser: bool) -> Result<Self, Error> {
         let (wanted, added) = completed(catalog, wanted)?;
         let mut change = Self { added, ..Self::default() };
         for (name, value) in wanted {
             let entry = catalog.known(&name)?;
             match entry.way(superuser) {
-                Way::Never => return Err(fixed(&entry.name)),
-                Way::Session => {
+                TakesEffect::Never => return Err(fixed(&entry.name)),
+                TakesEffect::Session => {
                     change.session.insert(entry.name.clone(), value);
                 }
                 way => {
-                    change.restart |= way == Way::Restart && !is_in_force(&value, entry);
+                    change.restart |= way == TakesEffect::Restart && !is_in_force(&value, entry);
                     change.server.insert(entry.name.clone(), value);
                 }
             }
@@ -48,8 +48,11 @@ impl Change {
 }
 
 /// With `wal_level = minimal` the server starts only without WAL senders.
-pub(super) fn completed(catalog: &Catalog, wanted: &Wanted) -> Result<(Wanted, Vec<String>), Error> {
-    let mut complete: Wanted =
+pub(super) fn completed(
+    catalog: &Catalog,
+    wanted: &SettingValues,
+) -> Result<(SettingValues, Vec<String>), Error> {
+    let mut complete: SettingValues =
         wanted.iter().map(|(name, value)| (name.to_lowercase(), value.clone())).collect();
     let minimal = complete.get("wal_level").is_some_and(|value| value.eq_ignore_ascii_case("minimal"));
     if !minimal {
@@ -86,7 +89,7 @@ max_wal_senders 10 - postmaster integer
 block_size 8192 - internal integer
 log_min_duration_statement -1 ms superuser integer";
 
-    fn wanted(pairs: &[(&str, &str)]) -> Wanted {
+    fn wanted(pairs: &[(&str, &str)]) -> SettingValues {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 

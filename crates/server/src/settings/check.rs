@@ -2,10 +2,10 @@
 
 use spec::{Class, Error};
 
-use super::Wanted;
-use super::catalog::{Catalog, Way};
+use super::SettingValues;
+use super::catalog::{Catalog, TakesEffect};
 use super::change::completed;
-use super::compare::{is_in_force, what_it_takes};
+use super::compare::{allowed_values, is_in_force};
 use super::error::{Refusal, fixed, needs_restart, needs_server_change, pooled};
 use super::reserved::reserved;
 
@@ -24,7 +24,7 @@ pub struct Means {
 
 /// Everything that prevents these settings, in order of their names.
 #[must_use]
-pub fn check(catalog: &Catalog, wanted: &Wanted, means: Means) -> Vec<Refusal> {
+pub fn check(catalog: &Catalog, wanted: &SettingValues, means: Means) -> Vec<Refusal> {
     let one = |(name, value): (&String, &String)| {
         let error = one(catalog, name, value, means).err()?;
         Some(Refusal { setting: Some(name.clone()), error })
@@ -41,21 +41,21 @@ fn one(catalog: &Catalog, name: &str, value: &str, means: Means) -> Result<(), E
     }
     let entry = catalog.known(name)?;
     let way = entry.way(means.superuser);
-    if way == Way::Never {
+    if way == TakesEffect::Never {
         return Err(fixed(&entry.name));
     }
     if is_in_force(value, entry) {
         return Ok(());
     }
-    if let Some(wanted) = what_it_takes(value, entry) {
+    if let Some(wanted) = allowed_values(value, entry) {
         let name = &entry.name;
         return Err(Error::new(Class::BadInput, format!("{name} = {value} cannot be; {wanted}")));
     }
     let names = [entry.name.clone()];
     match way {
-        Way::Restart if !means.restart => Err(needs_restart(&names)),
-        Way::Reload if !means.server => Err(needs_server_change(&names)),
-        Way::Session if !means.session => Err(pooled(&names)),
+        TakesEffect::Restart if !means.restart => Err(needs_restart(&names)),
+        TakesEffect::Reload if !means.server => Err(needs_server_change(&names)),
+        TakesEffect::Session if !means.session => Err(pooled(&names)),
         _ => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use super::catalog::Entry;
 #[must_use]
 pub fn is_in_force(wanted: &str, entry: &Entry) -> bool {
     let (wanted, setting) = (wanted.trim(), entry.setting.trim());
-    if wanted.eq_ignore_ascii_case(setting) || leaves_it_to_the_server(wanted, entry) {
+    if wanted.eq_ignore_ascii_case(setting) || is_server_choice(wanted, entry) {
         return true;
     }
     match entry.vartype.as_str() {
@@ -20,7 +20,7 @@ pub fn is_in_force(wanted: &str, entry: &Entry) -> bool {
 
 /// What a setting accepts, in words, if `value` is certainly not accepted; `None` where it may be.
 #[must_use]
-pub(super) fn what_it_takes(value: &str, entry: &Entry) -> Option<String> {
+pub(super) fn allowed_values(value: &str, entry: &Entry) -> Option<String> {
     match entry.vartype.as_str() {
         "bool" => boolean(value.trim()).is_none().then(|| "it takes on or off".to_owned()),
         "enum" => {
@@ -31,7 +31,7 @@ pub(super) fn what_it_takes(value: &str, entry: &Entry) -> Option<String> {
         "integer" | "real" => {
             let figure = in_unit(value, entry.unit.as_deref());
             let within = figure.is_some_and(|figure| is_within(figure, entry));
-            (!within).then(|| numbers_it_takes(entry))
+            (!within).then(|| allowed_numbers(entry))
         }
         _ => None,
     }
@@ -46,7 +46,7 @@ fn is_within(figure: f64, entry: &Entry) -> bool {
 }
 
 /// `it takes a whole number from 64 to 2147483647 kB, or with one of the units B, kB, MB, GB, TB`.
-fn numbers_it_takes(entry: &Entry) -> String {
+fn allowed_numbers(entry: &Entry) -> String {
     let kind = if entry.vartype == "integer" { "a whole number" } else { "a number" };
     let range = match (&entry.min_val, &entry.max_val) {
         (Some(least), Some(most)) => format!(" from {least} to {most}"),
@@ -54,7 +54,7 @@ fn numbers_it_takes(entry: &Entry) -> String {
     };
     let Some(own) = entry.unit.as_deref() else { return format!("it takes {kind}{range}") };
     let times = if own.starts_with(|first: char| first.is_ascii_digit()) { " x" } else { "" };
-    let units = match own_unit(own) {
+    let units = match setting_unit(own) {
         Some((Kind::Memory, _)) => "B, kB, MB, GB, TB",
         _ => "us, ms, s, min, h, d",
     };
@@ -63,19 +63,19 @@ fn numbers_it_takes(entry: &Entry) -> String {
 
 /// A duration in a setting counted in `unit`, seconds.
 pub(super) fn seconds(value: &str, unit: &str) -> Option<f64> {
-    let (kind, size) = own_unit(unit)?;
+    let (kind, size) = setting_unit(unit)?;
     (kind == Kind::Time).then(|| in_unit(value, Some(unit)).map(|figure| figure * size / 1e6))?
 }
 
 /// An amount of memory in a setting counted in `unit` (`kB`, `8kB`), bytes.
 #[must_use]
 pub fn memory_bytes(value: &str, unit: &str) -> Option<f64> {
-    let (kind, size) = own_unit(unit)?;
+    let (kind, size) = setting_unit(unit)?;
     (kind == Kind::Memory).then(|| in_unit(value, Some(unit)).map(|figure| figure * size))?
 }
 
 /// `wal_buffers = -1` and similar: the server replaces it.
-fn leaves_it_to_the_server(wanted: &str, entry: &Entry) -> bool {
+fn is_server_choice(wanted: &str, entry: &Entry) -> bool {
     const AUTOMATIC: [(&str, &str); 4] = [
         ("wal_buffers", "-1"),
         ("commit_timestamp_buffers", "0"),
@@ -122,7 +122,7 @@ fn in_unit(text: &str, unit: Option<&str>) -> Option<f64> {
     match (text[split..].trim(), unit) {
         ("", _) => Some(figure),
         (written, Some(own)) => {
-            let ((own_kind, own_size), (kind, size)) = (own_unit(own)?, unit_size(written)?);
+            let ((own_kind, own_size), (kind, size)) = (setting_unit(own)?, unit_size(written)?);
             (own_kind == kind).then(|| figure * size / own_size)
         }
         (_, None) => None,
@@ -171,7 +171,7 @@ fn unit_size(unit: &str) -> Option<(Kind, f64)> {
 }
 
 /// `pg_settings.unit` may be a multiple: `8kB`.
-fn own_unit(unit: &str) -> Option<(Kind, f64)> {
+fn setting_unit(unit: &str) -> Option<(Kind, f64)> {
     let letters = unit.find(|character: char| !character.is_ascii_digit())?;
     let count = if letters == 0 { 1.0 } else { unit[..letters].parse().ok()? };
     unit_size(&unit[letters..]).map(|(kind, size)| (kind, size * count))

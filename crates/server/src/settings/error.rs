@@ -8,7 +8,7 @@ use super::journal::{Left, LeftBy};
 
 /// A setting with another value than requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct SettingDifference {
     pub name: String,
     /// As requested.
     pub wanted: String,
@@ -16,7 +16,7 @@ pub struct Difference {
     pub got: String,
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for SettingDifference {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}: wanted {}, got {}", self.name, self.wanted, self.got)
     }
@@ -43,8 +43,8 @@ pub(super) fn refused(what: &str, message: &str) -> Error {
 }
 
 /// The server accepted the settings but other values are in force.
-pub(super) fn not_applied(found: &[Difference]) -> Error {
-    let found: Vec<String> = found.iter().map(Difference::to_string).collect();
+pub(super) fn not_applied(found: &[SettingDifference]) -> Error {
+    let found: Vec<String> = found.iter().map(SettingDifference::to_string).collect();
     Error::new(Class::Guard, format!("settings not applied: {}", found.join("; ")))
 }
 

@@ -24,15 +24,15 @@ use std::collections::BTreeMap;
 
 use spec::{Class, Error};
 
-pub use apply::{Applied, Effort, apply_managed, apply_url, mend_managed, restore_managed};
+pub use apply::{Applied, Effort, apply_managed, apply_url, restore_managed, restore_managed_settings};
 pub use background::in_the_background;
-pub use catalog::{Catalog, Entry, Way};
+pub use catalog::{Catalog, Entry, TakesEffect};
 pub use change::Change;
 pub use check::{Means, check};
 pub use compare::{is_in_force, memory_bytes};
 pub use contexts::{always_needs_restart, needs_reload, needs_restart};
 pub(crate) use error::already_changed;
-pub use error::{Difference, Refusal};
+pub use error::{Refusal, SettingDifference};
 pub use expression::{ExpressionError, Machine, resolve};
 pub use journal::{left_behind, left_behind_at};
 pub use read::{catalog, changed, differences, recorded};
@@ -41,10 +41,10 @@ pub use rights::without_right;
 pub use safety::weakens;
 
 /// The requested settings of an arm: name to value as written.
-pub type Wanted = BTreeMap<String, String>;
+pub type SettingValues = BTreeMap<String, String>;
 
 /// Computes every value that is a share of the machine.
-pub fn resolve_all(wanted: &Wanted, machine: Machine) -> Result<Wanted, Error> {
+pub fn resolve_all(wanted: &SettingValues, machine: Machine) -> Result<SettingValues, Error> {
     wanted
         .iter()
         .map(|(name, value)| match resolve(value, machine) {
@@ -61,9 +61,9 @@ mod tests {
     #[test]
     fn a_wrong_share_names_its_setting() {
         let machine = Machine { memory_bytes: 4 << 30, cores: 4 };
-        let wanted = Wanted::from([("shared_buffers".into(), "25% of memory".into())]);
+        let wanted = SettingValues::from([("shared_buffers".into(), "25% of memory".into())]);
         assert_eq!(resolve_all(&wanted, machine).unwrap()["shared_buffers"], "1024MB");
-        let wanted = Wanted::from([("work_mem".into(), "1% of luck".into())]);
+        let wanted = SettingValues::from([("work_mem".into(), "1% of luck".into())]);
         let error = resolve_all(&wanted, machine).unwrap_err();
         assert!(error.to_string().starts_with("work_mem: "), "{error}");
     }

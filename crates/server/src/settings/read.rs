@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::postgres::sql::{Sql, SqlError};
 use spec::Error;
 
-use super::Wanted;
+use super::SettingValues;
 use super::catalog::Catalog;
 use super::compare::is_in_force;
 use super::contexts::is_private;
-use super::error::Difference;
+use super::error::SettingDifference;
 use crate::error::sql_error;
 
 /// Most changed settings that are named.
@@ -45,7 +45,7 @@ const OF_THE_WAY: [&str; 4] =
 /// count: those in `own`, and those a pooled connection still has from another client. Neither do defaults of
 /// a library that one server process has loaded and another has not, such as `plpgsql.check_asserts`.
 #[must_use]
-pub fn changed(before: &[spec::Setting], now: &[spec::Setting], own: &Wanted) -> Option<String> {
+pub fn changed(before: &[spec::Setting], now: &[spec::Setting], own: &SettingValues) -> Option<String> {
     const NOT_THERE: &str = "not there";
     let of_session = |setting: &&spec::Setting| setting.source == "session";
     let own: BTreeSet<String> = own
@@ -81,7 +81,7 @@ pub fn changed(before: &[spec::Setting], now: &[spec::Setting], own: &Wanted) ->
 
 /// The requested settings that are not in force.
 #[must_use]
-pub fn differences(catalog: &Catalog, wanted: &Wanted) -> Vec<Difference> {
+pub fn differences(catalog: &Catalog, wanted: &SettingValues) -> Vec<SettingDifference> {
     let differs = |(name, value): (&String, &String)| {
         let (agrees, got) = match catalog.get(name) {
             Some(entry) => (is_in_force(value, entry), shown(&entry.setting, entry.unit.as_deref())),
@@ -90,7 +90,7 @@ pub fn differences(catalog: &Catalog, wanted: &Wanted) -> Vec<Difference> {
         let text = |value: &str| {
             if is_private(name) { "(not shown)".to_owned() } else { value.to_owned() }
         };
-        (!agrees).then(|| Difference { name: name.clone(), wanted: text(value), got: text(&got) })
+        (!agrees).then(|| SettingDifference { name: name.clone(), wanted: text(value), got: text(&got) })
     };
     wanted.iter().filter_map(differs).collect()
 }
@@ -116,7 +116,8 @@ mod tests {
         );
         let wanted = [("shared_buffers", "256MB"), ("work_mem", "4MB"), ("jit", "true"), ("nonsense", "1")];
         let wanted = wanted.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        let found: Vec<String> = differences(&catalog, &wanted).iter().map(Difference::to_string).collect();
+        let found: Vec<String> =
+            differences(&catalog, &wanted).iter().map(SettingDifference::to_string).collect();
         assert_eq!(
             found,
             ["nonsense: wanted 1, got no such setting", "shared_buffers: wanted 256MB, got 16384 x 8kB"]
@@ -133,9 +134,9 @@ mod tests {
             source: source.into(),
         };
         for (before, now) in [(vec![], vec![setting("default")]), (vec![setting("default")], vec![])] {
-            assert_eq!(changed(&before, &now, &Wanted::new()), None);
+            assert_eq!(changed(&before, &now, &SettingValues::new()), None);
         }
-        let text = changed(&[], &[setting("configuration file")], &Wanted::new());
+        let text = changed(&[], &[setting("configuration file")], &SettingValues::new());
         assert_eq!(text.unwrap(), "plpgsql.check_asserts was not there and is on");
     }
 
@@ -150,7 +151,7 @@ mod tests {
             };
             pairs.iter().map(setting).collect()
         };
-        let none = Wanted::new();
+        let none = SettingValues::new();
         let before = settings(&[("fsync", "on"), ("jit", "on"), ("work_mem", "4MB")]);
         assert_eq!(changed(&before, &before, &none), None);
         let mut now = settings(&[("fsync", "off"), ("jit", "on"), ("work_mem", "8MB"), ("x.y", "1")]);
@@ -158,7 +159,7 @@ mod tests {
         let text = changed(&before, &now, &none).unwrap();
         assert_eq!(text, "fsync was on and is off, work_mem was 4MB and is 8MB, x.y was not there and is 1");
         // What our own sessions set is not the server's.
-        let own = Wanted::from([("Work_Mem".to_owned(), "8MB".to_owned())]);
+        let own = SettingValues::from([("Work_Mem".to_owned(), "8MB".to_owned())]);
         let now = settings(&[("fsync", "on"), ("jit", "on"), ("work_mem", "8MB")]);
         assert_eq!(changed(&before, &now, &own), None);
         let mut pooled = now;
@@ -178,7 +179,7 @@ mod tests {
             value: value.to_owned(),
             source: "default".to_owned(),
         };
-        assert_eq!(changed(&[idle("7200")], &[idle("0")], &Wanted::new()), None);
+        assert_eq!(changed(&[idle("7200")], &[idle("0")], &SettingValues::new()), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Settings that no arm can vary, because pgdyno depends on them; and settings that apply to the load only.
 
-use super::Wanted;
+use super::SettingValues;
 use super::compare::seconds;
 
 /// Name, and what pgdyno needs it for; sorted by name.
@@ -54,7 +54,7 @@ pub fn reserved(name: &str, value: &str) -> Option<&'static str> {
 /// An arm's session settings for pgdyno's own connections: all except timeouts, which would end a checkpoint,
 /// or the connection itself during a run.
 #[must_use]
-pub fn without_timeouts(session: &Wanted) -> Wanted {
+pub fn without_timeouts(session: &SettingValues) -> SettingValues {
     let own = |(name, _): &(&String, &String)| !TIMEOUTS.contains(&name.to_ascii_lowercase().as_str());
     session.iter().filter(own).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
@@ -88,6 +88,6 @@ mod tests {
     fn limits_of_time_are_for_the_load_alone() {
         let session = [("lock_timeout", "5"), ("work_mem", "1MB"), ("idle_session_timeout", "1s")];
         let session = session.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        assert_eq!(without_timeouts(&session), Wanted::from([("work_mem".into(), "1MB".into())]));
+        assert_eq!(without_timeouts(&session), SettingValues::from([("work_mem".into(), "1MB".into())]));
     }
 }

@@ -1,7 +1,7 @@
 //! Checks whether our role may change settings of a whole server, and restore them.
 
-use super::Wanted;
-use super::catalog::{Catalog, Way};
+use super::SettingValues;
+use super::catalog::{Catalog, TakesEffect};
 use super::check::Means;
 use super::compare::is_in_force;
 use super::error::Refusal;
@@ -26,7 +26,7 @@ const FOR_ALL: [(&str, &str); 3] = [
 pub fn without_right(
     control: &mut Control,
     catalog: &Catalog,
-    wanted: &Wanted,
+    wanted: &SettingValues,
     means: Means,
 ) -> Result<Vec<Refusal>, SqlError> {
     if means.superuser || !means.server {
@@ -35,7 +35,7 @@ pub fn without_right(
     let mut found = Vec::new();
     for (name, value) in wanted {
         let Ok(entry) = catalog.known(name) else { continue };
-        if entry.way(means.superuser) == Way::Reload && !is_in_force(value, entry) {
+        if entry.way(means.superuser) == TakesEffect::Reload && !is_in_force(value, entry) {
             let lacks = lacks(control, &entry.name)?;
             if !lacks.is_empty() {
                 let (setting, lacks) = (&entry.name, lacks.join(", "));

@@ -24,7 +24,7 @@ use stats::Histogram;
 pub use delay::Delay;
 
 use crate::child::{Child, Program, Watchdog};
-use crate::control::{ConnectError, Control};
+use crate::control::Control;
 use crate::home::{Home, socket_folder};
 
 /// First argument of a sink; the rest goes to [`sink_main`].
@@ -68,7 +68,7 @@ impl Sink {
         let sink = Self { child, folder, place };
         let start = Instant::now();
         while let Err(error) = Control::open(&sink.place, Some(Duration::from_secs(1))) {
-            if start.elapsed() > START_BOUND || matches!(error, ConnectError::Stopped) {
+            if start.elapsed() > START_BOUND || error.is_stopped() {
                 return Err(failed(error.to_string()));
             }
             std::thread::sleep(Duration::from_millis(2));

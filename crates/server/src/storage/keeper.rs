@@ -18,7 +18,7 @@ use super::make::{again, make};
 use super::tools::Tools;
 use crate::error::file_error;
 use crate::home::Part;
-use crate::lock::{Lock, Taken};
+use crate::lock::{Lock, LockResult};
 
 /// Runs until what it made is removed. Returns the exit code.
 pub(crate) fn storage_keeper_main(args: &[OsString]) -> i32 {
@@ -46,8 +46,8 @@ fn begin(made: &Made) -> Result<Lock, Error> {
     let name = made.folder.file_name().unwrap_or_default();
     let folder = storage.make(name, 0o711).map_err(of_file(&made.folder))?;
     let error = match Lock::take(&folder) {
-        Ok(Taken::Ours(lock)) => return Ok(lock),
-        Ok(Taken::Held(_)) => failed(format!("{} is in use", made.folder.display())),
+        Ok(LockResult::Ours(lock)) => return Ok(lock),
+        Ok(LockResult::Held(_)) => failed(format!("{} is in use", made.folder.display())),
         Err(source) => file_error(&made.folder, source),
     };
     let _ = storage.remove_empty(name);

@@ -63,7 +63,7 @@ fn is_there(made: &Made) -> Result<(), Error> {
     }
 }
 
-/// Unmounts it and mounts it again, so that nothing of it is in memory; nobody may use it.
+/// Unmounts it and mounts it again, so that none of its data are in memory; nobody may use it.
 pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), Error> {
     let gone = || failed(format!("{} has no journal any more", made.folder.display()));
     let journal = Journal::read(made).ok_or_else(gone)?;

@@ -44,7 +44,7 @@ impl Mounted {
     /// Makes it in a home, for the account that runs servers.
     ///
     /// # Errors
-    /// When it is not available here, a tool fails, or the user asked to stop; nothing of it is left then.
+    /// When it is not available here, a tool fails, or the user asked to stop; nothing is left then.
     pub fn make(
         home: &Home,
         filesystem: &Filesystem,
@@ -88,7 +88,7 @@ impl Mounted {
         &self.made
     }
 
-    /// Unmounts it and mounts it again: nothing of it is in memory then, in the page cache or its own cache.
+    /// Unmounts it and mounts it again: none of its data are in memory then, in the page cache or its own cache.
     ///
     /// # Errors
     /// When somebody uses it, or a tool fails.

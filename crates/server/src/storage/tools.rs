@@ -100,7 +100,7 @@ impl<'a> Tools<'a> {
     }
 
     /// Runs it to its end; returns the output of both streams, whether it fails or not.
-    pub(super) fn run_for_words<A: AsRef<OsStr>>(
+    pub(super) fn run_for_output<A: AsRef<OsStr>>(
         &self,
         tool: &str,
         args: &[A],

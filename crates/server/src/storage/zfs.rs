@@ -18,7 +18,7 @@ use super::tools::Tools;
 use crate::error::file_error;
 use crate::home::{Dir, Home, Part, Readable, no_home};
 use crate::host::proc::{processes, signal_with_variable};
-use crate::lock::{Lock, Taken};
+use crate::lock::{Lock, LockResult};
 use spec::plan::storage::{Filesystem, Kind};
 
 /// Timeout of a command of ZFS.
@@ -92,7 +92,7 @@ pub(super) fn check_properties(by: By, kind: &Kind, tools: &Tools<'_>) -> Result
     let known = match by {
         By::Fuse => FUSE.to_owned(),
         // It fails, and lists all properties meanwhile.
-        By::Kernel => match tools.run_for_words("zfs", &["get", "pgdyno"], BOUND) {
+        By::Kernel => match tools.run_for_output("zfs", &["get", "pgdyno"], BOUND) {
             Ok(words) => words,
             Err(error) => return Err(Unavailable::new("zfs", error.to_string())),
         },
@@ -142,12 +142,12 @@ pub(super) fn turn(home: &Home) -> Result<Lock, Error> {
     let start = Instant::now();
     loop {
         match Lock::take(&folder) {
-            Ok(Taken::Ours(lock)) => return Ok(lock),
+            Ok(LockResult::Ours(lock)) => return Ok(lock),
             Err(source) => return Err(file_error(folder.path(), source)),
-            Ok(Taken::Held(_)) if start.elapsed() >= TURN_BOUND => {
+            Ok(LockResult::Held(_)) if start.elapsed() >= TURN_BOUND => {
                 return Err(too_slow("another pgdyno's ZFS", TURN_BOUND));
             }
-            Ok(Taken::Held(_)) => std::thread::sleep(PAUSE),
+            Ok(LockResult::Held(_)) => std::thread::sleep(PAUSE),
         }
     }
 }

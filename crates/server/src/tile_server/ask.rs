@@ -17,7 +17,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// The beginning of the answer, for messages.
-    pub(super) fn first_words(&self) -> String {
+    pub(super) fn beginning(&self) -> String {
         let text = String::from_utf8_lossy(&self.body);
         let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
         plain.take(QUOTED).collect::<String>().trim().to_owned()
@@ -58,7 +58,7 @@ mod tests {
             ("+PONG\r\n\r\n\r\n", None),
             ("", None),
         ] {
-            let got = answer(text.as_bytes()).map(|answer| (answer.status, answer.first_words()));
+            let got = answer(text.as_bytes()).map(|answer| (answer.status, answer.beginning()));
             assert_eq!(got, wanted.map(|(status, words)| (status, words.to_owned())), "{text:?}");
         }
     }

@@ -7,7 +7,7 @@ use spec::Error;
 
 use super::dsn::Dsn;
 use super::options::{pool, workers};
-use super::{Before, Installed, Kind, Options};
+use super::{Installed, Kind, Options, ServedTables};
 use crate::child::{Account, Program};
 use crate::member::Folders;
 
@@ -18,7 +18,7 @@ const ALL_FEATURES: u32 = i32::MAX as u32;
 pub(super) fn program(
     folders: &Folders,
     (installed, options): (&Installed, &Options),
-    before: &Before<'_>,
+    before: &ServedTables<'_>,
     (port, account): (u16, Option<&Account>),
 ) -> Result<Program, Error> {
     let dsn = Dsn::of(folders, before.upstream, options.kind)?;
@@ -38,7 +38,7 @@ pub(super) fn program(
     }
 }
 
-fn tipg(program: Program, dsn: &Dsn, options: &Options, before: &Before<'_>, port: u16) -> Program {
+fn tipg(program: Program, dsn: &Dsn, options: &Options, before: &ServedTables<'_>, port: u16) -> Program {
     let (workers, pool) = (workers(options).to_string(), pool(options, before.clients).to_string());
     let mut uri = dsn.uri.clone();
     let mut certificate = |name: &str, path: &std::path::Path| {
@@ -74,7 +74,7 @@ fn tipg(program: Program, dsn: &Dsn, options: &Options, before: &Before<'_>, por
 }
 
 /// `martin.yaml`. Its texts are written as JSON, which is valid YAML.
-fn martin(dsn: &Dsn, options: &Options, before: &Before<'_>, port: u16) -> String {
+fn martin(dsn: &Dsn, options: &Options, before: &ServedTables<'_>, port: u16) -> String {
     let text = |text: &str| serde_json::to_string(text).expect("text");
     let mut yaml = String::new();
     let mut line = |indent: usize, key: &str, value: &str| {
@@ -128,7 +128,7 @@ mod tests {
         let place = Place::new(Address::Unix("/run/.s.PGSQL.5432".into()), Arc::new(login));
         let upstream = Upstream { place, ssl: SslOptions::default() };
         let schemas = ["public".to_owned(), "osm".to_owned()];
-        let before = Before { upstream: &upstream, schemas: &schemas, clients: 8 };
+        let before = ServedTables { upstream: &upstream, schemas: &schemas, clients: 8 };
         let uri = "postgresql://ann:geheim@%2Frun:5432/shop?sslmode=disable";
         for kind in Kind::ALL {
             let folders = Folders::make(&Home::at(folder.path()), Part::TileServers, "", None).unwrap();

@@ -43,7 +43,7 @@ impl Installed {
         if let Some(named) = options.program.clone().or(by_environment) {
             let program = in_folder(kind, &named);
             return Self::ask(kind, &program, watchdog, stop)?.map_err(|why| {
-                Error::new(Class::Missing, format!("{}: {why}; {}", program.display(), how_to_get(kind)))
+                Error::new(Class::Missing, format!("{}: {why}; {}", program.display(), install_hint(kind)))
             });
         }
         for program in usual(kind).into_iter().filter(|program| program.is_file()) {
@@ -51,7 +51,7 @@ impl Installed {
                 return Ok(found);
             }
         }
-        Err(Error::new(Class::Missing, format!("{kind} is not installed; {}", how_to_get(kind))))
+        Err(Error::new(Class::Missing, format!("{kind} is not installed; {}", install_hint(kind))))
     }
 
     /// Its version, asked as it will be run; in words why it is not suitable.
@@ -90,7 +90,7 @@ impl Installed {
 }
 
 /// What to try where there is none, or none that is suitable.
-fn how_to_get(kind: Kind) -> &'static str {
+fn install_hint(kind: Kind) -> &'static str {
     match kind {
         Kind::Tipg => {
             "setup/install tipg puts it where it is found; or name a Python that has tipg and uvicorn as PGDYNO_TIPG, or as \

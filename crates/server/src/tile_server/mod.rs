@@ -44,7 +44,7 @@ const PROBE: &str = "22/0/0";
 
 /// What a tile server serves.
 #[derive(Debug, Clone)]
-pub struct Before<'a> {
+pub struct ServedTables<'a> {
     /// The server, with the session settings of the arm.
     pub upstream: &'a Upstream,
     /// The schemas whose tables it publishes; at least one.
@@ -72,7 +72,7 @@ impl TileServer {
     pub fn start(
         home: &Home,
         (installed, options): (&Installed, &Options),
-        before: &Before<'_>,
+        before: &ServedTables<'_>,
         port: Option<u16>,
         (watchdog, stop): (&Watchdog, &Stop),
     ) -> Result<Self, Error> {
@@ -93,7 +93,7 @@ impl TileServer {
     fn start_at(
         home: &Home,
         (installed, options): (&Installed, &Options),
-        before: &Before<'_>,
+        before: &ServedTables<'_>,
         (port, account): (u16, Option<&Account>),
         watchdog: &Watchdog,
         stop: &Stop,
@@ -162,7 +162,7 @@ impl TileServer {
         match answer.status {
             200 | 204 => Ok(()),
             status => {
-                let answer = format!("status {status}: {}", self.secrets.hidden(&answer.first_words()));
+                let answer = format!("status {status}: {}", self.secrets.hidden(&answer.beginning()));
                 Err(self.failing(&path, &answer))
             }
         }

@@ -1,13 +1,13 @@
 //! Copies of managed servers.
 
 use protocol::postgres::sql::Sql;
-use server::managed::{Cluster, Options, list, status, stop_orphans};
+use server::managed::{Cluster, ServerOptions, list, status, stop_orphans};
 use server::{Stop, Target};
 
 use crate::support::{Place, cluster, is_alive, kill, watchdog};
 
 fn copy(template: &Cluster, number: u32) -> Cluster {
-    template.copy(number, "this test", &Options::default(), &mut |_| {}).expect("a copy")
+    template.copy(number, "this test", &ServerOptions::default(), &mut |_| {}).expect("a copy")
 }
 
 #[test]
@@ -18,17 +18,17 @@ fn copies_hold_the_same_and_live_by_themselves() {
     control.execute("CREATE TABLE t AS SELECT generate_series(1, 1000) AS x").unwrap();
     drop(control);
     assert_eq!(template.not_to_be_copied().unwrap(), None);
-    let error = template.copy(1, "x", &Options::default(), &mut |_| {}).unwrap_err();
+    let error = template.copy(1, "x", &ServerOptions::default(), &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("was not stopped cleanly"), "{error}");
     template.stop_cleanly().unwrap();
     let sizes = template.sizes().unwrap();
     assert!(sizes.data > 1 << 20 && sizes.wal >= 16 << 20, "{sizes:?}");
 
     let mut told = 0;
-    let one = template.copy(1, "this test", &Options::default(), &mut |bytes| told = bytes).unwrap();
+    let one = template.copy(1, "this test", &ServerOptions::default(), &mut |bytes| told = bytes).unwrap();
     assert_eq!(told, sizes.data + sizes.wal - left_out(&template), "every byte is written");
-    let mut one = Target::copied(one, &Options::default(), &watchdog()).unwrap();
-    let mut two = Target::copied(copy(&template, 2), &Options::default(), &watchdog()).unwrap();
+    let mut one = Target::copied(one, &ServerOptions::default(), &watchdog()).unwrap();
+    let mut two = Target::copied(copy(&template, 2), &ServerOptions::default(), &watchdog()).unwrap();
     for target in [&mut one, &mut two] {
         target.use_database("postgres").unwrap();
         let rows = target.control().unwrap().scalar("SELECT count(*) FROM t").unwrap();
@@ -42,7 +42,7 @@ fn copies_hold_the_same_and_live_by_themselves() {
 
     // A new start with settings that would take none: another process.
     let (before, settings) = (one.postmaster().unwrap(), [("work_mem".to_owned(), "7MB".to_owned())].into());
-    one.apply_anew(&settings).unwrap();
+    one.reapply(&settings).unwrap();
     assert!(one.postmaster() != Some(before) && !is_alive(before));
     let (pid, folder) = (one.postmaster().unwrap(), one.data_folder().unwrap());
     one.throw_away().unwrap();
@@ -68,20 +68,20 @@ fn a_copy_is_used_again_only_whole_clean_and_for_the_same() {
     template.stop_cleanly().unwrap();
     // Something that only this copy has.
     let mark = |copy: Cluster| {
-        let mut target = Target::copied(copy, &Options::default(), &watchdog()).unwrap();
+        let mut target = Target::copied(copy, &ServerOptions::default(), &watchdog()).unwrap();
         target.use_database("postgres").unwrap();
         target.control().unwrap().execute("CREATE TABLE marked ()").unwrap();
         target
     };
     let is_marked = |copy: Cluster| {
-        let mut target = Target::copied(copy, &Options::default(), &watchdog()).unwrap();
+        let mut target = Target::copied(copy, &ServerOptions::default(), &watchdog()).unwrap();
         target.use_database("postgres").unwrap();
         target.control().unwrap().scalar("SELECT to_regclass('marked') IS NOT NULL").unwrap().as_deref()
             == Some("t")
     };
     drop(mark(copy(&template, 1)));
     assert!(is_marked(copy(&template, 1)), "used again");
-    let other = template.copy(1, "something else", &Options::default(), &mut |_| {}).unwrap();
+    let other = template.copy(1, "something else", &ServerOptions::default(), &mut |_| {}).unwrap();
     assert!(!is_marked(other), "made for something else");
 
     let mut target = mark(copy(&template, 1));
@@ -137,7 +137,7 @@ fn a_server_that_reaches_beyond_its_folder_is_not_copied() {
 #[test]
 fn the_name_of_a_copy_is_no_name_for_a_server() {
     let place = Place::new();
-    let made = Cluster::ensure(&place.home, "main.1", &Options::default(), &watchdog(), &Stop::new());
+    let made = Cluster::ensure(&place.home, "main.1", &ServerOptions::default(), &watchdog(), &Stop::new());
     let error = made.unwrap_err().to_string();
     assert!(error.contains("invalid server name"), "{error}");
     let error = status(&place.home, "main.1").unwrap_err().to_string();
@@ -150,7 +150,7 @@ fn the_name_of_a_copy_is_no_name_for_a_server() {
 #[test]
 fn a_server_that_nobody_watches_is_stopped_and_one_that_shall_stay_is_not() {
     let place = Place::new();
-    let detached = Options { detached: true, ..Options::default() };
+    let detached = ServerOptions { detached: true, ..ServerOptions::default() };
     let ensure = || Cluster::ensure(&place.home, "main", &detached, &watchdog(), &Stop::new()).unwrap();
     let server = ensure();
     let pid = server.pid().unwrap();

@@ -9,19 +9,19 @@ use std::time::Duration;
 use protocol::postgres::conninfo::{Password, PasswordSource};
 use protocol::postgres::sql::Sql;
 use server::child::Account;
-use server::control::{ConnectError, Control};
+use server::control::{ConnectFailure, Control};
 use server::home::Part;
-use server::managed::{Choice, Cluster, Options, Via, list, status};
+use server::managed::{Choice, Cluster, ServerOptions, Via, list, status};
 use spec::{Class, Error};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, parent, watchdog};
 
-fn ensure(place: &Place, options: &Options) -> Result<Cluster, Error> {
+fn ensure(place: &Place, options: &ServerOptions) -> Result<Cluster, Error> {
     Cluster::ensure(&place.home, "main", options, &watchdog(), &server::Stop::new())
 }
 
 fn assert_in_use_by(place: &Place, pid: u32) {
-    let error = ensure(place, &Options::default()).unwrap_err();
+    let error = ensure(place, &ServerOptions::default()).unwrap_err();
     assert_eq!(error.class(), Class::Refused);
     assert!(error.to_string().contains(&format!("is in use by another pgdyno (pid {pid});")), "{error}");
 }
@@ -87,7 +87,7 @@ fn a_killed_watchdog_and_a_killed_server_are_survived() {
     server.start().unwrap();
     server.check().unwrap();
     drop(server);
-    let server = ensure(&place, &Options::default()).unwrap();
+    let server = ensure(&place, &ServerOptions::default()).unwrap();
     assert_eq!(server.connect("postgres").unwrap().scalar("SELECT 1").unwrap().as_deref(), Some("1"));
 }
 
@@ -95,11 +95,11 @@ fn a_killed_watchdog_and_a_killed_server_are_survived() {
 fn a_detached_server_stays_and_is_used_again() {
     let place = Place::new();
     drop(cluster(&place));
-    let server = ensure(&place, &Options { detached: true, ..Options::default() }).unwrap();
+    let server = ensure(&place, &ServerOptions { detached: true, ..ServerOptions::default() }).unwrap();
     let pid = server.pid().unwrap();
     drop(server);
     assert!(is_alive(pid));
-    let server = ensure(&place, &Options::default()).unwrap();
+    let server = ensure(&place, &ServerOptions::default()).unwrap();
     assert_eq!(server.pid(), Some(pid));
     drop(server);
     assert!(is_alive(pid));
@@ -115,7 +115,7 @@ fn network_is_on_loopback_with_a_password() {
     use protocol::postgres::{Config, conninfo::Env};
     let place = Place::new();
     drop(cluster(&place));
-    let server = ensure(&place, &Options { via: Via::Tcp, ..Options::default() }).unwrap();
+    let server = ensure(&place, &ServerOptions { via: Via::Tcp, ..ServerOptions::default() }).unwrap();
     let password = std::fs::read_to_string(server.password_file()).unwrap();
     assert_eq!(server.password_file().metadata().unwrap().mode() & 0o777, 0o600);
     let connect = |password: &str| {
@@ -126,9 +126,9 @@ fn network_is_on_loopback_with_a_password() {
     let mut control = connect(password.trim()).unwrap();
     assert_eq!(control.scalar("SHOW listen_addresses").unwrap().as_deref(), Some("127.0.0.1"));
     let error = connect("wrong").unwrap_err();
-    assert!(matches!(error, server::control::ConnectError::WrongPassword { .. }), "{error}");
+    assert!(error.attached() == Some(&ConnectFailure::WrongPassword), "{error}");
     let error = connect("").unwrap_err();
-    assert!(matches!(error, server::control::ConnectError::PasswordNeeded { .. }), "{error}");
+    assert!(error.attached() == Some(&ConnectFailure::PasswordNeeded), "{error}");
     let log = std::fs::read_to_string(server.folder().join("server.log")).unwrap();
     assert!(!log.contains(password.trim()));
 }
@@ -141,7 +141,7 @@ fn seen(control: &mut Control) -> (Option<String>, bool) {
     (row[0].clone(), row[1].as_deref() == Some("t"))
 }
 
-fn open(place: &protocol::postgres::Place) -> Result<Control, ConnectError> {
+fn open(place: &protocol::postgres::Place) -> Result<Control, Error> {
     Control::open(place, Some(Duration::from_secs(10)))
 }
 
@@ -174,14 +174,14 @@ fn a_server_made_earlier_is_reached_by_tcp_and_tls_once_that_is_asked_for() {
     }
     // A later use has it only if it asks for it, and then with the same certificate.
     drop(server);
-    let server = ensure(&place, &Options::default()).unwrap();
+    let server = ensure(&place, &ServerOptions::default()).unwrap();
     assert!(server.place_by(Via::Tcp, "postgres").is_none());
     assert_eq!(
         server.connect("postgres").unwrap().scalar("SHOW listen_addresses").unwrap().as_deref(),
         Some("")
     );
     drop(server);
-    let server = ensure(&place, &Options { via: Via::Tls, ..Options::default() }).unwrap();
+    let server = ensure(&place, &ServerOptions { via: Via::Tls, ..ServerOptions::default() }).unwrap();
     assert_eq!(std::fs::read(server.certificate_file()).unwrap(), certificate);
     assert!(seen(&mut open(&server.place_by(Via::Tls, "postgres").unwrap()).unwrap()).1);
 }
@@ -198,7 +198,7 @@ fn a_wrong_password_and_another_certificate_are_refused() {
         login.scram_cache = Default::default();
         wrong.login = login.into();
         let error = open(&wrong).unwrap_err();
-        assert!(matches!(error, ConnectError::WrongPassword { .. }), "{via:?}: {error}");
+        assert!(error.attached() == Some(&ConnectFailure::WrongPassword), "{via:?}: {error}");
     }
     let of_this = server.place_by(Via::Tls, "postgres").unwrap();
     for file in [server.certificate_file(), server.folder().join("server.key")] {
@@ -206,7 +206,7 @@ fn a_wrong_password_and_another_certificate_are_refused() {
     }
     server.restart().unwrap();
     let error = open(&of_this).unwrap_err();
-    assert!(matches!(error, ConnectError::Tls { .. }), "{error}");
+    assert!(error.attached() == Some(&ConnectFailure::Tls), "{error}");
 }
 
 /// Programs like the server's, with a `postgres` built without TLS.
@@ -235,7 +235,7 @@ fn a_postgresql_without_tls_is_named_and_goes_on_without() {
     let server = cluster(&place);
     let choice = Choice { pg_bin: Some(without_tls(&place, &server)), version: None };
     drop(server);
-    let options = |via| Options { choice: choice.clone(), via, ..Options::default() };
+    let options = |via| ServerOptions { choice: choice.clone(), via, ..ServerOptions::default() };
     let error = ensure(&place, &options(Via::Tls)).unwrap_err();
     assert!(error.to_string().contains("was built without TLS"), "{error}");
     let mut server = ensure(&place, &options(Via::Tcp)).unwrap();
@@ -248,14 +248,14 @@ fn a_postgresql_without_tls_is_named_and_goes_on_without() {
 fn a_detached_server_that_is_restarted_for_tls_stays_detached() {
     let place = Place::new();
     drop(cluster(&place));
-    drop(ensure(&place, &Options { detached: true, ..Options::default() }).unwrap());
-    let server = ensure(&place, &Options { via: Via::Tls, ..Options::default() }).unwrap();
+    drop(ensure(&place, &ServerOptions { detached: true, ..ServerOptions::default() }).unwrap());
+    let server = ensure(&place, &ServerOptions { via: Via::Tls, ..ServerOptions::default() }).unwrap();
     let pid = server.pid().unwrap();
     assert!(server.is_detached());
     drop(server);
     assert!(is_alive(pid));
     // A request for less uses it unchanged.
-    let server = ensure(&place, &Options::default()).unwrap();
+    let server = ensure(&place, &ServerOptions::default()).unwrap();
     assert_eq!(server.pid(), Some(pid));
     server.destroy().unwrap();
     assert!(!is_alive(pid));
@@ -266,17 +266,17 @@ fn the_load_goes_the_way_that_was_chosen_and_control_by_the_socket() {
     let place = Place::new();
     drop(cluster(&place));
     let stop = server::Stop::new();
-    let options = Options::default();
+    let options = ServerOptions::default();
     let mut target = server::Target::managed(&place.home, "main", &options, &[], &watchdog(), &stop).unwrap();
     target.reach_by(Via::Tls).unwrap();
     target.apply(&[("work_mem".to_owned(), "7MB".to_owned())].into()).unwrap();
-    let mut load = target.like_the_load().unwrap();
+    let mut load = target.control_like_load().unwrap();
     assert!(seen(&mut load).1);
     assert_eq!(load.scalar("SHOW work_mem").unwrap().as_deref(), Some("7MB"));
     assert_eq!(seen(&mut target.control().unwrap()), (None, false));
     assert!(target.redacted().ends_with("dbname=pgdyno sslmode=verify-full"), "{}", target.redacted());
     target.reach_by(Via::Socket).unwrap();
-    assert_eq!(seen(&mut target.like_the_load().unwrap()), (None, false));
+    assert_eq!(seen(&mut target.control_like_load().unwrap()), (None, false));
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn folders_of_others_are_left_alone() {
     let folder = place.home.path(Part::Clusters).join("main");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("precious"), "x").unwrap();
-    let error = ensure(&place, &Options::default()).unwrap_err();
+    let error = ensure(&place, &ServerOptions::default()).unwrap_err();
     assert!(error.to_string().contains("is not pgdyno's"), "{error}");
     let open = Cluster::open(&place.home, "main", &watchdog(), &server::Stop::new());
     assert_not_found(open);
@@ -298,7 +298,7 @@ fn a_wrong_wish_is_named() {
     let place = Place::new();
     drop(cluster(&place));
     let choice = Choice { version: Some(99), pg_bin: None };
-    let error = ensure(&place, &Options { choice, ..Options::default() }).unwrap_err();
+    let error = ensure(&place, &ServerOptions { choice, ..ServerOptions::default() }).unwrap_err();
     assert!(error.to_string().contains("but 99 is asked for"), "{error}");
 }
 
@@ -307,10 +307,10 @@ fn initdb_stops_when_asked() {
     let place = Place::new();
     let stop = server::Stop::new();
     stop.press();
-    let stopped = Cluster::ensure(&place.home, "main", &Options::default(), &watchdog(), &stop);
+    let stopped = Cluster::ensure(&place.home, "main", &ServerOptions::default(), &watchdog(), &stop);
     assert!(matches!(&stopped, Err(error) if error.is_stopped()), "{stopped:?}");
     // What is half made is made again.
-    assert!(ensure(&place, &Options::default()).is_ok());
+    assert!(ensure(&place, &ServerOptions::default()).is_ok());
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn nothing_outlives_a_killed_owner() {
     owner.wait().unwrap();
     eventually(Duration::from_secs(10), "server and watchdog end", || !is_alive(server) && !is_alive(guard));
     // The next one finds everything in order.
-    assert!(ensure(&place, &Options::default()).is_ok());
+    assert!(ensure(&place, &ServerOptions::default()).is_ok());
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn an_orphan_without_watchdog_is_replaced() {
     let data = place.home.path(Part::Clusters).join("main/data");
     std::fs::write(data.join("postmaster.pid"), format!("{}\n{}\n", std::process::id(), data.display()))
         .unwrap();
-    let server = ensure(&place, &Options::default()).unwrap();
+    let server = ensure(&place, &ServerOptions::default()).unwrap();
     assert_ne!(server.pid(), Some(pid));
 }
 
@@ -371,7 +371,7 @@ impl Drop for SmallDisk<'_> {
 fn a_full_disk_is_named() {
     let place = Place::new();
     let Some(disk) = SmallDisk::mount(place.folder(), "20M") else { return };
-    let error = ensure(&place, &Options::default()).unwrap_err();
+    let error = ensure(&place, &ServerOptions::default()).unwrap_err();
     assert_eq!(error.class(), Class::Io);
     assert!(is_disk_full(&error), "{error}");
     assert!(error.to_string().contains("No space left on device"), "{error}");

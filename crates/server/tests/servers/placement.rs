@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use protocol::postgres::sql::Sql;
 use server::managed::Cluster;
-use server::placement::{Cpus, Placed, Watch, allowed};
+use server::placement::{CpuWatch, Cpus, Placed, allowed};
 use spec::Class;
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, watchdog};
@@ -136,7 +136,7 @@ fn a_client_and_a_backend_on_one_cpu_are_seen_there() {
             control.scalar(query).unwrap();
         }
     });
-    let watch = Watch::start(postmaster, "placed-client-").unwrap();
+    let watch = CpuWatch::start(postmaster, "placed-client-").unwrap();
     client.unwrap().join().unwrap();
     let seen = watch.finish();
     assert_eq!((seen.same_cpu_pct, seen.backend_moves_per_s), (Some(100.0), Some(0.0)), "{seen:?}");

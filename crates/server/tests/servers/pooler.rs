@@ -12,8 +12,8 @@ use server::Target;
 use server::control::Control;
 use server::home::Part;
 use server::managed::{Cluster, Via};
-use server::pooler::{Installed, Load, NotCarried, Options, PoolMode, Pooler, Upstream, Version};
-use server::settings::Wanted;
+use server::pooler::{Installed, NotCarried, Options, PoolMode, PooledLoad, Pooler, Upstream, Version};
+use server::settings::SettingValues;
 use server::url::Rights;
 use spec::{Class, Error};
 
@@ -23,15 +23,15 @@ fn options(pool_mode: PoolMode, pool_size: u32) -> Options {
     Options { pool_mode, pool_size, settings: BTreeMap::new() }
 }
 
-fn load(clients: u32, session: &Wanted) -> Load<'_> {
-    Load { clients, reconnects: false, prepared: false, transaction_blocks: false, session }
+fn load(clients: u32, session: &SettingValues) -> PooledLoad<'_> {
+    PooledLoad { clients, reconnects: false, prepared: false, transaction_blocks: false, session }
 }
 
 fn upstream(server: &Cluster) -> Upstream {
     Upstream { place: server.place("postgres"), ssl: Default::default() }
 }
 
-fn start(place: &Place, up: &Upstream, options: &Options, load: &Load<'_>) -> Result<Pooler, Error> {
+fn start(place: &Place, up: &Upstream, options: &Options, load: &PooledLoad<'_>) -> Result<Pooler, Error> {
     Pooler::start(&place.home, up, options, load, &watchdog(), &server::Stop::new())
 }
 
@@ -50,7 +50,7 @@ fn transactions_go_through_each_pool_mode() {
     let place = Place::new();
     let server = cluster(&place);
     server.connect("postgres").unwrap().execute("CREATE TABLE t (x int)").unwrap();
-    let (none, up) = (Wanted::new(), upstream(&server));
+    let (none, up) = (SettingValues::new(), upstream(&server));
     for mode in [PoolMode::Session, PoolMode::Transaction, PoolMode::Statement] {
         let pooler = start(&place, &up, &options(mode, 2), &load(2, &none)).unwrap();
         let (mut one, mut two) = (connect(&pooler, "postgres"), connect(&pooler, "postgres"));
@@ -79,7 +79,7 @@ fn transactions_go_through_each_pool_mode() {
 fn it_is_private_and_of_a_known_version() {
     let place = Place::new();
     let server = cluster(&place);
-    let none = Wanted::new();
+    let none = SettingValues::new();
     let mut transaction = options(PoolMode::Transaction, 2);
     transaction.settings.insert("log_stats".to_owned(), "1".to_owned());
     let mut pooler = start(&place, &upstream(&server), &transaction, &load(2, &none)).unwrap();
@@ -111,7 +111,7 @@ fn session_settings_reach_every_connection_in_every_mode() {
     let up = upstream(&server);
     const SESSION: [(&str, &str); 3] =
         [("work_mem", "7MB"), ("search_path", "\"it's\", b"), ("TimeZone", "Asia/Tokyo")];
-    let session = Wanted::from(SESSION.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let session = SettingValues::from(SESSION.map(|(name, value)| (name.to_owned(), value.to_owned())));
     for mode in [PoolMode::Session, PoolMode::Transaction, PoolMode::Statement] {
         let pooler = start(&place, &up, &options(mode, 1), &load(1, &session)).unwrap();
         // The second client gets what the first one left.
@@ -126,7 +126,7 @@ fn session_settings_reach_every_connection_in_every_mode() {
             }
         }
     }
-    let cannot = Wanted::from([("jit".to_owned(), "perhaps".to_owned())]);
+    let cannot = SettingValues::from([("jit".to_owned(), "perhaps".to_owned())]);
     let error = start(&place, &up, &options(PoolMode::Transaction, 1), &load(1, &cannot)).unwrap_err();
     assert!(error.to_string().starts_with("not in force behind pgbouncer: jit: "), "{error}");
 }
@@ -135,7 +135,7 @@ fn session_settings_reach_every_connection_in_every_mode() {
 fn a_wrong_option_or_load_is_refused_before_anything_starts() {
     let place = Place::new();
     let server = cluster(&place);
-    let (none, up) = (Wanted::new(), upstream(&server));
+    let (none, up) = (SettingValues::new(), upstream(&server));
     let with = |name: &str, value: &str| {
         let settings = BTreeMap::from([(name.to_owned(), value.to_owned())]);
         start(&place, &up, &Options { settings, ..options(PoolMode::Session, 2) }, &load(2, &none))
@@ -171,8 +171,8 @@ fn a_server_by_url_is_reached_with_its_password_and_without_it_the_reason_is_tol
         server.port(),
         file.display()
     );
-    let target = Target::url(&dsn, Rights::Look, &[], &place.home, &watchdog()).unwrap();
-    let none = Wanted::new();
+    let target = Target::url(&dsn, Rights::ReadOnly, &[], &place.home, &watchdog()).unwrap();
+    let none = SettingValues::new();
     let transaction = options(PoolMode::Transaction, 2);
     let pooler = start(&place, &target.upstream(), &transaction, &load(2, &none)).unwrap();
     assert_eq!(scalar(&mut connect(&pooler, "postgres"), "SELECT session_user"), "ann");
@@ -203,7 +203,7 @@ fn a_pooler_reaches_its_server_under_tls_as_the_url_says() {
     let password = std::fs::read_to_string(server.password_file()).unwrap();
     std::fs::write(&file, format!("*:*:*:*:{password}")).unwrap();
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-    let (none, transaction) = (Wanted::new(), options(PoolMode::Transaction, 2));
+    let (none, transaction) = (SettingValues::new(), options(PoolMode::Transaction, 2));
     for (mode, tls) in [("verify-full", true), ("verify-ca", true), ("require", true), ("disable", false)] {
         let dsn = format!(
             "host=localhost hostaddr=127.0.0.1 port={} user=postgres dbname=postgres passfile={} sslmode={mode} \
@@ -212,7 +212,7 @@ fn a_pooler_reaches_its_server_under_tls_as_the_url_says() {
             file.display(),
             server.certificate_file().display(),
         );
-        let target = Target::url(&dsn, Rights::Look, &[], &place.home, &watchdog()).unwrap();
+        let target = Target::url(&dsn, Rights::ReadOnly, &[], &place.home, &watchdog()).unwrap();
         let pooler = start(&place, &target.upstream(), &transaction, &load(2, &none)).unwrap();
         let query = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
         let wanted = if tls { "t" } else { "f" };
@@ -224,7 +224,7 @@ fn a_pooler_reaches_its_server_under_tls_as_the_url_says() {
 fn nobody_waits_for_a_pooler_who_wants_to_stop() {
     let place = Place::new();
     let server = cluster(&place);
-    let (none, stop) = (Wanted::new(), server::Stop::new());
+    let (none, stop) = (SettingValues::new(), server::Stop::new());
     stop.press();
     let options = options(PoolMode::Transaction, 2);
     let up = upstream(&server);
@@ -237,7 +237,7 @@ fn nobody_waits_for_a_pooler_who_wants_to_stop() {
 fn its_death_is_told() {
     let place = Place::new();
     let server = cluster(&place);
-    let none = Wanted::new();
+    let none = SettingValues::new();
     let transaction = options(PoolMode::Transaction, 2);
     let mut pooler = start(&place, &upstream(&server), &transaction, &load(2, &none)).unwrap();
     kill(pooler.pid());

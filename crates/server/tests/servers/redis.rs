@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use protocol::redis::{Answer, Control, Limits};
+use protocol::redis::{Limits, RedisAnswer, RedisConnection};
 use server::home::Part;
 use server::redis::{Redis, RedisControl};
 
@@ -87,7 +87,7 @@ fn a_redis_tells_its_limits_and_takes_others() {
     let mut control = RedisControl::connect(&address, &|| false).unwrap();
     for (name, value) in [("maxmemory", "67108864"), ("maxmemory-policy", "allkeys-lfu")] {
         let answer = control.one(&[b"CONFIG", b"SET", name.as_bytes(), value.as_bytes()]).unwrap();
-        assert_eq!(answer, Answer::Done("OK".to_owned()));
+        assert_eq!(answer, RedisAnswer::Done("OK".to_owned()));
     }
     let info = control.info().unwrap();
     let set = Limits { memory_bytes: 64 << 20, policy: "allkeys-lfu".to_owned() };

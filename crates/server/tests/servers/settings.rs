@@ -1,7 +1,7 @@
 //! Settings on a managed server.
 
 use protocol::postgres::sql::Sql;
-use server::settings::{Effort, Wanted};
+use server::settings::{Effort, SettingValues};
 use server::{Target, managed};
 use spec::{Class, figures};
 
@@ -9,11 +9,11 @@ use crate::support::{Place, cluster, watchdog};
 
 fn target(place: &Place) -> Target {
     drop(cluster(place));
-    let options = managed::Options::default();
+    let options = managed::ServerOptions::default();
     Target::managed(&place.home, "main", &options, &[], &watchdog(), &server::Stop::new()).unwrap()
 }
 
-fn wanted(pairs: &[(&str, &str)]) -> Wanted {
+fn wanted(pairs: &[(&str, &str)]) -> SettingValues {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
@@ -94,7 +94,7 @@ fn settings_of_a_killed_experiment_are_put_back() {
         .unwrap();
     // A kill leaves the kept file behind: dropping a bare cluster does the same.
     drop(server);
-    let options = managed::Options::default();
+    let options = managed::ServerOptions::default();
     let server =
         managed::Cluster::ensure(&place.home, "main", &options, &watchdog(), &server::Stop::new()).unwrap();
     let mut control = server.connect("postgres").unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use protocol::postgres::sql::Sql;
 use server::home::Part;
-use server::managed::{Cluster, Options, list, stop_orphans};
+use server::managed::{Cluster, ServerOptions, list, stop_orphans};
 use server::storage::{Filesystem, Ground, Holds, Kind, Storage, available_below, remove_dead};
 use server::{Stop, Target};
 use spec::{Class, Error};
@@ -37,8 +37,8 @@ fn can(place: &Place, storage: &Storage) -> bool {
     available_below(&place.home, &storage.on).map_err(|reason| not_run(&reason.to_string())).is_ok()
 }
 
-fn options(storage: &Storage) -> Options {
-    Options { storage: Some(storage.clone()), ..Options::default() }
+fn options(storage: &Storage) -> ServerOptions {
+    ServerOptions { storage: Some(storage.clone()), ..ServerOptions::default() }
 }
 
 fn open(place: &Place, storage: &Storage) -> Result<Target, Error> {
@@ -101,7 +101,7 @@ fn life_of(storage: &Storage) {
 fn copy_of(target: &mut Target) {
     let cluster = target.cluster().unwrap();
     assert_eq!(cluster.not_to_be_copied().unwrap(), None);
-    let plain = Options::default();
+    let plain = ServerOptions::default();
     cluster.stop_cleanly().unwrap();
     let sizes = cluster.sizes().unwrap();
     assert!(sizes.wal >= 16 << 20 && sizes.data > 10 << 20, "{sizes:?}");
@@ -182,7 +182,8 @@ fn what_stands_in_a_folder_stays_there_until_it_is_destroyed() {
         drop(target);
 
         // Elsewhere than it is asked for.
-        let plain = Target::managed(&place.home, "main", &Options::default(), &[], &watchdog(), &Stop::new());
+        let plain =
+            Target::managed(&place.home, "main", &ServerOptions::default(), &[], &watchdog(), &Stop::new());
         let said = plain.unwrap_err().to_string();
         assert!(said.contains("/disk") && said.contains("in pgdyno's own folder"), "{said}");
         let elsewhere = open(&place, &ext4(holds)).unwrap_err().to_string();
@@ -215,7 +216,7 @@ fn folders_of_others_are_left_alone() {
 #[test]
 fn a_server_that_stays_has_no_filesystem_made_for_it() {
     let place = Place::new();
-    let detached = Options { detached: true, ..options(&ext4(Holds::Data)) };
+    let detached = ServerOptions { detached: true, ..options(&ext4(Holds::Data)) };
     let error = Cluster::ensure(&place.home, "main", &detached, &watchdog(), &Stop::new()).unwrap_err();
     assert!(error.to_string().contains("can have no filesystem made for it"), "{error}");
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use server::child::{Account, Watchdog};
 use server::home::{Home, Part};
-use server::managed::{Cluster, Options};
+use server::managed::{Cluster, ServerOptions};
 
 /// A home that goes away with the test; it must not lie in a folder closed to the server's account.
 pub struct Place {
@@ -53,7 +53,8 @@ pub fn cluster(place: &Place) -> Cluster {
 }
 
 fn start(place: &Place) -> Cluster {
-    Cluster::ensure(&place.home, "main", &Options::default(), &watchdog(), &server::Stop::new()).unwrap()
+    Cluster::ensure(&place.home, "main", &ServerOptions::default(), &watchdog(), &server::Stop::new())
+        .unwrap()
 }
 
 fn template() -> Arc<Place> {

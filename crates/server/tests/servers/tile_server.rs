@@ -12,7 +12,7 @@ use protocol::postgres::sql::Sql;
 use server::Stop;
 use server::managed::Cluster;
 use server::pooler::Upstream;
-use server::tile_server::{Before, Installed, Kind, Options, TileServer};
+use server::tile_server::{Installed, Kind, Options, ServedTables, TileServer};
 use spec::{Class, Error};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, not_run, parent, watchdog};
@@ -53,7 +53,7 @@ fn start(
     options: &Options,
 ) -> Result<TileServer, Error> {
     let schemas = ["public", "osm"].map(str::to_owned);
-    let before = Before { upstream: server, schemas: &schemas, clients: 3 };
+    let before = ServedTables { upstream: server, schemas: &schemas, clients: 3 };
     TileServer::start(&place.home, (installed, options), &before, None, (&watchdog(), &Stop::new()))
 }
 
@@ -237,7 +237,7 @@ fn its_port_stays_the_same_where_nobody_took_it() {
     let (up, options) = (upstream(&server), Options { workers: Some(1), ..Options::usual(kind) });
     let schemas = server::tile_server::schemas(&mut server.connect("postgres").unwrap()).unwrap();
     assert_eq!(schemas, ["osm", "public"]);
-    let before = Before { upstream: &up, schemas: &schemas, clients: 1 };
+    let before = ServedTables { upstream: &up, schemas: &schemas, clients: 1 };
     let at = |port| {
         let both = (&installed, &options);
         TileServer::start(&place.home, both, &before, port, (&watchdog(), &Stop::new())).unwrap()
@@ -274,7 +274,7 @@ fn nobody_waits_for_a_tile_server_who_wants_to_stop() {
     let (kind, installed) = kinds().remove(0);
     let (stop, up) = (Stop::new(), upstream(&server));
     stop.press();
-    let before = Before { upstream: &up, schemas: &["public".to_owned()], clients: 1 };
+    let before = ServedTables { upstream: &up, schemas: &["public".to_owned()], clients: 1 };
     let options = two_workers(kind);
     let stopped = TileServer::start(&place.home, (&installed, &options), &before, None, (&watchdog(), &stop));
     assert!(matches!(&stopped, Err(error) if error.is_stopped()), "{stopped:?}");

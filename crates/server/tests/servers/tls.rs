@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 use protocol::postgres::sql::Sql;
 use protocol::postgres::{Config, conninfo::Env};
 use server::child::Account;
-use server::control::{ConnectError, Control, connect};
-use server::managed::{Cluster, Options, Via};
+use server::control::{ConnectFailure, Control, connect};
+use server::managed::{Cluster, ServerOptions, Via};
+use spec::Error;
 
 use crate::support::{Place, cluster, watchdog};
 
@@ -32,7 +33,7 @@ fn make_certificate(data: &Path) {
     }
 }
 
-fn open(server: &Cluster, rest: &str) -> Result<Control, ConnectError> {
+fn open(server: &Cluster, rest: &str) -> Result<Control, Error> {
     let password = std::fs::read_to_string(server.password_file()).unwrap();
     let dsn = format!(
         "host=localhost hostaddr=127.0.0.1 port={} user=postgres dbname=postgres {rest}",
@@ -46,12 +47,12 @@ fn open(server: &Cluster, rest: &str) -> Result<Control, ConnectError> {
 fn tls_is_used_as_asked() {
     let place = Place::new();
     drop(cluster(&place));
-    let options = Options { via: Via::Tcp, ..Options::default() };
+    let options = ServerOptions { via: Via::Tcp, ..ServerOptions::default() };
     let mut server =
         Cluster::ensure(&place.home, "main", &options, &watchdog(), &server::Stop::new()).unwrap();
     assert!(!open(&server, "sslmode=prefer").unwrap().is_secure());
     let refused = open(&server, "sslmode=require").unwrap_err();
-    assert!(matches!(refused, ConnectError::Login { .. }), "{refused}");
+    assert!(refused.attached() == Some(&ConnectFailure::Login), "{refused}");
 
     make_certificate(&server.data());
     server.connect("postgres").unwrap().execute("ALTER SYSTEM SET ssl = on").unwrap();
@@ -72,7 +73,7 @@ fn tls_is_used_as_asked() {
     }
     let wrong = open(&server, &format!("sslmode=verify-full {root} hostaddr=127.0.0.1 host=example.org"))
         .unwrap_err();
-    assert!(matches!(wrong, ConnectError::Tls { .. }), "{wrong}");
+    assert!(wrong.attached() == Some(&ConnectFailure::Tls), "{wrong}");
     let unnamed = open(&server, &format!("sslmode=verify-full {root} host=db-")).unwrap_err();
-    assert!(matches!(unnamed, ConnectError::Description(_)), "{unnamed}");
+    assert!(unnamed.attached() == Some(&ConnectFailure::Description), "{unnamed}");
 }

@@ -2,11 +2,11 @@
 
 use protocol::postgres::sql::{Sql, Supply};
 use server::Target;
-use server::control::ConnectError;
+use server::control::ConnectFailure;
 use server::home::Part;
 use server::managed::Cluster;
 use server::settings::journal::{LeftBy, Recovered, left};
-use server::settings::{Effort, Wanted, catalog, without_right};
+use server::settings::{Effort, SettingValues, catalog, without_right};
 use server::url::Rights;
 use spec::{Class, Error};
 
@@ -24,7 +24,7 @@ fn dsn(server: &Cluster, rest: &str) -> String {
     )
 }
 
-fn wanted(pairs: &[(&str, &str)]) -> Wanted {
+fn wanted(pairs: &[(&str, &str)]) -> SettingValues {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
@@ -36,7 +36,7 @@ fn show(target: &Target, name: &str) -> String {
 fn nothing_of_a_foreign_server_changes_unasked() {
     let place = Place::new();
     let server = cluster(&place);
-    let mut target = open(&dsn(&server, ""), Rights::Mend, &place).unwrap();
+    let mut target = open(&dsn(&server, ""), Rights::Restore, &place).unwrap();
     let applied = target.apply(&wanted(&[("work_mem", "64MB"), ("fsync", "on")])).unwrap();
     assert_eq!((applied.effort, applied.server.len()), (Effort::None, 0));
     assert_eq!(show(&target, "work_mem"), "64MB");
@@ -97,8 +97,8 @@ fn allowed_changes_are_put_back_also_after_a_crash() {
     assert_eq!(target.apply(&arm).unwrap().effort, Effort::Reload);
     assert_eq!((show(&target, "checkpoint_timeout"), show(&target, "fsync")), ("9min".into(), "off".into()));
     // The other arm has none of it; the server stays this pgdyno's, and nobody else changes it meanwhile.
-    target.apply(&Wanted::new()).unwrap();
-    match open(&dsn(&server, ""), Rights::Mend, &place).unwrap().recovered() {
+    target.apply(&SettingValues::new()).unwrap();
+    match open(&dsn(&server, ""), Rights::Restore, &place).unwrap().recovered() {
         [Recovered::InUse(left)] => assert!(left.settings.is_empty(), "{left:?}"),
         other => panic!("{other:?}"),
     }
@@ -123,12 +123,12 @@ fn allowed_changes_are_put_back_also_after_a_crash() {
     // A dead one's is undone.
     std::mem::forget(target);
     release_locks(&place);
-    let onlooker = open(&dsn(&server, ""), Rights::Look, &place).unwrap();
+    let onlooker = open(&dsn(&server, ""), Rights::ReadOnly, &place).unwrap();
     assert!(onlooker.recovered().is_empty());
     assert_eq!(show(&onlooker, "checkpoint_timeout"), "9min");
-    let next = open(&dsn(&server, ""), Rights::Mend, &place).unwrap();
+    let next = open(&dsn(&server, ""), Rights::Restore, &place).unwrap();
     match next.recovered() {
-        [Recovered::Undone { undone, .. }] => assert_eq!(undone.put_back, &["checkpoint_timeout", "fsync"]),
+        [Recovered::Undone { undone, .. }] => assert_eq!(undone.restored, &["checkpoint_timeout", "fsync"]),
         other => panic!("{other:?}"),
     }
     assert_eq!((show(&next, "checkpoint_timeout"), show(&next, "fsync")), ("7min".into(), "on".into()));
@@ -149,10 +149,10 @@ fn what_somebody_changed_since_is_left_alone() {
     // One was changed again, one was put back already, but the server was not told.
     control.execute("ALTER SYSTEM SET checkpoint_timeout = '11min'").unwrap();
     control.execute("ALTER SYSTEM RESET bgwriter_delay").unwrap();
-    let next = open(&dsn(&server, ""), Rights::Mend, &place).unwrap();
+    let next = open(&dsn(&server, ""), Rights::Restore, &place).unwrap();
     match next.recovered() {
         [Recovered::Undone { undone, .. }] => {
-            assert_eq!(undone.put_back, ["fsync"]);
+            assert_eq!(undone.restored, ["fsync"]);
             assert_eq!(undone.as_before, ["bgwriter_delay"]);
             assert_eq!(undone.left_alone, ["checkpoint_timeout"]);
         }
@@ -186,18 +186,18 @@ fn release_locks(place: &Place) {
 fn refusals_are_told_apart() {
     let place = Place::new();
     let server = cluster(&place);
-    let open = |rest: &str| match open(&dsn(&server, rest), Rights::Mend, &place) {
+    let open = |rest: &str| match open(&dsn(&server, rest), Rights::Restore, &place) {
         Err(error) => error,
         other => panic!("{rest}: {other:?}"),
     };
-    assert!(matches!(open("dbname=nowhere").cause(), Some(ConnectError::NoDatabase { .. })));
-    assert!(matches!(open("user=nobody_here").cause(), Some(ConnectError::NotAllowed { .. })));
-    assert!(matches!(open("port=1").cause(), Some(ConnectError::Refused { .. })));
+    assert!(open("dbname=nowhere").attached() == Some(&ConnectFailure::NoDatabase));
+    assert!(open("user=nobody_here").attached() == Some(&ConnectFailure::NotAllowed));
+    assert!(open("port=1").attached() == Some(&ConnectFailure::NoServer));
     let mut control = server.connect("postgres").unwrap();
     control
         .execute("ALTER ROLE postgres CONNECTION LIMIT 1; CREATE ROLE guest LOGIN CONNECTION LIMIT 0")
         .unwrap();
-    assert!(matches!(open("user=guest").cause(), Some(ConnectError::TooManyConnections { .. })));
+    assert!(open("user=guest").attached() == Some(&ConnectFailure::TooManyConnections));
 }
 
 #[test]

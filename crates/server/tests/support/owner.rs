@@ -18,13 +18,13 @@ use spec::Error;
 use server::Target;
 use server::child::{Account, WATCHDOG_ARGUMENT, Watchdog, watchdog_main};
 use server::home::Home;
-use server::managed::{Cluster, Options};
+use server::managed::{Cluster, ServerOptions};
 use server::placement::Placed;
-use server::pooler::{self, Load, PoolMode, Pooler, Upstream};
+use server::pooler::{self, PoolMode, PooledLoad, Pooler, Upstream};
 use server::redis::Redis;
 use server::settings::journal::{GUARD_ARGUMENT, guard_main};
 use server::storage::Mounted;
-use server::tile_server::{self, Before, Kind, TileServer};
+use server::tile_server::{self, Kind, ServedTables, TileServer};
 use server::url::Rights;
 
 fn main() {
@@ -77,7 +77,7 @@ fn change(home: &OsString, server: &str, changes: &[OsString]) -> Result<(), Err
     let mut target = if server.contains('=') {
         Target::url(server, Rights::Change, &[], &home, &watchdog)?
     } else {
-        Target::managed(&home, server, &Options::default(), &[], &watchdog, &server::Stop::new())?
+        Target::managed(&home, server, &ServerOptions::default(), &[], &watchdog, &server::Stop::new())?
     };
     std::thread::spawn(|| {
         for _ in std::io::stdin().lines().map_while(Result::ok) {
@@ -86,7 +86,7 @@ fn change(home: &OsString, server: &str, changes: &[OsString]) -> Result<(), Err
     });
     for change in changes {
         let change = serde_json::from_str(&change.to_string_lossy()).unwrap_or_default();
-        target.make(&change, &server::change::Options::default())?;
+        target.make(&change, &server::change::ChangeOptions::default())?;
     }
     let _ = writeln!(std::io::stdout(), "made");
     std::thread::sleep(std::time::Duration::from_secs(60));
@@ -105,7 +105,7 @@ fn own_redis(home: &OsString) -> Result<(), Error> {
 
 fn own_standing(home: &OsString, storage: &str) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
-    let options = Options { storage: serde_json::from_str(storage).ok(), ..Options::default() };
+    let options = ServerOptions { storage: serde_json::from_str(storage).ok(), ..ServerOptions::default() };
     let home = Home::at(home.as_ref());
     let target = Target::managed(&home, "main", &options, &[], &watchdog, &server::Stop::of_process())?;
     let _ = writeln!(std::io::stdout(), "{}", target.postmaster().unwrap_or(0));
@@ -137,8 +137,13 @@ fn own_pooler(home: &OsString, server: &OsString) -> Result<(), Error> {
     let options =
         pooler::Options { pool_mode: PoolMode::Transaction, pool_size: 2, settings: BTreeMap::new() };
     let session = BTreeMap::new();
-    let load =
-        Load { clients: 2, reconnects: false, prepared: false, transaction_blocks: true, session: &session };
+    let load = PooledLoad {
+        clients: 2,
+        reconnects: false,
+        prepared: false,
+        transaction_blocks: true,
+        session: &session,
+    };
     let home = Home::at(home.as_ref());
     let pooler = Pooler::start(&home, &upstream, &options, &load, &watchdog, &server::Stop::new())?;
     if let protocol::Address::Unix(socket) = pooler.place("postgres").address {
@@ -158,7 +163,7 @@ fn own_tile_server(home: &OsString, server: &OsString) -> Result<(), Error> {
     };
     let options = tile_server::Options { workers: Some(2), ..tile_server::Options::usual(Kind::Tipg) };
     let installed = tile_server::Installed::find(&options, &watchdog, &stop)?;
-    let before = Before { upstream: &upstream, schemas: &["public".to_owned()], clients: 2 };
+    let before = ServedTables { upstream: &upstream, schemas: &["public".to_owned()], clients: 2 };
     let started = TileServer::start(&home, (&installed, &options), &before, None, (&watchdog, &stop))?;
     let _ = writeln!(std::io::stdout(), "{} {}", started.pid(), started.address());
     std::thread::sleep(std::time::Duration::from_secs(60));
@@ -177,7 +182,7 @@ fn own_place(pid: &OsString, cpus: &OsString) -> Result<(), Error> {
 fn own(home: &OsString) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
     let home = Home::at(home.as_ref());
-    let server = Cluster::ensure(&home, "main", &Options::default(), &watchdog, &server::Stop::new())?;
+    let server = Cluster::ensure(&home, "main", &ServerOptions::default(), &watchdog, &server::Stop::new())?;
     let _ = writeln!(std::io::stdout(), "{}", server.pid().unwrap_or(0));
     std::thread::sleep(std::time::Duration::from_secs(60));
     Ok(())

@@ -116,7 +116,7 @@ fn by_oid(answer: &ResultSet) -> Option<BTreeMap<String, Calls>> {
     calls.collect()
 }
 
-/// Sums functions with the same name; those of operators separately.
+/// Sums functions with the same name; operators separately.
 fn by_name(all: impl Iterator<Item = Calls>) -> Vec<Calls> {
     let mut found: BTreeMap<(String, bool), Calls> = BTreeMap::new();
     for calls in all {

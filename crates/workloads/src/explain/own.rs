@@ -27,7 +27,7 @@ const NOTHING_MS: f64 = 1e-9;
 pub(super) fn of(tree: &Tree<'_>) -> Own {
     let mut times_ms: Vec<f64> = (0..tree.nodes.len()).map(|at| without_called(tree, at)).collect();
     for at in (0..tree.nodes.len()).filter(|at| tree.nodes[*at].is_asked_for()) {
-        take_from_who_asked(tree, at, &mut times_ms);
+        subtract_from_callers(tree, at, &mut times_ms);
     }
     let evened_ms = even(tree, &mut times_ms);
     Own { times_ms, evened_ms }
@@ -40,9 +40,9 @@ fn without_called(tree: &Tree<'_>, at: usize) -> f64 {
 
 /// Takes the time of a CTE or an InitPlan from the nodes that waited for it. Time that none of them can have
 /// waited stays on top: it was finished when the topmost node was done.
-fn take_from_who_asked(tree: &Tree<'_>, asked_for: usize, times_ms: &mut [f64]) {
+fn subtract_from_callers(tree: &Tree<'_>, asked_for: usize, times_ms: &mut [f64]) {
     let mut left_ms = tree.nodes[asked_for].passed_ms;
-    for asking in who_asked(tree, asked_for, left_ms, times_ms) {
+    for asking in callers(tree, asked_for, left_ms, times_ms) {
         let taken = left_ms.min(times_ms[asking]).max(0.0);
         times_ms[asking] -= taken;
         left_ms -= taken;
@@ -50,13 +50,13 @@ fn take_from_who_asked(tree: &Tree<'_>, asked_for: usize, times_ms: &mut [f64]) 
 }
 
 /// The nodes that may have waited, the likeliest first.
-fn who_asked(tree: &Tree<'_>, asked_for: usize, ms: f64, times_ms: &[f64]) -> Vec<usize> {
+fn callers(tree: &Tree<'_>, asked_for: usize, ms: f64, times_ms: &[f64]) -> Vec<usize> {
     let reference = Reference::of(&tree.nodes[asked_for]);
     let own_tree = |at: usize| tree.up(at).any(|above| above == asked_for);
     let within = tree.nodes[asked_for].parent.unwrap_or(0);
     let asking = (0..tree.nodes.len())
         .filter(|at| tree.nodes[*at].loops > 0.0 && !own_tree(*at) && reference.is_in(&tree.nodes[*at]));
-    let mut asking: Vec<usize> = asking.map(|at| in_the_leader(tree, at, within)).collect();
+    let mut asking: Vec<usize> = asking.map(|at| up_to_gather(tree, at, within)).collect();
     // Rows come from below, so the lowest node that can have waited did.
     let long_enough = |at: &usize| times_ms[*at] + NOTHING_MS >= ms;
     asking.sort_by(|one, other| {
@@ -74,7 +74,7 @@ fn who_asked(tree: &Tree<'_>, asked_for: usize, ms: f64, times_ms: &[f64]) -> Ve
 }
 
 /// The node, or the topmost Gather above it that is not above the plan's own query.
-fn in_the_leader(tree: &Tree<'_>, at: usize, within: usize) -> usize {
+fn up_to_gather(tree: &Tree<'_>, at: usize, within: usize) -> usize {
     let path: Vec<usize> = tree.up(at).take_while(|above| *above != within).chain([within]).collect();
     path[1..].iter().rev().copied().find(|above| tree.nodes[*above].is_gather()).unwrap_or(at)
 }
@@ -110,14 +110,14 @@ impl Reference {
                 text(node.fields, "Node Type") == "CTE Scan" && text(node.fields, "CTE Name") == cte
             }
             Self::Names(names) => {
-                expressions(node.fields).iter().any(|text| names.iter().any(|name| names_it(text, name)))
+                expressions(node.fields).iter().any(|text| names.iter().any(|name| refers_to(text, name)))
             }
         }
     }
 }
 
 /// Whether an expression contains a name: `$1` is not in `$10`.
-fn names_it(expression: &str, name: &str) -> bool {
+fn refers_to(expression: &str, name: &str) -> bool {
     expression
         .match_indices(name)
         .any(|(at, _)| !expression[at + name.len()..].starts_with(|next: char| next.is_ascii_digit()))
@@ -133,7 +133,7 @@ fn even(tree: &Tree<'_>, times_ms: &mut [f64]) -> f64 {
         }
         let below: Vec<usize> = (at + 1..times_ms.len())
             .take_while(|below| tree.nodes[*below].depth > tree.nodes[at].depth)
-            .filter(|below| !within_asked_for(tree, *below, at))
+            .filter(|below| !is_within_called(tree, *below, at))
             .collect();
         let there_ms: f64 = below.iter().map(|below| times_ms[*below]).sum();
         let kept = if there_ms > missing_ms { 1.0 - missing_ms / there_ms } else { 0.0 };
@@ -145,6 +145,6 @@ fn even(tree: &Tree<'_>, times_ms: &mut [f64]) -> f64 {
 }
 
 /// Whether a node belongs to a CTE or InitPlan somewhere below `top`.
-fn within_asked_for(tree: &Tree<'_>, at: usize, top: usize) -> bool {
+fn is_within_called(tree: &Tree<'_>, at: usize, top: usize) -> bool {
     tree.up(at).take_while(|above| *above != top).any(|above| tree.nodes[above].is_asked_for())
 }

@@ -18,7 +18,7 @@ use crate::views::Visit;
 /// Common to all clients of a run.
 #[derive(Debug)]
 pub(super) struct Shared {
-    /// Addresses of the server; one that accepts connections is enough.
+    /// Addresses of the server; one must accept connections.
     pub(super) endpoints: Vec<Endpoint>,
     /// Host and port, for messages.
     pub(super) server: String,
@@ -43,7 +43,7 @@ pub(super) struct HttpClient {
     busy: usize,
     /// The outcome of the transaction so far.
     outcome: Outcome,
-    /// The server has answered once: later failures count, and are no reason to give up.
+    /// The server has answered once: later failures count, and the client continues.
     answered: bool,
     reported: u32,
 }

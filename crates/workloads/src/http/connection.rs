@@ -1,11 +1,11 @@
 //! A client's connection to a web server, and its request.
 
 use engine::Time;
-use protocol::http::{Broken, Response, Responses, Want};
+use protocol::http::{BadResponse, Response, Responses, Want};
 
 use super::accept::{Accept, Fault};
 use super::requests::Request;
-use super::words::Seen;
+use super::words::ShownResponse;
 
 /// A client's connection, and its request.
 #[derive(Debug)]
@@ -76,12 +76,12 @@ impl ClientConnection {
         data: &[u8],
         used: &mut usize,
         accept: &Accept,
-    ) -> Result<Option<Ended>, Broken> {
+    ) -> Result<Option<Ended>, BadResponse> {
         Ok(self.responses.next(data, used)?.map(|response| Ended::of(&response, accept)))
     }
 
     /// The response that was ended by the end of the connection.
-    pub(super) fn last(&mut self, accept: &Accept) -> Result<Option<Ended>, Broken> {
+    pub(super) fn last(&mut self, accept: &Accept) -> Result<Option<Ended>, BadResponse> {
         Ok(self.responses.closed()?.map(|response| Ended::of(&response, accept)))
     }
 
@@ -95,9 +95,9 @@ impl ClientConnection {
     }
 
     /// The last response, for a message.
-    pub(super) fn seen<'a>(&'a self, path: &'a str) -> Seen<'a> {
+    pub(super) fn seen<'a>(&'a self, path: &'a str) -> ShownResponse<'a> {
         let response = self.responses.last();
-        Seen {
+        ShownResponse {
             path,
             status: response.status,
             content_type: response.content_type,

@@ -1,12 +1,13 @@
 //! Checks that a server returns what is requested: an error page has a high rate, too.
 
-use protocol::http::{Control, Encoding, Get, Got};
+use protocol::http::{Encoding, Get, Got, HttpConnection};
+use spec::Error;
 use spec::figures::{self, Figures};
 use tile::mvt;
 
 use super::requests::{Request, Requests};
 use super::web::Web;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::place::Site;
 use crate::workload::Guarded;
 
@@ -16,7 +17,7 @@ const PROBES: usize = 24;
 const MOST_PROBES: usize = 500;
 
 /// Requests a sample; if all of it is empty, continues until something comes.
-pub(super) fn probe(web: &Web, requests: &Requests, site: &Site<'_>) -> Result<Guarded, WorkloadError> {
+pub(super) fn probe(web: &Web, requests: &Requests, site: &Site<'_>) -> Result<Guarded, Error> {
     let mut control = web.control(site)?;
     let mut sample = Sample::default();
     for request in spread(requests, PROBES) {
@@ -57,15 +58,15 @@ pub(super) fn ask(
     web: &Web,
     requests: &Requests,
     request: &Request,
-    control: &mut dyn Control,
-) -> Result<Got, WorkloadError> {
+    control: &mut dyn HttpConnection,
+) -> Result<Got, Error> {
     let path = Get::path_of(requests.bytes(request));
     let got = web.ask(path, control)?;
     // Only a body with the content type of a vector tile must be one.
     match mvt::measure(&got.body) {
-        Err(broken) if got.content_type.contains("vector-tile") => Err(WorkloadError::missing(
+        Err(broken) if got.content_type.contains("vector-tile") => Err(error::missing(
             format!(
-                "GET {path} returned an invalid vector tile, although its content type is that of one: {broken}"
+                "GET {path} returned an invalid vector tile, although its content type names one: {broken}"
             ),
             "look at it with curl; is it an error, or compressed twice?",
         )),

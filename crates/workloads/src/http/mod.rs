@@ -17,7 +17,7 @@ mod web;
 mod words;
 mod workload;
 
-pub use options::Options;
+pub use options::HttpOptions;
 pub use requests::{Request, Requests};
 pub use web::Web;
 pub use workload::Http;

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use protocol::http::Url;
 use serde::{Deserialize, Serialize};
+use spec::Error;
 
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::file_name;
 
 /// `http = { url = "http://127.0.0.1:3000/{z}/{x}/{y}", tiles = "list.txt" }`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct HttpOptions {
     /// A URL, optionally with the placeholders `{z}`, `{x}` and `{y}` (or `{-y}`).
     pub url: String,
     /// The tiles for the placeholders: a list, one `z/x/y` per line, or a web server's access log.
@@ -38,7 +39,7 @@ fn yes() -> bool {
     true
 }
 
-impl Options {
+impl HttpOptions {
     /// The defaults for this URL.
     #[must_use]
     pub fn new(url: &str) -> Self {
@@ -54,14 +55,14 @@ impl Options {
     }
 
     /// The parsed URL.
-    pub fn parsed(&self) -> Result<Url, WorkloadError> {
-        Url::parse(&self.url).map_err(|error| WorkloadError::option("http.url", error.to_string()))
+    pub fn parsed(&self) -> Result<Url, Error> {
+        Url::parse(&self.url).map_err(|error| error::option("http.url", error.to_string()))
     }
 
     /// Checks values.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
+    pub fn validate(&self) -> Result<(), Error> {
         let url = self.parsed()?;
-        let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("http.{key}"), problem));
+        let wrong = |key: &str, problem: String| Err(error::option(format!("http.{key}"), problem));
         match (&self.tiles, url.has_places()) {
             (None, true) => {
                 let problem = "is missing: the URL has places for tiles; name a file with one z/x/y a line, or an access log";
@@ -74,7 +75,10 @@ impl Options {
             _ => {}
         }
         if let Some(word) = self.accept.iter().find(|word| !is_type(word)) {
-            return wrong("accept", format!("{word:?} is no content type such as image/png or image/*"));
+            return wrong(
+                "accept",
+                format!("invalid content type {word:?}; write e.g. image/png or image/*"),
+            );
         }
         if self.insecure && !url.is_secure() {
             return wrong("insecure", "has no use: the URL is not https".to_owned());
@@ -99,7 +103,7 @@ impl Options {
 }
 
 /// Without user and password.
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for HttpOptions {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { tiles, accept, gzip, keepalive, insecure, may_be_empty, .. } = self;
         formatter

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use engine::sim::{Greeting, Replies, Server, simulate};
 use engine::{Address, Measured, Stop, Time, Until};
-use protocol::http::{Control, ControlError, Encoding, Get, Got, Url};
+use protocol::http::{ControlError, Encoding, Get, Got, HttpConnection, Url};
 use protocol::postgres::Tls;
 
-use super::{Http, Options, Request, Requests, Web};
+use super::{Http, HttpOptions, Request, Requests, Web};
 use crate::answers::Sampled;
 use crate::place::{Places, Site};
 use crate::testing::plan;
@@ -67,12 +67,12 @@ impl Server for Same {
 
 const WANTED: Clients = Clients { count: 1, threads: 1, seed: 1, statements: false };
 
-fn options(url: &str) -> Options {
-    Options::new(url)
+fn options(url: &str) -> HttpOptions {
+    HttpOptions::new(url)
 }
 
 /// Four requests of one client.
-fn run(options: &Options, server: &mut Same) -> Measured {
+fn run(options: &HttpOptions, server: &mut Same) -> Measured {
     let workload = Http::open(options, "".as_ref()).unwrap();
     let clients = workload.clients(&Places::default(), WANTED).unwrap();
     simulate(&plan(4, 1), clients, server, &mut (), &Stop::new()).unwrap()
@@ -130,7 +130,7 @@ fn the_first_failures_are_reported_in_words() {
 #[test]
 fn connections_are_made_as_they_are_wanted() {
     let url = "http://127.0.0.1:3000/";
-    let anew = Options { keepalive: false, gzip: false, ..options(url) };
+    let anew = HttpOptions { keepalive: false, gzip: false, ..options(url) };
     let closing = TILE.replace("Content-Length", "Connection: close\r\nContent-Length");
     let endless = "HTTP/1.1 200 OK\r\n\r\nabcde";
     for (options, reply, closes, connections) in [
@@ -161,7 +161,7 @@ fn every_address_is_tried_before_a_client_gives_up() {
     let addresses: [SocketAddr; 2] = ["127.0.0.1:1", "127.0.0.2:1"].map(|text| text.parse().unwrap());
     let run = |refuses: usize| {
         let mut workload = Http::open(&options("http://two.example:1/"), "".as_ref()).unwrap();
-        let web = Told { addresses: addresses.to_vec(), ..Told::default() };
+        let web = FakeServer { addresses: addresses.to_vec(), ..FakeServer::default() };
         workload.check(&mut Site { http: Some(&web), ..Site::default() }).unwrap();
         let clients = workload.clients(&Places::default(), WANTED).unwrap();
         let mut server = Same { refuses, ..Same::new(TILE) };
@@ -279,7 +279,7 @@ fn tiles_of_a_list_are_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("list.txt"), "1/0/1\n2/3/0\n2/3/0\n1/0/1\n").unwrap();
     let url = format!("http://{address}/{{z}}/{{x}}/{{-y}}.pbf");
-    let options = Options { tiles: Some("list.txt".into()), ..options(&url) };
+    let options = HttpOptions { tiles: Some("list.txt".into()), ..options(&url) };
     let mut workload = Http::open(&options, folder.path()).unwrap();
     let prepared = workload.prepare(&mut Site::default(), 1).unwrap();
     assert_eq!(prepared.summary, format!("4 tiles of {url}"));
@@ -307,14 +307,14 @@ fn lists_and_logs_are_read_as_those_of_tiles_are() {
     let folder = tempfile::tempdir().unwrap();
     let open = |text: &str| {
         std::fs::write(folder.path().join("list.txt"), text).unwrap();
-        let options = Options { tiles: Some("list.txt".into()), ..options("http://h/{z}/{x}/{y}") };
+        let options = HttpOptions { tiles: Some("list.txt".into()), ..options("http://h/{z}/{x}/{y}") };
         Http::open(&options, folder.path()).map_err(|error| error.to_string())
     };
     let log = "::1 - - [23/Nov/2026:10:00:00 +0000] \"GET /t/14/8851/6439.pbf HTTP/1.1\" 200 512 \"-\" \"x\"\n\
                ::1 - - [23/Nov/2026:10:00:01 +0000] \"GET /style.json HTTP/1.1\" 200 99 \"-\" \"x\"\n";
     let mut workload = open(log).unwrap();
     assert_eq!(workload.texts()[0].text, b"14/8851/6439\n");
-    let web = Told { addresses: Vec::new(), answers: RefCell::new(vec![got(200, "", "x")]) };
+    let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(vec![got(200, "", "x")]) };
     let guarded = workload.guard(&mut Site { http: Some(&web), ..Site::default() }, 1).unwrap();
     let remark = &guarded.notes[0];
     assert!(remark.contains("list.txt is read as an access log: 1 tile; 1 line name no tile"), "{remark}");
@@ -328,22 +328,22 @@ fn lists_and_logs_are_read_as_those_of_tiles_are() {
 
 /// What a control connection gives, request by request, the last one again and again.
 #[derive(Default)]
-struct Told {
+struct FakeServer {
     addresses: Vec<SocketAddr>,
     answers: RefCell<Vec<Got>>,
 }
 
-impl protocol::http::Server for Told {
+impl protocol::http::HttpConnector for FakeServer {
     fn look_up(&self, _url: &Url) -> Result<Vec<SocketAddr>, ControlError> {
         Ok(self.addresses.clone())
     }
 
-    fn control(&self, _url: &Url, _tls: Option<&Tls>) -> Result<Box<dyn Control + '_>, ControlError> {
+    fn control(&self, _url: &Url, _tls: Option<&Tls>) -> Result<Box<dyn HttpConnection + '_>, ControlError> {
         Ok(Box::new(self))
     }
 }
 
-impl Control for &Told {
+impl HttpConnection for &FakeServer {
     fn get(&mut self, _get: &Get, _path: &str) -> Result<Got, ControlError> {
         let mut answers = self.answers.borrow_mut();
         Ok(if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() })
@@ -365,7 +365,7 @@ fn got(status: u16, content_type: &str, body: &str) -> Got {
 fn guards_tell_what_is_wrong_and_what_to_try() {
     let guard = |answers: Vec<Got>| {
         let mut workload = Http::open(&options("http://me:geheim@h:81/t"), "".as_ref()).unwrap();
-        let web = Told { addresses: Vec::new(), answers: RefCell::new(answers) };
+        let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(answers) };
         let mut site = Site { http: Some(&web), ..Site::default() };
         workload.guard(&mut site, 1).map_err(|error| error.to_string())
     };
@@ -401,7 +401,7 @@ fn guards_tell_what_is_wrong_and_what_to_try() {
 fn samples_are_compared_unpacked() {
     let packed = Got { encoding: Encoding::Gzip, bytes: 3, ..got(200, "x/y", "abcde") };
     let mut workload = Http::open(&options("http://h/"), "".as_ref()).unwrap();
-    let web = Told { addresses: Vec::new(), answers: RefCell::new(vec![packed]) };
+    let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(vec![packed]) };
     let sampled = workload.sample(&mut Site { http: Some(&web), ..Site::default() }, 1).unwrap();
     let Sampled::Answers(scripts) = sampled else { panic!("{sampled:?}") };
     assert_eq!(scripts[0].script, "http://h/");
@@ -410,8 +410,10 @@ fn samples_are_compared_unpacked() {
 
 #[test]
 fn passwords_stay_out_of_what_is_kept() {
-    let secret =
-        Options { tiles: Some("/some/where/list.txt".into()), ..options("http://me:geheim@h/{z}/{x}/{y}") };
+    let secret = HttpOptions {
+        tiles: Some("/some/where/list.txt".into()),
+        ..options("http://me:geheim@h/{z}/{x}/{y}")
+    };
     let kept = serde_json::to_string(&secret.portable()).unwrap();
     assert_eq!(kept, r#"{"url":"http://h/{z}/{x}/{y}","tiles":"list.txt","gzip":true,"keepalive":true}"#);
     assert!(!format!("{secret:?}").contains("geheim"));

@@ -4,17 +4,18 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use engine::{Client, Endpoint};
-use protocol::http::{Control, Encoding, Get, Got, Url, tls};
+use protocol::http::{Encoding, Get, Got, HttpConnection, Url, tls};
 use protocol::postgres::Tls;
 use script::Streams;
+use spec::Error;
 
 use super::accept::Accept;
 use super::client::{HttpClient, Shared};
+use crate::error;
 
-use super::options::Options;
+use super::options::HttpOptions;
 use super::requests::Requests;
-use super::words::Seen;
-use crate::error::WorkloadError;
+use super::words::ShownResponse;
 use crate::place::Site;
 use crate::workload::Clients;
 
@@ -35,10 +36,10 @@ impl Web {
     ///
     /// # Errors
     /// When options are out of range, or the system's certificates cannot be read.
-    pub fn new(options: &Options) -> Result<Self, WorkloadError> {
+    pub fn new(options: &HttpOptions) -> Result<Self, Error> {
         let url = options.parsed()?;
-        let tls = tls(&url, options.insecure)
-            .map_err(|error| WorkloadError::option("http.url", error.to_string()))?;
+        let tls =
+            tls(&url, options.insecure).map_err(|error| error::option("http.url", error.to_string()))?;
         Ok(Self {
             get: Get::new(&url, &options.accept, options.gzip, options.keepalive),
             accept: Accept(options.accept.clone()),
@@ -65,21 +66,21 @@ impl Web {
     }
 
     /// Looks its host up for all runs, and checks that something accepts connections there.
-    pub fn check(&mut self, site: &Site<'_>) -> Result<(), WorkloadError> {
-        self.addresses = site.http()?.look_up(&self.url).map_err(WorkloadError::http)?;
+    pub fn check(&mut self, site: &Site<'_>) -> Result<(), Error> {
+        self.addresses = site.http()?.look_up(&self.url).map_err(error::http)?;
         self.control(site).map(drop)
     }
 
     /// A connection outside the timed part.
-    pub fn control<'s>(&self, site: &Site<'s>) -> Result<Box<dyn Control + 's>, WorkloadError> {
-        site.http()?.control(&self.url, self.tls.as_ref()).map_err(WorkloadError::http)
+    pub fn control<'s>(&self, site: &Site<'s>) -> Result<Box<dyn HttpConnection + 's>, Error> {
+        site.http()?.control(&self.url, self.tls.as_ref()).map_err(error::http)
     }
 
     /// Requests a path.
     ///
     /// # Errors
     /// When the answer would be a failure of a run, or none comes.
-    pub fn ask(&self, path: &str, control: &mut dyn Control) -> Result<Got, WorkloadError> {
+    pub fn ask(&self, path: &str, control: &mut dyn HttpConnection) -> Result<Got, Error> {
         ask((&self.url, &self.get, &self.accept), path, control)
     }
 
@@ -92,7 +93,7 @@ impl Web {
         requests: &Arc<Requests>,
         links: usize,
         wanted: Clients,
-    ) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+    ) -> Result<Vec<Box<dyn Client>>, Error> {
         let shared = Arc::new(Shared {
             endpoints: self.endpoints()?,
             server: self.url.authority(),
@@ -112,10 +113,10 @@ impl Web {
     }
 
     /// Where clients may connect, in the order to try; at least one address.
-    fn endpoints(&self) -> Result<Vec<Endpoint>, WorkloadError> {
+    fn endpoints(&self) -> Result<Vec<Endpoint>, Error> {
         if self.addresses.is_empty() {
             // Nothing could end the wait for a silent name server here.
-            return Err(WorkloadError::missing(
+            return Err(error::missing(
                 format!("the host of {} was not looked up", self.url),
                 "check the workload first",
             ));
@@ -130,20 +131,20 @@ impl Web {
     }
 }
 
-/// Requests a path outside the timed part; the answer must be one that would count.
+/// Requests a path outside the timed part; the answer must count as a success.
 ///
 /// # Errors
 /// When the answer would be a failure of a run, or none comes.
 fn ask(
     (url, get, accept): (&Url, &Get, &Accept),
     path: &str,
-    control: &mut dyn Control,
-) -> Result<Got, WorkloadError> {
-    let got = control.get(get, path).map_err(WorkloadError::http)?;
+    control: &mut dyn HttpConnection,
+) -> Result<Got, Error> {
+    let got = control.get(get, path).map_err(error::http)?;
     let Some(fault) = accept.fault(got.status, got.content_type.as_bytes(), got.bytes) else {
         return Ok(got);
     };
-    let seen = Seen {
+    let seen = ShownResponse {
         path,
         status: got.status,
         content_type: got.content_type.as_bytes(),
@@ -153,5 +154,5 @@ fn ask(
         body: &got.body,
     };
     let what = format!("{}: {}", url, seen.in_words(fault));
-    Err(WorkloadError::http_answer(what, seen.hint(fault)))
+    Err(error::http_answer(what, seen.hint(fault)))
 }

@@ -8,7 +8,7 @@ use super::accept::Fault;
 const WORDS: usize = 80;
 
 /// A response, for a message.
-pub(super) struct Seen<'a> {
+pub(super) struct ShownResponse<'a> {
     pub(super) path: &'a str,
     pub(super) status: u16,
     pub(super) content_type: &'a [u8],
@@ -18,7 +18,7 @@ pub(super) struct Seen<'a> {
     pub(super) body: &'a [u8],
 }
 
-impl Seen<'_> {
+impl ShownResponse<'_> {
     /// `GET /1/0/0 gave 500: out of memory`.
     pub(super) fn in_words(&self, fault: Fault) -> String {
         let path = self.path;
@@ -33,13 +33,13 @@ impl Seen<'_> {
             }
             _ => what,
         };
-        match self.first_words() {
+        match self.beginning() {
             words if words.is_empty() => format!("GET {path} gave {what}"),
             words => format!("GET {path} gave {what}: {words}"),
         }
     }
 
-    fn first_words(&self) -> String {
+    fn beginning(&self) -> String {
         if self.encoding != Encoding::Identity && !self.body.is_empty() {
             return "(compressed)".to_owned();
         }

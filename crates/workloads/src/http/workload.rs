@@ -5,23 +5,24 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Client;
-use spec::{Artifact, MapPart, TextKind};
+use spec::{Artifact, Error, MapPart, TextKind};
 
 use super::guard::{ask, probe, spread};
-use super::options::Options;
+use super::options::HttpOptions;
 use super::requests::Requests;
 use super::web::Web;
 use crate::answers::{Answer, NUMBER, SAMPLE, Sampled, ScriptAnswers};
-use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::place::{Places, Site};
 use crate::trace::{self, Trace};
-use crate::workload::{Asked, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, TileItem, Workload};
+use crate::workload::{
+    ClientWorkload, Clients, Guarded, Prepared, RequestText, ScriptInfo, TileItem, Workload,
+};
 
 /// GET requests.
 #[derive(Debug)]
 pub struct Http {
-    options: Options,
+    options: HttpOptions,
     web: Web,
     trace: Trace,
     /// The zooms among its tiles, each counted separately.
@@ -36,7 +37,7 @@ impl Http {
     ///
     /// # Errors
     /// When options are out of range, or the list cannot be read or is useless.
-    pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
+    pub fn open(options: &HttpOptions, folder: &Path) -> Result<Self, Error> {
         options.validate()?;
         let trace = match &options.tiles {
             Some(path) => trace::read(&folder.join(path))?,
@@ -64,7 +65,7 @@ impl Http {
 
 impl Workload for Http {
     fn scripts(&self) -> Vec<ScriptInfo> {
-        let Options { accept, gzip, keepalive, .. } = &self.options;
+        let HttpOptions { accept, gzip, keepalive, .. } = &self.options;
         let url = self.web.url().to_string();
         let script = |name: String, part| {
             let text = format!("{name} {accept:?} {gzip} {keepalive}");
@@ -80,9 +81,9 @@ impl Workload for Http {
         self.zooms.iter().map(of_zoom).collect()
     }
 
-    fn texts(&self) -> Vec<Asked> {
+    fn texts(&self) -> Vec<RequestText> {
         let path = self.options.tiles.iter();
-        let list = |path: &std::path::PathBuf| Asked {
+        let list = |path: &std::path::PathBuf| RequestText {
             name: path.display().to_string(),
             kind: TextKind::File,
             text: self.trace.text.clone().into_bytes(),
@@ -98,11 +99,11 @@ impl Workload for Http {
         true
     }
 
-    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         self.web.check(site)
     }
 
-    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, WorkloadError> {
+    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, Error> {
         let url = self.web.url().to_string();
         let tiles = (!self.trace.tiles.is_empty()).then(|| sha256_hex(self.trace.text.as_bytes()));
         let json = serde_json::json!({ "url": url, "tiles": tiles }).to_string();
@@ -113,11 +114,11 @@ impl Workload for Http {
         Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary })
     }
 
-    fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+    fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
 
-    fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
+    fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, Error> {
         let mut control = self.web.control(site)?;
         let mut answers = Vec::new();
         for request in spread(&self.requests, SAMPLE as usize) {
@@ -134,7 +135,7 @@ impl Workload for Http {
         Ok(Sampled::Answers(vec![ScriptAnswers { script, answers }]))
     }
 
-    fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
+    fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, Error> {
         let mut guarded = probe(&self.web, &self.requests, site)?;
         if self.options.may_be_empty {
             guarded.notes.extend(guarded.empty.take());
@@ -143,7 +144,7 @@ impl Workload for Http {
         Ok(guarded)
     }
 
-    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, Error> {
         Ok(Vec::new())
     }
 }
@@ -153,7 +154,7 @@ impl ClientWorkload for Http {
         self.items.clone()
     }
 
-    fn clients(&self, _places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+    fn clients(&self, _places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, Error> {
         self.web.clients(&self.requests, 1, wanted)
     }
 }

@@ -6,11 +6,10 @@ use std::path::Path;
 use osm::synth::Synthetic;
 use protocol::postgres::Database;
 use protocol::postgres::sql::{Sql, SqlError};
-use spec::given;
+use spec::{Error, given};
 
 use super::child::RunChild;
 use super::report::JobReport;
-use crate::error::WorkloadError;
 
 /// Contents of the files that jobs read: SHA-256 by the name from [`Job::files`].
 pub type Inputs = BTreeMap<String, String>;
@@ -80,14 +79,14 @@ pub trait Job {
     ///
     /// # Errors
     /// Why it failed; a part of its result may exist.
-    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError>;
+    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error>;
 
     /// Removes what must not stay, however the job ended; returns remarks. Called at the end, on a connection
     /// that still works after a stop.
     ///
     /// # Errors
     /// When the server refuses: it still exists then.
-    fn clear_away(&self, _sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
+    fn clear_away(&self, _sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
 }

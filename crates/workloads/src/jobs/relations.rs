@@ -1,8 +1,8 @@
 //! Sizes of tables and indexes.
 
-use spec::{Relation, RelationKind};
+use spec::{Error, Relation, RelationKind};
 
-use crate::error::WorkloadError;
+use crate::error;
 use protocol::postgres::sql::Sql;
 
 /// Ordinary tables and their indexes outside the system's schemas and extensions, largest table first.
@@ -24,8 +24,8 @@ FROM relation r JOIN relation t ON t.oid = r.table_oid
 ORDER BY t.bytes DESC, t.name, r.relkind DESC, r.bytes DESC, r.name";
 
 /// Sizes of all users' tables and their indexes.
-pub fn relation_sizes(sql: &mut dyn Sql) -> Result<Vec<Relation>, WorkloadError> {
-    let rows = sql.rows(SIZES).map_err(WorkloadError::sql("reading the sizes of tables and indexes"))?;
+pub fn relation_sizes(sql: &mut dyn Sql) -> Result<Vec<Relation>, Error> {
+    let rows = sql.rows(SIZES).map_err(error::sql("reading the sizes of tables and indexes"))?;
     let text = |value: Option<&Option<String>>| value.cloned().flatten().unwrap_or_default();
     let size = |row: Vec<Option<String>>| Relation {
         name: text(row.first()),

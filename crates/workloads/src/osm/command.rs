@@ -5,7 +5,7 @@ use std::path::Path;
 
 use protocol::postgres::Database;
 
-use super::options::Options;
+use super::options::OsmOptions;
 use super::program::Osm2pgsql;
 use crate::jobs::{ChildInput, ChildOrder};
 
@@ -19,7 +19,7 @@ const EXECUTED: &str = ") EXECUTE ";
 
 /// What the command line of a load depends on.
 pub(super) struct Command<'a> {
-    pub(super) options: &'a Options,
+    pub(super) options: &'a OsmOptions,
     pub(super) extract: &'a Path,
     pub(super) database: &'a Database,
     /// Size of the extract.

@@ -8,22 +8,23 @@ use osm::extract;
 use osm::log::{LoadLog, LogParser, table_made};
 use osm::synth::Synthetic;
 use protocol::postgres::sql::{Sql, quote_identifier};
+use spec::Error;
 use spec::figures::{self, Figures};
 
 use super::command::Command;
 use super::failed;
-use super::made::{self, Which};
+use super::made::{self, NodesOwner};
 use super::nodes::{self, NodesFile};
-use super::options::Options;
+use super::options::OsmOptions;
 use super::others::{self, SetUpProgress};
 use super::program::{Osm2pgsql, find_version};
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::{ChildEnd, Inputs, Job, JobReport, JobSite, file_name};
 
 /// A load, measured or for preparation.
 #[derive(Debug)]
-pub struct Load {
-    options: Options,
+pub struct LoadJob {
+    options: OsmOptions,
     name: String,
     /// Names of its files' contents, in order.
     files: Vec<String>,
@@ -36,13 +37,13 @@ pub struct Load {
 }
 
 /// A load that may start.
-struct Begun {
+struct CheckedLoad {
     program: Osm2pgsql,
     extract: PathBuf,
     /// Size of the extract.
     bytes: u64,
     /// Tables that it must keep.
-    others: Vec<others::Other>,
+    others: Vec<others::ExistingTable>,
     /// Tables that existed when it began.
     before: BTreeSet<String>,
     called: String,
@@ -52,13 +53,13 @@ struct End {
     end: ChildEnd,
     log: LoadLog,
     /// Why a table that it made could not be recorded.
-    not_noted: Option<WorkloadError>,
+    not_noted: Option<Error>,
 }
 
-impl Load {
+impl LoadJob {
     /// A load with these options, whose paths are complete.
     #[must_use]
-    pub fn new(options: Options, measured: bool) -> Self {
+    pub fn new(options: OsmOptions, measured: bool) -> Self {
         let files = options.files().into_iter().map(file_name).collect();
         let (name, earlier) = (FIRST.to_owned(), Vec::new());
         Self { options, name, files, earlier, measured, called: RefCell::default() }
@@ -67,7 +68,7 @@ impl Load {
     /// The loads of one preparation, in this order. The first has the name of a single one, so that data from
     /// earlier builds are found; the others are distinguished by their prefixes.
     #[must_use]
-    pub fn all(loads: &[Options]) -> Vec<Self> {
+    pub fn all(loads: &[OsmOptions]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for options in loads {
             let mut load = Self::new(options.clone(), false);
@@ -82,7 +83,7 @@ impl Load {
     }
 
     /// Lists the existing tables, and refuses to replace one that is not from an earlier load.
-    pub(super) fn look(&self, sql: &mut dyn Sql) -> Result<Vec<others::Other>, WorkloadError> {
+    pub(super) fn look(&self, sql: &mut dyn Sql) -> Result<Vec<others::ExistingTable>, Error> {
         if self.options.replace {
             return Ok(Vec::new());
         }
@@ -105,7 +106,7 @@ impl Load {
 
     /// Checks that nothing is missing and no other tables would be lost, and starts to record what the load
     /// makes.
-    fn begin(&self, site: &mut JobSite<'_>) -> Result<Begun, WorkloadError> {
+    fn begin(&self, site: &mut JobSite<'_>) -> Result<CheckedLoad, Error> {
         let options = &self.options;
         options.validate()?;
         let extract = options.extract_in(site.extracts);
@@ -127,7 +128,7 @@ impl Load {
                 "{} is there already; name another file, remove it, or write replace = true",
                 file.path.display()
             );
-            return Err(WorkloadError::option("osm.flat_nodes", problem));
+            return Err(error::option("osm.flat_nodes", problem));
         }
         // Earlier builds had only one load.
         if self.name == FIRST {
@@ -137,15 +138,15 @@ impl Load {
         let others = self.look(site.sql)?;
         let before = made::present(site.sql)?;
         let called = self.call(site.sql)?;
-        Ok(Begun { program, extract, bytes: self.input_bytes(site.extracts), others, before, called })
+        Ok(CheckedLoad { program, extract, bytes: self.input_bytes(site.extracts), others, before, called })
     }
 
     /// Runs osm2pgsql and reads its output, recording each table as it is made; returns the tables, too.
     fn run_and_record(
         &self,
         site: &mut JobSite<'_>,
-        begun: &Begun,
-    ) -> Result<(End, BTreeSet<String>), WorkloadError> {
+        begun: &CheckedLoad,
+    ) -> Result<(End, BTreeSet<String>), Error> {
         let command = Command {
             options: &self.options,
             extract: &begun.extract,
@@ -173,7 +174,7 @@ impl Load {
             })
         };
         let end = others::kept(*runtime, &begun.others, &begun.called, run)?;
-        let lost = |problem: String| WorkloadError::program("osm2pgsql", problem);
+        let lost = |problem: String| error::program("osm2pgsql", problem);
         let end = end.map_err(lost)?;
         let log = parser.finish(end.wall_us);
         Ok((End { end, log, not_noted }, tables))
@@ -185,21 +186,21 @@ impl Load {
     }
 
     /// A unique name for the load's connections.
-    fn call(&self, sql: &mut dyn Sql) -> Result<String, WorkloadError> {
+    fn call(&self, sql: &mut dyn Sql) -> Result<String, Error> {
         let unique =
             "SELECT pg_backend_pid() || '-' || (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-        let unique = sql.scalar(unique).map_err(WorkloadError::sql("naming the load"))?.unwrap_or_default();
+        let unique = sql.scalar(unique).map_err(error::sql("naming the load"))?.unwrap_or_default();
         let called = format!("pgdyno load {unique}");
         *self.called.borrow_mut() = Some(called.clone());
         Ok(called)
     }
 
-    fn note(&self, sql: &mut dyn Sql, tables: &BTreeSet<String>, begun: &Begun) -> Result<(), WorkloadError> {
+    fn note(&self, sql: &mut dyn Sql, tables: &BTreeSet<String>, begun: &CheckedLoad) -> Result<(), Error> {
         made::note(sql, tables, &begun.before, (&begun.called, self.measured))
     }
 }
 
-impl Job for Load {
+impl Job for LoadJob {
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -244,7 +245,7 @@ impl Job for Load {
     }
 
     /// Loads the extract; the error quotes osm2pgsql's last error line.
-    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
+    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error> {
         let begun = self.begin(site)?;
         let file = self.nodes_file();
         let is_own = file.map_or(Ok(false), |file| file.begin(site.sql, &begun.called))?;
@@ -280,10 +281,10 @@ impl Job for Load {
     }
 
     /// Removes what a failed load made.
-    fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
+    fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
         let Some(called) = self.called.take() else { return Ok(Vec::new()) };
         let replaced = made::replaced(sql, &called)?;
-        let removed = made::remove(sql, Which::Of(&called)).map(drop);
+        let removed = made::remove(sql, NodesOwner::Of(&called)).map(drop);
         nodes::remove(sql, &called, self.options.flat_nodes.as_deref())?;
         removed?;
         Ok(gone(&replaced).into_iter().collect())
@@ -318,20 +319,20 @@ const LOOKED_THROUGH: u64 = 64 << 20;
 const FIRST: &str = "osm";
 
 /// The name of a file's content: its name, made unique among the files of these loads.
-fn known_by(path: &Path, loads: &[Load]) -> String {
+fn known_by(path: &Path, loads: &[LoadJob]) -> String {
     let plain = file_name(path);
-    let is_other =
-        |name: &str| loads.iter().flat_map(Load::files).any(|(known, other)| known == name && other != path);
+    let is_other = |name: &str| {
+        loads.iter().flat_map(LoadJob::files).any(|(known, other)| known == name && other != path)
+    };
     let numbered = (2..).map(|number| format!("{plain} ({number})"));
     let mut names = std::iter::once(plain.clone()).chain(numbered);
     names.find(|name| !is_other(name)).unwrap_or(plain)
 }
 
-fn make_schemas(sql: &mut dyn Sql, schemas: &[String]) -> Result<(), WorkloadError> {
+fn make_schemas(sql: &mut dyn Sql, schemas: &[String]) -> Result<(), Error> {
     for schema in schemas {
         let make = format!("CREATE SCHEMA IF NOT EXISTS {}", quote_identifier(schema));
-        sql.execute(&make)
-            .map_err(WorkloadError::sql(format!("making schema {schema}, which osm.schemas names")))?;
+        sql.execute(&make).map_err(error::sql(format!("making schema {schema}, which osm.schemas names")))?;
     }
     Ok(())
 }
@@ -398,10 +399,10 @@ mod tests {
         }
     }
 
-    fn load(options: &Options, programs: &mut Played) -> Result<JobReport, WorkloadError> {
+    fn load(options: &OsmOptions, programs: &mut Played) -> Result<JobReport, Error> {
         let mut sql = FakeSql::new();
         sql.answer("pg_backend_pid() ||", &[&["42-1763888400"]]);
-        Load::new(options.clone(), false).run(&mut JobSite {
+        LoadJob::new(options.clone(), false).run(&mut JobSite {
             sql: &mut sql,
             runtime: &NoServer,
             programs,
@@ -418,7 +419,7 @@ mod tests {
         let file = extract();
         let end = ChildEnd { code: Some(0), wall_us: 9000, ..ChildEnd::default() };
         let mut run = Played { lines: Vec::new(), end, orders: Vec::new() };
-        load(&Options::new(file.path()), &mut run).unwrap();
+        load(&OsmOptions::new(file.path()), &mut run).unwrap();
         let order = run.orders.last().unwrap();
         let args: Vec<_> = order.args.iter().map(|arg| arg.to_string_lossy()).collect();
         let shown = args[..args.len() - 1].join(" ");
@@ -430,17 +431,17 @@ mod tests {
     /// The first has the name of a single one, and fingerprints are those of the load alone.
     #[test]
     fn loads_of_one_preparation_are_told_apart() {
-        let of = |extract: &str, prefix: &str, style: Option<&str>| Options {
+        let of = |extract: &str, prefix: &str, style: Option<&str>| OsmOptions {
             prefix: prefix.to_owned(),
             style: style.map(PathBuf::from),
-            ..Options::new(extract)
+            ..OsmOptions::new(extract)
         };
         let options = [
             of("a/x.osm.pbf", "one", None),
             of("b/x.osm.pbf", "two", Some("s.lua")),
             of("a/x.osm.pbf", "three", None),
         ];
-        let loads = Load::all(&options);
+        let loads = LoadJob::all(&options);
         let names: Vec<_> = loads.iter().map(Job::name).collect();
         assert_eq!(names, ["osm", "osm two", "osm three"]);
         let files: Vec<_> = loads
@@ -452,7 +453,7 @@ mod tests {
         let inputs: Inputs = inputs.map(|(name, hash)| (name.to_owned(), hash.to_owned())).into();
         let read: Vec<_> = loads.iter().map(|load| load.made_from(&inputs)[1].clone()).collect();
         assert_eq!(read, ["A", "B", "A"]);
-        let alone = Load::new(options[2].clone(), false);
+        let alone = LoadJob::new(options[2].clone(), false);
         assert_eq!(alone.made_from(&inputs), loads[2].made_from(&inputs));
     }
 
@@ -462,7 +463,7 @@ mod tests {
         let end = ChildEnd { code: Some(1), ..ChildEnd::default() };
         let lines = vec!["2026-11-21 02:44:37  [0] ERROR: Connecting to database failed."];
         let mut run = Played { lines, end, orders: Vec::new() };
-        let result = load(&Options::new(file.path()), &mut run);
+        let result = load(&OsmOptions::new(file.path()), &mut run);
         let report = result.unwrap();
         assert_eq!(report.failed.as_deref(), Some("osm2pgsql failed: ERROR: Connecting to database failed."));
         assert!(report.log.contains("Connecting to database failed"), "the log is kept");

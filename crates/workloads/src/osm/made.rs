@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use protocol::postgres::sql::{Sql, long, quote_identifier, quote_literal};
+use spec::Error;
 
 use super::nodes;
-use crate::error::WorkloadError;
+use crate::error;
 
 const REGISTRY: &str = "CREATE SCHEMA IF NOT EXISTS pgdyno; CREATE TABLE IF NOT EXISTS pgdyno.loaded \
      (relation text PRIMARY KEY, measured boolean NOT NULL, load text NOT NULL, complete boolean NOT NULL, \
@@ -36,7 +37,7 @@ pub(super) fn is_of_all_loads(table: &str) -> bool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which<'a> {
+pub(super) enum NodesOwner<'a> {
     /// Of measured loads, whose data are not needed.
     Measured,
     /// Of this load.
@@ -45,7 +46,7 @@ pub(super) enum Which<'a> {
 
 /// Makes the list if it does not exist, and removes what killed loads left; `nodes` is this load's file of
 /// node locations.
-pub(super) fn open(sql: &mut dyn Sql, nodes: Option<&Path>) -> Result<(), WorkloadError> {
+pub(super) fn open(sql: &mut dyn Sql, nodes: Option<&Path>) -> Result<(), Error> {
     execute(sql, REGISTRY)?;
     execute(sql, nodes::REGISTRY)?;
     refuse_lists_of_others(sql)?;
@@ -54,7 +55,7 @@ pub(super) fn open(sql: &mut dyn Sql, nodes: Option<&Path>) -> Result<(), Worklo
            UNION SELECT load FROM pgdyno.loaded_file WHERE NOT complete) l WHERE NOT EXISTS ({AT_WORK})"
     );
     for load in names(sql, &dead)? {
-        remove(sql, Which::Of(&load))?;
+        remove(sql, NodesOwner::Of(&load))?;
         nodes::remove(sql, &load, nodes)?;
     }
     Ok(())
@@ -62,7 +63,7 @@ pub(super) fn open(sql: &mut dyn Sql, nodes: Option<&Path>) -> Result<(), Worklo
 
 /// Entries of the lists are removed with the rights of the login. So the login, a superuser or the owner of
 /// the database must own the lists: any role that may create schemas could have made them first.
-fn refuse_lists_of_others(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
+fn refuse_lists_of_others(sql: &mut dyn Sql) -> Result<(), Error> {
     let ask = "SELECT o.name || ' belongs to role ' || r.rolname FROM ( \
            SELECT 'schema pgdyno' AS name, nspowner AS owner FROM pg_catalog.pg_namespace WHERE nspname = 'pgdyno' \
            UNION ALL SELECT 'table pgdyno.' || c.relname, c.relowner FROM pg_catalog.pg_class c \
@@ -71,8 +72,8 @@ fn refuse_lists_of_others(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
          JOIN pg_catalog.pg_roles r ON r.oid = o.owner \
          WHERE NOT r.rolsuper AND r.rolname <> current_user AND r.oid <> (SELECT datdba FROM pg_catalog.pg_database \
            WHERE datname = pg_catalog.current_database()) LIMIT 1";
-    match sql.scalar(ask).map_err(WorkloadError::sql(DOING))? {
-        Some(what) => Err(WorkloadError::missing(
+    match sql.scalar(ask).map_err(error::sql(DOING))? {
+        Some(what) => Err(error::missing(
             format!("pgdyno's lists of loaded tables cannot be trusted: {what}"),
             "log in as that role, or look at the schema and drop it: DROP SCHEMA pgdyno CASCADE",
         )),
@@ -86,12 +87,12 @@ fn with_suffixes<const N: usize>(
     sql: &mut dyn Sql,
     noted: &str,
     suffixes: [&str; N],
-) -> Result<[String; N], WorkloadError> {
+) -> Result<[String; N], Error> {
     let ask = format!("SELECT unnest(pg_catalog.parse_ident({}))", quote_literal(noted));
     let doing = || {
         format!("reading the name {noted:?} in pgdyno.loaded; if pgdyno did not write it, delete that row")
     };
-    let parts = sql.rows(&ask).map_err(|error| WorkloadError::sql(doing())(error))?;
+    let parts = sql.rows(&ask).map_err(|error| error::sql(doing())(error))?;
     let parts: Vec<String> = parts.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
     let Some((last, schema)) = parts.split_last() else { return Ok(suffixes.map(str::to_owned)) };
     let schema: String = schema.iter().map(|part| quote_identifier(part) + ".").collect();
@@ -99,21 +100,21 @@ fn with_suffixes<const N: usize>(
 }
 
 /// The existing tables, by OID.
-pub(super) fn present(sql: &mut dyn Sql) -> Result<BTreeSet<String>, WorkloadError> {
+pub(super) fn present(sql: &mut dyn Sql) -> Result<BTreeSet<String>, Error> {
     let all = "SELECT oid FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f')";
     Ok(names(sql, all)?.into_iter().collect())
 }
 
 /// Whether the list exists.
-pub(super) fn is_there(sql: &mut dyn Sql) -> Result<bool, WorkloadError> {
-    let found = sql.scalar("SELECT to_regclass('pgdyno.loaded')").map_err(WorkloadError::sql(DOING))?;
+pub(super) fn is_there(sql: &mut dyn Sql) -> Result<bool, Error> {
+    let found = sql.scalar("SELECT to_regclass('pgdyno.loaded')").map_err(error::sql(DOING))?;
     Ok(found.is_some())
 }
 
 /// Adds the tables of a preparation from an earlier build, which had no such list.
-pub(super) fn adopt(sql: &mut dyn Sql, tables: &[String]) -> Result<(), WorkloadError> {
+pub(super) fn adopt(sql: &mut dyn Sql, tables: &[String]) -> Result<(), Error> {
     let prepared = "SELECT to_regclass('pgdyno.prepared')";
-    if sql.scalar(prepared).map_err(WorkloadError::sql(DOING))?.is_none() {
+    if sql.scalar(prepared).map_err(error::sql(DOING))?.is_none() {
         return Ok(());
     }
     let tables: Vec<String> = tables.iter().map(|table| quote_literal(table)).collect();
@@ -135,13 +136,13 @@ pub(super) fn note(
     tables: &BTreeSet<String>,
     before: &BTreeSet<String>,
     (load, measured): (&str, bool),
-) -> Result<(), WorkloadError> {
+) -> Result<(), Error> {
     if tables.is_empty() {
         return Ok(());
     }
     let list: Vec<String> = tables.iter().map(|table| quote_literal(table)).collect();
     let ask = format!("SELECT t, to_regclass(t)::oid FROM unnest(ARRAY[{}]::text[]) t", list.join(", "));
-    let found = sql.rows(&ask).map_err(WorkloadError::sql(DOING))?;
+    let found = sql.rows(&ask).map_err(error::sql(DOING))?;
     let pair = |row: Vec<Option<String>>| <[_; 2]>::try_from(row).ok().and_then(|[t, oid]| t.zip(oid));
     let there: BTreeMap<String, String> = found.into_iter().filter_map(pair).collect();
     let with_former = |table: &String| {
@@ -163,7 +164,7 @@ pub(super) fn note(
 
 /// A load finished: entries that it did not make are removed. A table that was only emptied belongs to both
 /// loads, and is measured only if both are.
-pub(super) fn complete(sql: &mut dyn Sql, (load, measured): (&str, bool)) -> Result<(), WorkloadError> {
+pub(super) fn complete(sql: &mut dyn Sql, (load, measured): (&str, bool)) -> Result<(), Error> {
     let load = quote_literal(load);
     execute(
         sql,
@@ -177,7 +178,7 @@ pub(super) fn complete(sql: &mut dyn Sql, (load, measured): (&str, bool)) -> Res
 }
 
 /// Names of tables of earlier loads that this one replaced before it failed.
-pub(super) fn replaced(sql: &mut dyn Sql, load: &str) -> Result<Vec<String>, WorkloadError> {
+pub(super) fn replaced(sql: &mut dyn Sql, load: &str) -> Result<Vec<String>, Error> {
     let own = format!("NOT complete AND load = {}", quote_literal(load));
     let ask = format!(
         "SELECT relation FROM pgdyno.loaded WHERE {own} AND NOT measured AND former_loaded AND NOT ({AS_BEFORE}) ORDER BY 1"
@@ -186,10 +187,10 @@ pub(super) fn replaced(sql: &mut dyn Sql, load: &str) -> Result<Vec<String>, Wor
 }
 
 /// Removes tables that loads made, with osm2pgsql's tables next to them; returns their names.
-pub(super) fn remove(sql: &mut dyn Sql, which: Which<'_>) -> Result<Vec<String>, WorkloadError> {
+pub(super) fn remove(sql: &mut dyn Sql, which: NodesOwner<'_>) -> Result<Vec<String>, Error> {
     let condition = match which {
-        Which::Measured => "measured AND complete".to_owned(),
-        Which::Of(load) => {
+        NodesOwner::Measured => "measured AND complete".to_owned(),
+        NodesOwner::Of(load) => {
             end_sessions(sql, load)?;
             let own = format!("NOT complete AND load = {}", quote_literal(load));
             // Tables that were never made.
@@ -215,7 +216,7 @@ pub(super) fn remove(sql: &mut dyn Sql, which: Which<'_>) -> Result<Vec<String>,
             ))
             .map_err(|error| {
                 let _ = sql.execute("ROLLBACK");
-                WorkloadError::sql(format!("removing {table}, which a load of pgdyno made"))(error)
+                error::sql(format!("removing {table}, which a load of pgdyno made"))(error)
             })?;
     }
     Ok(tables)
@@ -223,8 +224,8 @@ pub(super) fn remove(sql: &mut dyn Sql, which: Which<'_>) -> Result<Vec<String>,
 
 /// Ends sessions that a killed program left on the server, since they may still be making a table. Limited:
 /// one that does not end in 10 s waits for something other than the load's tables.
-fn end_sessions(sql: &mut dyn Sql, load: &str) -> Result<(), WorkloadError> {
-    let doing = || WorkloadError::sql(format!("ending what is left of {load}"));
+fn end_sessions(sql: &mut dyn Sql, load: &str) -> Result<(), Error> {
+    let doing = || error::sql(format!("ending what is left of {load}"));
     let end = format!(
         "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE application_name = {} \
          AND datname = current_database()",
@@ -241,11 +242,11 @@ fn end_sessions(sql: &mut dyn Sql, load: &str) -> Result<(), WorkloadError> {
 
 const DOING: &str = "looking for tables of earlier loads";
 
-fn names(sql: &mut dyn Sql, ask: &str) -> Result<Vec<String>, WorkloadError> {
-    let rows = sql.rows(ask).map_err(WorkloadError::sql(DOING))?;
+fn names(sql: &mut dyn Sql, ask: &str) -> Result<Vec<String>, Error> {
+    let rows = sql.rows(ask).map_err(error::sql(DOING))?;
     Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
-fn execute(sql: &mut dyn Sql, text: &str) -> Result<(), WorkloadError> {
-    sql.execute(text).map_err(WorkloadError::sql("noting which tables a load makes"))
+fn execute(sql: &mut dyn Sql, text: &str) -> Result<(), Error> {
+    sql.execute(text).map_err(error::sql("noting which tables a load makes"))
 }

@@ -11,8 +11,8 @@ mod program;
 pub(crate) mod several;
 mod workload;
 
-pub use job::Load;
+pub use job::LoadJob;
 pub(crate) use options::is_a_path;
 pub(crate) use options::prefix_taken;
-pub use options::{Options, runs_lua};
+pub use options::{OsmOptions, runs_lua};
 pub use workload::Loads;

@@ -8,8 +8,9 @@ use std::process::{Command, Stdio};
 use std::time::UNIX_EPOCH;
 
 use protocol::postgres::sql::{Sql, quote_literal};
+use spec::Error;
 
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::other_account;
 
 /// Path, and what identifies the file: another one may have that path by now, or on another machine.
@@ -26,13 +27,13 @@ pub(super) struct NodesFile<'a> {
 
 impl NodesFile<'_> {
     /// Whether a non-empty file exists that no load of this prefix made.
-    pub(super) fn is_of_others(&self, sql: &mut dyn Sql) -> Result<bool, WorkloadError> {
+    pub(super) fn is_of_others(&self, sql: &mut dyn Sql) -> Result<bool, Error> {
         Ok(self.has_something() && !self.is_own(sql)?)
     }
 
     /// Before osm2pgsql begins: removes the file of an earlier load, whose locations would otherwise remain.
     /// Returns whether the file is this load's alone; otherwise it existed, and may be replaced.
-    pub(super) fn begin(&self, sql: &mut dyn Sql, load: &str) -> Result<bool, WorkloadError> {
+    pub(super) fn begin(&self, sql: &mut dyn Sql, load: &str) -> Result<bool, Error> {
         if self.has_something() {
             if !self.is_own(sql)? {
                 return Ok(false);
@@ -51,7 +52,7 @@ impl NodesFile<'_> {
     }
 
     /// The load finished, and the file belongs to it.
-    pub(super) fn complete(&self, sql: &mut dyn Sql, load: &str) -> Result<(), WorkloadError> {
+    pub(super) fn complete(&self, sql: &mut dyn Sql, load: &str) -> Result<(), Error> {
         self.note(sql, load, true)
     }
 
@@ -71,7 +72,7 @@ impl NodesFile<'_> {
         std::fs::metadata(self.path).is_ok_and(|found| found.len() > 0)
     }
 
-    fn is_own(&self, sql: &mut dyn Sql) -> Result<bool, WorkloadError> {
+    fn is_own(&self, sql: &mut dyn Sql) -> Result<bool, Error> {
         let Some(known_by) = known_by(self.path) else { return Ok(false) };
         let ask = format!(
             "SELECT count(*) FROM pgdyno.loaded_file WHERE path = {} AND known_by = {} AND prefix = {}",
@@ -79,12 +80,12 @@ impl NodesFile<'_> {
             quote_literal(&known_by),
             quote_literal(self.prefix)
         );
-        let found = sql.scalar(&ask).map_err(WorkloadError::sql(DOING))?;
+        let found = sql.scalar(&ask).map_err(error::sql(DOING))?;
         Ok(found.is_some_and(|count| count != "0"))
     }
 
     /// Records it, or that it is gone (`--drop`).
-    fn note(&self, sql: &mut dyn Sql, load: &str, complete: bool) -> Result<(), WorkloadError> {
+    fn note(&self, sql: &mut dyn Sql, load: &str, complete: bool) -> Result<(), Error> {
         let path = place(self.path);
         let forget = format!("DELETE FROM pgdyno.loaded_file WHERE path = {path}");
         let note = known_by(self.path).map(|known_by| {
@@ -93,7 +94,7 @@ impl NodesFile<'_> {
                 "; INSERT INTO pgdyno.loaded_file VALUES ({path}, {known_by}, {prefix}, {load}, {complete})"
             )
         });
-        sql.execute(&(forget + &note.unwrap_or_default())).map_err(WorkloadError::sql(DOING))
+        sql.execute(&(forget + &note.unwrap_or_default())).map_err(error::sql(DOING))
     }
 }
 
@@ -112,18 +113,18 @@ fn run_as((user, group): (u32, u32), tool: &str, file: &Path) -> std::io::Result
 
 /// Removes a file of a failed load, if it is `given` as the file of this load, and still the same. A row of
 /// the database alone removes nothing: other roles may be able to write it.
-pub(super) fn remove(sql: &mut dyn Sql, load: &str, given: Option<&Path>) -> Result<(), WorkloadError> {
+pub(super) fn remove(sql: &mut dyn Sql, load: &str, given: Option<&Path>) -> Result<(), Error> {
     let Some(given) = given else { return Ok(()) };
     let own = format!(
         "FROM pgdyno.loaded_file WHERE NOT complete AND load = {} AND path = {}",
         quote_literal(load),
         place(given)
     );
-    let noted = sql.scalar(&format!("SELECT known_by {own}")).map_err(WorkloadError::sql(DOING))?;
+    let noted = sql.scalar(&format!("SELECT known_by {own}")).map_err(error::sql(DOING))?;
     if noted.is_some() && known_by(given) == noted {
         NodesFile { path: given, prefix: "" }.remove();
     }
-    sql.execute(&format!("DELETE {own}")).map_err(WorkloadError::sql(DOING))
+    sql.execute(&format!("DELETE {own}")).map_err(error::sql(DOING))
 }
 
 const DOING: &str = "looking whose a file of node locations is";

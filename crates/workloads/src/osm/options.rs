@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use osm::synth::{Scale, Synthetic, USUAL_SEED};
 use protocol::postgres::sql::{Sql, quote_literal};
 use serde::{Deserialize, Serialize};
+use spec::Error;
 
 use super::made::is_of_all_loads;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::file_name;
 
 /// `osm = { extract = "malta.osm.pbf" }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct OsmOptions {
     /// The extract, `.osm.pbf`; relative to the experiment file. Empty with `scale`.
     #[serde(default)]
     pub extract: PathBuf,
@@ -89,7 +90,7 @@ fn yes() -> bool {
     true
 }
 
-impl Options {
+impl OsmOptions {
     /// A load of `extract` with everything else by default.
     #[must_use]
     pub fn new(extract: impl Into<PathBuf>) -> Self {
@@ -208,21 +209,17 @@ impl Options {
 
     /// Whether these tables, named as in SQL, have a row, except for those of the middle and of osm2pgsql
     /// itself.
-    pub(super) fn makes_rows(
-        &self,
-        sql: &mut dyn Sql,
-        tables: &BTreeSet<String>,
-    ) -> Result<bool, WorkloadError> {
+    pub(super) fn makes_rows(&self, sql: &mut dyn Sql, tables: &BTreeSet<String>) -> Result<bool, Error> {
         let aside = MIDDLE.map(|name| format!("\"{}_{name}\"", self.prefix));
         let of_output = |table: &&String| !aside.contains(table) && !is_of_all_loads(table);
         for table in tables.iter().filter(of_output) {
             let asked = format!("SELECT to_regclass({})", quote_literal(table));
             let doing = || format!("looking for rows in {table}");
-            if sql.scalar(&asked).map_err(WorkloadError::sql(doing()))?.is_none() {
+            if sql.scalar(&asked).map_err(error::sql(doing()))?.is_none() {
                 continue;
             }
             let asked = format!("SELECT EXISTS (SELECT FROM {table})");
-            if sql.scalar(&asked).map_err(WorkloadError::sql(doing()))?.as_deref() == Some("t") {
+            if sql.scalar(&asked).map_err(error::sql(doing()))?.as_deref() == Some("t") {
                 return Ok(true);
             }
         }
@@ -230,8 +227,8 @@ impl Options {
     }
 
     /// Checks values.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
-        let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("osm.{key}"), problem));
+    pub fn validate(&self) -> Result<(), Error> {
+        let wrong = |key: &str, problem: String| Err(error::option(format!("osm.{key}"), problem));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         match (self.has_extract(), self.scale) {
             (false, None) => {
@@ -296,10 +293,10 @@ impl Options {
 }
 
 /// An earlier load of the same preparation has this prefix.
-pub(crate) fn prefix_taken(prefix: &str) -> WorkloadError {
+pub(crate) fn prefix_taken(prefix: &str) -> Error {
     let problem =
         format!("another load has \"{prefix}\" already, and would lose its tables; give each its own prefix");
-    WorkloadError::option("osm.prefix", problem)
+    error::option("osm.prefix", problem)
 }
 
 /// Suffixes of osm2pgsql's input files.
@@ -363,7 +360,7 @@ mod tests {
 
     #[test]
     fn short_options_in_one_word_are_each_looked_at() {
-        let of = |args: &str| Options { args: args.to_owned(), ..Options::new("a.osm.pbf") }.validate();
+        let of = |args: &str| OsmOptions { args: args.to_owned(), ..OsmOptions::new("a.osm.pbf") }.validate();
         for fine in ["-lG", "-E4326", "-lE 4326", "-b -10.5,35,5,40", "-K -zname:", "-e 10-12", "-lzdash"] {
             of(fine).unwrap_or_else(|error| panic!("{fine}: {error}"));
         }
@@ -386,7 +383,7 @@ mod tests {
 
     #[test]
     fn further_options_are_none_of_those_that_have_a_key() {
-        let of = |args: &str| Options { args: args.to_owned(), ..Options::new("a.osm.pbf") }.validate();
+        let of = |args: &str| OsmOptions { args: args.to_owned(), ..OsmOptions::new("a.osm.pbf") }.validate();
         for fine in ["", "--multi-geometry --latlong", "--merc  --bbox=1,2,3,4", "--hstore-all"] {
             of(fine).unwrap_or_else(|error| panic!("{fine}: {error}"));
         }
@@ -413,16 +410,21 @@ mod tests {
 
     #[test]
     fn a_load_is_of_a_file_or_of_a_scale() {
-        let synthetic =
-            |scale: &str, seed| Options { scale: Some(scale.parse().unwrap()), seed, ..Options::new("") };
-        let problem =
-            |options: &Options| options.validate().err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(problem(&Options::new("")).starts_with("osm.extract: is missing"));
+        let synthetic = |scale: &str, seed| OsmOptions {
+            scale: Some(scale.parse().unwrap()),
+            seed,
+            ..OsmOptions::new("")
+        };
+        let problem = |options: &OsmOptions| {
+            options.validate().err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert!(problem(&OsmOptions::new("")).starts_with("osm.extract: is missing"));
         assert_eq!(problem(&synthetic("0.1", None)), "");
-        let both = Options { extract: "a.osm.pbf".into(), ..synthetic("1", None) };
+        let both = OsmOptions { extract: "a.osm.pbf".into(), ..synthetic("1", None) };
         assert!(problem(&both).starts_with("osm.scale: cannot stand with extract"));
         assert!(
-            problem(&Options { seed: Some(1), ..Options::new("a") }).starts_with("osm.seed: needs scale")
+            problem(&OsmOptions { seed: Some(1), ..OsmOptions::new("a") })
+                .starts_with("osm.seed: needs scale")
         );
         assert!(problem(&synthetic("1", Some(u64::MAX))).starts_with("osm.seed: is above"));
         // Only its contents count, and no file of the user's is read for it.
@@ -438,11 +440,11 @@ mod tests {
 
     #[test]
     fn tables_are_those_of_output_and_middle() {
-        let own = |options: Options| options.tables().join(" ");
-        let plain = Options { prefix: "m".into(), ..Options::new("a.osm.pbf") };
+        let own = |options: OsmOptions| options.tables().join(" ");
+        let plain = OsmOptions { prefix: "m".into(), ..OsmOptions::new("a.osm.pbf") };
         assert_eq!(own(plain.clone()), "m_nodes m_ways m_rels m_point m_line m_polygon m_roads");
-        assert_eq!(own(Options { slim: false, ..plain.clone() }), "m_point m_line m_polygon m_roads");
-        let flex = Options { output: Some("flex".into()), style: Some("s.lua".into()), ..plain };
+        assert_eq!(own(OsmOptions { slim: false, ..plain.clone() }), "m_point m_line m_polygon m_roads");
+        let flex = OsmOptions { output: Some("flex".into()), style: Some("s.lua".into()), ..plain };
         assert_eq!(own(flex), "m_nodes m_ways m_rels");
     }
 }

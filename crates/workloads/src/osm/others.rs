@@ -7,9 +7,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use protocol::postgres::sql::{Sql, quote_literal};
+use spec::Error;
 
 use super::made::{is_of_all_loads, is_there};
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::{Connection, Runtime};
 
 /// This long after the last table was set up no other one is, µs.
@@ -23,7 +24,7 @@ const DOING: &str = "looking for tables that the load must leave alone";
 
 /// A table that existed before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Other {
+pub(super) struct ExistingTable {
     /// With its schema, quoted for SQL.
     name: String,
     /// Its bare name, if it is in the search path.
@@ -41,7 +42,7 @@ pub(super) fn others(
     sql: &mut dyn Sql,
     measured: bool,
     earlier: &[String],
-) -> Result<Vec<Other>, WorkloadError> {
+) -> Result<Vec<ExistingTable>, Error> {
     let own = if measured { "(l.measured OR c.relname = 'osm2pgsql_properties')" } else { "true" };
     // Their records name their tables; a list of those exists once a job is done.
     let earlier: Vec<String> = earlier.iter().map(|job| quote_literal(job)).collect();
@@ -66,12 +67,12 @@ pub(super) fn others(
            AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') \
            AND (NOT EXISTS ({loaded} AND {own}) OR {same_preparation}) ORDER BY 1"
     );
-    let rows = sql.rows(&ask).map_err(WorkloadError::sql(DOING))?;
+    let rows = sql.rows(&ask).map_err(error::sql(DOING))?;
     let read = |row: Vec<Option<String>>| {
         let mut row = row.into_iter();
         let (name, bare) = (row.next()??, row.next()?);
         let mut is = || row.next().flatten().as_deref() == Some("t");
-        Some(Other { name, bare, loaded: is(), same_preparation: is() })
+        Some(ExistingTable { name, bare, loaded: is(), same_preparation: is() })
     };
     Ok(rows.into_iter().filter_map(read).collect())
 }
@@ -80,16 +81,16 @@ pub(super) fn others(
 ///
 /// # Errors
 /// Their names.
-pub(super) fn refuse(others: &[Other], tables: &[String]) -> Result<(), WorkloadError> {
-    let wanted = |other: &&Other| other.bare.as_ref().is_some_and(|bare| tables.contains(bare));
-    let found: Vec<&Other> = others.iter().filter(wanted).collect();
+pub(super) fn refuse(others: &[ExistingTable], tables: &[String]) -> Result<(), Error> {
+    let wanted = |other: &&ExistingTable| other.bare.as_ref().is_some_and(|bare| tables.contains(bare));
+    let found: Vec<&ExistingTable> = others.iter().filter(wanted).collect();
     match found.is_empty() {
         true => Ok(()),
         false => Err(would_replace(&found)),
     }
 }
 
-fn would_replace(found: &[&Other]) -> WorkloadError {
+fn would_replace(found: &[&ExistingTable]) -> Error {
     let names: Vec<&str> = found.iter().map(|other| other.name.as_str()).collect();
     let loaded = found.iter().all(|other| other.loaded);
     let (what, hint) = match loaded {
@@ -111,7 +112,7 @@ fn would_replace(found: &[&Other]) -> WorkloadError {
             "give the load another prefix (or other names in its style), or allow it: replace = true (--replace)",
         ),
     };
-    WorkloadError::missing(
+    error::missing(
         format!("osm2pgsql would replace {}, {what}; nothing was changed there", names.join(", ")),
         hint,
     )
@@ -135,10 +136,10 @@ impl SetUpProgress {
 /// dropped is reported as an error, whatever the result of `work`.
 pub(super) fn kept<T>(
     runtime: &dyn Runtime,
-    others: &[Other],
+    others: &[ExistingTable],
     called: &str,
     work: impl FnOnce(&SetUpProgress) -> T,
-) -> Result<T, WorkloadError> {
+) -> Result<T, Error> {
     let progress = SetUpProgress::default();
     if others.is_empty() {
         return Ok(work(&progress));
@@ -153,22 +154,23 @@ pub(super) fn kept<T>(
     match touched {
         Some(name) => {
             let known = others.iter().find(|other| other.name == name).cloned();
-            let other = known.unwrap_or(Other { name, bare: None, loaded: false, same_preparation: false });
+            let other =
+                known.unwrap_or(ExistingTable { name, bare: None, loaded: false, same_preparation: false });
             Err(would_replace(&[&other]))
         }
         None => Ok(given),
     }
 }
 
-fn lock(runtime: &dyn Runtime, others: &[Other]) -> Result<Connection, WorkloadError> {
-    let mut keeper = runtime.connect().map_err(WorkloadError::sql(DOING))?;
+fn lock(runtime: &dyn Runtime, others: &[ExistingTable]) -> Result<Connection, Error> {
+    let mut keeper = runtime.connect().map_err(error::sql(DOING))?;
     let names: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
     // Another session may be changing one of them for a long time.
     let lock = format!(
         "BEGIN; SET LOCAL lock_timeout = '10s'; LOCK TABLE {} IN ACCESS SHARE MODE",
         names.join(", ")
     );
-    keeper.query_long(&lock).map_err(WorkloadError::sql("keeping other tables from being replaced"))?;
+    keeper.query_long(&lock).map_err(error::sql("keeping other tables from being replaced"))?;
     Ok(keeper)
 }
 

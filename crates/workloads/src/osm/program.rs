@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use osm::log::version_in;
+use spec::Error;
 
-use super::options::Options;
-use crate::error::WorkloadError;
+use super::options::OsmOptions;
+use crate::error;
 use crate::jobs::{ChildOrder, RunChild};
 
 /// An osm2pgsql program.
@@ -34,10 +35,10 @@ impl Osm2pgsql {
     ///
     /// # Errors
     /// The required version.
-    pub(super) fn can(&self, options: &Options) -> Result<(), WorkloadError> {
+    pub(super) fn can(&self, options: &OsmOptions) -> Result<(), Error> {
         let from = |major, minor, what: &str| match self.at_least(major, minor) {
             true => Ok(()),
-            false => Err(WorkloadError::program(
+            false => Err(error::program(
                 self.program.display(),
                 format!(
                     "it is osm2pgsql {}, and {what} from {major}.{minor} on; install a newer one, or name it with osm.program",
@@ -54,7 +55,7 @@ impl Osm2pgsql {
 ///
 /// # Errors
 /// When it cannot be started or prints nothing that looks like a version.
-pub fn find_version(program: &Path, run: &mut dyn RunChild) -> Result<Osm2pgsql, WorkloadError> {
+pub fn find_version(program: &Path, run: &mut dyn RunChild) -> Result<Osm2pgsql, Error> {
     let order = ChildOrder {
         program: program.to_owned(),
         args: vec!["--version".into()],
@@ -69,9 +70,9 @@ pub fn find_version(program: &Path, run: &mut dyn RunChild) -> Result<Osm2pgsql,
             version = version_in(line).map(str::to_owned);
         }
     })
-    .map_err(|problem| WorkloadError::missing(format!("osm2pgsql: {problem}"), HINT))?;
+    .map_err(|problem| error::missing(format!("osm2pgsql: {problem}"), HINT))?;
     let version = version.ok_or_else(|| {
-        WorkloadError::program(
+        error::program(
             program.display(),
             format!("it does not say its version as osm2pgsql does, and is another program; {HINT}"),
         )
@@ -87,7 +88,7 @@ mod tests {
     fn what_is_too_old_is_told() {
         let of = |version: &str, output: Option<&str>| {
             let program = Osm2pgsql { program: "osm2pgsql".into(), version: version.to_owned() };
-            let options = Options { output: output.map(str::to_owned), ..Options::new("a.osm.pbf") };
+            let options = OsmOptions { output: output.map(str::to_owned), ..OsmOptions::new("a.osm.pbf") };
             program.can(&options).map_err(|error| error.to_string())
         };
         assert_eq!(of("1.2.1", None), Ok(()));

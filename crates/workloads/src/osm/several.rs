@@ -7,10 +7,10 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::options::Options;
+use super::options::OsmOptions;
 
 /// Nothing, a table, or a list.
-pub(crate) fn serialize<S: Serializer>(loads: &[Options], to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: Serializer>(loads: &[OsmOptions], to: S) -> Result<S::Ok, S::Error> {
     match loads {
         [] => to.serialize_none(),
         [one] => one.serialize(to),
@@ -18,14 +18,14 @@ pub(crate) fn serialize<S: Serializer>(loads: &[Options], to: S) -> Result<S::Ok
     }
 }
 
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Options>, D::Error> {
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<OsmOptions>, D::Error> {
     source.deserialize_any(Either)
 }
 
 struct Either;
 
 impl<'de> Visitor<'de> for Either {
-    type Value = Vec<Options>;
+    type Value = Vec<OsmOptions>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a table such as { extract = \"…\" }, or a list of such tables")
@@ -36,7 +36,7 @@ impl<'de> Visitor<'de> for Either {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Options::deserialize(MapAccessDeserializer::new(map)).map(|one| vec![one])
+        OsmOptions::deserialize(MapAccessDeserializer::new(map)).map(|one| vec![one])
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
@@ -49,7 +49,7 @@ impl<'de> Visitor<'de> for Either {
 }
 
 /// An element: a table, and nothing else that serde would accept.
-struct Table(Options);
+struct Table(OsmOptions);
 
 impl<'de> Deserialize<'de> for Table {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for Table {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Table, A::Error> {
-                Options::deserialize(MapAccessDeserializer::new(map)).map(Table)
+                OsmOptions::deserialize(MapAccessDeserializer::new(map)).map(Table)
             }
         }
 

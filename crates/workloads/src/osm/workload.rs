@@ -2,24 +2,24 @@
 
 use std::path::Path;
 
-use spec::{Artifact, TextKind, given};
+use spec::{Artifact, Error, TextKind, given};
 
-use super::job::Load;
-use super::made::{self, Which};
-use super::options::Options;
-use crate::error::WorkloadError;
+use super::job::LoadJob;
+use super::made::{self, NodesOwner};
+use super::options::OsmOptions;
+use crate::error;
 use crate::hash::sha256_hex;
 use crate::jobs::{Job, file_name};
 use crate::place::Site;
-use crate::workload::{Asked, Guarded, JobWorkload, Prepared, ScriptInfo, Workload};
+use crate::workload::{Guarded, JobWorkload, Prepared, RequestText, ScriptInfo, Workload};
 
 /// Loads of an extract, one in each run.
 #[derive(Debug)]
 pub struct Loads {
-    options: Options,
-    load: Load,
+    options: OsmOptions,
+    load: LoadJob,
     /// Its style, under the requested name.
-    style: Option<Asked>,
+    style: Option<RequestText>,
 }
 
 impl Loads {
@@ -27,7 +27,7 @@ impl Loads {
     ///
     /// # Errors
     /// When options are out of range, or the extract is invalid.
-    pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
+    pub fn open(options: &OsmOptions, folder: &Path) -> Result<Self, Error> {
         options.validate()?;
         let (written, options) = (options, options.in_folder(folder));
         if options.has_extract() {
@@ -35,11 +35,11 @@ impl Loads {
         }
         let mut style = None;
         if let (Some(path), Some(name)) = (&options.style, &written.style) {
-            let wrong = |problem: String| WorkloadError::File { path: path.clone(), problem };
-            let text = given::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-            style = Some(Asked { name: name.display().to_string(), kind: TextKind::File, text });
+            let text =
+                given::read(path).map_err(|error| error::file(path, format!("cannot be read: {error}")))?;
+            style = Some(RequestText { name: name.display().to_string(), kind: TextKind::File, text });
         }
-        Ok(Self { load: Load::new(options.clone(), true), options, style })
+        Ok(Self { load: LoadJob::new(options.clone(), true), options, style })
     }
 }
 
@@ -51,7 +51,7 @@ impl Workload for Loads {
         vec![ScriptInfo { name, text_hash: sha256_hex(options.as_bytes()), weight: 1, part: None }]
     }
 
-    fn texts(&self) -> Vec<Asked> {
+    fn texts(&self) -> Vec<RequestText> {
         self.style.iter().cloned().collect()
     }
 
@@ -60,7 +60,7 @@ impl Workload for Loads {
     }
 
     /// Checks before the first load that no other tables would be replaced.
-    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         let sql = site.sql()?;
         // The rest of a killed load is not prepared data.
         if made::is_there(sql)? {
@@ -69,29 +69,29 @@ impl Workload for Loads {
         self.load.look(sql).map(drop)
     }
 
-    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, WorkloadError> {
+    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, Error> {
         Ok(Prepared::default())
     }
 
     /// Removes what earlier runs loaded.
-    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, Error> {
         let sql = site.sql()?;
         made::open(sql, self.options.flat_nodes.as_deref())?;
-        made::remove(sql, Which::Measured).map(drop)?;
+        made::remove(sql, NodesOwner::Measured).map(drop)?;
         Ok(Vec::new())
     }
 
     /// Missing nodes of the extract; only a load itself can show anything else.
-    fn guard(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
+    fn guard(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Guarded, Error> {
         let missing = self.load.missing(&self.options.extract);
         Ok(Guarded { notes: missing.into_iter().collect(), ..Guarded::default() })
     }
 
-    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, Error> {
         Ok(Vec::new())
     }
 
-    fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+    fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         self.reset(site).map(drop)
     }
 }

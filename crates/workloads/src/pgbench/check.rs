@@ -3,8 +3,9 @@
 use std::fmt;
 
 use super::init::PartitionMethod;
-use crate::error::WorkloadError;
+use crate::error;
 use protocol::postgres::sql::{Sql, SqlError, long};
+use spec::Error;
 
 const NAMES: [&str; 4] = ["pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history"];
 
@@ -91,13 +92,13 @@ pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesE
 ///
 /// # Errors
 /// When one is missing or they are empty.
-pub fn tables(sql: &mut dyn Sql) -> Result<Tables, WorkloadError> {
+pub fn tables(sql: &mut dyn Sql) -> Result<Tables, Error> {
     let doing = "looking for pgbench's tables";
     let columns: Vec<_> = NAMES.iter().map(|name| format!("to_regclass('{name}') IS NOT NULL")).collect();
-    let rows = sql.rows(&format!("SELECT {}", columns.join(", "))).map_err(WorkloadError::sql(doing))?;
+    let rows = sql.rows(&format!("SELECT {}", columns.join(", "))).map_err(error::sql(doing))?;
     let found = rows.into_iter().next().unwrap_or_default();
     let missing = |what: String| {
-        WorkloadError::missing(
+        error::missing(
             what,
             "make pgbench's tables with prepare.pgbench = { scale = 10 } in the experiment file, or with \
                pgdyno bench -i",
@@ -111,21 +112,21 @@ pub fn tables(sql: &mut dyn Sql) -> Result<Tables, WorkloadError> {
         Ok(tables) => Ok(tables),
         // Existing tables that cannot be read are not made again.
         Err(TablesError { error: Some(error), .. }) if !error.is(UNDEFINED_TABLE) => {
-            Err(WorkloadError::Sql { doing: doing.to_owned(), error })
+            Err(error::sql(doing)(error))
         }
         Err(error) => Err(missing(error.message)),
     }
 }
 
 /// Rows of `pgbench_branches`; `None` where the table is missing, or cannot be read.
-pub(super) fn branches(sql: &mut dyn Sql) -> Result<Option<u64>, WorkloadError> {
+pub(super) fn branches(sql: &mut dyn Sql) -> Result<Option<u64>, Error> {
     let doing = "looking for pgbench's tables";
     let there = "SELECT to_regclass('pgbench_branches') IS NOT NULL \
          AND has_table_privilege(to_regclass('pgbench_branches'), 'SELECT')";
-    if sql.scalar(there).map_err(WorkloadError::sql(doing))?.as_deref() != Some("t") {
+    if sql.scalar(there).map_err(error::sql(doing))?.as_deref() != Some("t") {
         return Ok(None);
     }
-    let count = sql.scalar("SELECT count(*) FROM pgbench_branches").map_err(WorkloadError::sql(doing))?;
+    let count = sql.scalar("SELECT count(*) FROM pgbench_branches").map_err(error::sql(doing))?;
     Ok(count.and_then(|count| count.parse().ok()))
 }
 
@@ -165,9 +166,9 @@ pub fn vacuum(sql: &mut dyn Sql, accounts: bool, report: &mut dyn FnMut(Vacuumin
 }
 
 /// As [`vacuum`], for an experiment: failures are remarks. Does nothing if the tables do not exist.
-pub(super) fn vacuum_quietly(sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
+pub(super) fn vacuum_quietly(sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
     let there = "SELECT to_regclass('pgbench_branches') IS NOT NULL";
-    let there = sql.scalar(there).map_err(WorkloadError::sql("looking for pgbench's tables"))?;
+    let there = sql.scalar(there).map_err(error::sql("looking for pgbench's tables"))?;
     if there.as_deref() != Some("t") {
         return Ok(Vec::new());
     }
@@ -180,7 +181,7 @@ pub(super) fn vacuum_quietly(sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadE
         Vacuuming::Begins(_) | Vacuuming::Ends => {}
     });
     match lost {
-        Some(error) => Err(WorkloadError::Sql { doing: "vacuuming pgbench's tables".to_owned(), error }),
+        Some(error) => Err(error::sql("vacuuming pgbench's tables")(error)),
         None => Ok(remarks),
     }
 }
@@ -206,7 +207,7 @@ mod tests {
         closed.answer("to_regclass", &[&["t", "t", "t", "t"]]);
         closed.refuse("count(*)", "42501", "ERROR:  permission denied for table pgbench_branches");
         let closed = tables(&mut closed).unwrap_err();
-        assert!(matches!(&closed, WorkloadError::Sql { error, .. } if error.is("42501")), "{closed}");
+        assert!(closed.cause::<SqlError>().is_some_and(|error| error.is("42501")), "{closed}");
         let empty = found(&["t", "t", "t", "t"], "0").unwrap_err();
         assert!(empty.starts_with("pgbench's tables are empty; make"), "{empty}");
     }

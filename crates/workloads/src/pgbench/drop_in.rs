@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use spec::Error;
+
 use super::source::ScriptSource;
-use crate::error::WorkloadError;
+use crate::error;
 
 /// How a drop-in for pgbench runs its scripts; not available in an experiment file.
 #[derive(Debug, Clone, Default)]
@@ -52,18 +54,16 @@ pub enum HostPolicy {
 
 impl DropInOptions {
     /// Checks groups and policy against the number of scripts.
-    pub(super) fn validate(&self, scripts: usize) -> Result<(), WorkloadError> {
+    pub(super) fn validate(&self, scripts: usize) -> Result<(), Error> {
         let known = |index: usize| match index < scripts {
             true => Ok(()),
             false => Err(format!("script {} does not exist; there are {scripts}", index + 1)),
         };
         for (number, group) in (1..).zip(&self.groups) {
-            group
-                .validate(known)
-                .map_err(|problem| WorkloadError::Script(format!("group {number}: {problem}")))?;
+            group.validate(known).map_err(|problem| error::script(format!("group {number}: {problem}")))?;
         }
         if let HostPolicy::ReadWrite { reads } = &self.hosts {
-            reads.iter().try_for_each(|index| known(*index)).map_err(WorkloadError::Script)?;
+            reads.iter().try_for_each(|index| known(*index)).map_err(error::script)?;
         }
         Ok(())
     }

@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, quote_literal};
 use script::{Capture, Script, Statement, Variables};
-use spec::StatementPlan;
+use spec::{Error, StatementPlan};
 
 use super::options::Mode;
 use super::prepare::Program;
-use super::trial::{AsWritten, Asking, Trial, pasted};
+use super::trial::{AsWritten, Asking, FailedCommand, Trial, pasted};
 use crate::answers::SAMPLE;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained, refused};
 use crate::plans::Explained;
 
@@ -26,10 +26,10 @@ pub(super) fn explain(
     sql: &mut dyn Sql,
     scale: u64,
     seed: u64,
-) -> Result<Explained, WorkloadError> {
+) -> Result<Explained, Error> {
     let session = match Session::open(sql) {
         Ok(session) => session,
-        Err(Unexplained::Server(error)) => return Err(WorkloadError::sql("preparing to explain")(error)),
+        Err(Unexplained::Server(error)) => return Err(error::sql("preparing to explain")(error)),
         Err(why) => return Ok(Explained::not(why.to_string())),
     };
     let mut explained = Explained::default();
@@ -74,7 +74,7 @@ impl Explaining {
         script: &Script,
         sql: &mut dyn Sql,
         (scale, seed): (u64, u64),
-    ) -> Result<(), WorkloadError> {
+    ) -> Result<(), Error> {
         self.script.clone_from(&script.name);
         let mut budget = Budget::default();
         for draw in 0..SAMPLE {
@@ -103,11 +103,11 @@ impl Explaining {
     }
 
     /// Records why plans are missing when a transaction did not finish.
-    fn stopped(&mut self, error: WorkloadError, draw: u64) -> Result<(), WorkloadError> {
-        let WorkloadError::FirstExecution { file, line, problem, sqlstate: Some(state), .. } = error else {
+    fn stopped(&mut self, error: Error, draw: u64) -> Result<(), Error> {
+        let Some(FailedCommand { file, line, problem, sqlstate: Some(state) }) = error.attached() else {
             return Err(error);
         };
-        let why = refused(&file, line, &state, &problem, draw);
+        let why = refused(file, *line, state, problem, draw);
         self.explained.miss(why);
         Ok(())
     }
@@ -216,7 +216,7 @@ fn first_word(text: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::explain::READ_ONLY;
-    use crate::pgbench::{Options, ScriptSource};
+    use crate::pgbench::{PgbenchOptions, ScriptSource};
     use crate::testing::sql::FakeSql;
 
     const PLAN: &str = r#"[{"Plan": {"Node Type": "Seq Scan", "Relation Name": "t", "Actual Total Time": 1.5,
@@ -240,7 +240,7 @@ mod tests {
             weight: 1,
         };
         let sources: Vec<ScriptSource> = scripts.iter().map(source).collect();
-        let program = Program::load(&Options { mode, ..Options::default() }, &sources).unwrap();
+        let program = Program::load(&PgbenchOptions { mode, ..PgbenchOptions::default() }, &sources).unwrap();
         let mut found = explain(&program, sql, 1, 1).unwrap();
         // Once, whatever else there is.
         found.missing.retain(|why| !why.starts_with("functions are not told apart: denied"));
@@ -311,7 +311,7 @@ mod tests {
         let mut sql = server("170004");
         sql.answer("EXPLAIN", &[&[PLAN]]);
         let source = ScriptSource::Text { name: "a.sql".into(), text: "SELECT 1;".into(), weight: 1 };
-        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
         let [why] = &explain(&program, &mut sql, 1, 1).unwrap().missing[..] else { panic!("one reason") };
         assert!(why.starts_with("functions are not told apart: denied; a superuser may"), "{why}");
         let joined = of(missing("SELECT 1 \\; SELECT 2;", "none", "", ""));

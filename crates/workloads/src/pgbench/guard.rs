@@ -3,24 +3,23 @@
 
 use super::prepare::Program;
 use super::read_only::{NOT_ASKED, NOT_IN_A_TRANSACTION, ReadOnly};
-use super::trial::{AsWritten, Trial};
+use super::trial::{AsWritten, FailedCommand, Trial};
 use crate::answers::{SAMPLE, Sampled, ScriptAnswers};
-use crate::error::WorkloadError;
 use crate::explain::READ_ONLY;
 use crate::workload::Guarded;
 use protocol::postgres::sql::Sql;
-use spec::figures;
+use spec::{Error, figures};
 
 /// Runs every script that can be chosen once, by the simple protocol and without its pauses.
 ///
 /// # Errors
-/// [`WorkloadError::FirstExecution`] with the position and the server's error.
+/// As [`Trial::run`].
 pub(super) fn first_execution(
     program: &Program,
     sql: &mut dyn Sql,
     scale: u64,
     seed: u64,
-) -> Result<Guarded, WorkloadError> {
+) -> Result<Guarded, Error> {
     let mut guarded = Guarded::default();
     for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
         if *weight == 0 {
@@ -45,37 +44,31 @@ pub(super) fn first_execution(
 
 /// Runs every script that can be chosen several times, without allowing writes. Each time has separate random
 /// numbers, equal for equal seeds however many the scripts draw.
-pub(super) fn sample(
-    program: &Program,
-    sql: &mut dyn Sql,
-    scale: u64,
-    seed: u64,
-) -> Result<Sampled, WorkloadError> {
+pub(super) fn sample(program: &Program, sql: &mut dyn Sql, scale: u64, seed: u64) -> Result<Sampled, Error> {
     let answers = answers(program, sql, scale, seed);
     // A script may have left a transaction open; outside of one this only causes a warning.
     let _ = sql.execute("ROLLBACK");
     let _ = sql.take_notices();
-    match answers {
-        Err(WorkloadError::FirstExecution { sqlstate: Some(state), file, .. }) if state == READ_ONLY => {
+    let error = match answers {
+        Ok(answers) => return Ok(Sampled::Answers(answers)),
+        Err(error) => error,
+    };
+    match error.attached() {
+        Some(FailedCommand { sqlstate: Some(state), file, .. }) if state == READ_ONLY => {
             Ok(Sampled::NotTaken(format!("{file} writes")))
         }
-        Err(WorkloadError::FirstExecution { sqlstate: Some(state), file, line, problem, .. })
+        Some(FailedCommand { sqlstate: Some(state), file, line, problem })
             if state == NOT_ASKED || NOT_IN_A_TRANSACTION.contains(&state.as_str()) =>
         {
             Ok(Sampled::NotTaken(format!(
                 "{file}, line {line}, cannot be asked in a transaction of pgdyno's: {problem}"
             )))
         }
-        other => other.map(Sampled::Answers),
+        _ => Err(error),
     }
 }
 
-fn answers(
-    program: &Program,
-    sql: &mut dyn Sql,
-    scale: u64,
-    seed: u64,
-) -> Result<Vec<ScriptAnswers>, WorkloadError> {
+fn answers(program: &Program, sql: &mut dyn Sql, scale: u64, seed: u64) -> Result<Vec<ScriptAnswers>, Error> {
     let mut sampled = Vec::new();
     for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
         if *weight == 0 {
@@ -97,13 +90,13 @@ mod tests {
     use protocol::postgres::sql::{ResultSet, SqlError};
 
     use super::*;
-    use crate::pgbench::{Options, ScriptSource};
+    use crate::pgbench::{PgbenchOptions, ScriptSource};
     use crate::testing::sql::FakeSql;
 
     fn run(script: &str, sql: &mut FakeSql) -> Result<Guarded, String> {
         let text = script.as_bytes().to_vec();
         let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
-        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
         first_execution(&program, sql, 10, 1).map_err(|error| error.to_string())
     }
 
@@ -150,7 +143,7 @@ mod tests {
     fn a_sample_cannot_write() {
         let sampled = |sql: &mut FakeSql| {
             let source = ScriptSource::Text { name: "my.sql".into(), text: b"select 1;".to_vec(), weight: 1 };
-            let program = Program::load(&Options::default(), &[source]).unwrap();
+            let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
             sample(&program, sql, 1, 1).unwrap()
         };
         let mut sql = FakeSql::new();
@@ -173,7 +166,7 @@ mod tests {
         sql.answer("select", &[&["1"]]);
         let text = b"begin;\nselect 1;\nend;\nselect 2;".to_vec();
         let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
-        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
         sample(&program, &mut sql, 1, 1).unwrap();
         let once = [
             "begin;",
@@ -196,7 +189,7 @@ mod tests {
             text: b"select 1 \\; commit \\; insert into t values (1);".to_vec(),
             weight: 1,
         };
-        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
         let mut sql = FakeSql::new();
         let Sampled::NotTaken(why) = sample(&program, &mut sql, 1, 1).unwrap() else {
             panic!("it was asked")
@@ -223,9 +216,9 @@ mod tests {
         }
         let text = b"\\set x 1\nSELECT 1;\n".to_vec();
         let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
-        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
         let error = first_execution(&program, &mut Gone, 1, 1).unwrap_err();
         let words = "while running my.sql, line 2, for the first time: it has not answered";
-        assert!(matches!(error, WorkloadError::Sql { .. }) && error.to_string() == words, "{error}");
+        assert!(error.cause::<SqlError>().is_some() && error.to_string() == words, "{error}");
     }
 }

@@ -24,6 +24,6 @@ mod writes;
 
 pub use check::{Tables, TablesError, Vacuuming, count_tables, tables, vacuum};
 pub use drop_in::{DropInOptions, Group, HostPolicy, Shell, ShellCommand, ShellDone, WhenDone};
-pub use options::{Mode, Options};
+pub use options::{Mode, PgbenchOptions};
 pub use source::ScriptSource;
 pub use workload::Pgbench;

@@ -56,7 +56,7 @@ fn is_of_session(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pgbench::{Options, ScriptSource};
+    use crate::pgbench::{PgbenchOptions, ScriptSource};
 
     #[test]
     fn what_stays_in_a_session_is_told_from_what_does_not() {
@@ -98,7 +98,7 @@ mod tests {
     fn the_statement_is_named_with_its_place() {
         let of = |text: &str| {
             let source = ScriptSource::Text { name: "a.sql".into(), text: text.into(), weight: 1 };
-            Program::load(&Options::default(), &[source]).unwrap().of_session()
+            Program::load(&PgbenchOptions::default(), &[source]).unwrap().of_session()
         };
         assert_eq!(of("\\set x 1\nselect :x;\nlisten news;").as_deref(), Some("a.sql, line 3: listen news;"));
         assert_eq!(of("select 1;"), None);

@@ -5,16 +5,17 @@ use std::path::Path;
 
 use engine::Time;
 use serde::{Deserialize, Deserializer, Serialize};
+use spec::Error;
 
 use super::source::{find_builtin, weighted};
-use crate::error::WorkloadError;
+use crate::error;
 use crate::error::unknown_word;
 use crate::jobs::file_name;
 
 /// `pgbench = { builtin = "tpcb-like" }`, `pgbench = { files = ["a.sql@3", "b.sql"], mode = "prepared" }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Options {
+pub struct PgbenchOptions {
     /// Built-in scripts, each with an optional weight after `@`; any unambiguous prefix of a name works.
     /// Without any script it is `tpcb-like`, as in pgbench.
     #[serde(deserialize_with = "one_or_many")]
@@ -46,7 +47,7 @@ pub struct Options {
     pub may_be_empty: bool,
 }
 
-impl Default for Options {
+impl Default for PgbenchOptions {
     fn default() -> Self {
         Self {
             builtin: Vec::new(),
@@ -111,7 +112,7 @@ impl<'de> Deserialize<'de> for Mode {
 /// Longest latency limit, milliseconds.
 const A_DAY_MS: f64 = 86_400_000.0;
 
-impl Options {
+impl PgbenchOptions {
     /// The latency after which a transaction is not retried, ns.
     pub(super) fn promise(&self) -> Option<Time> {
         self.latency_limit_ms.map(|promise| (promise * 1e6) as Time)
@@ -129,13 +130,13 @@ impl Options {
     }
 
     /// Checks values.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
+    pub fn validate(&self) -> Result<(), Error> {
         if self.scale == Some(0) {
-            return Err(WorkloadError::option("pgbench.scale", "must be at least 1"));
+            return Err(error::option("pgbench.scale", "must be at least 1"));
         }
         if self.latency_limit_ms.is_some_and(|limit| !(limit > 0.0 && limit <= A_DAY_MS)) {
             let problem = format!("must be above 0 and at most {A_DAY_MS} (a day)");
-            return Err(WorkloadError::option("pgbench.latency_limit_ms", problem));
+            return Err(error::option("pgbench.latency_limit_ms", problem));
         }
         self.builtin.iter().try_for_each(|word| find_builtin(word, false).map(drop))?;
         self.files.iter().try_for_each(|word| weighted("files", word).map(drop))

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use script::{Action, Scripts, Symbols, Value, Variables};
+use spec::Error;
 
 use super::drop_in::{DropInOptions, HostPolicy};
 use super::keyed;
-use super::options::{Mode, Options};
+use super::options::{Mode, PgbenchOptions};
 use super::source::{Loaded, ScriptSource};
 use super::writes::writes;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::hash::sha256_hex;
-use crate::workload::{Asked, Prepared, ScriptInfo, StatementInfo};
+use crate::workload::{Prepared, RequestText, ScriptInfo, StatementInfo};
 
 /// Parsed scripts with their options; shared by all clients.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub(super) struct Program {
     /// A drop-in for pgbench; otherwise an experiment.
     pub(super) drop_in: bool,
     pub(super) drop_in_options: DropInOptions,
-    pub(super) options: Options,
+    pub(super) options: PgbenchOptions,
     /// By [`script::Statement::number`]: the text for the extended protocol.
     pub(super) texts: Vec<Vec<u8>>,
     /// For each script the number of its first command over all scripts; then the number of all commands.
@@ -32,7 +33,7 @@ pub(super) struct Program {
     /// SHA-256 of each script's text.
     pub(super) hashes: Vec<String>,
     /// The scripts as read, including the startup script.
-    pub(super) sources: Vec<Asked>,
+    pub(super) sources: Vec<RequestText>,
     /// Whether a built-in script is among them: they need pgbench's tables.
     pub(super) builtin: bool,
     /// By [`script::Statement::number`]: whether it reads or writes by key.
@@ -55,7 +56,7 @@ impl Program {
     }
 
     /// Reads and parses `sources` for an experiment; their paths are complete.
-    pub(super) fn load(options: &Options, sources: &[ScriptSource]) -> Result<Self, WorkloadError> {
+    pub(super) fn load(options: &PgbenchOptions, sources: &[ScriptSource]) -> Result<Self, Error> {
         let program = Self::new(options, sources, DropInOptions::default(), false)?;
         refuse_shell(&program.scripts)?;
         Ok(program)
@@ -63,7 +64,7 @@ impl Program {
 
     /// Whether a script is built in, or names the history table of the built-in ones.
     pub(super) fn writes_history(&self) -> bool {
-        let names = |source: &Asked| String::from_utf8_lossy(&source.text).contains("pgbench_history");
+        let names = |source: &RequestText| String::from_utf8_lossy(&source.text).contains("pgbench_history");
         self.builtin || self.sources.iter().any(names)
     }
 
@@ -76,10 +77,10 @@ impl Program {
 
     /// Reads and parses `sources` for a drop-in, with pgbench's messages.
     pub(super) fn drop_in(
-        options: &Options,
+        options: &PgbenchOptions,
         sources: &[ScriptSource],
         drop_in_options: DropInOptions,
-    ) -> Result<Self, WorkloadError> {
+    ) -> Result<Self, Error> {
         let program = Self::new(options, sources, drop_in_options, true)?;
         if program.drop_in_options.shell.is_none() {
             refuse_shell(&program.scripts)?;
@@ -88,11 +89,11 @@ impl Program {
     }
 
     fn new(
-        options: &Options,
+        options: &PgbenchOptions,
         sources: &[ScriptSource],
         drop_in_options: DropInOptions,
         drop_in: bool,
-    ) -> Result<Self, WorkloadError> {
+    ) -> Result<Self, Error> {
         options.validate()?;
         drop_in_options.validate(sources.len())?;
         let mut scripts = Scripts::new();
@@ -102,20 +103,20 @@ impl Program {
             if !drop_in && std::str::from_utf8(&loaded.text).is_err() {
                 // The guard's connection takes text only.
                 let problem = format!("script \"{}\" is not UTF-8 text; convert it first", loaded.name);
-                return Err(WorkloadError::Script(problem));
+                return Err(error::script(problem));
             }
             builtin |= loaded.builtin;
             hashes.push(sha256_hex(&loaded.text));
-            scripts.add(&loaded.name, &loaded.text, loaded.weight).map_err(wrong)?;
+            scripts.add(&loaded.name, &loaded.text, loaded.weight).map_err(error::script)?;
             texts.push(loaded.asked());
         }
         let startup = drop_in_options.startup.is_some().then_some(sources.len());
         if let Some(source) = &drop_in_options.startup {
             let loaded = Loaded::read(source, drop_in)?;
-            scripts.add_aside(&loaded.name, &loaded.text).map_err(wrong)?;
+            scripts.add_aside(&loaded.name, &loaded.text).map_err(error::script)?;
             texts.push(loaded.asked());
         }
-        scripts.check(options.mode != Mode::Simple).map_err(wrong)?;
+        scripts.check(options.mode != Mode::Simple).map_err(error::script)?;
         check_names(options, drop_in)?;
         let reads: &[usize] = match &drop_in_options.hosts {
             HostPolicy::ReadWrite { reads } => reads,
@@ -188,18 +189,13 @@ impl Program {
     }
 }
 
-/// A script that cannot be run.
-fn wrong(error: script::ParseError) -> WorkloadError {
-    WorkloadError::Script(error.to_string())
-}
-
 /// Refuses shell commands by name where nothing runs them.
-fn refuse_shell(scripts: &Scripts) -> Result<(), WorkloadError> {
+fn refuse_shell(scripts: &Scripts) -> Result<(), Error> {
     for script in scripts.scripts() {
         for command in &script.commands {
             if matches!(command.action, Action::Shell(_) | Action::SetShell { .. }) {
                 let name = command.words.first().map_or("shell", String::as_str);
-                return Err(WorkloadError::Script(format!(
+                return Err(error::script(format!(
                     "{}:{}: \\{name} is not supported yet; take it out, or compute the value with \\set or \\gset",
                     script.name, command.line
                 )));
@@ -227,7 +223,7 @@ fn first_commands(scripts: &Scripts) -> Vec<usize> {
 }
 
 /// Checks the names of variables that are set before the first script.
-fn check_names(options: &Options, drop_in: bool) -> Result<(), WorkloadError> {
+fn check_names(options: &PgbenchOptions, drop_in: bool) -> Result<(), Error> {
     let plain = |name: &str| {
         let mut bytes = name.bytes();
         let letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii();
@@ -235,12 +231,10 @@ fn check_names(options: &Options, drop_in: bool) -> Result<(), WorkloadError> {
     };
     match options.define.keys().find(|name| !plain(name)) {
         None => Ok(()),
-        Some(name) if drop_in => {
-            Err(WorkloadError::Script(format!("option: invalid variable name: \"{name}\"")))
-        }
+        Some(name) if drop_in => Err(error::script(format!("option: invalid variable name: \"{name}\""))),
         Some(name) => {
             let problem = format!("invalid variable name: \"{name}\"; use letters, digits and _");
-            Err(WorkloadError::option("pgbench.define", problem))
+            Err(error::option("pgbench.define", problem))
         }
     }
 }

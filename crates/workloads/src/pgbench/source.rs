@@ -4,10 +4,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use script::{Builtin, Weighted};
-use spec::{TextKind, given};
+use spec::{Error, TextKind, given};
 
-use crate::error::WorkloadError;
-use crate::workload::Asked;
+use crate::error;
+use crate::workload::RequestText;
 use protocol::nearest;
 
 /// One script of a run, in the requested order.
@@ -40,13 +40,13 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    pub(super) fn asked(self) -> Asked {
+    pub(super) fn asked(self) -> RequestText {
         let kind = if self.builtin { TextKind::Builtin } else { TextKind::File };
-        Asked { name: self.name, kind, text: self.text }
+        RequestText { name: self.name, kind, text: self.text }
     }
 
     /// Reads it; in a drop-in as pgbench does, with its messages.
-    pub(super) fn read(source: &ScriptSource, drop_in: bool) -> Result<Self, WorkloadError> {
+    pub(super) fn read(source: &ScriptSource, drop_in: bool) -> Result<Self, Error> {
         Ok(match source {
             ScriptSource::Builtin(word) => {
                 let (builtin, weight) = find_builtin(word, drop_in)?;
@@ -69,17 +69,16 @@ impl Loaded {
 }
 
 /// A name with its weight after the last `@`.
-pub(super) fn weighted(key: &str, word: &str) -> Result<Weighted, WorkloadError> {
+pub(super) fn weighted(key: &str, word: &str) -> Result<Weighted, Error> {
     Weighted::parse(word)
-        .map_err(|error| WorkloadError::option(format!("pgbench.{key}"), format!("{error} (in \"{word}\")")))
+        .map_err(|error| error::option(format!("pgbench.{key}"), format!("{error} (in \"{word}\")")))
 }
 
 /// A built-in script by name or prefix, with its weight; in a drop-in with pgbench's messages.
-pub(super) fn find_builtin(word: &str, drop_in: bool) -> Result<(&'static Builtin, u32), WorkloadError> {
+pub(super) fn find_builtin(word: &str, drop_in: bool) -> Result<(&'static Builtin, u32), Error> {
     if drop_in {
-        let weighted = Weighted::parse(word).map_err(|error| WorkloadError::Script(error.to_string()))?;
-        let found =
-            Builtin::find(&weighted.name).map_err(|error| WorkloadError::Script(error.to_string()))?;
+        let weighted = Weighted::parse(word).map_err(error::script)?;
+        let found = Builtin::find(&weighted.name).map_err(error::script)?;
         return Ok((found, weighted.weight));
     }
     let weighted = weighted("builtin", word)?;
@@ -89,23 +88,19 @@ pub(super) fn find_builtin(word: &str, drop_in: bool) -> Result<(&'static Builti
             Some(right) => format!("{error}; did you mean \"{right}\"?"),
             None => format!("{error}; there are {}", names.join(", ")),
         };
-        WorkloadError::option("pgbench.builtin", hint)
+        error::option("pgbench.builtin", hint)
     })?;
     Ok((found, weighted.weight))
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, WorkloadError> {
-    let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
-    given::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))
+fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+    given::read(path).map_err(|error| error::file(path, format!("cannot be read: {error}")))
 }
 
 /// Reads anything, even a pipe, as pgbench does, with its messages.
-fn read_anything(path: &Path, shown: &str) -> Result<Vec<u8>, WorkloadError> {
+fn read_anything(path: &Path, shown: &str) -> Result<Vec<u8>, Error> {
     let failed = |what: &str, error: &std::io::Error| {
-        WorkloadError::Script(format!(
-            "could not {what} file \"{shown}\": {}",
-            protocol::wording::system(error)
-        ))
+        error::script(format!("could not {what} file \"{shown}\": {}", protocol::wording::system(error)))
     };
     let mut file = std::fs::File::open(path).map_err(|error| failed("open", &error))?;
     let mut text = Vec::new();

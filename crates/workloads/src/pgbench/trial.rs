@@ -7,8 +7,9 @@ use script::{Action, Capture, Command, Cursor, Random, Script, Statement, Stream
 use super::prepare::Program;
 use super::prepare::{Automatic, default_seed_given, starting};
 use crate::answers::Answer;
-use crate::error::WorkloadError;
+use crate::error;
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
+use spec::{Class, Error};
 
 /// Runs the statements of a trial, in the script's order.
 pub(super) trait Asking {
@@ -67,6 +68,16 @@ impl From<SqlError> for Problem {
     }
 }
 
+/// Attached to the error of a script's command that failed.
+#[derive(Debug, Clone)]
+pub(super) struct FailedCommand {
+    pub(super) file: String,
+    pub(super) line: usize,
+    pub(super) problem: String,
+    /// If it was the server's error.
+    pub(super) sqlstate: Option<String>,
+}
+
 /// One script, executed once.
 pub(super) struct Trial {
     variables: Variables,
@@ -92,14 +103,13 @@ impl Trial {
     /// From its first command to its last.
     ///
     /// # Errors
-    /// [`WorkloadError::FirstExecution`] with the command's position; [`WorkloadError::Sql`] when the
-    /// connection was lost.
+    /// An error with a [`FailedCommand`]; without one when the connection was lost.
     pub(super) fn run(
         &mut self,
         script: &Script,
         sql: &mut dyn Sql,
         asking: &mut dyn Asking,
-    ) -> Result<(), WorkloadError> {
+    ) -> Result<(), Error> {
         let mut cursor = Cursor::start();
         while let Some(command) = script.commands.get(cursor.command()) {
             let outcome = self.command((cursor, script, command), sql, asking);
@@ -184,18 +194,29 @@ impl Trial {
     }
 }
 
-fn failed(script: &Script, command: &Command, problem: Problem) -> WorkloadError {
+fn failed(script: &Script, command: &Command, problem: Problem) -> Error {
     match problem {
-        Problem::Script { text, sqlstate } => WorkloadError::FirstExecution {
-            file: script.name.clone(),
-            line: command.line,
-            statement: command.summary.clone(),
-            problem: text,
-            sqlstate,
-        },
+        Problem::Script { text: problem, sqlstate } => {
+            let (file, line) = (script.name.clone(), command.line);
+            let what = format!(
+                "{file}, line {line}: the first execution failed\n{problem}\nstatement: {}",
+                command.summary
+            );
+            let class = match sqlstate.as_deref() {
+                // protocol_violation: a pooler refuses what a server would accept.
+                Some("08P01") => Class::Missing,
+                _ => Class::BadInput,
+            };
+            Error::of_server(sqlstate.as_deref(), what).with_class(class).attach(FailedCommand {
+                file,
+                line,
+                problem,
+                sqlstate,
+            })
+        }
         Problem::Lost(error) => {
             let doing = format!("running {}, line {}, for the first time", script.name, command.line);
-            WorkloadError::Sql { doing, error }
+            error::sql(doing)(error)
         }
     }
 }

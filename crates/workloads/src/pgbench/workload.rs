@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use engine::{Client, GapStream, Gaps};
 use script::{Random, Streams};
-use spec::Artifact;
+use spec::{Artifact, Error};
 
 use super::check::{Tables, TablesError, branches, count_tables, tables, vacuum_quietly};
 use super::client::clients;
 use super::drop_in::DropInOptions;
 use super::explain::explain;
 use super::guard::{first_execution, sample};
-use super::options::{Mode, Options};
+use super::options::{Mode, PgbenchOptions};
 use super::prepare::Program;
 use super::prepare::default_seed_given;
 use super::source::{ScriptSource, weighted};
 use crate::answers::Sampled;
-use crate::error::WorkloadError;
 use crate::place::{Places, Site};
 use crate::plans::Explained;
 use crate::workload::{
-    Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo, TileItem, Workload,
+    ClientWorkload, Clients, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo, StatementInfo, TileItem,
+    Workload,
 };
 use protocol::postgres::sql::Sql;
 
@@ -45,7 +45,7 @@ impl Pgbench {
     ///
     /// # Errors
     /// When a file cannot be read, or a script is invalid or unsupported.
-    pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
+    pub fn open(options: &PgbenchOptions, folder: &Path) -> Result<Self, Error> {
         let mut sources: Vec<_> = options.builtin.iter().cloned().map(ScriptSource::Builtin).collect();
         for word in &options.files {
             let file = weighted("files", word)?;
@@ -59,7 +59,7 @@ impl Pgbench {
     }
 
     /// Runs these scripts, in this order, instead of those in `options`.
-    pub fn with_scripts(options: &Options, sources: &[ScriptSource]) -> Result<Self, WorkloadError> {
+    pub fn with_scripts(options: &PgbenchOptions, sources: &[ScriptSource]) -> Result<Self, Error> {
         Ok(Self::new(options, Program::load(options, sources)?))
     }
 
@@ -69,14 +69,14 @@ impl Pgbench {
     /// # Errors
     /// As [`Pgbench::open`], in pgbench's words; also when groups or policy name a missing script.
     pub fn with_drop_in_options(
-        options: &Options,
+        options: &PgbenchOptions,
         sources: &[ScriptSource],
         drop_in_options: DropInOptions,
-    ) -> Result<Self, WorkloadError> {
+    ) -> Result<Self, Error> {
         Ok(Self::new(options, Program::drop_in(options, sources, drop_in_options)?))
     }
 
-    fn new(options: &Options, program: Program) -> Self {
+    fn new(options: &PgbenchOptions, program: Program) -> Self {
         let scale = options.scale.map_or(1, u64::from);
         // pgbench empties pgbench_history for any script; those rows may belong to somebody.
         let vacuum = options.vacuum && (program.drop_in || program.writes_history());
@@ -144,13 +144,13 @@ impl Workload for Pgbench {
         self.program.infos()
     }
 
-    fn texts(&self) -> Vec<Asked> {
+    fn texts(&self) -> Vec<RequestText> {
         self.program.sources.clone()
     }
 
-    fn carried(&self) -> Carried {
-        let Options { mode, reconnect, .. } = self.program.options;
-        Carried {
+    fn carried(&self) -> LoadNeeds {
+        let PgbenchOptions { mode, reconnect, .. } = self.program.options;
+        LoadNeeds {
             prepared: mode == Mode::Prepared,
             transaction_blocks: self.program.begins_transactions(),
             reconnects: reconnect,
@@ -169,7 +169,7 @@ impl Workload for Pgbench {
         self.may_be_empty
     }
 
-    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         let given = self.program.options.scale;
         if self.program.builtin {
             self.found(tables(site.sql()?)?);
@@ -181,11 +181,11 @@ impl Workload for Pgbench {
         Ok(())
     }
 
-    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, WorkloadError> {
+    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, Error> {
         Ok(self.program.prepared())
     }
 
-    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, Error> {
         let mut remarks: Vec<String> = self.scale_remark.iter().cloned().collect();
         if self.vacuum {
             remarks.extend(vacuum_quietly(site.sql()?)?);
@@ -193,24 +193,19 @@ impl Workload for Pgbench {
         Ok(remarks)
     }
 
-    fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError> {
+    fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, Error> {
         first_execution(&self.program, site.sql()?, self.scale, seed)
     }
 
-    fn sample(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Sampled, WorkloadError> {
+    fn sample(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Sampled, Error> {
         sample(&self.program, site.sql()?, self.scale, seed)
     }
 
-    fn explain(
-        &mut self,
-        site: &mut Site<'_>,
-        seed: u64,
-        _slowest: &[TileItem],
-    ) -> Result<Explained, WorkloadError> {
+    fn explain(&mut self, site: &mut Site<'_>, seed: u64, _slowest: &[TileItem]) -> Result<Explained, Error> {
         explain(&self.program, site.sql()?, self.scale, seed)
     }
 
-    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, Error> {
         Ok(Vec::new())
     }
 }
@@ -232,7 +227,7 @@ impl ClientWorkload for Pgbench {
         })))
     }
 
-    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, Error> {
         clients(&self.program, places, self.scale, wanted)
     }
 }
@@ -267,7 +262,7 @@ mod tests {
     #[test]
     fn a_scale_that_is_not_that_of_the_tables_is_said() {
         let remark = |scale: Option<u32>, script: &str, branches: &str| {
-            let options = Options { scale, vacuum: false, ..Options::default() };
+            let options = PgbenchOptions { scale, vacuum: false, ..PgbenchOptions::default() };
             let source = ScriptSource::Text { name: "a.sql".into(), text: script.into(), weight: 1 };
             let mut workload = Pgbench::with_scripts(&options, &[source]).unwrap();
             let mut sql = FakeSql::new();
@@ -302,7 +297,7 @@ mod tests {
         let source =
             |name: &str, text: &str| ScriptSource::Text { name: name.into(), text: text.into(), weight: 1 };
         let sources = [source("a.sql", "\\set x 1\nSELECT 1;\nSELEC 2;\n"), source("b.sql", "\n\nSELECT 3;")];
-        let workload = Pgbench::with_scripts(&Options::default(), &sources).unwrap();
+        let workload = Pgbench::with_scripts(&PgbenchOptions::default(), &sources).unwrap();
         let cases = [
             (0, Some("a.sql, line 1: \\set x 1")),
             (2, Some("a.sql, line 3: SELEC 2;")),

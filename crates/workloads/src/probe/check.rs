@@ -1,10 +1,11 @@
 //! What the server and the role allow.
 
 use protocol::postgres::sql::Sql;
+use spec::Error;
 
 use super::figures::Needs;
-use super::options::Options;
-use crate::error::WorkloadError;
+use super::options::ProbeOptions;
+use crate::error;
 
 /// TID range scans, which read chosen pages in order, exist from this version on.
 const OLDEST: u32 = 14;
@@ -43,15 +44,15 @@ pub(super) struct Server {
 
 impl Server {
     /// Asks the server.
-    pub(super) fn ask(sql: &mut dyn Sql, options: &Options) -> Result<Self, WorkloadError> {
-        let rows = sql.rows(ASK).map_err(WorkloadError::sql("asking what may be done"))?;
+    pub(super) fn ask(sql: &mut dyn Sql, options: &ProbeOptions) -> Result<Self, Error> {
+        let rows = sql.rows(ASK).map_err(error::sql("asking what may be done"))?;
         let row: Vec<String> =
             rows.into_iter().next().unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect();
         let text = |at: usize| row.get(at).map_or("", String::as_str);
         let number = |at: usize| text(at).parse::<u64>().unwrap_or(0);
         let small = |at: usize| u32::try_from(number(at)).unwrap_or(u32::MAX);
         if small(0) < OLDEST {
-            return Err(WorkloadError::missing(
+            return Err(error::missing(
                 format!("a probe needs PostgreSQL {OLDEST} or newer, and this is {}", text(0)),
                 "its queries would cost something else there",
             ));
@@ -137,7 +138,8 @@ mod tests {
             let row =
                 ["17", "joe", "shop", standby, by_default, create, temp, "8192", "134217728", "97", "1"];
             sql.answer("server_version_num", &[&row]);
-            let server = Server::ask(&mut sql, &Options { read_only, ..Options::default() }).unwrap();
+            let server =
+                Server::ask(&mut sql, &ProbeOptions { read_only, ..ProbeOptions::default() }).unwrap();
             assert_eq!(server.writes, wanted);
             assert_eq!((server.block_bytes, server.free_connections, server.active), (8192, 97, 1));
         }
@@ -147,7 +149,7 @@ mod tests {
     fn old_servers_are_refused() {
         let mut sql = FakeSql::new();
         sql.answer("server_version_num", &[&["13", "joe"]]);
-        let error = Server::ask(&mut sql, &Options::default()).unwrap_err().to_string();
+        let error = Server::ask(&mut sql, &ProbeOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with("a probe needs PostgreSQL 14 or newer, and this is 13"), "{error}");
     }
 }

@@ -6,29 +6,30 @@ use super::check::Server;
 use super::facts;
 use super::figures::{CPU_ONE, FIGURES, Figure};
 use super::leftovers::sweep;
-use super::options::Options;
-use super::record::{Found, Probed};
+use super::options::ProbeOptions;
+use super::record::{Probed, ProbedFigure};
 use super::remarks::{busy, doubtful, flush, steal};
 use super::scratch::Scratch;
 use super::shots::{Session, reason};
 use super::work::Work;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::{Inputs, Job, JobReport, JobSite};
 use protocol::postgres::sql::Sql;
+use spec::Error;
 
 /// Additional time after which a probe's scratch data counts as left behind.
 const SLACK: Duration = Duration::from_secs(120);
 /// A probe of one database.
 #[derive(Debug, Clone)]
 pub struct Probe {
-    options: Options,
+    options: ProbeOptions,
     scratch: Scratch,
 }
 
 impl Probe {
     /// A probe with this unique token of letters and digits in the name of its scratch data.
     #[must_use]
-    pub fn new(options: Options, token: &str) -> Self {
+    pub fn new(options: ProbeOptions, token: &str) -> Self {
         Self { options, scratch: Scratch::new(token) }
     }
 }
@@ -46,7 +47,7 @@ impl Job for Probe {
         vec![serde_json::to_string(&self.options).expect("options are plain data")]
     }
 
-    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
+    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error> {
         let started_us = site.runtime.now_us();
         let server = Server::ask(site.sql, &self.options)?;
         let mut remarks = Vec::new();
@@ -59,7 +60,7 @@ impl Job for Probe {
         if server.restricted().is_none() {
             self.scratch.make(site.sql, self.options.time + SLACK)?;
         }
-        let connection = site.runtime.connect().map_err(WorkloadError::sql("connecting"))?;
+        let connection = site.runtime.connect().map_err(error::sql("connecting"))?;
         let mut work = Work {
             runtime: site.runtime,
             session: Session::new(connection, server.is_read_only()),
@@ -91,8 +92,8 @@ impl Job for Probe {
         Ok(Probed { restricted, found, facts, remarks }.into_report(elapsed_us))
     }
 
-    fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
-        let failed = || WorkloadError::sql("dropping the probe's scratch data");
+    fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
+        let failed = || error::sql("dropping the probe's scratch data");
         if self.scratch.is_there(sql).map_err(failed())? {
             self.scratch.drop(sql).map_err(failed())?;
         }
@@ -102,12 +103,13 @@ impl Job for Probe {
 
 fn carry_out(
     figures: &[Figure],
-    before: &[Found],
+    before: &[ProbedFigure],
     work: &mut Work<'_>,
     doing: &mut dyn FnMut(String),
-) -> Result<Vec<Found>, WorkloadError> {
+) -> Result<Vec<ProbedFigure>, Error> {
     let [figure, ..] = figures else { return Ok(Vec::new()) };
-    let not_available = |why: &str| figures.iter().map(|figure| Found::not_available(figure, why)).collect();
+    let not_available =
+        |why: &str| figures.iter().map(|figure| ProbedFigure::not_available(figure, why)).collect();
     if let Some(why) = work.server.forbids(figure.needs) {
         return Ok(not_available(&why));
     }
@@ -115,7 +117,7 @@ fn carry_out(
     doing(format!("{}; {} s left at most", figure.part, left.as_secs()));
     let one = before.iter().find(|found| found.name == CPU_ONE);
     match work.measure(figures, one) {
-        Err(error) if work.is_the_end(&error) => Err(error),
+        Err(error) if work.ends_probe(&error) => Err(error),
         Err(error) => Ok(not_available(&reason(&error))),
         Ok(found) => Ok(found),
     }
@@ -131,7 +133,7 @@ mod tests {
 
     use super::*;
     use crate::jobs::{ChildEnd, ChildOrder, Connection, Output, RunChild, Runtime};
-    use crate::probe::State;
+    use crate::probe::FigureState;
 
     /// A server that only describes itself, and records the queries.
     #[derive(Clone, Default)]
@@ -188,7 +190,7 @@ mod tests {
     }
 
     fn probe(server: &Server) -> (Probe, JobReport, Vec<String>) {
-        let probe = Probe::new(Options { backends: Some(2), ..Options::default() }, "a1");
+        let probe = Probe::new(ProbeOptions { backends: Some(2), ..ProbeOptions::default() }, "a1");
         let database = Database {
             host: String::new(),
             port: 1,
@@ -229,7 +231,7 @@ mod tests {
         let text = String::from_utf8(report.artifacts[0].bytes.clone()).unwrap();
         let probed: Probed = serde_json::from_str(&text).unwrap();
         assert_eq!(probed.found.len(), FIGURES.len());
-        let why = State::NotAvailable("it writes, and the server is a standby".to_owned());
+        let why = FigureState::NotAvailable("it writes, and the server is a standby".to_owned());
         assert_eq!(probed.found.iter().filter(|found| found.state == why).count(), 7, "{text}");
     }
 

@@ -25,6 +25,6 @@ mod work;
 
 pub use figures::{FIGURES, Figure};
 pub use job::Probe;
-pub use options::Options;
-pub use record::{Fact, Found, Probed, State};
+pub use options::ProbeOptions;
+pub use record::{Fact, FigureState, Probed, ProbedFigure};
 pub use spread::Spread;

@@ -9,7 +9,7 @@ pub(super) const INDEX_BYTES: u64 = 24 << 20;
 
 /// The limits of a probe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Options {
+pub struct ProbeOptions {
     /// Approximate total time: 2 s..=1 h.
     pub time: Duration,
     /// Most scratch data on the server's disk at a time, and most memory of all backends together, bytes: 64
@@ -21,7 +21,7 @@ pub struct Options {
     pub backends: Option<u32>,
 }
 
-impl Default for Options {
+impl Default for ProbeOptions {
     fn default() -> Self {
         Self { time: Duration::from_secs(30), space_bytes: 256 << 20, read_only: false, backends: None }
     }

@@ -22,7 +22,7 @@ pub struct Probed {
     /// Why nothing, or only temporary tables, was written; `None` without restrictions.
     pub restricted: Option<String>,
     /// In the order of [`super::FIGURES`], as far as measured.
-    pub found: Vec<Found>,
+    pub found: Vec<ProbedFigure>,
     /// About the server and its host.
     pub facts: Vec<Fact>,
     /// What a reader should know before trusting the figures.
@@ -31,12 +31,12 @@ pub struct Probed {
 
 /// One figure's shots, and remarks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct ProbedFigure {
     /// The name of the [`Figure`].
     pub name: String,
     /// What exactly was measured here, e.g. `2 backends`; may be empty.
     pub detail: String,
-    pub state: State,
+    pub state: FigureState,
     /// Time, µs since the probe began, and value in the figure's unit; stored as samples.
     #[serde(skip)]
     pub shots: Vec<(i64, f64)>,
@@ -45,7 +45,7 @@ pub struct Found {
 /// Whether a figure is available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum FigureState {
     Measured,
     /// It was cut short; in words.
     Cut(String),
@@ -61,7 +61,7 @@ pub struct Fact {
     pub value: Result<String, String>,
 }
 
-impl Found {
+impl ProbedFigure {
     /// Shots that began `start_us` after the probe, each with its value.
     pub(super) fn new(
         figure: &Figure,
@@ -73,8 +73,8 @@ impl Found {
         let shots: Vec<_> = shots.iter().map(|shot| (start + shot.at_us, value(shot.us))).collect();
         let state = match shots.len() {
             0 => return Self::not_available(figure, NOT_ONE),
-            few @ 1..ENOUGH => State::Cut(format!("time for {} only", spec::count(few as u64, "shot"))),
-            _ => State::Measured,
+            few @ 1..ENOUGH => FigureState::Cut(format!("time for {} only", spec::count(few as u64, "shot"))),
+            _ => FigureState::Measured,
         };
         Self { name: figure.row.name.to_owned(), detail: detail.into(), state, shots }
     }
@@ -83,15 +83,15 @@ impl Found {
         Self {
             name: figure.row.name.to_owned(),
             detail: String::new(),
-            state: State::NotAvailable(why.into()),
+            state: FigureState::NotAvailable(why.into()),
             shots: Vec::new(),
         }
     }
 
     /// Adds why it was not completed.
     pub(super) fn cut(mut self, why: Option<String>) -> Self {
-        if let (Some(why), State::Measured) = (why, &self.state) {
-            self.state = State::Cut(why);
+        if let (Some(why), FigureState::Measured) = (why, &self.state) {
+            self.state = FigureState::Cut(why);
         }
         self
     }
@@ -125,7 +125,7 @@ impl Probed {
         let spreads =
             self.found.iter().filter_map(|found| Some((found.name.clone(), found.spread()?.median)));
         let figures: Figures = spreads.collect();
-        let sample = |found: &Found, (time_us, value): (i64, f64)| Sample {
+        let sample = |found: &ProbedFigure, (time_us, value): (i64, f64)| Sample {
             scope: Scope::Run,
             source: SOURCE.to_owned(),
             name: found.name.clone(),
@@ -159,11 +159,11 @@ impl Probed {
 
     /// The result of one figure.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Found> {
+    pub fn get(&self, name: &str) -> Option<&ProbedFigure> {
         self.found.iter().find(|found| found.name == name)
     }
 
-    /// Whether there is no figure at all.
+    /// Whether no figure is available.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found.iter().all(|found| found.shots.is_empty())
@@ -185,13 +185,13 @@ mod tests {
         let probed = Probed {
             restricted: Some("a standby".into()),
             found: vec![
-                Found::new(figure(CPU_ONE), (1000, &shots), |us| 100.0 / us, "one"),
-                Found::not_available(figure(figures::INDEX_BUILD_ROWS_PER_S.name), "a standby"),
+                ProbedFigure::new(figure(CPU_ONE), (1000, &shots), |us| 100.0 / us, "one"),
+                ProbedFigure::not_available(figure(figures::INDEX_BUILD_ROWS_PER_S.name), "a standby"),
             ],
             facts: vec![Fact::known("CPUs", "2"), Fact::unknown("memory", "no right")],
             remarks: vec!["busy".into()],
         };
-        assert_eq!(probed.found[0].state, State::Cut("time for 2 shots only".into()));
+        assert_eq!(probed.found[0].state, FigureState::Cut("time for 2 shots only".into()));
         let report = probed.clone().into_report(5);
         assert_eq!(report.figures, [(figures::CPU_ONE_ROWS_PER_S, 37.5)].into());
         let key = RunKey { workload: "probe".into(), factors: BTreeMap::new(), arm: None, round: 0 };

@@ -3,7 +3,7 @@
 use super::check::Server;
 use super::facts::{Host, Ticks};
 use super::figures::{COMMIT, COMMIT_ASYNC, CPU_ALL, CPU_ONE};
-use super::record::{Fact, Found};
+use super::record::{Fact, ProbedFigure};
 
 /// A disk that stores a record faster than this has kept it in a cache.
 const TOO_FAST_US: f64 = 40.0;
@@ -56,7 +56,7 @@ pub(super) fn steal(before: Result<Ticks, String>, after: Result<Ticks, String>)
 }
 
 /// The part of a commit spent waiting for the disk.
-pub(super) fn flush(found: &mut [Found]) {
+pub(super) fn flush(found: &mut [ProbedFigure]) {
     let median = |name: &str| Some(found.iter().find(|found| found.name == name)?.spread()?.median);
     let Some((waited, not)) = median(COMMIT).zip(median(COMMIT_ASYNC)) else { return };
     let detail = match waited - not {
@@ -68,7 +68,7 @@ pub(super) fn flush(found: &mut [Found]) {
 }
 
 /// Doubts from the figures themselves, or from settings.
-pub(super) fn doubtful(found: &[Found], facts: &[Fact]) -> Vec<String> {
+pub(super) fn doubtful(found: &[ProbedFigure], facts: &[Fact]) -> Vec<String> {
     let set = |name: &str| facts.iter().find(|fact| fact.name == name)?.value.as_deref().ok();
     let median = |name: &str| found.iter().find(|found| found.name == name)?.spread();
     let mut remarks = Vec::new();
@@ -108,7 +108,7 @@ pub(super) fn doubtful(found: &[Found], facts: &[Fact]) -> Vec<String> {
     }
     if set("server").is_some_and(|version| version.contains("Alpine") || version.contains("musl")) {
         remarks.push(
-            "the server is built with musl, whose memcmp is slow: its memory figures are no match for those of others"
+            "the server is built with musl, whose memcmp is slow: its memory figures cannot be compared with others"
                 .to_owned(),
         );
     }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn work_that_takes_longer_now_and_then_is_doubted() {
         let shots = |all: &[f64]| all.iter().map(|us| Shot { at_us: 0, us: *us }).collect::<Vec<_>>();
-        let of = |name, all: &[f64]| Found::new(figure(name), (0, &shots(all)), |us| 1.0 / us, "");
+        let of = |name, all: &[f64]| ProbedFigure::new(figure(name), (0, &shots(all)), |us| 1.0 / us, "");
         let steady = [10.0, 10.5, 11.0, 10.0, 12.0];
         let cases: [([f64; 5], [f64; 5], Option<&str>); 3] = [
             (steady, [5.0, 5.0, 5.5, 5.0, 6.0], None),
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_commit_says_what_of_it_is_waiting() {
-        let of = |name, us| Found::new(figure(name), (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
+        let of = |name, us| ProbedFigure::new(figure(name), (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
         for (waited, wanted) in [
             (900.0, "880 µs of it waiting for the disk"),
             (3020.0, "3.00 ms of it waiting for the disk"),
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn disks_that_do_not_wait_are_doubted() {
-        let of = |name, us| Found::new(figure(name), (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
+        let of = |name, us| ProbedFigure::new(figure(name), (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
         let found = |sync| [of(COMMIT, sync), of(COMMIT_ASYNC, 20.0)];
         let fact = |name, value| Fact::known(name, value);
         let cases: [(f64, Vec<Fact>, &[&str]); 4] = [

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::error;
 use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
-
-use crate::error::WorkloadError;
+use spec::Error;
 
 /// Prefix of our schemas.
 pub(super) const PREFIX: &str = "pgdyno_probe_";
@@ -33,8 +33,8 @@ impl Scratch {
 
     /// Makes the schema, marked in the same transaction; others may drop it once this session is gone, or
     /// `bound` is over.
-    pub(super) fn make(&self, sql: &mut dyn Sql, bound: Duration) -> Result<(), WorkloadError> {
-        let failed = || WorkloadError::sql("making a schema for scratch data");
+    pub(super) fn make(&self, sql: &mut dyn Sql, bound: Duration) -> Result<(), Error> {
+        let failed = || error::sql("making a schema for scratch data");
         let ask = format!(
             // Seconds since 1970, independent of the reader's date format.
             "SELECT 'backend ' || pid || ' since ' || extract(epoch FROM backend_start)::numeric(20, 3) || ', no longer than ' \

@@ -8,8 +8,9 @@
 use std::time::Duration;
 
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
+use spec::Error;
 
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::Connection;
 
 /// Why a figure is not available when there was too little time.
@@ -52,10 +53,9 @@ impl Session {
     }
 
     /// The clock readings of a message, one list per sequence without gaps.
-    pub(super) fn clocks(&mut self, message: &Message) -> Result<Vec<Vec<i64>>, WorkloadError> {
-        let sets = self
-            .ask(&message.statements, message.bound)
-            .map_err(WorkloadError::sql(message.doing.as_str()))?;
+    pub(super) fn clocks(&mut self, message: &Message) -> Result<Vec<Vec<i64>>, Error> {
+        let sets =
+            self.ask(&message.statements, message.bound).map_err(error::sql(message.doing.as_str()))?;
         clocks(&sets, message)
     }
 }
@@ -73,7 +73,7 @@ pub(super) struct Message {
 }
 
 /// The guard: checks that each shot returned the required result.
-fn clocks(sets: &[ResultSet], message: &Message) -> Result<Vec<Vec<i64>>, WorkloadError> {
+fn clocks(sets: &[ResultSet], message: &Message) -> Result<Vec<Vec<i64>>, Error> {
     let mut found: Vec<Vec<i64>> = Vec::new();
     for set in sets {
         let at = |name: &str| set.columns.iter().position(|column| column == name);
@@ -87,7 +87,7 @@ fn clocks(sets: &[ResultSet], message: &Message) -> Result<Vec<Vec<i64>>, Worklo
             if let (Some(column), Some(wanted)) = (gives, &message.gives)
                 && value(column) != Some(wanted)
             {
-                return Err(WorkloadError::answer(&message.doing, wanted, value(column).unwrap_or("NULL")));
+                return Err(error::answer(&message.doing, wanted, value(column).unwrap_or("NULL")));
             }
             let now: Option<i64> = value(clock).and_then(|now| now.parse().ok());
             found.last_mut().expect("pushed above").extend(now);
@@ -111,11 +111,11 @@ pub(super) fn between(ends: &[i64]) -> Vec<Shot> {
 }
 
 /// The server's error, shortened for people.
-pub(super) fn reason(error: &WorkloadError) -> String {
-    let text = match error {
-        WorkloadError::Sql { error, .. } if error.is("57014") => NOT_ONE,
-        WorkloadError::Sql { error, .. } => error.text.lines().next().unwrap_or_default(),
-        other => return other.to_string(),
+pub(super) fn reason(error: &Error) -> String {
+    let text = match error.cause::<SqlError>() {
+        Some(error) if error.is("57014") => NOT_ONE,
+        Some(error) => error.text.lines().next().unwrap_or_default(),
+        None => return error.to_string(),
     };
     let rest = text.split_once(":  ").map_or(text, |(_, rest)| rest);
     rest.trim().to_owned()
@@ -176,9 +176,8 @@ mod tests {
 
     #[test]
     fn reasons_are_short() {
-        let sql = |sqlstate: &str, text: &str| WorkloadError::Sql {
-            doing: "x".into(),
-            error: SqlError { sqlstate: Some(sqlstate.into()), text: text.into() },
+        let sql = |sqlstate: &str, text: &str| {
+            error::sql("x")(SqlError { sqlstate: Some(sqlstate.into()), text: text.into() })
         };
         assert_eq!(
             reason(&sql("42501", "ERROR:  permission denied for schema x\nLINE 1: …")),

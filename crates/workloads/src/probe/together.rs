@@ -3,8 +3,10 @@
 use std::sync::Barrier;
 use std::thread;
 
+use spec::Error;
+
 use super::shots::{Message, Session, Shot};
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::Runtime;
 
 /// Most slices of the time in which all work.
@@ -16,14 +18,14 @@ pub(super) fn shoot(
     backends: u32,
     message: &Message,
     read_only: bool,
-) -> Result<Vec<Vec<i64>>, WorkloadError> {
+) -> Result<Vec<Vec<i64>>, Error> {
     let connect = || {
         // A refused connection does not end the probe: the server may have no more.
         let connection =
-            runtime.connect().map_err(|error| WorkloadError::program("a further connection", error.text))?;
+            runtime.connect().map_err(|error| error::program("a further connection", error.text))?;
         Ok(Session::new(connection, read_only))
     };
-    let mut sessions = (0..backends).map(|_| connect()).collect::<Result<Vec<_>, WorkloadError>>()?;
+    let mut sessions = (0..backends).map(|_| connect()).collect::<Result<Vec<_>, Error>>()?;
     let together = Barrier::new(sessions.len());
     thread::scope(|scope| {
         let shooting = |session: &mut Session| {

@@ -8,7 +8,7 @@ use protocol::redis::{Replies, Reply, Want};
 use script::Random;
 
 use super::keys::{Keys, Values};
-use super::options::{Command, Options};
+use super::options::{Command, RedisOptions};
 use super::scripts::Scripts;
 use super::wire::Wire;
 use crate::link::{MOST_MESSAGES, address};
@@ -54,7 +54,7 @@ impl RedisClient {
     pub(super) fn new(
         redis: &Address,
         number: usize,
-        options: &Options,
+        options: &RedisOptions,
         values: Values,
         random: Random,
     ) -> Self {

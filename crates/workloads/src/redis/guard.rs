@@ -1,13 +1,13 @@
 //! Checks that the commands write and read values of the right size.
 
-use protocol::redis::{Answer, Control};
+use protocol::redis::{RedisAnswer, RedisConnection};
 use script::Random;
-use spec::figures;
+use spec::{Error, figures};
 
 use super::keys::{Keys, Values};
-use super::options::{Command, Options};
+use super::options::{Command, RedisOptions};
 use super::wire::Wire;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::workload::Guarded;
 
 /// Number of keys to try.
@@ -20,10 +20,10 @@ const LOOKS: usize = 1000;
 /// # Errors
 /// When Redis does not answer or answers with an error.
 pub(super) fn probe(
-    options: &Options,
-    control: &mut dyn Control,
+    options: &RedisOptions,
+    control: &mut dyn RedisConnection,
     seed: u64,
-) -> Result<Guarded, WorkloadError> {
+) -> Result<Guarded, Error> {
     let mut random = Random::new(seed);
     let keys = Keys::new(options);
     let mut guarded = Guarded::default();
@@ -35,7 +35,7 @@ pub(super) fn probe(
         let wire = Wire::new(options, &keys);
         wire.set(&mut out, key, values.draw(&mut random));
         wire.get(&mut out, key);
-        for answer in control.ask(&out, 2)? {
+        for answer in control.ask(&out, 2).map_err(error::redis)? {
             count(answer, options, &mut guarded, &mut wrong)?;
         }
     } else if options.may_miss() {
@@ -43,7 +43,7 @@ pub(super) fn probe(
     } else {
         for _ in 0..PROBES {
             let name = keys.name(keys.draw(&mut random));
-            let answer = control.one(&[b"GET", name.as_bytes()])?;
+            let answer = control.one(&[b"GET", name.as_bytes()]).map_err(error::redis)?;
             count(answer, options, &mut guarded, &mut wrong)?;
         }
     }
@@ -54,24 +54,24 @@ pub(super) fn probe(
     Ok(guarded)
 }
 
-/// Number of existing keys among those that clients would use.
+/// Number of existing keys that clients would use.
 fn look(
-    options: &Options,
+    options: &RedisOptions,
     keys: &Keys,
-    control: &mut dyn Control,
+    control: &mut dyn RedisConnection,
     random: &mut Random,
-) -> Result<Guarded, WorkloadError> {
+) -> Result<Guarded, Error> {
     let mut out = Vec::new();
     for _ in 0..LOOKS {
         let name = keys.name(keys.draw(random));
         protocol::redis::command(&mut out, &["STRLEN", &name]);
     }
     let mut guarded = Guarded::default();
-    for answer in control.ask(&out, LOOKS)? {
+    for answer in control.ask(&out, LOOKS).map_err(error::redis)? {
         let length = match answer {
-            Answer::Done(length) => length.parse().unwrap_or(0),
-            Answer::Error(problem) => {
-                return Err(WorkloadError::redis("STRLEN", problem));
+            RedisAnswer::Done(length) => length.parse().unwrap_or(0),
+            RedisAnswer::Error(problem) => {
+                return Err(error::redis_answer("STRLEN", problem));
             }
             _ => 0,
         };
@@ -89,29 +89,29 @@ fn look(
 }
 
 /// Keys in the database; `None` where the server does not report it.
-pub fn number_of_keys(control: &mut dyn Control) -> Result<Option<u64>, WorkloadError> {
-    match control.one(&[b"DBSIZE"])? {
-        Answer::Done(count) => Ok(count.parse().ok()),
-        Answer::Value(_) | Answer::Nil | Answer::Error(_) => Ok(None),
+pub fn number_of_keys(control: &mut dyn RedisConnection) -> Result<Option<u64>, Error> {
+    match control.one(&[b"DBSIZE"]).map_err(error::redis)? {
+        RedisAnswer::Done(count) => Ok(count.parse().ok()),
+        RedisAnswer::Value(_) | RedisAnswer::Nil | RedisAnswer::Error(_) => Ok(None),
     }
 }
 
 fn count(
-    answer: Answer,
-    options: &Options,
+    answer: RedisAnswer,
+    options: &RedisOptions,
     guarded: &mut Guarded,
     wrong: &mut u64,
-) -> Result<(), WorkloadError> {
+) -> Result<(), Error> {
     match answer {
-        Answer::Value(length) => {
+        RedisAnswer::Value(length) => {
             guarded.rows += 1;
             guarded.bytes += length;
             *wrong += u64::from(!options.value_bytes.range().contains(&length));
         }
-        Answer::Nil => *wrong += 1,
-        Answer::Done(_) => {}
-        Answer::Error(problem) => {
-            return Err(WorkloadError::redis(options.command.name(), problem));
+        RedisAnswer::Nil => *wrong += 1,
+        RedisAnswer::Done(_) => {}
+        RedisAnswer::Error(problem) => {
+            return Err(error::redis_answer(options.command.name(), problem));
         }
     }
     Ok(())

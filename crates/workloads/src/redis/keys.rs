@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use script::Random;
 
-use super::options::{Distribution, Options};
+use super::options::{Distribution, RedisOptions};
 use super::sizes::Sizes;
 
 /// Random bytes in addition to a value's length, from which values are cut.
@@ -28,7 +28,7 @@ enum Draw {
 }
 
 impl Keys {
-    pub(super) fn new(options: &Options) -> Self {
+    pub(super) fn new(options: &RedisOptions) -> Self {
         let sizes = options.value_bytes.to_string().replace(" to ", "-");
         let lives = options.ttl_s.map(|ttl| format!("ex{ttl}:")).unwrap_or_default();
         let keys = options.keys;
@@ -92,12 +92,12 @@ mod tests {
     use super::*;
     use crate::redis::options::Command;
 
-    fn options(distribution: Distribution) -> Options {
-        Options {
+    fn options(distribution: Distribution) -> RedisOptions {
+        RedisOptions {
             value_bytes: Sizes::all(10),
             keys: 3,
             key_distribution: distribution,
-            ..Options::new(Command::Get)
+            ..RedisOptions::new(Command::Get)
         }
     }
 
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn keys_that_live_otherwise_have_other_names() {
         let options =
-            Options { ttl_s: Some(60), value_bytes: Sizes::between(1, 9), ..options(Distribution::One) };
+            RedisOptions { ttl_s: Some(60), value_bytes: Sizes::between(1, 9), ..options(Distribution::One) };
         assert_eq!(Keys::new(&options).name(0), "pgdyno:1-9:ex60:000000000000");
     }
 

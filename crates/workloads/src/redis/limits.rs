@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use protocol::redis::{Answer, Control, Limits};
+use protocol::redis::{Limits, RedisAnswer, RedisConnection};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use spec::Error;
 
-use crate::error::WorkloadError;
+use crate::error;
 use crate::error::unknown_word;
 
 const MB: u64 = 1 << 20;
@@ -27,7 +28,7 @@ impl Memory {
 
     /// The error gives the accepted form.
     fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("\"{text}\" is no size of memory; write e.g. \"64MB\" or \"2GB\"");
+        let wrong = || format!("invalid size of memory \"{text}\"; write e.g. \"64MB\" or \"2GB\"");
         let word = text.trim();
         let at = word.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
         let (number, unit) = word.split_at(at);
@@ -128,26 +129,26 @@ impl<'de> Deserialize<'de> for Eviction {
 ///
 /// # Errors
 /// When Redis refuses, or other limits are in force.
-pub(crate) fn set(control: &mut dyn Control, wanted: &Limits) -> Result<bool, WorkloadError> {
-    if Limits::of(&control.info()?).as_ref() == Some(wanted) {
+pub(crate) fn set(control: &mut dyn RedisConnection, wanted: &Limits) -> Result<bool, Error> {
+    if Limits::of(&control.info().map_err(error::redis)?).as_ref() == Some(wanted) {
         return Ok(false);
     }
     let bytes = wanted.memory_bytes.to_string();
     for (name, value) in [("maxmemory-policy", wanted.policy.as_str()), ("maxmemory", bytes.as_str())] {
         let doing = format!("CONFIG SET {name} {value}");
-        match control.one(&[b"CONFIG", b"SET", name.as_bytes(), value.as_bytes()])? {
-            Answer::Done(_) => {}
-            Answer::Error(problem) => return Err(WorkloadError::redis(doing, problem)),
-            _ => return Err(WorkloadError::redis(doing, "no answer to it")),
+        match control.one(&[b"CONFIG", b"SET", name.as_bytes(), value.as_bytes()]).map_err(error::redis)? {
+            RedisAnswer::Done(_) => {}
+            RedisAnswer::Error(problem) => return Err(error::redis_answer(doing, problem)),
+            _ => return Err(error::redis_answer(doing, "no answer to it")),
         }
     }
-    let found = Limits::of(&control.info()?);
+    let found = Limits::of(&control.info().map_err(error::redis)?);
     if found.as_ref() == Some(wanted) {
         return Ok(true);
     }
     let doing = format!("setting {}", words(wanted));
     let found = found.as_ref().map_or_else(|| "unknown".to_owned(), words);
-    Err(WorkloadError::redis(doing, format!("read back, it is {found}")))
+    Err(error::redis_answer(doing, format!("read back, it is {found}")))
 }
 
 fn words(limits: &Limits) -> String {

@@ -2,11 +2,11 @@
 
 use protocol::redis::Limits;
 use serde::{Deserialize, Deserializer, Serialize};
-use spec::{bytes, count};
+use spec::{Error, bytes, count};
 
 use super::limits::{Eviction, Memory};
 use super::sizes::Sizes;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::error::unknown_word;
 
 /// Most bytes of values in one pipeline.
@@ -15,7 +15,7 @@ const PIPELINE_BYTES: u64 = 1 << 30;
 /// `redis = { command = "set", value_bytes = 32000, keys = 10000 }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct RedisOptions {
     pub command: Command,
     /// Length of each value in bytes, or the smallest and the largest, 1..=536,870,912 (Redis' own limit).
     #[serde(default)]
@@ -144,7 +144,7 @@ impl<'de> Deserialize<'de> for Distribution {
     }
 }
 
-impl Options {
+impl RedisOptions {
     /// A command with the default options.
     #[must_use]
     pub fn new(command: Command) -> Self {
@@ -163,26 +163,26 @@ impl Options {
     }
 
     /// Checks ranges.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
-        self.value_bytes.validate().map_err(|problem| WorkloadError::option("redis.value_bytes", problem))?;
+    pub fn validate(&self) -> Result<(), Error> {
+        self.value_bytes.validate().map_err(|problem| error::option("redis.value_bytes", problem))?;
         within("redis.keys", self.keys, 1, 1_000_000_000)?;
         within("redis.set_pct", self.set_pct.into(), 1, 99)?;
         within("redis.pipeline", self.pipeline.into(), 1, 1000)?;
         within("redis.ttl_s", self.ttl_s.unwrap_or(1).into(), 1, i32::MAX as u64)?;
         if !(1.001..=1000.0).contains(&self.zipf_parameter) {
             let problem = format!("{} is not within 1.001..1000", self.zipf_parameter);
-            return Err(WorkloadError::option("redis.zipf_parameter", problem));
+            return Err(error::option("redis.zipf_parameter", problem));
         }
         let at_once = u64::from(self.pipeline) * self.value_bytes.greatest();
         if self.pipeline > 1 && at_once > PIPELINE_BYTES {
             let problem =
                 format!("{} commands at once of up to {} are more than 1 GB", self.pipeline, bytes(at_once));
-            return Err(WorkloadError::option("redis.pipeline", problem));
+            return Err(error::option("redis.pipeline", problem));
         }
         self.validate_limits()
     }
 
-    fn validate_limits(&self) -> Result<(), WorkloadError> {
+    fn validate_limits(&self) -> Result<(), Error> {
         let problem = match (self.eviction, self.memory, self.ttl_s) {
             (Eviction::NoEviction, ..) => return Ok(()),
             (_, None, _) => "nothing is evicted as long as memory has no limit; set redis.memory too",
@@ -191,7 +191,7 @@ impl Options {
             }
             _ => return Ok(()),
         };
-        Err(WorkloadError::option("redis.eviction", format!("{}: {problem}", self.eviction.name())))
+        Err(error::option("redis.eviction", format!("{}: {problem}", self.eviction.name())))
     }
 
     /// Whether a written key may be gone, so that a GET without a value is a miss and not a failure.
@@ -250,9 +250,9 @@ impl Options {
     }
 }
 
-fn within(key: &str, value: u64, least: u64, greatest: u64) -> Result<(), WorkloadError> {
+fn within(key: &str, value: u64, least: u64, greatest: u64) -> Result<(), Error> {
     if (least..=greatest).contains(&value) {
         return Ok(());
     }
-    Err(WorkloadError::option(key, format!("{value} is not within {least}..{greatest}")))
+    Err(error::option(key, format!("{value} is not within {least}..{greatest}")))
 }

@@ -1,14 +1,14 @@
 //! Sets the initial state of Redis for runs: limits, and every key written, so that GET finds something.
 
-use protocol::redis::{Answer, Control, Limits};
+use protocol::redis::{Limits, RedisAnswer, RedisConnection};
 use script::Random;
-use spec::{bytes, count};
+use spec::{Error, bytes, count};
 
 use super::keys::{Keys, Values};
 use super::limits;
-use super::options::Options;
+use super::options::RedisOptions;
 use super::wire::Wire;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::place::Site;
 
 /// Bytes of commands sent before their answers are read.
@@ -18,7 +18,7 @@ const BATCH: usize = 256 * 1024;
 ///
 /// # Errors
 /// When Redis does not answer or refuses, for example because it is out of memory.
-pub(super) fn begin(options: &Options, site: &Site<'_>, seed: u64) -> Result<(), WorkloadError> {
+pub(super) fn begin(options: &RedisOptions, site: &Site<'_>, seed: u64) -> Result<(), Error> {
     let mut control = site.redis()?;
     set_limits(options, site, &mut *control)?;
     if options.fills() { fill(options, &mut *control, seed) } else { Ok(()) }
@@ -28,7 +28,7 @@ pub(super) fn begin(options: &Options, site: &Site<'_>, seed: u64) -> Result<(),
 ///
 /// # Errors
 /// As [`begin`].
-pub(super) fn again(options: &Options, site: &Site<'_>, seed: u64) -> Result<(), WorkloadError> {
+pub(super) fn again(options: &RedisOptions, site: &Site<'_>, seed: u64) -> Result<(), Error> {
     let mut control = site.redis()?;
     set_limits(options, site, &mut *control)?;
     if options.fills() && (options.begins_anew() || !is_filled(options, &mut *control)?) {
@@ -38,7 +38,7 @@ pub(super) fn again(options: &Options, site: &Site<'_>, seed: u64) -> Result<(),
 }
 
 /// After the last run: restores our Redis' initial limits.
-pub(super) fn put_back(site: &Site<'_>) -> Result<(), WorkloadError> {
+pub(super) fn restore_limits(site: &Site<'_>) -> Result<(), Error> {
     match site.limits_at_start() {
         Some(at_start) => limits::set(&mut *site.redis()?, at_start).map(drop),
         None => Ok(()),
@@ -46,35 +46,39 @@ pub(super) fn put_back(site: &Site<'_>) -> Result<(), WorkloadError> {
 }
 
 /// Sets the limits of the workload. Where memory is limited, data of others would use a part of it.
-fn set_limits(options: &Options, site: &Site<'_>, control: &mut dyn Control) -> Result<(), WorkloadError> {
+fn set_limits(
+    options: &RedisOptions,
+    site: &Site<'_>,
+    control: &mut dyn RedisConnection,
+) -> Result<(), Error> {
     let Some(at_start) = site.limits_at_start() else {
         return match options.memory {
             None => Ok(()),
-            Some(_) => Err(WorkloadError::missing(
+            Some(_) => Err(error::missing(
                 "redis.memory sets a limit of a Redis that pgdyno starts, and this one is not its own",
                 "write managed = { redis = true } in [target], or leave redis.memory out",
             )),
         };
     };
     if options.memory.is_some()
-        && let Answer::Error(problem) = control.one(&[b"FLUSHALL"])?
+        && let RedisAnswer::Error(problem) = control.one(&[b"FLUSHALL"]).map_err(error::redis)?
     {
-        return Err(WorkloadError::redis("FLUSHALL", problem));
+        return Err(error::redis_answer("FLUSHALL", problem));
     }
     limits::set(control, &options.limits(at_start)).map(drop)
 }
 
 /// A key that marks the others as written, and is evicted or deleted with them.
-fn mark(options: &Options) -> Vec<u8> {
+fn mark(options: &RedisOptions) -> Vec<u8> {
     format!("{}filled:{}", Keys::new(options).prefix(), options.used_keys()).into_bytes()
 }
 
-fn is_filled(options: &Options, control: &mut dyn Control) -> Result<bool, WorkloadError> {
-    Ok(matches!(control.one(&[b"GET", &mark(options)])?, Answer::Value(_)))
+fn is_filled(options: &RedisOptions, control: &mut dyn RedisConnection) -> Result<bool, Error> {
+    Ok(matches!(control.one(&[b"GET", &mark(options)]).map_err(error::redis)?, RedisAnswer::Value(_)))
 }
 
 /// Writes all keys of a workload.
-fn fill(options: &Options, control: &mut dyn Control, seed: u64) -> Result<(), WorkloadError> {
+fn fill(options: &RedisOptions, control: &mut dyn RedisConnection, seed: u64) -> Result<(), Error> {
     let mut random = Random::new(seed);
     let keys = Keys::new(options);
     let wire = Wire::new(options, &keys);
@@ -86,9 +90,9 @@ fn fill(options: &Options, control: &mut dyn Control, seed: u64) -> Result<(), W
         wire.set(&mut out, key, values.draw(&mut random));
         waiting += 1;
         if out.len() >= BATCH || key == 0 {
-            let answers = control.ask(&out, waiting)?;
+            let answers = control.ask(&out, waiting).map_err(error::redis)?;
             let refused = answers.into_iter().enumerate().find_map(|(at, answer)| match answer {
-                Answer::Error(problem) => Some((at, problem)),
+                RedisAnswer::Error(problem) => Some((at, problem)),
                 _ => None,
             });
             if let Some((at, problem)) = refused {
@@ -100,21 +104,26 @@ fn fill(options: &Options, control: &mut dyn Control, seed: u64) -> Result<(), W
         }
     }
     if !options.begins_anew() {
-        control.one(&[b"SET", &mark(options), b"1"])?;
+        control.one(&[b"SET", &mark(options), b"1"]).map_err(error::redis)?;
     }
     Ok(())
 }
 
 /// Why the keys could not be written; if it is memory, the limit and the required size.
-fn not_written(options: &Options, control: &mut dyn Control, written: u64, problem: String) -> WorkloadError {
+fn not_written(
+    options: &RedisOptions,
+    control: &mut dyn RedisConnection,
+    written: u64,
+    problem: String,
+) -> Error {
     let all = options.used_keys();
     let what = format!("{} of {} bytes", count(all, "key"), options.value_bytes);
     if !problem.starts_with("OOM") {
-        return WorkloadError::redis(format!("writing {what}"), problem);
+        return error::redis_answer(format!("writing {what}"), problem);
     }
     let limit = control.info().ok().and_then(|info| Limits::of(&info)).map(|limits| limits.memory_bytes);
     let limit = limit.map_or_else(|| "unknown".to_owned(), bytes);
-    WorkloadError::redis_full(
+    error::redis_full(
         format!(
             "its memory (maxmemory) is {limit}, and {what} take {} for the values alone; it refused after {written} of \
              them: {problem}",

@@ -1,6 +1,6 @@
 //! Separate counts of GETs that found all keys, GETs that did not, and SETs.
 
-use super::options::{Command, Options};
+use super::options::{Command, RedisOptions};
 
 /// Index of each in the order of [`listed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) struct Scripts {
 }
 
 impl Scripts {
-    pub(super) fn of(options: &Options) -> Self {
+    pub(super) fn of(options: &RedisOptions) -> Self {
         let miss = u16::from(options.may_miss());
         match options.command {
             Command::Set => Self { get: 0, miss: 0, set: 0 },
@@ -24,7 +24,7 @@ impl Scripts {
 }
 
 /// Names and relative frequencies; the share of hits is unknown in advance.
-pub(super) fn listed(options: &Options) -> Vec<(String, u32)> {
+pub(super) fn listed(options: &RedisOptions) -> Vec<(String, u32)> {
     let at_once = match options.pipeline {
         1 => String::new(),
         several => format!(", {several} at once"),
@@ -65,7 +65,7 @@ mod tests {
                 "GET, 4 at once, all hit 90|GET, 4 at once, with misses 90|SET, 4 at once 10",
             ),
         ] {
-            let options = Options { ttl_s, pipeline, ..Options::new(command) };
+            let options = RedisOptions { ttl_s, pipeline, ..RedisOptions::new(command) };
             let listed = listed(&options);
             let named: Vec<_> = listed.iter().map(|(name, weight)| format!("{name} {weight}")).collect();
             assert_eq!(named.join("|"), wanted);

@@ -58,7 +58,7 @@ impl Sizes {
         match wrong {
             Some(size) => Err(format!("{size} is not within 1..{LONGEST}")),
             None if self.least > self.greatest => {
-                Err(format!("[{}, {}] is no range: the smallest comes first", self.least, self.greatest))
+                Err(format!("invalid range [{}, {}]: the smallest comes first", self.least, self.greatest))
             }
             None => Ok(()),
         }

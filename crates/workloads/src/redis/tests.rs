@@ -8,10 +8,10 @@ use engine::sim::{Replies, Server, simulate};
 use engine::{DriverChoice, Load, Measured, Plan, Stop, Until};
 
 use protocol::Address;
-use protocol::redis::{Answer, Control, ControlError, Info, Limits};
+use protocol::redis::{ControlError, Info, Limits, RedisAnswer, RedisConnection};
 
 use crate::place::{Places, RedisServer, Site};
-use crate::redis::{Command, Distribution, Options, Redis, Sizes};
+use crate::redis::{Command, Distribution, Redis, RedisOptions, Sizes};
 use crate::workload::{ClientWorkload, Clients, Workload};
 
 /// Gives each command the next of these replies.
@@ -37,12 +37,12 @@ impl Server for InTurn {
     }
 }
 
-fn small(command: Command) -> Options {
-    Options { value_bytes: Sizes::all(5), keys: 3, ..Options::new(command) }
+fn small(command: Command) -> RedisOptions {
+    RedisOptions { value_bytes: Sizes::all(5), keys: 3, ..RedisOptions::new(command) }
 }
 
 /// Four transactions of one client.
-fn run(options: &Options, replies: &[&str], piece: usize) -> (Measured, Vec<u8>) {
+fn run(options: &RedisOptions, replies: &[&str], piece: usize) -> (Measured, Vec<u8>) {
     let workload = Redis::open(options).unwrap();
     let places = Places::from(Address::Unix("/simulated/redis.sock".into()));
     let wanted = Clients { count: 1, threads: 1, seed: 1, statements: false };
@@ -122,7 +122,7 @@ fn a_stranger_is_recognised() {
 
 #[test]
 fn a_pipeline_is_one_transaction_of_several_commands() {
-    let options = Options { pipeline: 3, ..small(Command::Get) };
+    let options = RedisOptions { pipeline: 3, ..small(Command::Get) };
     for piece in [1, 7, 4096] {
         let (measured, _) = run(&options, &[FIVE], piece);
         let totals = measured.totals();
@@ -131,14 +131,14 @@ fn a_pipeline_is_one_transaction_of_several_commands() {
     let figures = Redis::open(&options).unwrap().figures(&[]);
     assert_eq!(figures, [(figures::COMMANDS_PER_TX, 3.0)].into());
     // One command that fails among others fails its pipeline, and of that nothing else is counted.
-    let set = Options { pipeline: 3, ..small(Command::Set) };
+    let set = RedisOptions { pipeline: 3, ..small(Command::Set) };
     let totals = run(&set, &["+OK\r\n", OOM, "+OK\r\n"], 4096).0.totals();
     assert_eq!((totals.ok, totals.failed, totals.changes, totals.affected), (0, 4, 0, 0));
 }
 
 #[test]
 fn what_may_be_gone_is_a_miss_and_counted_apart() {
-    let options = Options { ttl_s: Some(60), ..small(Command::Get) };
+    let options = RedisOptions { ttl_s: Some(60), ..small(Command::Get) };
     let workload = Redis::open(&options).unwrap();
     let names = workload.scripts().into_iter().map(|script| script.name);
     assert_eq!(names.collect::<Vec<_>>(), ["GET, hit", "GET, miss"]);
@@ -148,14 +148,14 @@ fn what_may_be_gone_is_a_miss_and_counted_apart() {
     assert_eq!([counts[0].rows, counts[1].rows], [3, 0]);
     assert_eq!(workload.figures(&counts), [(figures::HIT_PCT, 75.0)].into());
     // A pipeline with a miss is one with misses, whatever else it found.
-    let (measured, _) = run(&Options { pipeline: 2, ..options }, &[FIVE, NONE, FIVE, FIVE], 4096);
+    let (measured, _) = run(&RedisOptions { pipeline: 2, ..options }, &[FIVE, NONE, FIVE, FIVE], 4096);
     let counts: Vec<_> = measured.scripts.iter().map(|script| script.counts).collect();
     assert_eq!([(counts[0].ok, counts[0].rows), (counts[1].ok, counts[1].rows)], [(2, 4), (2, 2)]);
 }
 
 #[test]
 fn mixed_commands_have_scripts_of_their_own() {
-    let options = Options { set_pct: 50, value_bytes: Sizes::between(2, 5), ..small(Command::Mixed) };
+    let options = RedisOptions { set_pct: 50, value_bytes: Sizes::between(2, 5), ..small(Command::Mixed) };
     // A reply of one kind suits one command; the other fails.
     let (measured, received) = run(&options, &["+OK\r\n"], 4096);
     let sets = String::from_utf8_lossy(&received).matches("SET\r\n").count() as u64;
@@ -188,7 +188,7 @@ impl Remembering {
 }
 
 impl RedisServer for Remembering {
-    fn control(&self) -> Result<Box<dyn Control + '_>, ControlError> {
+    fn control(&self) -> Result<Box<dyn RedisConnection + '_>, ControlError> {
         Ok(Box::new(self))
     }
 
@@ -197,8 +197,8 @@ impl RedisServer for Remembering {
     }
 }
 
-impl Control for &Remembering {
-    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Answer>, ControlError> {
+impl RedisConnection for &Remembering {
+    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<RedisAnswer>, ControlError> {
         let mut rest = commands;
         let mut answers = Vec::new();
         for _ in 0..count {
@@ -217,21 +217,23 @@ impl Control for &Remembering {
 }
 
 impl Remembering {
-    fn answer(&self, command: &[&str]) -> Answer {
+    fn answer(&self, command: &[&str]) -> RedisAnswer {
         let mut keys = self.keys.borrow_mut();
-        let done = || Answer::Done("OK".into());
+        let done = || RedisAnswer::Done("OK".into());
         match command {
-            ["SET", _, value, ..] if value.chars().count() == 6 => Answer::Error("ERR what?".into()),
+            ["SET", _, value, ..] if value.chars().count() == 6 => RedisAnswer::Error("ERR what?".into()),
             ["SET", key, ..] if keys.len() == self.room && !keys.contains_key(*key) => {
-                Answer::Error("OOM command not allowed when used memory > 'maxmemory'.".into())
+                RedisAnswer::Error("OOM command not allowed when used memory > 'maxmemory'.".into())
             }
             ["SET", key, value, ..] => {
                 keys.insert((*key).to_owned(), value.chars().count());
                 done()
             }
-            ["GET", key] => keys.get(*key).map_or(Answer::Nil, |length| Answer::Value(*length as u64)),
-            ["STRLEN", key] => Answer::Done(keys.get(*key).unwrap_or(&0).to_string()),
-            ["PING"] => Answer::Done("PONG".into()),
+            ["GET", key] => {
+                keys.get(*key).map_or(RedisAnswer::Nil, |length| RedisAnswer::Value(*length as u64))
+            }
+            ["STRLEN", key] => RedisAnswer::Done(keys.get(*key).unwrap_or(&0).to_string()),
+            ["PING"] => RedisAnswer::Done("PONG".into()),
             ["FLUSHALL"] => {
                 keys.clear();
                 done()
@@ -244,7 +246,7 @@ impl Remembering {
                 self.limits.borrow_mut().policy = (*policy).to_owned();
                 done()
             }
-            _ => Answer::Error("ERR what?".into()),
+            _ => RedisAnswer::Error("ERR what?".into()),
         }
     }
 }
@@ -268,8 +270,9 @@ fn word(rest: &mut &[u8]) -> String {
 fn keys_are_filled_before_they_are_read() {
     let server = Remembering::default();
     let mut site = Site { redis: Some(&server), ..Site::default() };
-    let open =
-        |command, bytes| Redis::open(&Options { value_bytes: Sizes::all(bytes), ..small(command) }).unwrap();
+    let open = |command, bytes| {
+        Redis::open(&RedisOptions { value_bytes: Sizes::all(bytes), ..small(command) }).unwrap()
+    };
 
     let mut set = open(Command::Set, 5);
     set.check(&mut site).unwrap();
@@ -299,8 +302,10 @@ fn keys_are_filled_before_they_are_read() {
 fn a_redis_that_is_full_is_reported_with_figures() {
     let server = Remembering::ours(2);
     let mut site = Site { redis: Some(&server), ..Site::default() };
-    let options =
-        |memory: &str| Options { memory: Some(serde_json::from_str(memory).unwrap()), ..small(Command::Get) };
+    let options = |memory: &str| RedisOptions {
+        memory: Some(serde_json::from_str(memory).unwrap()),
+        ..small(Command::Get)
+    };
     let message = Redis::open(&options("\"2MB\"")).unwrap().prepare(&mut site, 1).unwrap_err().to_string();
     assert_eq!(
         message,
@@ -316,7 +321,7 @@ fn limits_are_those_of_each_workload_and_put_back() {
     let mut site = Site { redis: Some(&server), ..Site::default() };
     let policy = serde_json::from_str("\"allkeys-lru\"").unwrap();
     let memory = Some(serde_json::from_str("\"64MB\"").unwrap());
-    let options = Options { memory, eviction: policy, ..small(Command::Mixed) };
+    let options = RedisOptions { memory, eviction: policy, ..small(Command::Mixed) };
     let mut limited = Redis::open(&options).unwrap();
     let mut plain = Redis::open(&small(Command::Get)).unwrap();
     let limits = || {
@@ -354,7 +359,7 @@ fn limits_are_those_of_each_workload_and_put_back() {
 fn one_hot_key_is_all_that_is_written() {
     let server = Remembering::default();
     let mut site = Site { redis: Some(&server), ..Site::default() };
-    let options = Options { key_distribution: Distribution::One, ..small(Command::Get) };
+    let options = RedisOptions { key_distribution: Distribution::One, ..small(Command::Get) };
     Redis::open(&options).unwrap().prepare(&mut site, 1).unwrap();
     let keys: Vec<_> = server.keys.borrow().keys().cloned().collect();
     assert_eq!(keys, ["pgdyno:5:000000000000", "pgdyno:5:filled:1"]);

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use super::keys::Keys;
-use super::options::Options;
+use super::options::RedisOptions;
 
 /// Digits of a key's number.
 const DIGITS: usize = 12;
@@ -19,7 +19,7 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn new(options: &Options, keys: &Keys) -> Self {
+    pub(super) fn new(options: &RedisOptions, keys: &Keys) -> Self {
         let name = format!("${}\r\n{}", keys.prefix().len() + DIGITS, keys.prefix());
         let expiry = options.ttl_s.map(|ttl| {
             let ttl = ttl.to_string();
@@ -74,7 +74,8 @@ mod tests {
     #[test]
     fn commands_are_those_of_the_protocol() {
         for ttl_s in [None, Some(60)] {
-            let options = Options { value_bytes: Sizes::all(5), ttl_s, ..Options::new(Command::Mixed) };
+            let options =
+                RedisOptions { value_bytes: Sizes::all(5), ttl_s, ..RedisOptions::new(Command::Mixed) };
             let keys = Keys::new(&options);
             let wire = Wire::new(&options, &keys);
             for key in [0, 7, 999_999_999] {

@@ -1,17 +1,17 @@
 //! The workload for `lab`.
 
 use engine::Client;
-use protocol::redis::Answer;
+use protocol::redis::RedisAnswer;
 use script::Streams;
 use spec::figures::{self, Figures};
-use spec::{Artifact, Counts};
+use spec::{Artifact, Counts, Error};
 
 use super::client::RedisClient;
 use super::guard::probe;
 use super::keys::Values;
-use super::options::Options;
+use super::options::RedisOptions;
 use super::{prepare, scripts};
-use crate::error::WorkloadError;
+use crate::error;
 use crate::hash::sha256_hex;
 use crate::place::{Places, Site};
 use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, Workload};
@@ -19,14 +19,14 @@ use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, Wo
 /// Redis commands.
 #[derive(Debug)]
 pub struct Redis {
-    options: Options,
+    options: RedisOptions,
     /// Seed of the values written before runs.
     seed: u64,
 }
 
 impl Redis {
     /// A workload with these options.
-    pub fn open(options: &Options) -> Result<Self, WorkloadError> {
+    pub fn open(options: &RedisOptions) -> Result<Self, Error> {
         options.validate()?;
         Ok(Self { options: options.clone(), seed: 1 })
     }
@@ -78,40 +78,40 @@ impl Workload for Redis {
         per_tx.into_iter().chain(hits).collect()
     }
 
-    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
-        match site.redis()?.one(&[b"PING"])? {
-            Answer::Error(problem) => Err(WorkloadError::redis("PING", problem)),
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
+        match site.redis()?.one(&[b"PING"]).map_err(error::redis)? {
+            RedisAnswer::Error(problem) => Err(error::redis_answer("PING", problem)),
             _ => Ok(()),
         }
     }
 
-    fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, WorkloadError> {
+    fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, Error> {
         self.seed = seed;
         prepare::begin(&self.options, site, seed)?;
         let json = self.chosen().to_string();
         Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary: self.options.words() })
     }
 
-    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, Error> {
         prepare::again(&self.options, site, self.seed)?;
         Ok(Vec::new())
     }
 
-    fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError> {
+    fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, Error> {
         probe(&self.options, &mut *site.redis()?, seed)
     }
 
-    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, Error> {
         Ok(Vec::new())
     }
 
-    fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
-        if self.options.memory.is_some() { prepare::put_back(site) } else { Ok(()) }
+    fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
+        if self.options.memory.is_some() { prepare::restore_limits(site) } else { Ok(()) }
     }
 }
 
 impl ClientWorkload for Redis {
-    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, Error> {
         let redis = places.redis()?;
         let clients = wanted.count.max(1);
         let mut streams = Streams::new(wanted.seed, clients + 1, 1, true).clients;

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::file_name;
 use crate::jobs::{Inputs, Job, JobReport, JobSite, PhaseTimer};
 use protocol::postgres::sql::{Sql, long};
+use spec::Error;
 
 /// Runs a file over the control connection, all of it in one request.
 #[derive(Debug)]
@@ -53,15 +54,13 @@ impl Job for SqlFile<'_> {
         true
     }
 
-    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
-        let text = spec::given::read_text(self.path).map_err(|error| WorkloadError::File {
-            path: self.path.to_owned(),
-            problem: format!("cannot be read: {error}"),
-        })?;
+    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error> {
+        let text = spec::given::read_text(self.path)
+            .map_err(|error| error::file(self.path, format!("cannot be read: {error}")))?;
         let mut clock = || site.runtime.now_us();
         let mut timer = PhaseTimer::new(&mut clock);
         let doing = format!("running {}", self.path.display());
-        long(site.sql).query(&text).map_err(WorkloadError::sql(doing))?;
+        long(site.sql).query(&text).map_err(error::sql(doing))?;
         timer.end("sql", &self.name, 0, None);
         Ok(timer.finish())
     }

@@ -10,8 +10,9 @@ pub(crate) use self::setting::{MessageLog, connect, connect_to, plan};
 use self::wire::{Request, complete, error, ready, rows, take};
 use crate::jobs::{Connection, Runtime};
 use engine::sim::{Greeting, Replies, Server, simulate};
-use engine::{Address, Client, EngineError, Measured, Observer, Plan, Stop, Time};
+use engine::{Address, Client, Measured, Observer, Plan, Stop, Time};
 use protocol::postgres::sql::SqlError;
+use spec::Error;
 
 /// A part of a statement's answer.
 #[derive(Debug, Clone)]
@@ -98,7 +99,7 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
         clients: Vec<Box<dyn Client>>,
         transactions: u64,
         scripts: usize,
-    ) -> Result<Measured, EngineError> {
+    ) -> Result<Measured, Error> {
         self.run_plan(clients, &plan(transactions, scripts), &mut ())
     }
 
@@ -108,7 +109,7 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
         clients: Vec<Box<dyn Client>>,
         plan: &Plan,
         observer: &mut dyn Observer,
-    ) -> Result<Measured, EngineError> {
+    ) -> Result<Measured, Error> {
         simulate(plan, clients, self, observer, &Stop::new())
     }
 

@@ -1,15 +1,15 @@
 //! Explains a sample of tiles, in the clients' form: prepared, with parameters.
 
 use protocol::postgres::sql::{Sql, quote_identifier};
-use spec::{Part as Share, StatementPlan};
+use spec::{Error, Part as Share, StatementPlan};
 use tile::Tile;
 
 use super::guard::Part;
 use super::layer::Style;
 use crate::answers::SAMPLE;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained};
-use crate::plans::{Explained, Kept};
+use crate::plans::{Explained, KeptPlan};
 use crate::workload::TileItem;
 
 /// Explains tiles of each layer and zoom. The connection cannot be used for anything else afterwards.
@@ -21,10 +21,10 @@ pub(super) fn explain(
     parts: &[(Part<'_>, String)],
     slowest: &[TileItem],
     style: Style,
-) -> Result<Explained, WorkloadError> {
+) -> Result<Explained, Error> {
     let mut session = match Session::open(sql) {
         Ok(session) => session,
-        Err(Unexplained::Server(error)) => return Err(WorkloadError::sql("preparing to explain")(error)),
+        Err(Unexplained::Server(error)) => return Err(error::sql("preparing to explain")(error)),
         Err(why) => return Ok(Explained::not(why.to_string())),
     };
     let mut explained = Explained::default();
@@ -57,7 +57,7 @@ fn execute(name: &str, tile: &Tile) -> String {
 }
 
 /// The plan of a slow tile, with a summary of its time.
-fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> Kept {
+fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> KeptPlan {
     let mut parts: Vec<(Share, f64)> = plan.parts().into_iter().filter(|(_, ms)| *ms > 0.0).collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     let named = parts.iter().take(3).map(|(part, ms)| format!("{} {ms:.1} ms", part.words()));
@@ -66,7 +66,7 @@ fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> Kept {
         plan.total_ms(),
         named.collect::<Vec<_>>().join(", ")
     );
-    Kept { name: format!("{layer}/{tile}"), caption, json }
+    KeptPlan { name: format!("{layer}/{tile}"), caption, json }
 }
 
 /// Tiles of one layer and zoom, until they take too long.
@@ -76,7 +76,7 @@ fn sample(
     explained: &mut Explained,
     (script, name): (&str, &str),
     tiles: &[Tile],
-) -> Result<(), WorkloadError> {
+) -> Result<(), Error> {
     let mut budget = Budget::default();
     // Past the switch to a generic plan, as clients are in a measured run.
     for tile in tiles.iter().cycle().take(CUSTOM_PLANS) {
@@ -93,7 +93,7 @@ fn sample(
                 explained.add(plan, json);
             }
             Err(Unexplained::Server(error)) if error.sqlstate.is_none() => {
-                return Err(WorkloadError::sql(format!("explaining tile {tile} of {script}"))(error));
+                return Err(error::sql(format!("explaining tile {tile} of {script}"))(error));
             }
             Err(why) => explained.miss(format!("{script}, tile {tile}: {why}")),
         }

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use protocol::http::Control;
+use protocol::http::HttpConnection;
 use protocol::postgres::sql::{Sql, long};
+use spec::Error;
 use tile::Tile;
 
 use super::layer::{Layer, Style};
-use crate::error::WorkloadError;
+use crate::error;
 use crate::http::Web;
 
 pub(super) trait Fetch {
     /// The bytes of a tile, decompressed; none for an empty one.
-    fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, WorkloadError>;
+    fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, Error>;
 
     /// Rows that are made into features of a tile; `None` if unknown.
-    fn features_in(&mut self, _layer: &Layer, _tile: Tile) -> Result<Option<u64>, WorkloadError> {
+    fn features_in(&mut self, _layer: &Layer, _tile: Tile) -> Result<Option<u64>, Error> {
         Ok(None)
     }
 }
@@ -26,16 +27,16 @@ pub(super) struct FromDatabase<'a> {
 }
 
 impl Fetch for FromDatabase<'_> {
-    fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, WorkloadError> {
+    fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, Error> {
         let query = format!(
             "SELECT encode(answer.tile, 'hex') FROM ({}) AS answer (tile)",
             layer.literal(tile, self.style)
         );
         let rows = long(self.sql)
             .rows(&query)
-            .map_err(WorkloadError::sql(format!("making tile {tile} of {}", layer.shown)))?;
+            .map_err(error::sql(format!("making tile {tile} of {}", layer.shown)))?;
         if rows.len() > 1 {
-            return Err(WorkloadError::missing(
+            return Err(error::missing(
                 format!("{} returned {} rows for tile {tile}", layer.shown, rows.len()),
                 "a tile is one row; let ST_AsMVT aggregate all features of it",
             ));
@@ -45,11 +46,11 @@ impl Fetch for FromDatabase<'_> {
     }
 
     /// A function's work is unknown.
-    fn features_in(&mut self, layer: &Layer, tile: Tile) -> Result<Option<u64>, WorkloadError> {
+    fn features_in(&mut self, layer: &Layer, tile: Tile) -> Result<Option<u64>, Error> {
         let query = format!("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {}", layer.literal(tile, self.style));
         let lines = long(self.sql)
             .rows(&query)
-            .map_err(WorkloadError::sql(format!("explaining tile {tile} of {}", layer.shown)))?;
+            .map_err(error::sql(format!("explaining tile {tile} of {}", layer.shown)))?;
         let lines: Vec<String> = lines.into_iter().flatten().flatten().collect();
         let plan = crate::explain::read(&lines.join("\n")).ok();
         Ok(plan.and_then(|plan| plan.rows_into("st_asmvt")).map(|rows| rows.round() as u64))
@@ -59,12 +60,12 @@ impl Fetch for FromDatabase<'_> {
 pub(super) struct FromWeb<'a> {
     /// By the shown name of the layer.
     pub(super) webs: &'a BTreeMap<String, Web>,
-    pub(super) control: Box<dyn Control + 'a>,
+    pub(super) control: Box<dyn HttpConnection + 'a>,
 }
 
 impl Fetch for FromWeb<'_> {
-    fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, WorkloadError> {
-        let web = self.webs.get(&layer.shown).ok_or_else(|| WorkloadError::no_server("web"))?;
+    fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, Error> {
+        let web = self.webs.get(&layer.shown).ok_or_else(|| error::no_server("web"))?;
         let Tile { z, x, y } = tile;
         Ok(web.ask(&web.url().path(z, x, y), &mut *self.control)?.body)
     }

@@ -2,12 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use spec::TileSample;
+use spec::{Error, TileSample};
 use tile::{Tile, mvt};
 
 use super::fetch::Fetch;
 use super::layer::Layer;
-use crate::error::WorkloadError;
 
 /// After this time no further tile of a zoom is fetched.
 const ENOUGH: Duration = Duration::from_secs(5);
@@ -40,7 +39,7 @@ pub(super) fn several(
     from: &mut dyn Fetch,
     layer: &Layer,
     tiles: &[Tile],
-) -> Result<Vec<FetchedTile>, WorkloadError> {
+) -> Result<Vec<FetchedTile>, Error> {
     let start = Instant::now();
     let mut fetched_tiles = Vec::new();
     for tile in tiles {

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use spec::TileSample;
 use spec::figures::{self, Figures};
+use spec::{Error, TileSample};
 use tile::{Tile, mvt};
 
 use super::fetch::Fetch;
 use super::fetched::{self, FetchedTile};
 use super::layer::Layer;
 use crate::answers::SAMPLE;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::workload::Guarded;
 
 /// Tiles to try when the first ones are all empty, before the layer is called empty.
@@ -29,7 +29,7 @@ pub(super) fn probe(
     from: &mut dyn Fetch,
     parts: &[Part<'_>],
     all: &BTreeMap<&str, Vec<Tile>>,
-) -> Result<Guarded, WorkloadError> {
+) -> Result<Guarded, Error> {
     let mut guarded = Guarded::default();
     let mut held: BTreeMap<&str, TileSample> = BTreeMap::new();
     for part in parts {
@@ -78,10 +78,10 @@ pub(super) fn probe(
 }
 
 /// A tile that is not empty must be a vector tile.
-fn is_a_tile(layer: &Layer, fetched_tile: &FetchedTile) -> Result<(), WorkloadError> {
+fn is_a_tile(layer: &Layer, fetched_tile: &FetchedTile) -> Result<(), Error> {
     match mvt::measure(&fetched_tile.bytes) {
         Ok(_) => Ok(()),
-        Err(broken) => Err(WorkloadError::missing(
+        Err(broken) => Err(error::missing(
             format!("the answer of {} for {} is not a vector tile: {broken}", layer.shown, fetched_tile.tile),
             "select what ST_AsMVT gives",
         )),

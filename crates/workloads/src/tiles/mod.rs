@@ -24,7 +24,7 @@ mod web;
 mod workload;
 mod zooms;
 
-pub use options::{Options, Variant};
+pub use options::{TilesOptions, Variant};
 pub use picker::{Picker, Sessions};
 pub use source::Source;
 pub use tile::Tile;

@@ -15,7 +15,7 @@ use crate::redis::{Eviction, Memory};
 /// `tiles = { table = "planet_osm_polygon", zooms = [12, 16], picker = "data" }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Options {
+pub struct TilesOptions {
     /// The table, `schema.table` or on the search path.
     pub table: Option<String>,
     /// Several tables instead: each is a layer, counted as a separate script.
@@ -73,7 +73,7 @@ pub struct Options {
     pub may_be_empty: bool,
 }
 
-impl Default for Options {
+impl Default for TilesOptions {
     fn default() -> Self {
         Self {
             table: None,
@@ -139,7 +139,7 @@ impl<'de> Deserialize<'de> for Variant {
     }
 }
 
-impl Options {
+impl TilesOptions {
     /// Whether each run begins with an empty cache in front of the database, and fills it.
     pub(crate) fn begins_cold(&self) -> bool {
         self.via == Via::Redis && !self.cache_warm && self.cache_hit_pct.is_none()

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use spec::Artifact;
+use spec::{Artifact, Error};
 use tile::Tile;
 
 use super::fetch::Fetch;
 use super::layer::Layer;
 use super::pick::Picked;
-use crate::error::WorkloadError;
 
 /// Number of pictures.
 const SAMPLES: usize = 4;
@@ -17,10 +16,7 @@ const CANDIDATES: usize = 8;
 
 /// Four tiles from the lowest zoom to the highest, each with all layers; for random boxes, some of each
 /// table.
-pub(super) fn samples(
-    from: &mut dyn Fetch,
-    layers: &[(Layer, Picked)],
-) -> Result<Vec<Artifact>, WorkloadError> {
+pub(super) fn samples(from: &mut dyn Fetch, layers: &[(Layer, Picked)]) -> Result<Vec<Artifact>, Error> {
     let Some((_, picked)) = layers.first() else { return Ok(Vec::new()) };
     let mut artifacts = Vec::new();
     for candidates in candidates(picked) {
@@ -63,7 +59,7 @@ fn candidates(picked: &Picked) -> Vec<Vec<Tile>> {
 }
 
 /// A tile with all layers; layers of a vector tile are joined by concatenation.
-fn whole(from: &mut dyn Fetch, layers: &[(Layer, Picked)], tile: Tile) -> Result<Vec<u8>, WorkloadError> {
+fn whole(from: &mut dyn Fetch, layers: &[(Layer, Picked)], tile: Tile) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     for (layer, _) in layers {
         bytes.extend(from.tile(layer, tile)?);
@@ -85,7 +81,7 @@ fn artifact(layers: &[(Layer, Picked)], (tile, bytes): (Tile, Vec<u8>)) -> Artif
 const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
 
 /// For random boxes, the fullest of some per table: the server draws each box again.
-fn boxes(from: &mut dyn Fetch, layers: &[(Layer, Picked)]) -> Result<Vec<Artifact>, WorkloadError> {
+fn boxes(from: &mut dyn Fetch, layers: &[(Layer, Picked)]) -> Result<Vec<Artifact>, Error> {
     let anywhere = Tile { z: 0, x: 0, y: 0 };
     let mut artifacts = Vec::new();
     for (layer, _) in layers.iter().filter(|(layer, _)| layer.is_historic()) {

@@ -5,12 +5,12 @@ use std::cell::RefCell;
 
 use engine::Stop;
 use engine::sim::{Replies, Server, simulate};
-use protocol::redis::{Answer as Replied, Control, ControlError, Info};
+use protocol::redis::{ControlError, Info, RedisAnswer, RedisConnection};
 
 use crate::place::{Places, RedisServer, Site};
 use crate::testing::sql::FakeSql;
 use crate::testing::{Answer, FakePostgres, connect, plan};
-use crate::tiles::{Options, Picker, Sessions, Tiles, Via, Zooms};
+use crate::tiles::{Picker, Sessions, Tiles, TilesOptions, Via, Zooms};
 use crate::workload::{ClientWorkload, Clients, Prepared, Workload};
 
 /// A tile with one layer "a" of one point, in hex.
@@ -34,11 +34,11 @@ fn database() -> FakeSql {
     sql
 }
 
-fn options(table: &str) -> Options {
-    Options { table: Some(table.to_owned()), zooms: Zooms::Range([13, 14]), ..Options::default() }
+fn options(table: &str) -> TilesOptions {
+    TilesOptions { table: Some(table.to_owned()), zooms: Zooms::Range([13, 14]), ..TilesOptions::default() }
 }
 
-fn open(options: &Options) -> Tiles {
+fn open(options: &TilesOptions) -> Tiles {
     Tiles::open(options, std::path::Path::new(".")).unwrap()
 }
 
@@ -119,7 +119,7 @@ fn a_table_of_several_srids_is_refused() {
 #[test]
 fn what_is_left_out_is_remarked() {
     for (min_pixels, is_remarked) in [(4.0, true), (0.0, false)] {
-        let (mut sql, options) = (database(), Options { min_pixels, ..options("planet_osm_polygon") });
+        let (mut sql, options) = (database(), TilesOptions { min_pixels, ..options("planet_osm_polygon") });
         let mut workload = open(&options);
         let mut site = Site::postgres(&mut sql);
         workload.prepare(&mut site, 1).unwrap();
@@ -144,7 +144,7 @@ fn traces_are_read_line_by_line() {
     let folder = tempfile::tempdir().unwrap();
     let with = |text: &str| {
         std::fs::write(folder.path().join("t.txt"), text).unwrap();
-        let options = Options { picker: Picker::Trace("t.txt".into()), ..options("t") };
+        let options = TilesOptions { picker: Picker::Trace("t.txt".into()), ..options("t") };
         Tiles::open(&options, folder.path()).map(|_| ()).map_err(|error| error.to_string())
     };
     assert!(with("# seen on a server\n14/8851/6439\n\n12/2212/1610\n").is_ok());
@@ -154,18 +154,18 @@ fn traces_are_read_line_by_line() {
 
 /// The input of a Redis server that accepts everything.
 #[derive(Default)]
-struct Told(RefCell<Vec<u8>>);
+struct FakeRedis(RefCell<Vec<u8>>);
 
-impl RedisServer for Told {
-    fn control(&self) -> Result<Box<dyn Control + '_>, ControlError> {
+impl RedisServer for FakeRedis {
+    fn control(&self) -> Result<Box<dyn RedisConnection + '_>, ControlError> {
         Ok(Box::new(self))
     }
 }
 
-impl Control for &Told {
-    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Replied>, ControlError> {
+impl RedisConnection for &FakeRedis {
+    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<RedisAnswer>, ControlError> {
         self.0.borrow_mut().extend_from_slice(commands);
-        Ok(vec![Replied::Done("OK".to_owned()); count])
+        Ok(vec![RedisAnswer::Done("OK".to_owned()); count])
     }
 
     fn info(&mut self) -> Result<Info, ControlError> {
@@ -175,8 +175,9 @@ impl Control for &Told {
 
 #[test]
 fn a_warm_cache_begins_with_the_tiles_of_its_own_arm() {
-    let mut workload = open(&Options { via: Via::Redis, cache_warm: true, ..options("planet_osm_polygon") });
-    let redis = Told::default();
+    let mut workload =
+        open(&TilesOptions { via: Via::Redis, cache_warm: true, ..options("planet_osm_polygon") });
+    let redis = FakeRedis::default();
     let mut sql = database();
     workload.prepare(&mut Site { redis: Some(&redis), ..Site::postgres(&mut sql) }, 42).unwrap();
     redis.0.take();
@@ -210,8 +211,12 @@ fn tables_are_asked_for_as_they_were_written() {
 fn layers_in_another_order_take_the_tiles_of_their_namesakes() {
     let with = |layers: [&str; 2]| {
         let layers = layers.map(str::to_owned).to_vec();
-        let mut workload =
-            open(&Options { table: None, layers, zooms: Zooms::Range([13, 13]), ..Options::default() });
+        let mut workload = open(&TilesOptions {
+            table: None,
+            layers,
+            zooms: Zooms::Range([13, 13]),
+            ..TilesOptions::default()
+        });
         let mut sql = database();
         workload.check(&mut Site::postgres(&mut sql)).unwrap();
         workload
@@ -288,7 +293,7 @@ fn users_see_the_same_views_by_sql_and_from_a_tile_server() {
     let sessions = Sessions { viewport: [600, 400], views: 3, links: 1, count: 2 };
     let by = |via| {
         let picker = Picker::Sessions(sessions);
-        let mut workload = open(&Options { via, picker, ..options("planet_osm_polygon") });
+        let mut workload = open(&TilesOptions { via, picker, ..options("planet_osm_polygon") });
         workload.prepare(&mut Site::postgres(&mut database()), 42).unwrap();
         workload
     };
@@ -317,7 +322,7 @@ fn users_see_the_same_views_by_sql_and_from_a_tile_server() {
     let single: u64 = measured.items.iter().map(|item| item.requests).sum();
     assert_eq!(single, by_http.queries, "each tile has its own figures");
 
-    let options = Options { via: Via::Redis, picker: Picker::Sessions(sessions), ..options("t") };
+    let options = TilesOptions { via: Via::Redis, picker: Picker::Sessions(sessions), ..options("t") };
     let message = Tiles::open(&options, std::path::Path::new(".")).map(drop).unwrap_err().to_string();
     assert!(message.contains("tiles.via: a client asks the cache for one tile at a time"), "{message}");
 }

@@ -1,19 +1,20 @@
 //! Checks the options of tiles.
 
 use protocol::http::Url;
+use spec::Error;
 
 use super::cache;
-use super::options::{Options, Variant};
+use super::options::{TilesOptions, Variant};
 use super::picker::Picker;
 use super::source::Source;
 use super::via::Via;
 use super::zooms::Zooms;
-use crate::error::WorkloadError;
+use crate::error;
 
-impl Options {
+impl TilesOptions {
     /// Checks values.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
-        let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("tiles.{key}"), problem));
+    pub fn validate(&self) -> Result<(), Error> {
+        let wrong = |key: &str, problem: String| Err(error::option(format!("tiles.{key}"), problem));
         let given = [
             ("table", self.table.is_some()),
             ("tables", !self.tables.is_empty()),
@@ -69,8 +70,8 @@ impl Options {
     }
 
     /// Web servers have paths for tables, but not for statements.
-    fn validate_via(&self) -> Result<(), WorkloadError> {
-        let wrong = |problem: &str| Err(WorkloadError::option("tiles.via".to_owned(), problem));
+    fn validate_via(&self) -> Result<(), Error> {
+        let wrong = |problem: &str| Err(error::option("tiles.via".to_owned(), problem));
         if self.via == Via::Sql {
             return Ok(());
         }
@@ -107,7 +108,7 @@ impl Options {
     }
 
     /// Random boxes have no zoom and no list.
-    fn validate_historic(&self) -> Result<(), WorkloadError> {
+    fn validate_historic(&self) -> Result<(), Error> {
         if self.variant != Variant::Historic {
             return Ok(());
         }
@@ -121,7 +122,7 @@ impl Options {
         } else {
             return Ok(());
         };
-        Err(WorkloadError::option("tiles.variant".to_owned(), problem))
+        Err(error::option("tiles.variant".to_owned(), problem))
     }
 }
 

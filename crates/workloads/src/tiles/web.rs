@@ -3,39 +3,40 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use spec::Error;
 use tile::Tile;
 
 use super::atlas::{Atlas, Pick};
 use super::layer::Layer;
 use super::pick::Picked;
 use super::via::Via;
-use crate::error::WorkloadError;
-use crate::http::{Options, Request, Requests, Web};
+use crate::error;
+use crate::http::{HttpOptions, Request, Requests, Web};
 use crate::place::HttpPlace;
 
 /// The server of each layer, by its shown name.
 pub(super) type Webs = BTreeMap<String, Web>;
 
 /// A server by its URL, with the placeholder `{layer}`.
-pub(super) fn of_url(url: &str, layer: &str) -> Result<Web, WorkloadError> {
+pub(super) fn of_url(url: &str, layer: &str) -> Result<Web, Error> {
     let layer = protocol::percent_encoded(layer.as_bytes());
-    Web::new(&Options::new(&url.replace("{layer}", &layer)))
+    Web::new(&HttpOptions::new(&url.replace("{layer}", &layer)))
 }
 
 /// The server of each layer. `tile_server` gives the place of one of the target's.
 pub(super) fn of_layers(
     via: &Via,
     layers: &[(Layer, Picked)],
-    tile_server: impl Fn(&str) -> Result<HttpPlace, WorkloadError>,
-) -> Result<Webs, WorkloadError> {
+    tile_server: impl Fn(&str) -> Result<HttpPlace, Error>,
+) -> Result<Webs, Error> {
     let mut webs = Webs::new();
     for (layer, _) in layers {
         let web = match (via, via.tile_server(), layer.feature_tables.first()) {
             (Via::Http(url), ..) => of_url(url, layer.shown.trim_end_matches("()"))?,
-            (_, Some(name), Some(feature_table)) => Web::new(&Options::new(
+            (_, Some(name), Some(feature_table)) => Web::new(&HttpOptions::new(
                 &tile_server(name)?.tiles_of(&feature_table.schema, &feature_table.name),
             ))?,
-            _ => return Err(WorkloadError::no_server("web")),
+            _ => return Err(error::no_server("web")),
         };
         webs.insert(layer.shown.clone(), web);
     }

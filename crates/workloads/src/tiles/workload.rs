@@ -5,21 +5,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Client;
-use protocol::redis::Answer as Answered;
+use protocol::redis::RedisAnswer;
 use script::Streams;
 use spec::figures::{self, Figures};
-use spec::{Artifact, Counts, MapPart, TextKind, TileSample};
+use spec::{Artifact, Counts, Error, MapPart, TextKind, TileSample};
 use tile::Tile;
 
 use super::atlas::{Atlas, zooms_in};
-use super::cache::{self, CachedClient, Keys, Shared, put_back, set_limits};
+use super::cache::{self, CachedClient, Keys, Shared, restore_limits, set_limits};
 use super::client::TileClient;
 use super::explain::explain;
 use super::fetch::{Fetch, FromDatabase, FromWeb};
 use super::fetched;
 use super::guard::{Part, probe};
 use super::layer::{Layer, QueryFile, Style, layers};
-use super::options::{Options, Variant};
+use super::options::{TilesOptions, Variant};
 use super::pick::{Picked, pick};
 use super::picker::Picker;
 use super::samples::samples;
@@ -27,20 +27,20 @@ use super::source::Source;
 use super::via::Via;
 use super::web::{Webs, of_layers, requests};
 use crate::answers::{Answer, SAMPLE, Sampled, ScriptAnswers};
-use crate::error::WorkloadError;
+use crate::error;
 use crate::hash::sha256_hex;
 use crate::link::PgLink;
 use crate::place::{Places, Site};
 use crate::plans::Explained;
 use crate::trace::{self, Trace};
 use crate::workload::{
-    Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, TileItem, Workload,
+    ClientWorkload, Clients, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo, TileItem, Workload,
 };
 
 /// Map tiles.
 #[derive(Debug)]
 pub struct Tiles {
-    options: Options,
+    options: TilesOptions,
     style: Style,
     trace: Trace,
     /// Queries among the sources, in order.
@@ -61,7 +61,7 @@ impl Tiles {
     ///
     /// # Errors
     /// When options are out of range, or a file cannot be read or is useless.
-    pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
+    pub fn open(options: &TilesOptions, folder: &Path) -> Result<Self, Error> {
         options.validate()?;
         let trace = match &options.picker {
             Picker::Trace(path) => trace::read(&folder.join(path))?,
@@ -110,7 +110,7 @@ impl Tiles {
     }
 
     /// The web servers of its layers; none where they come from the database.
-    fn webs(&mut self, site: &Site<'_>) -> Result<Webs, WorkloadError> {
+    fn webs(&mut self, site: &Site<'_>) -> Result<Webs, Error> {
         if self.options.via.is_sql() {
             return Ok(Webs::new());
         }
@@ -126,28 +126,24 @@ impl Tiles {
         Ok(webs)
     }
 
-    fn fetch<'s>(
-        &self,
-        site: &'s mut Site<'_>,
-        webs: &'s Webs,
-    ) -> Result<Box<dyn Fetch + 's>, WorkloadError> {
+    fn fetch<'s>(&self, site: &'s mut Site<'_>, webs: &'s Webs) -> Result<Box<dyn Fetch + 's>, Error> {
         match webs.values().next() {
             None => Ok(Box::new(FromDatabase { sql: site.sql()?, style: self.style })),
             Some(web) => Ok(Box::new(FromWeb { webs, control: web.control(site)? })),
         }
     }
 
-    fn not_prepared() -> WorkloadError {
-        WorkloadError::missing("no tiles are picked yet", "prepare the workload first")
+    fn not_prepared() -> Error {
+        error::missing("no tiles are picked yet", "prepare the workload first")
     }
 
-    fn is_picked(&self) -> Result<(), WorkloadError> {
+    fn is_picked(&self) -> Result<(), Error> {
         if self.picked.is_empty() { Err(Self::not_prepared()) } else { Ok(()) }
     }
 }
 
 /// Separately counted parts: each layer at each zoom; for views all layers together.
-fn parts(options: &Options, trace: &Trace) -> Vec<MapPart> {
+fn parts(options: &TilesOptions, trace: &Trace) -> Vec<MapPart> {
     let zooms: Vec<Option<u8>> = match &options.picker {
         _ if options.variant == Variant::Historic => vec![None],
         Picker::Trace(_) => zooms_in(&trace.tiles).into_iter().map(Some).collect(),
@@ -181,7 +177,7 @@ fn parts(options: &Options, trace: &Trace) -> Vec<MapPart> {
 }
 
 /// All layers: `a + b` in one tile, `a, b` in separate ones.
-fn joined(options: &Options) -> String {
+fn joined(options: &TilesOptions) -> String {
     let names: Vec<String> = options.sources().iter().map(Source::shown).collect();
     names.join(if options.together { " + " } else { ", " })
 }
@@ -199,7 +195,7 @@ fn called(part: &MapPart) -> String {
 
 impl Workload for Tiles {
     fn scripts(&self) -> Vec<ScriptInfo> {
-        let Options { zooms, variant, min_pixels, .. } = &self.options;
+        let TilesOptions { zooms, variant, min_pixels, .. } = &self.options;
         let queries: String = self.queries.iter().map(|query| query.text.as_str()).collect();
         // A trace and sessions contain zooms in their own frequencies.
         let drawn = matches!(self.options.picker, Picker::Data | Picker::Uniform);
@@ -216,15 +212,15 @@ impl Workload for Tiles {
     }
 
     /// The query of each layer and zoom, the files, and the list of tiles, if any.
-    fn texts(&self) -> Vec<Asked> {
+    fn texts(&self) -> Vec<RequestText> {
         let mut texts = Vec::new();
         if let Picker::Trace(path) = &self.options.picker {
             let text = self.trace.text.clone().into_bytes();
-            texts.push(Asked { name: path.display().to_string(), kind: TextKind::File, text });
+            texts.push(RequestText { name: path.display().to_string(), kind: TextKind::File, text });
         }
         let sources = self.options.sources();
         let files = sources.iter().filter(|source| matches!(source, Source::Query(_)));
-        texts.extend(files.zip(&self.queries).map(|(source, query)| Asked {
+        texts.extend(files.zip(&self.queries).map(|(source, query)| RequestText {
             name: source.shown(),
             kind: TextKind::Query,
             text: query.text.clone().into_bytes(),
@@ -232,7 +228,7 @@ impl Workload for Tiles {
         for (layer, picked) in &self.picked {
             let tiles: BTreeSet<Tile> = picked.tiles().collect();
             let zooms = if layer.is_historic() { BTreeSet::from([0]) } else { zooms_in(&tiles) };
-            texts.extend(zooms.into_iter().map(|z| Asked {
+            texts.extend(zooms.into_iter().map(|z| RequestText {
                 name: match layer.is_historic() {
                     true => format!("{}, random boxes", layer.shown),
                     false => format!("{}, zoom {z}", layer.shown),
@@ -244,8 +240,8 @@ impl Workload for Tiles {
         texts
     }
 
-    fn carried(&self) -> Carried {
-        Carried { prepared: true, ..Carried::default() }
+    fn carried(&self) -> LoadNeeds {
+        LoadNeeds { prepared: true, ..LoadNeeds::default() }
     }
 
     /// A cache may have had all tiles or none, and a zoom of users' sessions may be nothing but sea; `guard`
@@ -269,17 +265,17 @@ impl Workload for Tiles {
         (asked > 0.0).then(|| (figures::HIT_PCT, 100.0 * hits / asked)).into_iter().collect()
     }
 
-    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         if self.options.via == Via::Redis
-            && let Answered::Error(problem) = site.redis()?.one(&[b"PING"])?
+            && let RedisAnswer::Error(problem) = site.redis()?.one(&[b"PING"]).map_err(error::redis)?
         {
-            return Err(WorkloadError::redis("PING", problem));
+            return Err(error::redis_answer("PING", problem));
         }
         self.layers = layers(site.sql()?, &self.options, &self.queries)?;
         Ok(())
     }
 
-    fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, WorkloadError> {
+    fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, Error> {
         if self.layers.is_empty() {
             self.check(site)?;
         }
@@ -300,14 +296,14 @@ impl Workload for Tiles {
         Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary: self.summary(&picked) })
     }
 
-    fn adopt(&mut self, chosen: &Prepared) -> Result<(), WorkloadError> {
+    fn adopt(&mut self, chosen: &Prepared) -> Result<(), Error> {
         #[derive(serde::Deserialize)]
         struct Chosen {
             layers: Vec<Picked>,
         }
         // Both are from this process, so that no user's input can make them differ.
         let misfit = |problem: String| {
-            WorkloadError::missing(
+            error::missing(
                 format!("the tiles that the base chose cannot be taken: {problem}"),
                 "this is a mistake of pgdyno",
             )
@@ -327,7 +323,7 @@ impl Workload for Tiles {
     }
 
     /// Sets the state of the cache, if there is one.
-    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, Error> {
         if self.options.via == Via::Redis {
             let mut control = site.redis()?;
             set_limits(&self.options, site, &mut *control)?;
@@ -342,14 +338,14 @@ impl Workload for Tiles {
         Ok(Vec::new())
     }
 
-    fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+    fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         if self.options.via == Via::Redis && !self.picked.is_empty() {
             cache::clear(&self.atlas(), self.options.cache_ttl_s, &mut *site.redis()?)?;
         }
-        if self.options.cache_memory.is_some() { put_back(site) } else { Ok(()) }
+        if self.options.cache_memory.is_some() { restore_limits(site) } else { Ok(()) }
     }
 
-    fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
+    fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, Error> {
         if self.picked.iter().any(|(layer, _)| layer.is_historic()) {
             return Ok(Sampled::NotTaken("the query draws other boxes each time".to_owned()));
         }
@@ -372,7 +368,7 @@ impl Workload for Tiles {
         Ok(Sampled::Answers(sampled))
     }
 
-    fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
+    fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, Error> {
         self.is_picked()?;
         let webs = self.webs(site)?;
         let all: BTreeMap<&str, Vec<Tile>> = self
@@ -394,12 +390,7 @@ impl Workload for Tiles {
         Ok(guarded)
     }
 
-    fn explain(
-        &mut self,
-        site: &mut Site<'_>,
-        _seed: u64,
-        slowest: &[TileItem],
-    ) -> Result<Explained, WorkloadError> {
+    fn explain(&mut self, site: &mut Site<'_>, _seed: u64, slowest: &[TileItem]) -> Result<Explained, Error> {
         self.is_picked()?;
         if !self.options.via.is_sql() {
             let way = self.options.via.words();
@@ -414,7 +405,7 @@ impl Workload for Tiles {
         explain(site.sql()?, &named.collect::<Vec<_>>(), slowest, self.style)
     }
 
-    fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+    fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, Error> {
         let webs = self.webs(site)?;
         samples(&mut *self.fetch(site, &webs)?, &self.picked)
     }
@@ -446,7 +437,7 @@ impl ClientWorkload for Tiles {
         self.atlas().items
     }
 
-    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, Error> {
         self.is_picked()?;
         let atlas = Arc::new(self.atlas());
         let links = self.options.links();
@@ -456,7 +447,7 @@ impl ClientWorkload for Tiles {
                 false => self.webs.clone(),
             };
             let requests = requests(&atlas, &self.picked, &webs);
-            let first = webs.values().next().ok_or_else(|| WorkloadError::no_server("web"))?;
+            let first = webs.values().next().ok_or_else(|| error::no_server("web"))?;
             return first.clients(&requests, links, wanted);
         }
         let connect = &places.postgres()?.place;

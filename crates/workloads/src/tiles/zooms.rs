@@ -54,7 +54,7 @@ impl Zooms {
     pub(super) fn problem(&self) -> Option<String> {
         match self {
             Self::Range([low, high]) if low > high || *high > HIGHEST => {
-                Some(format!("[{low}, {high}] is no range within 0..{HIGHEST}, lowest first"))
+                Some(format!("invalid range [{low}, {high}]; it must be within 0..{HIGHEST}, lowest first"))
             }
             Self::Range(_) => None,
             Self::Mix(mix) if mix.is_empty() => Some("{} names no zoom; try { 12 = 1, 14 = 6 }".to_owned()),

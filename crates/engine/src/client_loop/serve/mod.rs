@@ -13,7 +13,7 @@ use crate::client::Abort;
 use crate::client::{Event, Failure, Io, Link, Outcome, Returned, Step, Time};
 use crate::control::Notice;
 use crate::driver::{Clock, Driver, Happened};
-use crate::error::EngineError;
+use crate::error;
 use crate::observer::Message;
 use crate::plan::{Pace, Until};
 use crate::recorder::{Activity, Doing};
@@ -253,7 +253,7 @@ impl<C: Clock> Serving<'_, C> {
         let Some(mut abort) = thread.lent.notes.abort.take() else { return false };
         abort.client = seat.number;
         if thread.progress.is_setup() {
-            thread.failure.get_or_insert(EngineError::Setup(abort));
+            thread.failure.get_or_insert(error::refused(abort));
         } else {
             thread.recorder.outbox.say(Notice::Abort(abort.clone()));
             thread.recorder.figures.aborts.push((thread.turn.now, abort));

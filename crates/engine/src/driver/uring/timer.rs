@@ -32,7 +32,7 @@ impl Timer {
         *self.written = Timespec::new().sec(at / 1_000_000_000).nsec((at % 1_000_000_000) as u32);
         let written = std::ptr::from_ref(&*self.written);
         Some(if was_set {
-            // If it fired just now, the update fails and says so; the next wait sets it again.
+            // If it fired just now, the update fails with an error; the next wait sets it again.
             let order = opcode::TimeoutUpdate::new(Self::TOKEN, written).flags(TimeoutFlags::ABS);
             order.build().flags(squeue::Flags::SKIP_SUCCESS).user_data(Self::MOVED)
         } else {

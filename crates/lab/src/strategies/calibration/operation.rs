@@ -46,7 +46,7 @@ impl Operation {
             Self::Nothing | Self::SinkSimple | Self::SelectOne => Mode::Simple,
             Self::SinkPrepared | Self::PointRead => Mode::Prepared,
         };
-        let options = pgbench::Options { mode, vacuum: false, ..pgbench::Options::default() };
+        let options = pgbench::PgbenchOptions { mode, vacuum: false, ..pgbench::PgbenchOptions::default() };
         let text =
             |text: &[u8]| ScriptSource::Text { name: self.name().to_owned(), text: text.to_vec(), weight: 1 };
         let source = match self {

@@ -306,7 +306,7 @@ pub(super) fn seed(given: Option<&str>) -> anyhow::Result<u64> {
     }
 }
 
-fn workload(args: &Args) -> anyhow::Result<pgbench::Options> {
+fn workload(args: &Args) -> anyhow::Result<pgbench::PgbenchOptions> {
     if args.conduct.max_tries == 0 && args.load.time.is_none() && args.pace.latency_limit.is_none() {
         return Err(usage("--max-tries 0 needs a bound: a duration (-T) or a latency limit (-L)"));
     }
@@ -316,7 +316,7 @@ fn workload(args: &Args) -> anyhow::Result<pgbench::Options> {
         }
         _ => Err(usage(&format!("-D {pair}: write NAME=VALUE"))),
     });
-    Ok(pgbench::Options {
+    Ok(pgbench::PgbenchOptions {
         mode: match args.scripts.mode {
             Mode::Simple => pgbench::Mode::Simple,
             Mode::Extended => pgbench::Mode::Extended,
@@ -331,7 +331,7 @@ fn workload(args: &Args) -> anyhow::Result<pgbench::Options> {
         vacuum: !args.conduct.no_vacuum,
         latency_limit_ms: args.pace.latency_limit,
         may_be_empty: args.conduct.may_be_empty,
-        ..pgbench::Options::default()
+        ..pgbench::PgbenchOptions::default()
     })
 }
 

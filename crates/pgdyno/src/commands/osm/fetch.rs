@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use osm::fetch::{ATTRIBUTION, Cache, Destination, Entry, FetchError, Fetched, Source, Timeouts};
+use osm::fetch::{ATTRIBUTION, Cache, Destination, Entry, FetchTimeouts, Fetched, Source, UnknownExtract};
 use report::visible;
 use results::Table;
 use server::child::Account;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             None => given(&cache.newest(name).map_err(|error| not_kept(error, &cache))?, args),
         };
     }
-    let timeouts = Timeouts { silence: Duration::from_secs(args.timeout), ..Timeouts::default() };
+    let timeouts = FetchTimeouts { silence: Duration::from_secs(args.timeout), ..FetchTimeouts::default() };
     let mut source = Source::new(args.mirror.as_deref(), timeouts)?;
     if let Some(bytes) = args.max_size {
         source = source.with_max_size(bytes);
@@ -85,8 +85,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Adds similar names from the cache to an error, since the server was not asked.
-fn not_kept(error: FetchError, cache: &Cache) -> anyhow::Error {
-    let FetchError::Unknown { name, near } = &error else { return error.into() };
+fn not_kept(error: spec::Error, cache: &Cache) -> anyhow::Error {
+    let Some(UnknownExtract { name, near }) = error.attached() else { return error.into() };
     let kept: Vec<String> = match near.as_slice() {
         [] => cache.index().entries().iter().map(|entry| entry.id.clone()).collect(),
         near => near.to_vec(),

@@ -111,8 +111,8 @@ struct How {
 }
 
 impl How {
-    fn options(&self, extract: &Path, replace: bool) -> workloads::osm::Options {
-        workloads::osm::Options {
+    fn options(&self, extract: &Path, replace: bool) -> workloads::osm::OsmOptions {
+        workloads::osm::OsmOptions {
             prefix: self.prefix.clone(),
             output: self.output.clone(),
             style: self.style.clone(),
@@ -126,7 +126,7 @@ impl How {
             schemas: self.schemas.clone(),
             program: self.program.clone(),
             replace,
-            ..workloads::osm::Options::new(extract)
+            ..workloads::osm::OsmOptions::new(extract)
         }
     }
 }

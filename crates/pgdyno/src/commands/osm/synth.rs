@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use osm::synth::{Made, Options, Progress, Scale, SynthError, write};
+use osm::synth::{Made, Progress, Scale, SynthError, SynthOptions, write};
 use results::Table;
 use server::Stop;
 
@@ -44,7 +44,7 @@ pub(super) fn scale(text: &str) -> Result<Scale, String> {
 pub(crate) fn run(args: &Args) -> Outcome {
     let threads =
         args.threads.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
-    let options = Options { scale: args.scale, seed: args.seed, threads };
+    let options = SynthOptions { scale: args.scale, seed: args.seed, threads };
     let stop = signals::listen_at_once()?;
     let made = into_file(&args.output, &options, &stop)?;
     match args.format.format {
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Writes next to the file, then renames.
-fn into_file(path: &Path, options: &Options, stop: &Stop) -> anyhow::Result<Made> {
+fn into_file(path: &Path, options: &SynthOptions, stop: &Stop) -> anyhow::Result<Made> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |error: std::io::Error| {
         let hint = "look at the folder and its free space, or name another file with -o".to_owned();

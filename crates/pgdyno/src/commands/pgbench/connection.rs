@@ -1,7 +1,7 @@
 //! Turns the command line's connection options into a connector.
 
 use protocol::postgres::{Config, Host};
-use server::control::{Connector, Wanted};
+use server::control::{Connector, ConnectorOptions};
 
 use super::args::{Connection, Fault};
 use super::fault;
@@ -12,7 +12,7 @@ use super::talk::{Level, NAME, Talk};
 /// # Errors
 /// Invalid options, in libpq's words.
 pub(super) fn connector(connection: &Connection, talk: &Talk) -> Result<Connector, Fault> {
-    let wanted = Wanted {
+    let wanted = ConnectorOptions {
         database: connection.database.as_deref(),
         host: connection.host.as_deref(),
         port: connection.port.as_deref(),

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use workloads::pgbench::init::{Event, EventPrinter, InitError, Remark};
+use workloads::pgbench::init::{Event, EventPrinter, Remark, remarks};
 
 use super::args::{Fault, InitSettings};
 use super::talk::{Level, Talk, foreign};
@@ -48,12 +48,12 @@ fn visible(event: &Event) -> Event {
     }
 }
 
-fn refusal(error: &InitError) -> Fault {
+fn refusal(error: &spec::Error) -> Fault {
     let level = |remark| match remark {
         Remark::Error => Level::Error,
         Remark::Detail => Level::Detail,
         Remark::Hint => Level::Hint,
     };
-    let lines = error.remarks().into_iter().map(|(remark, text)| (level(remark), text)).collect();
-    Fault { lines, exit: if matches!(error, InitError::Stopped(_)) { INTERRUPTED } else { 1 } }
+    let lines = remarks(error).into_iter().map(|(remark, text)| (level(remark), text)).collect();
+    Fault { lines, exit: if error.is_stopped() { INTERRUPTED } else { 1 } }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use ::report::pgbench as report;
-use engine::{EngineError, Time, Until};
+use engine::{NotConnected, Time, Until};
 use lab::dropin::{Recorder, ShellRunner};
-use lab::measure::{Keep, Measured, Measurement, NotStarted, measure};
+use lab::measure::{Keep, Measured, Measurement, measure};
 use lab::setup::{self, At, Connection, Counting, Server, Setup};
 use server::control::Connector;
 use server::settings::{left_behind, left_behind_at};
@@ -217,16 +217,14 @@ fn open_recorder(settings: &RunSettings, connector: &Connector) -> Result<Option
     Recorder::open(path, &connector.dsn(), typed::command()).map(Some).map_err(|error| lab_fault(&error))
 }
 
-fn not_started(reason: NotStarted) -> Fault {
-    match reason {
+fn not_started(error: spec::Error) -> Fault {
+    match error.attached() {
         // A connected client reports its own error.
-        NotStarted::Engine(EngineError::Setup(abort)) if abort.statement.is_some() => {
-            fault([abort.to_string()])
-        }
-        NotStarted::Engine(EngineError::Setup(abort)) => {
+        Some(NotConnected::Refused(abort)) if abort.statement.is_some() => fault([abort.to_string()]),
+        Some(NotConnected::Refused(abort)) => {
             fault([abort.to_string(), format!("could not create connection for client {}", abort.client)])
         }
-        other => lab_fault(&other.into()),
+        _ => lab_fault(&error.into()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use report::visible;
 use results::{ExperimentId, Store, Table, Value};
 use spec::figures::Better;
-use workloads::probe::{FIGURES, Figure, Found, Probed};
+use workloads::probe::{FIGURES, Figure, Probed, ProbedFigure};
 
 use super::quantity::value;
 use crate::commands::print_as_named;
@@ -141,7 +141,7 @@ fn table(found: &[Stored], for_people: bool) -> Table {
             if for_people {
                 row.push(cell(figure, own, times).into());
             } else {
-                row.push(own.and_then(Found::spread).map(|spread| spread.median).into());
+                row.push(own.and_then(ProbedFigure::spread).map(|spread| spread.median).into());
                 if at > 0 {
                     row.push(times.map(|times| times.better).into());
                     row.push(times.map(|times| u32::from(times.overlap)).into());
@@ -182,7 +182,7 @@ struct Times {
 }
 
 impl Times {
-    fn of(figure: &Figure, base: Option<&Found>, own: Option<&Found>) -> Option<Self> {
+    fn of(figure: &Figure, base: Option<&ProbedFigure>, own: Option<&ProbedFigure>) -> Option<Self> {
         let (base, own) = (base?.spread()?, own?.spread()?);
         let ratio = match figure.row.better {
             Better::Lower => base.median / own.median,
@@ -192,8 +192,8 @@ impl Times {
     }
 }
 
-fn cell(figure: &Figure, found: Option<&Found>, times: Option<Times>) -> String {
-    let Some(spread) = found.and_then(Found::spread) else { return "not available".to_owned() };
+fn cell(figure: &Figure, found: Option<&ProbedFigure>, times: Option<Times>) -> String {
+    let Some(spread) = found.and_then(ProbedFigure::spread) else { return "not available".to_owned() };
     let times =
         times.map(|times| format!(" ({:.2}x{})", times.better, if times.overlap { " ~" } else { "" }));
     format!("{}{}", value(figure.row.unit, spread.median), times.unwrap_or_default())
@@ -201,15 +201,15 @@ fn cell(figure: &Figure, found: Option<&Found>, times: Option<Times>) -> String 
 
 #[cfg(test)]
 mod tests {
-    use workloads::probe::{Fact, State};
+    use workloads::probe::{Fact, FigureState};
 
     use super::*;
 
     fn stored(label: &str, cpu: &[f64], commit: &[f64]) -> Stored {
-        let found = |name: &str, shots: &[f64]| Found {
+        let found = |name: &str, shots: &[f64]| ProbedFigure {
             name: name.to_owned(),
             detail: String::new(),
-            state: State::Measured,
+            state: FigureState::Measured,
             shots: shots.iter().map(|value| (0, *value)).collect(),
         };
         let facts = vec![Fact { name: "CPUs".into(), value: Ok("2".into()) }];

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let options = Options {
         target,
         pg_bin: args.programs.pg_bin.clone(),
-        probe: workloads::probe::Options {
+        probe: workloads::probe::ProbeOptions {
             time: args.time,
             space_bytes: args.space,
             read_only: args.read_only,

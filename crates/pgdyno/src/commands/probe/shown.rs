@@ -5,7 +5,7 @@ use std::fmt::Write;
 use report::{format, visible};
 use results::{Table, Value};
 use spec::figures::Unit;
-use workloads::probe::{Found, Probed, State};
+use workloads::probe::{FigureState, Probed, ProbedFigure};
 
 use super::quantity::{range, value};
 use crate::commands;
@@ -83,7 +83,7 @@ fn wrapped(out: &mut String, text: &str, indent: &str) {
 }
 
 /// The figure, and the text next to it; `None` if not measured.
-fn in_words(found: &Found) -> Option<(String, String)> {
+fn in_words(found: &ProbedFigure) -> Option<(String, String)> {
     let (figure, spread) = found.row().zip(found.spread())?;
     let number = value(figure.unit, spread.median);
     let shots = spec::count(spread.shots as u64, "shot");
@@ -99,16 +99,16 @@ fn in_words(found: &Found) -> Option<(String, String)> {
     Some((number, beside))
 }
 
-fn cut(found: &Found) -> String {
+fn cut(found: &ProbedFigure) -> String {
     match &found.state {
-        State::Cut(why) => format!("cut: {why}"),
+        FigureState::Cut(why) => format!("cut: {why}"),
         _ => String::new(),
     }
 }
 
-fn why_not(found: &Found) -> String {
+fn why_not(found: &ProbedFigure) -> String {
     match &found.state {
-        State::NotAvailable(why) => format!("not available: {why}"),
+        FigureState::NotAvailable(why) => format!("not available: {why}"),
         _ => "not available".to_owned(),
     }
 }
@@ -151,9 +151,9 @@ fn for_programs(probed: &Probed) -> Table {
         let (figure, spread) = (found.row(), found.spread());
         let number = |of: fn(&workloads::probe::Spread) -> f64| Value::from(spread.as_ref().map(of));
         let (state, why) = match &found.state {
-            State::Measured => ("measured", None),
-            State::Cut(why) => ("cut", Some(why)),
-            State::NotAvailable(why) => ("not available", Some(why)),
+            FigureState::Measured => ("measured", None),
+            FigureState::Cut(why) => ("cut", Some(why)),
+            FigureState::NotAvailable(why) => ("not available", Some(why)),
         };
         let words: Vec<&str> =
             [Some(found.detail.as_str()).filter(|text| !text.is_empty()), why.map(String::as_str)]
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     fn probed() -> Probed {
-        let found = |name: &str, detail: &str, state, shots: &[f64]| Found {
+        let found = |name: &str, detail: &str, state, shots: &[f64]| ProbedFigure {
             name: name.to_owned(),
             detail: detail.to_owned(),
             state,
@@ -209,17 +209,17 @@ mod tests {
         Probed {
             restricted: Some("the server is a standby".into()),
             found: vec![
-                found("round_trip_us", "", State::Measured, &[30.0, 34.0, 51.0, 34.0, 33.0]),
+                found("round_trip_us", "", FigureState::Measured, &[30.0, 34.0, 51.0, 34.0, 33.0]),
                 found(
                     "cpu_all_rows_per_s",
                     "2 backends, one for each CPU: 1.90 times one",
-                    State::Cut("time for 1 shot only".into()),
+                    FigureState::Cut("time for 1 shot only".into()),
                     &[45e6],
                 ),
                 found(
                     "commit_us",
                     "",
-                    State::NotAvailable("it writes, and the server is a standby".into()),
+                    FigureState::NotAvailable("it writes, and the server is a standby".into()),
                     &[],
                 ),
             ],

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use toml::Value;
-use workloads::tiles::{Options, Source, Tiles};
+use workloads::tiles::{Source, Tiles, TilesOptions};
 
 use crate::commands::bench::against::base::{Folder, plain};
 use crate::commands::bench::against::usage;
@@ -62,7 +62,7 @@ impl Layer {
     /// arm's file would then not name the option.
     fn check(&self) -> anyhow::Result<()> {
         let Source::Query(_) = self.source else { return Ok(()) };
-        let options = Options { query: Some((&self.written).into()), ..Options::default() };
+        let options = TilesOptions { query: Some((&self.written).into()), ..TilesOptions::default() };
         let wrong = |error| Failure::with_code(BAD_INPUT, format!("--against: {error}"), None);
         Tiles::open(&options, Path::new("")).map(drop).map_err(wrong)
     }

@@ -105,7 +105,7 @@ impl Config {
         let mut parts = self.parts(str::to_owned);
         self.add_tls(&mut parts);
         self.add_login(&mut parts);
-        self.add_patience(&mut parts);
+        self.add_timeouts(&mut parts);
         connection_string(&parts)
     }
 
@@ -148,7 +148,7 @@ impl Config {
         parts.extend(self.client_encoding.clone().map(|encoding| ("client_encoding", encoding)));
     }
 
-    fn add_patience(&self, parts: &mut Parts) {
+    fn add_timeouts(&self, parts: &mut Parts) {
         let seconds = |time: Duration| time.as_secs().max(1).to_string();
         parts.extend(self.connect_timeout.map(|time| ("connect_timeout", seconds(time))));
         if !self.tcp.keepalives {

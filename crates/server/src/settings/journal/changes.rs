@@ -7,7 +7,7 @@ use spec::Error;
 
 use super::Journal;
 use super::entry::{Entry, MadeChange};
-use crate::change::{self, Change, ChangeError, Environment, Executor, Outcome, Part, Step};
+use crate::change::{self, Change, ChangeFailure, Environment, Executor, Outcome, Part, Step};
 use crate::child::Watchdog;
 use crate::control::Control;
 use crate::stop::Stop;
@@ -38,12 +38,12 @@ impl<'a> Undoing<'a> {
 
     /// Undoes the changes in `entry`, the last one first, and removes them from it; returns what was undone,
     /// and why the first of the rest was not.
-    pub(super) fn undo(&self, place: &Place, entry: &mut Entry) -> (Vec<String>, Option<ChangeError>) {
+    pub(super) fn undo(&self, place: &Place, entry: &mut Entry) -> (Vec<String>, Option<Error>) {
         self.undo_each(entry, |made, undo| Some(self.executor(made, place).undo(undo, made.done)))
     }
 
     /// Undoes one change in `entry` (the last one, if made twice), and removes it from there.
-    fn undo_one(&self, place: &Place, entry: &mut Entry, change: &Change) -> Result<(), ChangeError> {
+    fn undo_one(&self, place: &Place, entry: &mut Entry, change: &Change) -> Result<(), Error> {
         let Some(at) = entry.changes.iter().rposition(|made| made.change == *change) else { return Ok(()) };
         let made = &entry.changes[at];
         if let Some(undo) = &made.change.undo {
@@ -67,8 +67,8 @@ impl<'a> Undoing<'a> {
     fn undo_each(
         &self,
         entry: &mut Entry,
-        undo: impl Fn(&MadeChange, &Step) -> Option<Result<(), ChangeError>>,
-    ) -> (Vec<String>, Option<ChangeError>) {
+        undo: impl Fn(&MadeChange, &Step) -> Option<Result<(), Error>>,
+    ) -> (Vec<String>, Option<Error>) {
         let (mut undone, mut first) = (Vec::new(), None);
         for at in (0..entry.changes.len()).rev() {
             let made = &entry.changes[at];
@@ -123,12 +123,12 @@ impl Journal {
                 match change.undo.as_ref().map(|undo| executor.undo(undo, false)) {
                     Some(Err(undo)) => {
                         let undo = self.remember_given_up(undo);
-                        Err(ChangeError::NotUndone { error: Box::new(error), undo: Box::new(undo) }.into())
+                        Err(change::not_undone(error, &undo))
                     }
                     _ => {
                         self.entry.changes.retain(|made| made.id != id);
                         self.rewrite();
-                        Err(error.into())
+                        Err(error)
                     }
                 }
             }
@@ -142,7 +142,7 @@ impl Journal {
         change: &Change,
         environment: &Environment,
         bound: Duration,
-    ) -> Result<Outcome, ChangeError> {
+    ) -> Result<Outcome, Error> {
         let id = uuid::Uuid::new_v4().simple().to_string();
         Executor::new(&id, place, &place.login.dbname, environment, &self.watchdog, bound).make(change)
     }
@@ -159,7 +159,7 @@ impl Journal {
         let watchdog = self.watchdog.clone();
         let (undone, failed) = Undoing::usual(&watchdog).undo(place, &mut self.entry);
         self.rewrite();
-        failed.map_or(Ok(undone), |error| Err(self.remember_given_up(error).into()))
+        failed.map_or(Ok(undone), |error| Err(self.remember_given_up(error)))
     }
 
     /// Undoes one of them; does nothing if it was not made.
@@ -171,19 +171,19 @@ impl Journal {
         let watchdog = self.watchdog.clone();
         let undone = Undoing::usual(&watchdog).undo_one(place, &mut self.entry, change);
         self.rewrite();
-        Ok(undone.map_err(|error| self.remember_given_up(error))?)
+        undone.map_err(|error| self.remember_given_up(error))
     }
 
     /// Refuses an undo that the user did not wait for: it would hang again.
-    fn check_not_given_up(&self) -> Result<(), ChangeError> {
-        let stopped = |what: &String| ChangeError::Stopped { part: Part::Undo, what: what.clone() };
-        self.given_up.as_ref().map_or(Ok(()), |what| Err(stopped(what)))
+    fn check_not_given_up(&self) -> Result<(), Error> {
+        self.given_up.as_ref().map_or(Ok(()), |what| Err(change::stopped_undo(what)))
     }
 
     /// Passes an error through, and remembers an undo that the user did not wait for.
-    fn remember_given_up(&mut self, error: ChangeError) -> ChangeError {
-        if let ChangeError::Stopped { part: Part::Undo, what } = &error {
-            self.given_up = Some(what.clone());
+    fn remember_given_up(&mut self, error: Error) -> Error {
+        let part = error.attached().and_then(|failure: &ChangeFailure| failure.part);
+        if error.is_stopped() && part == Some(Part::Undo) {
+            self.given_up = Some(error.to_string());
         }
         error
     }

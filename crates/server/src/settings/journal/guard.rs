@@ -28,7 +28,7 @@ pub(super) const READY: &str = "ready";
 
 /// Total time for restoring.
 const BOUND: Duration = Duration::from_secs(9);
-/// Total time for the commands of changes; the rest is for ending one that takes longer.
+/// Total time for the commands of changes; the rest is for ending a longer one.
 const COMMANDS_BOUND: Duration = Duration::from_millis(6500);
 /// After this time, what needs no server is undone without it.
 const WITHOUT_SERVER: Duration = Duration::from_secs(2);
@@ -37,7 +37,7 @@ const HELD_PAUSE: Duration = Duration::from_millis(20);
 /// Time between two attempts at a server.
 const AGAIN_PAUSE: Duration = Duration::from_millis(250);
 
-const PUT_BACK: i32 = 0;
+const RESTORED: i32 = 0;
 const LEFT: i32 = 1;
 const NOT_STARTED: i32 = 127;
 
@@ -63,7 +63,7 @@ pub fn guard_main(args: &[OsString]) -> i32 {
     let _ = writeln!(answers, "{READY}");
     drop(answers);
     let _ = io::copy(&mut lines, &mut io::sink());
-    put_back(file, config)
+    restore(file, config)
 }
 
 /// Ignores signals sent to all processes of a service or a terminal: the watchdog ends after pgdyno.
@@ -82,7 +82,7 @@ fn instructions(lines: &mut impl BufRead) -> Result<Config, String> {
 }
 
 /// The thread may hang on a silent server; it ends with the process.
-fn put_back(file: JournalFile, config: Config) -> i32 {
+fn restore(file: JournalFile, config: Config) -> i32 {
     let (done, over) = mpsc::channel();
     // An incomplete journal: the change was not made.
     file.remove_half();
@@ -98,11 +98,11 @@ fn try_until_gone(file: &JournalFile, config: &Config) -> i32 {
     let undoing = Undoing::within(&watchdog, COMMANDS_BOUND);
     loop {
         match Claim::take(file) {
-            Claimed::Gone => return PUT_BACK,
+            Claimed::Gone => return RESTORED,
             Claimed::Unreadable(_) => return LEFT,
             Claimed::Held => std::thread::sleep(HELD_PAUSE),
             Claimed::Ours(claim) if claim.entry.is_empty() => {
-                return if claim.close().is_ok() { PUT_BACK } else { LEFT };
+                return if claim.close().is_ok() { RESTORED } else { LEFT };
             }
             Claimed::Ours(mut claim) => {
                 let undone = match connect(config) {
@@ -111,11 +111,11 @@ fn try_until_gone(file: &JournalFile, config: &Config) -> i32 {
                         if start.elapsed() >= WITHOUT_SERVER {
                             undo_commands(&mut claim, config, &undoing);
                         }
-                        Err(error.into())
+                        Err(error)
                     }
                 };
                 if undone.is_ok() {
-                    return PUT_BACK;
+                    return RESTORED;
                 }
                 std::thread::sleep(AGAIN_PAUSE);
             }

@@ -134,7 +134,7 @@ pub(crate) fn left_on(home: &Home, control: &mut Control) -> Result<Vec<Left>, E
     Ok(files
         .iter()
         .filter_map(|file| {
-            let _ = claim_of_the_dead(file);
+            let _ = claim_abandoned(file);
             Left::at(file)
         })
         .collect())
@@ -175,7 +175,7 @@ pub(super) fn of_server(home: &Home, server: &ServerId) -> Result<Vec<Left>, Err
 }
 
 /// Claims a journal; waits a while for a process that is restoring a dead pgdyno's changes.
-pub(super) fn claim_of_the_dead(file: &JournalFile) -> Claimed {
+pub(super) fn claim_abandoned(file: &JournalFile) -> Claimed {
     let start = Instant::now();
     loop {
         match Claim::take(file) {

@@ -30,7 +30,7 @@ pub use entry::{ChangedSetting, Entry, JournalFile, MadeChange};
 pub use guard::guard_main;
 pub(crate) use left::left_at;
 pub use left::{Left, LeftBy, left, left_behind, left_behind_at, left_in};
-pub use recover::{Recovered, mend_changes};
+pub use recover::{Recovered, restore_changes};
 pub(crate) use recover::{Scope, recover, recover_private};
 pub use server::ServerId;
 pub use undo::Undone;
@@ -38,7 +38,7 @@ pub use watchdog::GUARD_ARGUMENT;
 
 use self::undo::{auto_conf, undo};
 use self::watchdog::Guard;
-use super::{Catalog, Wanted};
+use super::{Catalog, SettingValues};
 use crate::child::{Account, Watchdog};
 use crate::control::Control;
 use crate::error::server_error;
@@ -121,7 +121,12 @@ impl Journal {
     /// # Errors
     /// When the former values cannot be read, the file cannot be written, the watchdog does not start, or
     /// another pgdyno has changed this server: nothing may be changed then.
-    pub fn note(&mut self, control: &mut Control, server: &Wanted, known: &Catalog) -> Result<(), Error> {
+    pub fn note(
+        &mut self,
+        control: &mut Control,
+        server: &SettingValues,
+        known: &Catalog,
+    ) -> Result<(), Error> {
         debug_assert!(!self.has_settings(), "what an earlier arm changed is undone first");
         let entries = auto_conf(control).map_err(former_unknown)?;
         self.write_down(control, |entry| {

@@ -9,7 +9,7 @@ use spec::{Class, Error};
 use super::access::CONNECT_BOUND;
 use super::changes::Undoing;
 use super::entry::{Claim, Claimed, Entry, JournalFile, files};
-use super::left::{Left, LeftBy, claim_of_the_dead};
+use super::left::{Left, LeftBy, claim_abandoned};
 use super::server::{HERE, ServerId};
 use super::undo::{Undone, undo};
 use crate::child::Watchdog;
@@ -153,7 +153,7 @@ pub(crate) fn recover_private(cluster: &Cluster, watchdog: &Watchdog) -> Result<
 
 /// Undoes the changes on a private server on request: a stopped server is started for it, and stopped again.
 /// `None` when there is nothing to undo.
-pub fn mend_changes(cluster: &mut Cluster, watchdog: &Watchdog) -> Result<Option<Recovered>, Error> {
+pub fn restore_changes(cluster: &mut Cluster, watchdog: &Watchdog) -> Result<Option<Recovered>, Error> {
     if !cluster.journal().exists() {
         return Ok(None);
     }
@@ -188,7 +188,7 @@ fn recover_one(
     watchdog: &Watchdog,
 ) -> Option<Recovered> {
     let dsn = entry.dsn.clone();
-    let claim = match claim_of_the_dead(file) {
+    let claim = match claim_abandoned(file) {
         // Killed while nothing was changed.
         Claimed::Ours(claim) if claim.entry.is_empty() => {
             let _ = claim.close();
@@ -198,11 +198,11 @@ fn recover_one(
         Claimed::Gone if entry.is_empty() => return None,
         Claimed::Gone => {
             // Its watchdog was faster.
-            let put_back = entry.settings.keys().cloned().collect();
+            let restored = entry.settings.keys().cloned().collect();
             let changes = entry.changes.iter().map(|made| made.change.words()).collect();
             return Some(Recovered::Undone {
                 dsn,
-                undone: Undone { put_back, changes, ..Undone::default() },
+                undone: Undone { restored, changes, ..Undone::default() },
             });
         }
         Claimed::Held => {
@@ -256,7 +256,6 @@ pub(super) fn undo_over(
     }
     let undone = settings.map_err(|error| error.with_hint(GIVE_A_ROLE))?;
     if let Some(error) = failed {
-        let error = Error::from(error);
         let journal = claim.file().path();
         let what =
             format!("{error}; if that cannot be helped, undo it by hand, then remove {}", journal.display());
@@ -284,7 +283,7 @@ fn is_in_folder_of(journal: &Path, server: &ServerId) -> bool {
 fn reach(dsn: &str) -> Result<Control, Error> {
     let mut config = Config::parse(Some(dsn), &Env::process()).map_err(conninfo_error)?;
     config.connect_timeout = Some(config.connect_timeout.map_or(CONNECT_BOUND, |own| own.min(CONNECT_BOUND)));
-    connect(&config).map_err(|error| Error::from(error).with_hint(ONCE_IT_IS_THERE))
+    connect(&config).map_err(|error| error.with_hint(ONCE_IT_IS_THERE))
 }
 
 #[cfg(test)]
@@ -300,7 +299,7 @@ mod tests {
     fn each_fate_of_a_journal_is_one_clear_line() {
         let (killed, living) = (Left::of(&entry(&[("fsync", None)]), LeftBy::Killed), LeftBy::Living(7));
         let undone = Undone {
-            put_back: vec!["a".into(), "b".into()],
+            restored: vec!["a".into(), "b".into()],
             left_alone: vec!["c".into()],
             ..Undone::default()
         };

@@ -21,7 +21,7 @@ const IN_FORCE_BOUND: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Undone {
     /// Settings that have their former values again.
-    pub put_back: Vec<String>,
+    pub restored: Vec<String>,
     /// Settings that had them already: the pgdyno was killed before it changed them, or while it restored
     /// them.
     pub as_before: Vec<String>,
@@ -36,7 +36,7 @@ impl Undone {
     #[must_use]
     pub fn words(&self) -> String {
         let parts = [
-            ("put back", &self.put_back),
+            ("put back", &self.restored),
             ("as before already", &self.as_before),
             ("left alone, because changed again since", &self.left_alone),
             ("undone", &self.changes),
@@ -72,13 +72,13 @@ pub(super) fn undo(control: &mut Control, entry: &Entry) -> Result<Undone, Error
                     None => statements::reset(name),
                 };
                 control.execute(&sql).map_err(failed)?;
-                undone.put_back.push(name.clone());
+                undone.restored.push(name.clone());
             }
             FileEntry::Former => undone.as_before.push(name.clone()),
             FileEntry::Another => undone.left_alone.push(name.clone()),
         }
     }
-    let settled: Vec<String> = undone.put_back.iter().chain(&undone.as_before).cloned().collect();
+    let settled: Vec<String> = undone.restored.iter().chain(&undone.as_before).cloned().collect();
     if !settled.is_empty() {
         // Even if the file is right already: its writer may have been killed before the reload.
         reload(control)?;
@@ -105,7 +105,7 @@ fn same(file_entry: &str, ours: &str) -> bool {
 }
 
 /// The server still shows another value than the former one.
-fn not_put_back(names: &[String]) -> Error {
+fn not_restored(names: &[String]) -> Error {
     let names = names.join(", ");
     Error::new(Class::Guard, format!("{names} could not be put back: the server still shows another value"))
 }
@@ -116,7 +116,7 @@ fn verify(control: &mut Control, entry: &Entry, settled: &[String]) -> Result<()
     let not_in_file = |name: &&String| file_entry(&now, name, &entry.settings[*name]) != FileEntry::Former;
     let wrong: Vec<String> = settled.iter().filter(not_in_file).cloned().collect();
     if !wrong.is_empty() {
-        return Err(not_put_back(&wrong));
+        return Err(not_restored(&wrong));
     }
     let start = Instant::now();
     loop {
@@ -127,7 +127,7 @@ fn verify(control: &mut Control, entry: &Entry, settled: &[String]) -> Result<()
             return Ok(());
         }
         if start.elapsed() > IN_FORCE_BOUND {
-            return Err(not_put_back(&wrong));
+            return Err(not_restored(&wrong));
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use script::{Random, ScriptChooser};
+use spec::Error;
 
-use crate::error::WorkloadError;
+use crate::error;
 use crate::pgbench::drop_in::Group;
 use crate::pgbench::prepare::Program;
 
@@ -82,7 +83,7 @@ impl Draws {
 ///
 /// # Errors
 /// When the groups have more clients than the run.
-pub(super) fn choices(program: &Program, clients: usize) -> Result<Vec<Arc<Choice>>, WorkloadError> {
+pub(super) fn choices(program: &Program, clients: usize) -> Result<Vec<Arc<Choice>>, Error> {
     let groups = &program.drop_in_options.groups;
     let mut choices: Vec<_> = groups
         .iter()
@@ -91,7 +92,7 @@ pub(super) fn choices(program: &Program, clients: usize) -> Result<Vec<Arc<Choic
     if choices.len() > clients {
         let wanted: usize = groups.iter().map(|group| group.clients).fold(0, usize::saturating_add);
         let problem = format!("the groups have {wanted} clients together, but there are only {clients}");
-        return Err(WorkloadError::Script(problem));
+        return Err(error::script(problem));
     }
     let weights = program.scripts.weights().iter().copied().take(program.measured());
     choices.resize(clients, Choice::new(weights.enumerate()));

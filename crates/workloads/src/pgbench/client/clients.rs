@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex};
 
 use engine::Client;
 use script::{Streams, Symbols};
+use spec::Error;
 
 use super::choice::{Draws, SharedStream, choices};
 use super::conns::{Conn, Conns};
 use super::hosts::servers;
 use super::script_run::ScriptRun;
 use super::{PgbenchClient, ThreadProgram};
-use crate::error::WorkloadError;
 use crate::pgbench::prepare::Program;
 use crate::pgbench::prepare::{Automatic, default_seed_given, starting};
 use crate::place::Places;
@@ -25,7 +25,7 @@ pub(in crate::pgbench) fn clients(
     places: &Places,
     scale: u64,
     wanted: Clients,
-) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+) -> Result<Vec<Box<dyn Client>>, Error> {
     let Clients { seed, statements, .. } = wanted;
     let (clients, threads) = wanted.seats();
     let choices = choices(program, clients)?;

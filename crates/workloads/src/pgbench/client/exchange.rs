@@ -200,7 +200,7 @@ impl Exchange {
 
 /// How the extended protocol refers to a statement.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Asked<'a> {
+pub(super) enum StatementReference<'a> {
     Name(&'a str),
     Text(&'a [u8]),
 }
@@ -208,14 +208,14 @@ pub(super) enum Asked<'a> {
 /// Parse (unless prepared), Bind, Describe, Execute, as in libpq; false when that cannot be sent.
 pub(super) fn extended(
     statement: &Statement,
-    asked: Asked<'_>,
+    asked: StatementReference<'_>,
     variables: &Variables,
     out: &mut Vec<u8>,
 ) -> bool {
     let values = statement.parameters().iter().map(|slot| Content { variables, slot: *slot });
     let name = match asked {
-        Asked::Name(name) => name,
-        Asked::Text(text) => {
+        StatementReference::Name(name) => name,
+        StatementReference::Text(text) => {
             frontend::parse(out, "", text, &[]);
             ""
         }
@@ -229,9 +229,9 @@ pub(super) fn extended(
 }
 
 /// The request in words.
-pub(super) fn shown(asked: Asked<'_>) -> Lossy<'_> {
+pub(super) fn shown(asked: StatementReference<'_>) -> Lossy<'_> {
     match asked {
-        Asked::Name(name) => Lossy(name.as_bytes()),
-        Asked::Text(text) => Lossy(text),
+        StatementReference::Name(name) => Lossy(name.as_bytes()),
+        StatementReference::Text(text) => Lossy(text),
     }
 }

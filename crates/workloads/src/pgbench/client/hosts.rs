@@ -5,10 +5,11 @@ use std::sync::Arc;
 use protocol::postgres::conninfo::TargetSession;
 use script::Random;
 
-use crate::error::WorkloadError;
+use crate::error;
 use crate::pgbench::drop_in::HostPolicy;
 use crate::place::Places;
 use protocol::postgres::{Place, Role};
+use spec::Error;
 
 /// Mixed with the run's seed, so that the clients' own numbers do not depend on the servers.
 const STREAM: u64 = 0x686F_7374_7370_7265;
@@ -47,7 +48,7 @@ pub(super) fn servers(
     places: &Places,
     clients: usize,
     seed: u64,
-) -> Result<Vec<Vec<Route>>, WorkloadError> {
+) -> Result<Vec<Vec<Route>>, Error> {
     let place = places.postgres()?;
     let all = &place.all;
     if all.is_empty() || *policy == HostPolicy::First {
@@ -68,10 +69,10 @@ pub(super) fn servers(
         }
         HostPolicy::ReadWrite { .. } => {
             let of = |role| (0..all.len()).filter(move |&index| all[index].role == role);
-            let primary = of(Role::Primary).next().ok_or_else(|| WorkloadError::no_server("primary"))?;
+            let primary = of(Role::Primary).next().ok_or_else(|| error::no_server("primary"))?;
             let standbys: Vec<usize> = of(Role::Standby).collect();
             if standbys.is_empty() {
-                return Err(WorkloadError::no_server("standby"));
+                return Err(error::no_server("standby"));
             }
             let pair = |client: usize| {
                 let standby = standbys[client % standbys.len()];

@@ -6,7 +6,7 @@ use engine::{Abort, Io, Level, Step};
 use protocol::postgres::{Want, frontend};
 use script::{Action, Capture, Command, Script, Shell, Statement};
 
-use super::exchange::{Asked, extended, shown};
+use super::exchange::{StatementReference, extended, shown};
 use super::script_run::Failed;
 use super::words::{Lossy, SEND_FAILED, causes};
 use super::{PgbenchClient, State, shell};
@@ -207,8 +207,8 @@ impl PgbenchClient {
             mode => mode == Mode::Prepared,
         };
         let asked = match prepared {
-            true => Asked::Name(self.conns.current().names.of(statement.number)),
-            false => Asked::Text(&self.program.texts[statement.number]),
+            true => StatementReference::Name(self.conns.current().names.of(statement.number)),
+            false => StatementReference::Text(&self.program.texts[statement.number]),
         };
         self.reporter.debug(format_args!("sending {}", shown(asked)), io);
         if self.pipeline.is_open() {

@@ -104,23 +104,23 @@ impl Batches<'_> {
                 return Err(Fault::Stopped);
             }
             match self.reopen(sql, transaction) {
-                Ok(Outcome::Committed) => return Ok(true),
-                Ok(Outcome::Lost) => return Ok(false),
-                Ok(Outcome::Open) => {}
+                Ok(BatchOutcome::Committed) => return Ok(true),
+                Ok(BatchOutcome::Lost) => return Ok(false),
+                Ok(BatchOutcome::Open) => {}
                 Err(again) => fault = again,
             }
         }
     }
 
-    fn reopen(&self, sql: &mut Connection, transaction: Option<&str>) -> Result<Outcome, Fault> {
+    fn reopen(&self, sql: &mut Connection, transaction: Option<&str>) -> Result<BatchOutcome, Fault> {
         *sql = self.runtime.connect().map_err(Fault::Connect)?;
-        let Some(number) = transaction else { return Ok(Outcome::Lost) };
+        let Some(number) = transaction else { return Ok(BatchOutcome::Lost) };
         let question = format!("select pg_catalog.txid_status({number})");
         let status = sql.scalar(&question).map_err(|error| Fault::query(question, error, self.runtime))?;
         match status.as_deref() {
-            Some("committed") => Ok(Outcome::Committed),
-            Some("aborted") => Ok(Outcome::Lost),
-            Some("in progress") => Ok(Outcome::Open),
+            Some("committed") => Ok(BatchOutcome::Committed),
+            Some("aborted") => Ok(BatchOutcome::Lost),
+            Some("in progress") => Ok(BatchOutcome::Open),
             _ => Err(Fault::Unknown(format!(
                 "the server does not know any more whether transaction {number} was committed"
             ))),
@@ -129,7 +129,7 @@ impl Batches<'_> {
 }
 
 /// The outcome of a transaction whose connection was lost.
-enum Outcome {
+enum BatchOutcome {
     Committed,
     Lost,
     /// The server has not noticed yet.

@@ -1,49 +1,25 @@
 //! Why the tables were not made, and their state.
 
-use std::fmt;
+use spec::{Class, Error};
 
+use super::fault::Fault;
 use super::steps::{Step, letters};
-use crate::error::WorkloadError;
-use protocol::postgres::sql::SqlError;
-
-/// Why the tables were not made.
-#[derive(Debug)]
-pub enum InitError {
-    Options(WorkloadError),
-    /// The server refused a statement, or was lost during it.
-    Query {
-        sql: String,
-        error: SqlError,
-        state: Box<DatabaseState>,
-    },
-    /// A further connection could not be opened, after all tries.
-    Connect {
-        error: SqlError,
-        state: Box<DatabaseState>,
-    },
-    /// It is unknown whether a batch was committed.
-    Unknown {
-        /// In words.
-        what: String,
-        state: Box<DatabaseState>,
-    },
-    Stopped(Box<DatabaseState>),
-}
+use crate::error;
 
 /// The state of the database when the steps end early.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DatabaseState {
-    pub done: Vec<Step>,
-    pub during: Step,
+pub(super) struct DatabaseState {
+    pub(super) done: Vec<Step>,
+    pub(super) during: Step,
     /// Steps not begun.
-    pub ahead: Vec<Step>,
+    pub(super) ahead: Vec<Step>,
     /// The state of the step that was not finished.
-    pub part: Part,
+    pub(super) part: Part,
 }
 
 /// The state of a step that was not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub(super) enum Part {
     /// It is one transaction, and was rolled back.
     Nothing,
     /// Nothing or everything: the connection was lost during the commit.
@@ -61,8 +37,7 @@ pub enum Part {
 
 impl DatabaseState {
     /// In a sentence or two.
-    #[must_use]
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let name = self.during.name();
         let done = match self.done.as_slice() {
             [] => "no step before it was run".to_owned(),
@@ -82,8 +57,7 @@ impl DatabaseState {
     }
 
     /// What to do next.
-    #[must_use]
-    pub fn advice(&self) -> String {
+    fn advice(&self) -> String {
         let rest = letters(&self.rest());
         match self.part {
             Part::Rows { .. } => format!("The same command with -I {rest} makes the rows again."),
@@ -115,60 +89,40 @@ pub enum Remark {
     Hint,
 }
 
-impl InitError {
-    /// What to print, with pgbench's words where it has any.
-    #[must_use]
-    pub fn remarks(&self) -> Vec<(Remark, String)> {
-        let with = |error: String, state: &DatabaseState, query: Option<&str>| {
-            let mut remarks = vec![(Remark::Error, error)];
-            remarks.extend(query.map(|sql| (Remark::Detail, format!("Query was: {sql}"))));
-            // Where pgbench could have failed in the same way, it prints nothing more.
-            if matches!(state.part, Part::Rows { .. } | Part::Unknown) {
-                remarks.push((Remark::Detail, state.text()));
-                remarks.push((Remark::Hint, state.advice()));
-            }
-            remarks
-        };
-        match self {
-            Self::Options(error) => vec![(Remark::Error, error.to_string())],
-            Self::Query { sql, error, state } => with(format!("query failed: {error}"), state, Some(sql)),
-            Self::Connect { error, state } => with(error.to_string(), state, None),
-            Self::Unknown { what, state } => with(what.clone(), state, None),
-            Self::Stopped(state) => vec![
-                (Remark::Error, "initialization was stopped".to_owned()),
-                (Remark::Detail, state.text()),
-                (Remark::Hint, state.advice()),
-            ],
-        }
+/// Attached to the error of [`run`](super::run): its lines, with pgbench's words where it has any.
+struct Remarks(Vec<(Remark, String)>);
+
+/// What to print about an error of [`run`](super::run).
+#[must_use]
+pub fn remarks(error: &Error) -> Vec<(Remark, String)> {
+    match error.attached() {
+        Some(Remarks(remarks)) => remarks.clone(),
+        None => vec![(Remark::Error, error.to_string())],
     }
 }
 
-impl fmt::Display for InitError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let remarks: Vec<String> = self.remarks().into_iter().map(|(_, text)| text).collect();
-        out.write_str(&remarks.join("\n"))
+/// The error of a step that ended early, with what it left behind.
+pub(super) fn explain(fault: Fault, state: &DatabaseState) -> Error {
+    let (text, query) = match &fault {
+        Fault::Stopped => ("initialization was stopped".to_owned(), None),
+        Fault::Query { sql, error } => (format!("query failed: {error}"), Some(sql)),
+        Fault::Connect(error) => (error.to_string(), None),
+        Fault::Unknown(what) => (what.clone(), None),
+    };
+    let mut remarks = vec![(Remark::Error, text)];
+    remarks.extend(query.map(|sql| (Remark::Detail, format!("Query was: {sql}"))));
+    // Where pgbench could have failed in the same way, it prints nothing more.
+    if matches!(fault, Fault::Stopped) || matches!(state.part, Part::Rows { .. } | Part::Unknown) {
+        remarks.push((Remark::Detail, state.text()));
+        remarks.push((Remark::Hint, state.advice()));
     }
-}
-
-impl std::error::Error for InitError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Options(error) => Some(error),
-            Self::Query { error, .. } | Self::Connect { error, .. } => Some(error),
-            Self::Unknown { .. } | Self::Stopped(_) => None,
+    let error = match fault {
+        Fault::Stopped => Error::stopped(),
+        Fault::Query { sql, error } => error::sql(format!("running \"{sql}\""))(error),
+        Fault::Connect(_) | Fault::Unknown(_) => {
+            let lines: Vec<&str> = remarks.iter().map(|(_, text)| text.as_str()).collect();
+            Error::new(Class::Unreachable, format!("while making pgbench's tables: {}", lines.join("\n")))
         }
-    }
-}
-
-impl From<InitError> for WorkloadError {
-    fn from(error: InitError) -> Self {
-        match error {
-            InitError::Options(error) => error,
-            InitError::Query { sql, error, .. } => Self::Sql { doing: format!("running \"{sql}\""), error },
-            other => {
-                let error = SqlError { sqlstate: None, text: other.to_string() };
-                Self::Sql { doing: "making pgbench's tables".to_owned(), error }
-            }
-        }
-    }
+    };
+    error.attach(Remarks(remarks))
 }

@@ -1,11 +1,13 @@
 //! pgbench's tables as a job of an experiment.
 
+use spec::Error;
+
 use super::event::Event;
 use super::options::{InitOptions, Loading};
 use super::steps::Step;
 use super::tables::ACCOUNTS_TABLE;
 use super::work::run;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::{Fill, Inputs, Job, JobReport, JobSite};
 
 /// Tables that the first step drops.
@@ -34,8 +36,8 @@ impl Job for &InitOptions {
         Some(ACCOUNTS_TABLE.to_owned())
     }
 
-    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
-        let connection = site.runtime.connect().map_err(WorkloadError::sql("connecting"))?;
-        Ok(run(self, &Loading::default(), connection, site.runtime, &mut |_: &Event| {})?)
+    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error> {
+        let connection = site.runtime.connect().map_err(error::sql("connecting"))?;
+        run(self, &Loading::default(), connection, site.runtime, &mut |_: &Event| {})
     }
 }

@@ -23,7 +23,7 @@ mod stretch;
 mod tables;
 mod work;
 
-pub use error::{DatabaseState, InitError, Part, Remark};
+pub use error::{Remark, remarks};
 pub use event::{Event, EventPrinter, Listener, Progress, Summary};
 pub use options::{InitOptions, Loading, PartitionMethod};
 pub use steps::{Step, parse_steps};

@@ -1,9 +1,10 @@
 //! Options for making pgbench's tables.
 
 use serde::{Deserialize, Deserializer, Serialize};
+use spec::Error;
 
 use super::steps::{self, Step};
-use crate::error::WorkloadError;
+use crate::error;
 use crate::error::unknown_word;
 
 /// Largest scale, as in pgbench.
@@ -83,8 +84,8 @@ impl InitOptions {
     }
 
     /// Checks ranges.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
-        let wrong = |key: &str, problem: &str| Err(WorkloadError::option(format!("pgbench.{key}"), problem));
+    pub fn validate(&self) -> Result<(), Error> {
+        let wrong = |key: &str, problem: &str| Err(error::option(format!("pgbench.{key}"), problem));
         if !(1..=LARGEST_SCALE).contains(&self.scale) {
             return wrong("scale", "must be at least 1 and fit 31 bits");
         }
@@ -148,13 +149,13 @@ impl Loading {
     }
 
     /// Checks ranges.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
+    pub fn validate(&self) -> Result<(), Error> {
         if !(1..=Self::MOST_JOBS).contains(&self.jobs) {
             let problem = format!("is not within 1..{}", Self::MOST_JOBS);
-            return Err(WorkloadError::option("--init-jobs", problem));
+            return Err(error::option("--init-jobs", problem));
         }
         if self.batch == Some(0) {
-            return Err(WorkloadError::option("--init-batch", "must be at least 1"));
+            return Err(error::option("--init-batch", "must be at least 1"));
         }
         Ok(())
     }

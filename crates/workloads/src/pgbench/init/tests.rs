@@ -2,6 +2,8 @@ mod server;
 
 use proptest::prelude::*;
 
+use spec::Error;
+
 use self::server::{FakeServer, Trouble};
 use super::*;
 use crate::jobs::JobReport;
@@ -11,7 +13,7 @@ fn run_steps(
     server: &FakeServer,
     options: &InitOptions,
     loading: Loading,
-) -> (Vec<String>, Result<JobReport, InitError>) {
+) -> (Vec<String>, Result<JobReport, Error>) {
     let mut lines = Vec::new();
     let mut voice = EventPrinter::new(false);
     let mut listen = |event: &Event| lines.push(voice.say(event));
@@ -24,8 +26,8 @@ fn options(steps: &str, scale: u32) -> InitOptions {
     InitOptions { steps: parse_steps(steps).unwrap(), scale, quiet: true, ..InitOptions::default() }
 }
 
-fn remarks(error: &InitError) -> String {
-    let lines = error.remarks().into_iter().map(|(kind, text)| format!("{kind:?}: {text}"));
+fn remarks(error: &Error) -> String {
+    let lines = super::remarks(error).into_iter().map(|(kind, text)| format!("{kind:?}: {text}"));
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -1,6 +1,8 @@
 //! The steps, one after the other.
 
-use super::error::{DatabaseState, InitError, Part};
+use spec::Error;
+
+use super::error::{DatabaseState, Part, explain};
 use super::event::Listener;
 use super::event::{Event, Summary};
 use super::fault::Fault;
@@ -26,15 +28,15 @@ pub(super) struct Work<'a> {
 /// Makes and fills pgbench's tables, over a connection that is not in a transaction.
 ///
 /// # Errors
-/// [`InitError`], which says in what state the tables are.
+/// Why a step failed; [`remarks`](super::remarks) describes the state of the tables.
 pub fn run(
     options: &InitOptions,
     loading: &Loading,
     connection: Connection,
     runtime: &dyn Runtime,
     listener: &mut dyn Listener,
-) -> Result<JobReport, InitError> {
-    options.validate().and_then(|()| loading.validate()).map_err(InitError::Options)?;
+) -> Result<JobReport, Error> {
+    options.validate().and_then(|()| loading.validate())?;
     let steps = options.all_steps();
     let mut clock = || runtime.now_us();
     let mut timer = PhaseTimer::new(&mut clock);
@@ -102,18 +104,12 @@ impl Work<'_> {
     }
 
     /// A fault with what it left behind.
-    fn explain(&self, fault: Fault, steps: &[Step], number: usize) -> InitError {
+    fn explain(&self, fault: Fault, steps: &[Step], number: usize) -> Error {
         let (done, ahead) = steps.split_at(number.min(steps.len()));
         let (during, ahead) = match ahead.split_first() {
             Some((during, ahead)) => (*during, ahead.to_vec()),
             None => (Step::Drop, Vec::new()),
         };
-        let state = Box::new(DatabaseState { done: done.to_vec(), during, ahead, part: self.part });
-        match fault {
-            Fault::Stopped => InitError::Stopped(state),
-            Fault::Query { sql, error } => InitError::Query { sql, error, state },
-            Fault::Connect(error) => InitError::Connect { error, state },
-            Fault::Unknown(what) => InitError::Unknown { what, state },
-        }
+        explain(fault, &DatabaseState { done: done.to_vec(), during, ahead, part: self.part })
     }
 }

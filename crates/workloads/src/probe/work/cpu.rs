@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use spec::Error;
+
 use super::{Setup, Work};
-use crate::error::WorkloadError;
 use crate::probe::figures::Figure;
-use crate::probe::record::Found;
+use crate::probe::record::ProbedFigure;
 use crate::probe::spread::Spread;
 
 /// If the CPUs are unknown, twice the backends must compute this much more to be worth it.
@@ -15,8 +16,12 @@ const WORTH: f64 = 1.05;
 const GROWN: u32 = 256;
 
 /// The figure of all backends, compared with the figure of one.
-pub(super) fn all(work: &mut Work<'_>, figure: &Figure, one: Option<&Found>) -> Result<Found, WorkloadError> {
-    let one = one.and_then(Found::spread);
+pub(super) fn all(
+    work: &mut Work<'_>,
+    figure: &Figure,
+    one: Option<&ProbedFigure>,
+) -> Result<ProbedFigure, Error> {
+    let one = one.and_then(ProbedFigure::spread);
     let Some(time) = work.time(figure.share) else { return Ok(work.too_late(figure)) };
     // Our own connection is one of the used ones.
     let free = work.server.free_connections.saturating_sub(1).max(1);
@@ -41,7 +46,7 @@ fn grown(
     figure: &Figure,
     one: Option<Spread>,
     (time, free): (Duration, u32),
-) -> Result<Found, WorkloadError> {
+) -> Result<ProbedFigure, Error> {
     let mut best = (1, one.map_or(0.0, |one| one.median), None);
     let mut why = "more were not tried".to_owned();
     for backends in (0..).map(|power| 1 << power).take_while(|backends| *backends <= GROWN) {
@@ -69,10 +74,10 @@ fn grown(
     work.backends = Some(backends);
     let Some(found) = found else { return Ok(work.too_late(figure)) };
     let detail = format!("{}; the host's CPUs are not known, {why}", spec::count(backends.into(), "backend"));
-    Ok(Found { detail, ..found })
+    Ok(ProbedFigure { detail, ..found })
 }
 
-fn of(work: &Work<'_>, figure: &Figure, backends: u32, time: Duration) -> Result<Found, WorkloadError> {
+fn of(work: &Work<'_>, figure: &Figure, backends: u32, time: Duration) -> Result<ProbedFigure, Error> {
     let setup = Setup { backends: Some(backends), ..Setup::default() };
     work.found(figure, work.shots_of_all(figure, &setup, time), &setup)
 }

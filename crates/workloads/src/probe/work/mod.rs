@@ -7,19 +7,21 @@ mod texts;
 
 use std::time::Duration;
 
+use spec::Error;
 use spec::figures::Unit;
 
 use self::pages::Pages;
 use super::check::Server;
 use super::facts::Host;
 use super::figures::{Data, Figure, Values, fill};
-use super::options::Options;
-use super::record::Found;
+use super::options::ProbeOptions;
+use super::record::ProbedFigure;
 use super::scratch::Scratch;
 use super::shots::{CLOCK_US, Message, Session, Shot, between, reason};
 use super::together;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::Runtime;
+use protocol::postgres::sql::SqlError;
 
 /// Longest time for a figure: more shots add nothing.
 const LONGEST: Duration = Duration::from_secs(15);
@@ -34,7 +36,7 @@ pub(super) struct Work<'a> {
     pub(super) session: Session,
     pub(super) server: &'a Server,
     pub(super) host: &'a Host,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a ProbeOptions,
     pub(super) scratch: &'a Scratch,
     pub(super) started_us: u64,
     /// Number of backends for "all", once known.
@@ -63,8 +65,8 @@ impl Work<'_> {
     pub(super) fn measure(
         &mut self,
         part: &[Figure],
-        one: Option<&Found>,
-    ) -> Result<Vec<Found>, WorkloadError> {
+        one: Option<&ProbedFigure>,
+    ) -> Result<Vec<ProbedFigure>, Error> {
         let [figure, ..] = part else { return Ok(Vec::new()) };
         let setup = match figure.data {
             Data::None if figure.all_backends => return Ok(vec![cpu::all(self, figure, one)?]),
@@ -74,7 +76,9 @@ impl Work<'_> {
         };
         let setup = match setup {
             Ok(setup) => setup,
-            Err(why) => return Ok(part.iter().map(|figure| Found::not_available(figure, &why)).collect()),
+            Err(why) => {
+                return Ok(part.iter().map(|figure| ProbedFigure::not_available(figure, &why)).collect());
+            }
         };
         let Some(time) = self.time(part.iter().map(|figure| figure.share).sum()) else {
             return Ok(part.iter().map(|figure| self.too_late(figure)).collect());
@@ -95,12 +99,10 @@ impl Work<'_> {
         figures: &[Figure],
         setup: &Setup,
         time: Duration,
-    ) -> Result<(u64, Vec<Vec<Shot>>), WorkloadError> {
+    ) -> Result<(u64, Vec<Vec<Shot>>), Error> {
         for figure in figures.iter().filter(|figure| !figure.before.is_empty()) {
             let before = self.message(figure, figure.before, setup, time);
-            self.session
-                .ask(&before.statements, before.bound)
-                .map_err(WorkloadError::sql(before.doing.as_str()))?;
+            self.session.ask(&before.statements, before.bound).map_err(error::sql(before.doing.as_str()))?;
         }
         let messages: Vec<Message> =
             figures.iter().map(|figure| self.message(figure, figure.statements, setup, time)).collect();
@@ -122,20 +124,12 @@ impl Work<'_> {
         Ok((start, shots))
     }
 
-    fn shots_of(
-        &mut self,
-        figure: &Figure,
-        message: &Message,
-        start: u64,
-    ) -> Result<Vec<Shot>, WorkloadError> {
+    fn shots_of(&mut self, figure: &Figure, message: &Message, start: u64) -> Result<Vec<Shot>, Error> {
         let sent = self.now_us();
         let at = |now: u64| (now - start) as i64;
         if figure.client_clock {
             let sent = self.runtime.now_us();
-            self.session
-                .sql()
-                .query(&message.statements)
-                .map_err(WorkloadError::sql(message.doing.as_str()))?;
+            self.session.sql().query(&message.statements).map_err(error::sql(message.doing.as_str()))?;
             let us = (self.runtime.now_us() - sent) as f64;
             return Ok(vec![Shot { at_us: at(self.now_us()), us }]);
         }
@@ -150,7 +144,7 @@ impl Work<'_> {
         figure: &Figure,
         setup: &Setup,
         time: Duration,
-    ) -> Result<(u64, Vec<Shot>), WorkloadError> {
+    ) -> Result<(u64, Vec<Shot>), Error> {
         let (start, message) = (self.now_us(), self.message(figure, figure.statements, setup, time));
         let backends = setup.backends.unwrap_or(1);
         let ends = together::shoot(self.runtime, backends, &message, self.server.is_read_only())?;
@@ -177,9 +171,9 @@ impl Work<'_> {
     fn found(
         &self,
         figure: &Figure,
-        shots: Result<(u64, Vec<Shot>), WorkloadError>,
+        shots: Result<(u64, Vec<Shot>), Error>,
         setup: &Setup,
-    ) -> Result<Found, WorkloadError> {
+    ) -> Result<ProbedFigure, Error> {
         let work =
             figure.work.as_ref().map_or(1.0, |work| fill(work, &setup.values).parse().expect("a number"));
         let value = |shot: f64| match (figure.row.unit, setup.backends) {
@@ -189,10 +183,11 @@ impl Work<'_> {
         };
         match shots {
             Ok((start, shots)) => {
-                Ok(Found::new(figure, (start, &shots), value, setup.detail.as_str()).cut(setup.cut.clone()))
+                Ok(ProbedFigure::new(figure, (start, &shots), value, setup.detail.as_str())
+                    .cut(setup.cut.clone()))
             }
-            Err(error) if self.is_the_end(&error) => Err(error),
-            Err(error) => Ok(Found::not_available(figure, reason(&error))),
+            Err(error) if self.ends_probe(&error) => Err(error),
+            Err(error) => Ok(ProbedFigure::not_available(figure, reason(&error))),
         }
     }
 
@@ -218,13 +213,13 @@ impl Work<'_> {
     }
 
     /// A figure without time.
-    fn too_late(&self, figure: &Figure) -> Found {
-        Found::not_available(figure, self.no_time())
+    fn too_late(&self, figure: &Figure) -> ProbedFigure {
+        ProbedFigure::not_available(figure, self.no_time())
     }
 
     /// Whether an error ends the probe: the connection is lost, or the user stops.
-    pub(super) fn is_the_end(&self, error: &WorkloadError) -> bool {
-        let lost = matches!(error, WorkloadError::Sql { error, .. } if error.sqlstate.is_none());
+    pub(super) fn ends_probe(&self, error: &Error) -> bool {
+        let lost = error.cause::<SqlError>().is_some_and(|error| error.sqlstate.is_none());
         lost || self.runtime.stopped()
     }
 }

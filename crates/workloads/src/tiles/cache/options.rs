@@ -1,17 +1,19 @@
 //! Checks the options of the cache.
 
-use super::super::options::Options;
+use spec::Error;
+
+use super::super::options::TilesOptions;
 use super::super::via::Via;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::redis::Eviction;
 
 /// Longest time to live: a year, s.
 const LONGEST_TTL_S: u32 = 366 * 86_400;
 
 /// Checks ranges, and that there are no cache options without a cache.
-pub(in crate::tiles) fn validate(options: &Options) -> Result<(), WorkloadError> {
-    let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("tiles.{key}"), problem));
-    let Options { cache_ttl_s, cache_memory, cache_eviction, cache_hit_pct, cache_warm, .. } = options;
+pub(in crate::tiles) fn validate(options: &TilesOptions) -> Result<(), Error> {
+    let wrong = |key: &str, problem: String| Err(error::option(format!("tiles.{key}"), problem));
+    let TilesOptions { cache_ttl_s, cache_memory, cache_eviction, cache_hit_pct, cache_warm, .. } = options;
     let given = [
         ("cache_ttl_s", cache_ttl_s.is_some()),
         ("cache_memory", cache_memory.is_some()),

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use protocol::redis::{Answer, Control, Limits};
+use protocol::redis::{Limits, RedisAnswer, RedisConnection};
+use spec::Error;
 
 use super::super::atlas::{Atlas, Pick};
 use super::super::fetch::Fetch;
 use super::super::layer::Layer;
-use super::super::options::Options;
+use super::super::options::TilesOptions;
 use super::keys::Keys;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::place::Site;
 use crate::redis::limits;
 
@@ -33,13 +34,13 @@ impl State {
     /// makes them in this `state`.
     pub(in crate::tiles) fn prepare(
         &mut self,
-        options: &Options,
+        options: &TilesOptions,
         state: &str,
         atlas: &Atlas,
         layers: &[&Layer],
         from: &mut dyn Fetch,
-        control: &mut dyn Control,
-    ) -> Result<(), WorkloadError> {
+        control: &mut dyn RedisConnection,
+    ) -> Result<(), Error> {
         let keys = Keys::new(atlas, options.cache_ttl_s);
         empty(atlas, &keys, control)?;
         let share = match options.cache_hit_pct {
@@ -65,14 +66,14 @@ fn length(filled: &Filled) -> usize {
 
 /// Sets the requested memory limits, or those of its start.
 pub(in crate::tiles) fn set_limits(
-    options: &Options,
+    options: &TilesOptions,
     site: &Site<'_>,
-    control: &mut dyn Control,
-) -> Result<(), WorkloadError> {
+    control: &mut dyn RedisConnection,
+) -> Result<(), Error> {
     let Some(at_start) = site.limits_at_start() else {
         return match options.cache_memory {
             None => Ok(()),
-            Some(_) => Err(WorkloadError::missing(
+            Some(_) => Err(error::missing(
                 "tiles.cache_memory sets a limit of a Redis that pgdyno starts, and this one is not its own",
                 "write managed = { redis = true } in [target], or leave it out",
             )),
@@ -82,8 +83,8 @@ pub(in crate::tiles) fn set_limits(
         None => at_start.clone(),
         Some(memory) => {
             // Others' data would use a part of the memory.
-            if let Answer::Error(problem) = control.one(&[b"FLUSHALL"])? {
-                return Err(WorkloadError::redis("FLUSHALL", problem));
+            if let RedisAnswer::Error(problem) = control.one(&[b"FLUSHALL"]).map_err(error::redis)? {
+                return Err(error::redis_answer("FLUSHALL", problem));
             }
             Limits { memory_bytes: memory.bytes(), policy: options.cache_eviction.name().to_owned() }
         }
@@ -95,20 +96,20 @@ pub(in crate::tiles) fn set_limits(
 pub(in crate::tiles) fn clear(
     atlas: &Atlas,
     ttl_s: Option<u32>,
-    control: &mut dyn Control,
-) -> Result<(), WorkloadError> {
+    control: &mut dyn RedisConnection,
+) -> Result<(), Error> {
     empty(atlas, &Keys::new(atlas, ttl_s), control)
 }
 
 /// After the last run: restores our Redis' initial limits.
-pub(in crate::tiles) fn put_back(site: &Site<'_>) -> Result<(), WorkloadError> {
+pub(in crate::tiles) fn restore_limits(site: &Site<'_>) -> Result<(), Error> {
     match site.limits_at_start() {
         Some(at_start) => limits::set(&mut *site.redis()?, at_start).map(drop),
         None => Ok(()),
     }
 }
 
-fn empty(atlas: &Atlas, keys: &Keys, control: &mut dyn Control) -> Result<(), WorkloadError> {
+fn empty(atlas: &Atlas, keys: &Keys, control: &mut dyn RedisConnection) -> Result<(), Error> {
     let (mut out, mut key, mut waiting) = (Vec::new(), Vec::new(), 0);
     for pick in distinct(atlas).into_values() {
         keys.write(pick, &mut key);
@@ -127,12 +128,7 @@ fn distinct(atlas: &Atlas) -> BTreeMap<(u16, tile::Tile), &Pick> {
 }
 
 /// Tiles that receive this share of all requests, evenly over the list, with their bytes.
-fn chosen(
-    atlas: &Atlas,
-    layers: &[&Layer],
-    share: f64,
-    from: &mut dyn Fetch,
-) -> Result<Filled, WorkloadError> {
+fn chosen(atlas: &Atlas, layers: &[&Layer], share: f64, from: &mut dyn Fetch) -> Result<Filled, Error> {
     let mut requests: BTreeMap<(u16, tile::Tile), (f64, &Pick)> = BTreeMap::new();
     for (weight, picks) in atlas.groups() {
         for pick in picks {
@@ -149,12 +145,11 @@ fn chosen(
             continue;
         }
         taken += weight;
-        let layer =
-            layers.get(usize::from(pick.layer)).ok_or_else(|| WorkloadError::no_server("PostgreSQL"))?;
+        let layer = layers.get(usize::from(pick.layer)).ok_or_else(|| error::no_server("PostgreSQL"))?;
         let bytes = from.tile(layer, pick.tile)?;
         kept += bytes.len();
         if kept > MOST_KEPT {
-            return Err(WorkloadError::missing(
+            return Err(error::missing(
                 format!("the tiles to begin with take more than {}", spec::bytes(MOST_KEPT as u64)),
                 "set tiles_per_zoom lower",
             ));
@@ -164,7 +159,7 @@ fn chosen(
     Ok(filled)
 }
 
-fn fill(filled: &[(Pick, Vec<u8>)], keys: &Keys, control: &mut dyn Control) -> Result<(), WorkloadError> {
+fn fill(filled: &[(Pick, Vec<u8>)], keys: &Keys, control: &mut dyn RedisConnection) -> Result<(), Error> {
     const DOING: &str = "putting tiles into the cache";
     let (mut out, mut key, mut waiting) = (Vec::new(), Vec::new(), 0);
     for (pick, bytes) in filled {
@@ -179,25 +174,25 @@ fn fill(filled: &[(Pick, Vec<u8>)], keys: &Keys, control: &mut dyn Control) -> R
 }
 
 fn send(
-    control: &mut dyn Control,
+    control: &mut dyn RedisConnection,
     out: &mut Vec<u8>,
     waiting: &mut usize,
     doing: &str,
-) -> Result<(), WorkloadError> {
-    let answers = control.ask(out, *waiting)?;
+) -> Result<(), Error> {
+    let answers = control.ask(out, *waiting).map_err(error::redis)?;
     out.clear();
     *waiting = 0;
     let refused = answers.into_iter().find_map(|answer| match answer {
-        Answer::Error(problem) => Some(problem),
+        RedisAnswer::Error(problem) => Some(problem),
         _ => None,
     });
     match refused {
         None => Ok(()),
-        Some(problem) if problem.starts_with("OOM") => Err(WorkloadError::redis_full(
+        Some(problem) if problem.starts_with("OOM") => Err(error::redis_full(
             format!("{doing}: {problem}"),
             "raise tiles.cache_memory, choose a policy that evicts (cache_eviction = \"allkeys-lru\"), or begin with an \
                    empty cache",
         )),
-        Some(problem) => Err(WorkloadError::redis(doing, problem)),
+        Some(problem) => Err(error::redis_answer(doing, problem)),
     }
 }

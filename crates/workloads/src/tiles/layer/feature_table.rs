@@ -1,9 +1,9 @@
 //! Checks PostGIS, tables, and their geometry columns.
 
+use crate::error;
 use protocol::nearest;
 use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
-
-use crate::error::WorkloadError;
+use spec::Error;
 
 /// SRID of the web map.
 pub(super) const WEB_MERCATOR: i64 = 3857;
@@ -60,17 +60,17 @@ impl FeatureTable {
 }
 
 /// Checks that the database has a PostGIS with tile functions.
-pub(super) fn postgis(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
+pub(super) fn postgis(sql: &mut dyn Sql) -> Result<(), Error> {
     let version = sql
         .scalar("SELECT extversion FROM pg_extension WHERE extname = 'postgis'")
-        .map_err(WorkloadError::sql("looking for PostGIS"))?;
+        .map_err(error::sql("looking for PostGIS"))?;
     match version {
         Some(version) if major(&version) >= 3 => Ok(()),
-        Some(version) => Err(WorkloadError::missing(
+        Some(version) => Err(error::missing(
             format!("PostGIS {version} has no ST_TileEnvelope"),
             "tiles need PostGIS 3.0 or later",
         )),
-        None => Err(WorkloadError::missing(
+        None => Err(error::missing(
             "PostGIS is not installed in this database",
             "run CREATE EXTENSION postgis there, or name it in target.managed = { extensions = [\"postgis\"] }",
         )),
@@ -82,9 +82,9 @@ fn major(version: &str) -> u32 {
 }
 
 /// The table of this name.
-pub(super) fn feature_table(sql: &mut dyn Sql, shown: &str) -> Result<FeatureTable, WorkloadError> {
+pub(super) fn feature_table(sql: &mut dyn Sql, shown: &str) -> Result<FeatureTable, Error> {
     let doing = format!("looking at table {shown}");
-    let asked = |error: SqlError| WorkloadError::Sql { doing: doing.clone(), error };
+    let asked = |error: SqlError| error::sql(&doing)(error);
     let found = sql
         .rows(&format!(
             "SELECT n.nspname, c.relname, c.oid, c.reltuples FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
@@ -92,11 +92,11 @@ pub(super) fn feature_table(sql: &mut dyn Sql, shown: &str) -> Result<FeatureTab
             quote_literal(shown)
         ))
         .map_err(|error| match error.is(INVALID_NAME) {
-            true => WorkloadError::missing(format!("{shown} is not a valid table name in SQL"), format!("a name with blanks or capitals needs quotes: {}", quote_identifier(shown))),
+            true => error::missing(format!("{shown} is not a valid table name in SQL"), format!("a name with blanks or capitals needs quotes: {}", quote_identifier(shown))),
             false => asked(error),
         })?;
     let Some([schema, name, oid, rows]) = texts(found.first()) else {
-        return Err(WorkloadError::missing(
+        return Err(error::missing(
             format!("table {shown} does not exist in this database"),
             hint_for(sql, shown).map_err(asked)?,
         ));
@@ -187,8 +187,8 @@ fn geometry_column(
     shown: &str,
     [schema, name, table]: [&str; 3],
     doing: &str,
-) -> Result<(String, i64, String), WorkloadError> {
-    let asked = |error: SqlError| WorkloadError::Sql { doing: doing.to_owned(), error };
+) -> Result<(String, i64, String), Error> {
+    let asked = |error: SqlError| error::sql(doing)(error);
     let rows = sql
         .rows(&format!(
             "SELECT f_geometry_column, srid, type FROM geometry_columns \
@@ -198,7 +198,7 @@ fn geometry_column(
         ))
         .map_err(asked)?;
     let [column, srid, kind] = texts(rows.first()).ok_or_else(|| {
-        WorkloadError::missing(
+        error::missing(
             format!("table {shown} has no geometry column"),
             "tiles are made of a column of type geometry; cast one of type geography in a view",
         )
@@ -212,15 +212,15 @@ fn geometry_column(
         known => known,
     };
     if srid == 0 {
-        return Err(WorkloadError::wrong_srid(shown, &column, srid));
+        return Err(error::wrong_srid(shown, &column, srid));
     }
     Ok((column, srid, kind))
 }
 
 /// A tile would contain one of them, and silently leave all other features out.
-fn several_srids(shown: &str, column: &str, found: &[(i64, String)]) -> WorkloadError {
+fn several_srids(shown: &str, column: &str, found: &[(i64, String)]) -> Error {
     let each: Vec<String> = found.iter().map(|(srid, count)| format!("{count} in {srid}")).collect();
-    WorkloadError::missing(
+    error::missing(
         format!("{shown}.{column} holds geometries of several SRIDs: {}", each.join(", ")),
         format!(
             "bring them into one: ALTER TABLE {shown} ALTER {column} TYPE geometry(Geometry, {WEB_MERCATOR}) USING ST_Transform({column}, {WEB_MERCATOR}); or name \

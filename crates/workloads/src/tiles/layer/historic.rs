@@ -4,9 +4,10 @@
 //! polygons vanish, and it has no attributes.
 
 use protocol::postgres::sql::{Sql, long};
+use spec::Error;
 
 use super::feature_table::{FeatureTable, texts};
-use crate::error::WorkloadError;
+use crate::error;
 
 const QUERY: &str = include_str!("historic.sql");
 
@@ -26,7 +27,7 @@ impl Historic {
         sql: &mut dyn Sql,
         feature_table: &FeatureTable,
         bounds: Option<[f64; 4]>,
-    ) -> Result<Self, WorkloadError> {
+    ) -> Result<Self, Error> {
         let FeatureTable { table, named, geometry, shown, .. } = feature_table;
         let bounds = match bounds {
             Some(bounds) => bounds.map(degrees),
@@ -37,9 +38,9 @@ impl Historic {
                          SELECT ST_Transform(ST_SetSRID(ST_Extent({geometry}), {}), 4326) AS e FROM {table}) AS extent",
                         feature_table.srid
                     ))
-                    .map_err(WorkloadError::sql(format!("reading the bounds of {shown}")))?;
+                    .map_err(error::sql(format!("reading the bounds of {shown}")))?;
                 let found: [String; 4] = texts(rows.first()).ok_or_else(|| {
-                    WorkloadError::missing(format!("table {shown} holds no feature"), "load data first")
+                    error::missing(format!("table {shown} holds no feature"), "load data first")
                 })?;
                 found.map(|text| text.parse().map_or(text, degrees))
             }

@@ -15,9 +15,10 @@ pub(super) use self::feature_table::FeatureTable;
 use self::historic::Historic;
 use self::table::Table;
 use self::text::Statement;
-use super::options::{Options, Variant};
+use super::options::{TilesOptions, Variant};
 use super::source::Source;
-use crate::error::WorkloadError;
+use crate::error;
+use spec::Error;
 use tile::Tile;
 
 /// How tiles of tables are made.
@@ -55,8 +56,8 @@ pub(super) struct QueryFile {
 }
 
 impl QueryFile {
-    pub(super) fn read(path: &Path) -> Result<Self, WorkloadError> {
-        let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
+    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+        let wrong = |problem: String| error::file(path, problem);
         let text = spec::given::read_text(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         let statement = text::read(&text).map_err(wrong)?;
         Ok(Self { text, statement })
@@ -66,9 +67,9 @@ impl QueryFile {
 /// Checks PostGIS and every source; `files` are the queries among them, in order.
 pub(super) fn layers(
     sql: &mut dyn Sql,
-    options: &Options,
+    options: &TilesOptions,
     files: &[QueryFile],
-) -> Result<Vec<Layer>, WorkloadError> {
+) -> Result<Vec<Layer>, Error> {
     feature_table::postgis(sql)?;
     let named = match &options.pick_from {
         Some(table) => vec![feature_table::feature_table(sql, table)?],
@@ -82,10 +83,7 @@ pub(super) fn layers(
             Source::Function(name) => function::layer(sql, name)?,
             Source::Query(_) => {
                 let file = files.next().ok_or_else(|| {
-                    WorkloadError::missing(
-                        format!("{} was not read", source.shown()),
-                        "this is a mistake of pgdyno",
-                    )
+                    error::missing(format!("{} was not read", source.shown()), "this is a mistake of pgdyno")
                 })?;
                 query::layer(sql, &source.shown(), &file.statement)?
             }
@@ -98,7 +96,7 @@ pub(super) fn layers(
     Ok(if options.together { vec![together(layers)] } else { layers })
 }
 
-fn table_layer(sql: &mut dyn Sql, name: &str, options: &Options) -> Result<Layer, WorkloadError> {
+fn table_layer(sql: &mut dyn Sql, name: &str, options: &TilesOptions) -> Result<Layer, Error> {
     let feature_table = feature_table::feature_table(sql, name)?;
     if options.variant == Variant::Historic {
         let historic = Historic::of(sql, &feature_table, options.bounds)?;
@@ -138,12 +136,12 @@ fn together(layers: Vec<Layer>) -> Layer {
 
 /// How a tile is named: by parameters of a statement, or by their values.
 #[derive(Debug, Clone, Copy)]
-enum Asked {
+enum TileArgument {
     Parameters,
     Tile(Tile),
 }
 
-impl Asked {
+impl TileArgument {
     fn envelope(self) -> String {
         match self {
             Self::Parameters => "ST_TileEnvelope($1, $2, $3)".to_owned(),
@@ -162,12 +160,12 @@ impl Asked {
 impl Layer {
     /// The statement at a zoom, with `$1`, `$2`, `$3` for zoom, column and row.
     pub(super) fn prepared(&self, z: u8, style: Style) -> String {
-        self.statement(z, style, Asked::Parameters)
+        self.statement(z, style, TileArgument::Parameters)
     }
 
     /// The statement for one tile.
     pub(super) fn literal(&self, tile: Tile, style: Style) -> String {
-        self.statement(tile.z, style, Asked::Tile(tile))
+        self.statement(tile.z, style, TileArgument::Tile(tile))
     }
 
     /// Random boxes: there are no tiles to choose.
@@ -175,7 +173,7 @@ impl Layer {
         matches!(self.made, Made::Historic(_))
     }
 
-    fn statement(&self, z: u8, style: Style, asked: Asked) -> String {
+    fn statement(&self, z: u8, style: Style, asked: TileArgument) -> String {
         match &self.made {
             Made::Table(table) => table.statement(z, style, &asked.envelope()),
             Made::Statement(statement) => statement.with(&asked.values()),

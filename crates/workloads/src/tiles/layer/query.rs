@@ -4,8 +4,9 @@ use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_liter
 
 use super::feature_table::feature_table;
 use super::text::Statement;
-use super::{Asked, Layer, Made};
-use crate::error::WorkloadError;
+use super::{Layer, Made, TileArgument};
+use crate::error;
+use spec::Error;
 use tile::Tile;
 
 const BYTEA: u32 = 17;
@@ -13,10 +14,10 @@ const BYTEA: u32 = 17;
 const ANY: Tile = Tile { z: 14, x: 8851, y: 6439 };
 
 /// The query must return a tile; tiles may be chosen by the tables it reads.
-pub(super) fn layer(sql: &mut dyn Sql, shown: &str, statement: &Statement) -> Result<Layer, WorkloadError> {
-    let text = statement.with(&Asked::Tile(ANY).values());
+pub(super) fn layer(sql: &mut dyn Sql, shown: &str, statement: &Statement) -> Result<Layer, Error> {
+    let text = statement.with(&TileArgument::Tile(ANY).values());
     let answer = long(sql).query(&format!("SELECT * FROM ({text}) AS answer LIMIT 0"));
-    let answer = answer.map_err(WorkloadError::sql(format!("looking at query {shown}")))?;
+    let answer = answer.map_err(error::sql(format!("looking at query {shown}")))?;
     let first = answer.first();
     let columns = first.map_or(&[][..], |answer| &answer.columns[..]);
     match first.and_then(|answer| answer.types.first().copied()) {
@@ -34,7 +35,7 @@ pub(super) fn layer(sql: &mut dyn Sql, shown: &str, statement: &Statement) -> Re
     Ok(Layer { shown: shown.to_owned(), made: Made::Statement(wrapped), feature_tables, remarks: Vec::new() })
 }
 
-fn no_tile(sql: &mut dyn Sql, shown: &str, columns: &[String], of_type: Option<u32>) -> WorkloadError {
+fn no_tile(sql: &mut dyn Sql, shown: &str, columns: &[String], of_type: Option<u32>) -> Error {
     let named =
         of_type.and_then(|oid| sql.scalar(&format!("SELECT format_type({oid}, NULL)")).ok().flatten());
     let what = match (columns.first(), named) {
@@ -42,7 +43,7 @@ fn no_tile(sql: &mut dyn Sql, shown: &str, columns: &[String], of_type: Option<u
         (Some(column), None) => format!("the first column of {shown}, {column}, is not a bytea"),
         (None, _) => format!("{shown} returns no column"),
     };
-    WorkloadError::missing(format!("{what}, and a tile is bytea"), "select what ST_AsMVT gives")
+    error::missing(format!("{what}, and a tile is bytea"), "select what ST_AsMVT gives")
 }
 
 /// Tables with geometries in the plan, in its order, in a form that can be named.

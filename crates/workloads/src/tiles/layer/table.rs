@@ -2,11 +2,12 @@
 
 use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
 
-use super::super::options::{Options, Variant};
+use super::super::options::{TilesOptions, Variant};
 use super::super::via::Via;
 use super::Style;
 use super::feature_table::{FeatureTable, WEB_MERCATOR};
-use crate::error::WorkloadError;
+use crate::error;
+use spec::Error;
 use tile::area_m2;
 
 /// Columns to include in a tile, if the table has them.
@@ -44,11 +45,9 @@ enum Areas {
 }
 
 impl Table {
-    pub(super) fn of(sql: &mut dyn Sql, feature_table: &FeatureTable) -> Result<Self, WorkloadError> {
-        let looking = |error: SqlError| WorkloadError::Sql {
-            doing: format!("looking at table {}", feature_table.shown),
-            error,
-        };
+    pub(super) fn of(sql: &mut dyn Sql, feature_table: &FeatureTable) -> Result<Self, Error> {
+        let doing = format!("looking at table {}", feature_table.shown);
+        let looking = |error: SqlError| error::sql(&doing)(error);
         let kinds = kinds(sql, feature_table).map_err(looking)?;
         let of_polygons = kinds.iter().filter(|(kind, _)| kind == "2").map(|(_, count)| count).sum::<u64>();
         let all = kinds.iter().map(|(_, count)| count).sum::<u64>();
@@ -71,7 +70,7 @@ impl Table {
         })
     }
 
-    pub(super) fn remarks(&self, options: &Options) -> Vec<String> {
+    pub(super) fn remarks(&self, options: &TilesOptions) -> Vec<String> {
         let FeatureTable { shown, srid, geometry, is_indexed, .. } = &self.feature_table;
         let transformed = (*srid != WEB_MERCATOR).then(|| {
             format!("{shown} is in SRID {srid}: each geometry is transformed to {WEB_MERCATOR} for each tile")

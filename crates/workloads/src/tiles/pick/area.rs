@@ -2,20 +2,21 @@
 
 use protocol::postgres::sql::{Sql, long};
 use script::Random;
+use spec::Error;
 use tile::Tile;
 
 use super::super::layer::{FeatureTable, Layer};
-use super::super::options::Options;
+use super::super::options::TilesOptions;
 use super::no_feature_table;
-use crate::error::WorkloadError;
+use crate::error;
 
 /// Any tile that touches the bounds.
 pub(super) fn by_area(
     sql: &mut dyn Sql,
     layer: &Layer,
-    options: &Options,
+    options: &TilesOptions,
     seed: u64,
-) -> Result<Vec<Vec<Tile>>, WorkloadError> {
+) -> Result<Vec<Vec<Tile>>, Error> {
     let Some([left, bottom, right, top]) = bounds(sql, layer, options)? else { return Ok(Vec::new()) };
     let mut random = Random::new(seed);
     let zooms = options.zooms.weighted().into_iter().map(|(z, _)| {
@@ -33,7 +34,7 @@ pub(super) fn by_area(
 
 /// Left, bottom, right and top in metres of the map: as requested, otherwise of all tables; `None` if these
 /// are empty.
-fn bounds(sql: &mut dyn Sql, layer: &Layer, options: &Options) -> Result<Option<[f64; 4]>, WorkloadError> {
+fn bounds(sql: &mut dyn Sql, layer: &Layer, options: &TilesOptions) -> Result<Option<[f64; 4]>, Error> {
     if let Some([west, south, east, north]) = options.bounds {
         let corners = [(west, south), (east, north)].map(|(x, y)| mercator(x, y));
         return Ok(Some([corners[0].0, corners[0].1, corners[1].0, corners[1].1]));
@@ -49,8 +50,7 @@ fn bounds(sql: &mut dyn Sql, layer: &Layer, options: &Options) -> Result<Option<
             "SELECT ST_XMin(e), ST_YMin(e), ST_XMax(e), ST_YMax(e) FROM (\
              SELECT {extent} AS e FROM {table} AS t) AS extent"
         ));
-        let rows =
-            rows.map_err(WorkloadError::sql(format!("reading the bounds of {}", feature_table.shown)))?;
+        let rows = rows.map_err(error::sql(format!("reading the bounds of {}", feature_table.shown)))?;
         let found: Vec<f64> = rows.iter().flatten().flatten().filter_map(|text| text.parse().ok()).collect();
         if let Ok([left, bottom, right, top]) = <[f64; 4]>::try_from(found) {
             let [l, b, r, t] = all.unwrap_or([left, bottom, right, top]);

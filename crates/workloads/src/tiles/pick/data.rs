@@ -3,9 +3,10 @@
 use protocol::postgres::sql::{Sql, long};
 
 use super::super::layer::{FeatureTable, Layer, Style};
-use super::super::options::Options;
+use super::super::options::TilesOptions;
 use super::no_feature_table;
-use crate::error::WorkloadError;
+use crate::error;
+use spec::Error;
 use tile::Tile;
 
 /// Features are selected by a hash below a threshold: this many times as many as needed, so that there are
@@ -21,10 +22,10 @@ type Point = (f64, f64);
 pub(super) fn by_data(
     sql: &mut dyn Sql,
     layer: &Layer,
-    options: &Options,
+    options: &TilesOptions,
     style: Style,
     seed: u64,
-) -> Result<Vec<Vec<Tile>>, WorkloadError> {
+) -> Result<Vec<Vec<Tile>>, Error> {
     if layer.feature_tables.is_empty() {
         return Err(no_feature_table(layer));
     }
@@ -99,11 +100,7 @@ impl Features<'_> {
     /// The table is read once for all filters. Of a large one only features with a small hash are sorted: of
     /// the others not even the geometry is read. Filters with too few features are evaluated once more, among
     /// as many as necessary.
-    pub(super) fn points(
-        &self,
-        sql: &mut dyn Sql,
-        filters: &[String],
-    ) -> Result<Vec<Vec<Point>>, WorkloadError> {
+    pub(super) fn points(&self, sql: &mut dyn Sql, filters: &[String]) -> Result<Vec<Vec<Point>>, Error> {
         let rows = self.rows(sql)?;
         let share = if rows > LARGE { SPARE * self.limit as f64 / rows } else { 1.0 };
         let mut points: Vec<Vec<Option<Point>>> = vec![Vec::new(); filters.len()];
@@ -124,13 +121,13 @@ impl Features<'_> {
     }
 
     /// Rows of the table; counted for one that was never analyzed, and for a view.
-    fn rows(&self, sql: &mut dyn Sql) -> Result<f64, WorkloadError> {
+    fn rows(&self, sql: &mut dyn Sql) -> Result<f64, Error> {
         let FeatureTable { table, shown, rows, .. } = self.feature_table;
         if *rows > 0.0 {
             return Ok(*rows);
         }
         let counted = long(sql).scalar(&format!("SELECT count(*) FROM {table}"));
-        let counted = counted.map_err(WorkloadError::sql(format!("counting the rows of {shown}")))?;
+        let counted = counted.map_err(error::sql(format!("counting the rows of {shown}")))?;
         Ok(counted.and_then(|rows| rows.parse().ok()).unwrap_or(0.0))
     }
 
@@ -140,10 +137,9 @@ impl Features<'_> {
         sql: &mut dyn Sql,
         filters: &[String],
         among: &[Among],
-    ) -> Result<Vec<(usize, Option<Point>)>, WorkloadError> {
+    ) -> Result<Vec<(usize, Option<Point>)>, Error> {
         let rows = long(sql).rows(&self.query(filters, among));
-        let rows =
-            rows.map_err(WorkloadError::sql(format!("picking tiles of {}", self.feature_table.shown)))?;
+        let rows = rows.map_err(error::sql(format!("picking tiles of {}", self.feature_table.shown)))?;
         let number = |value: &Option<String>| value.as_ref().and_then(|text| text.parse::<f64>().ok());
         let point = |row: &Vec<Option<String>>| {
             let filter = row.first()?.as_ref()?.parse().ok().filter(|filter| *filter < filters.len())?;

@@ -7,11 +7,12 @@ mod sessions;
 use serde::{Deserialize, Serialize};
 
 use super::layer::{Layer, Style};
-use super::options::Options;
+use super::options::TilesOptions;
 use super::picker::Picker;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::trace::Trace;
 use protocol::postgres::sql::Sql;
+use spec::Error;
 use tile::Tile;
 
 /// The tiles picked for one layer.
@@ -52,10 +53,10 @@ impl Picked {
 pub(super) fn pick(
     sql: &mut dyn Sql,
     layer: &Layer,
-    options: &Options,
+    options: &TilesOptions,
     trace: &Trace,
     seed: u64,
-) -> Result<Picked, WorkloadError> {
+) -> Result<Picked, Error> {
     let style = Style { variant: options.variant, min_pixels: options.min_pixels };
     let mut picked = Picked { table: layer.shown.clone(), zooms: Vec::new(), sessions: Vec::new() };
     if layer.is_historic() {
@@ -71,7 +72,7 @@ pub(super) fn pick(
     }
     picked.zooms.retain(|tiles| !tiles.is_empty());
     if picked.tiles().next().is_none() {
-        return Err(WorkloadError::missing(
+        return Err(error::missing(
             format!("{} holds no feature to pick tiles by", places(layer)),
             "load data first, or try min_pixels = 0, or other bounds",
         ));
@@ -91,8 +92,8 @@ fn places(layer: &Layer) -> String {
 }
 
 /// The positions of its features are unknown.
-fn no_feature_table(layer: &Layer) -> WorkloadError {
-    WorkloadError::missing(
+fn no_feature_table(layer: &Layer) -> Error {
+    error::missing(
         format!("{} does not say where its features are", layer.shown),
         "name a table with pick_from = \"table\", or give a trace, or picker = \"uniform\" with bounds",
     )

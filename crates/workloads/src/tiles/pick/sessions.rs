@@ -7,13 +7,13 @@ use std::collections::HashSet;
 
 use protocol::postgres::sql::Sql;
 use script::Random;
+use spec::Error;
 use tile::Tile;
 
 use super::super::layer::{Layer, Style};
-use super::super::options::Options;
+use super::super::options::TilesOptions;
 use super::super::picker::Sessions;
 use super::{data, no_feature_table};
-use crate::error::WorkloadError;
 
 /// Percent of moves that zoom in, and then out; the others pan.
 const ZOOM_IN: u64 = 25;
@@ -25,11 +25,11 @@ const TRIES: usize = 20;
 pub(super) fn made_up(
     sql: &mut dyn Sql,
     layer: &Layer,
-    options: &Options,
+    options: &TilesOptions,
     sessions: Sessions,
     style: Style,
     seed: u64,
-) -> Result<Vec<Vec<Vec<Tile>>>, WorkloadError> {
+) -> Result<Vec<Vec<Vec<Tile>>>, Error> {
     let feature_table = layer.feature_tables.first().ok_or_else(|| no_feature_table(layer))?;
     let [low, high] = options.zooms.ends();
     let within = data::within(feature_table, options.bounds);

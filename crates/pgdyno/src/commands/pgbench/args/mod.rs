@@ -67,7 +67,7 @@ pub(crate) struct RunSettings {
     pub(crate) connection: Connection,
     pub(crate) preparation: Preparation,
     pub(crate) scripts: Scripts,
-    pub(crate) workload: workloads::pgbench::Options,
+    pub(crate) workload: workloads::pgbench::PgbenchOptions,
     pub(crate) load: Load,
     pub(crate) output: Output,
 }

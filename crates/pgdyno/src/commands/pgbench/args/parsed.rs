@@ -22,7 +22,7 @@ pub(super) struct Parsed {
     pub(super) preparation: Preparation,
     pub(super) init: Init,
     pub(super) scripts: ScriptOptions,
-    pub(super) workload: pgbench::Options,
+    pub(super) workload: pgbench::PgbenchOptions,
     pub(super) load: LoadOptions,
     pub(super) log: LogOptions,
     pub(super) progress: ProgressOptions,

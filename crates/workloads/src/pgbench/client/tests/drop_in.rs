@@ -7,7 +7,7 @@ use crate::pgbench::Group;
 
 #[test]
 fn every_transaction_has_a_connection_of_its_own() {
-    let options = Options { reconnect: true, ..Options::default() };
+    let options = PgbenchOptions { reconnect: true, ..PgbenchOptions::default() };
     let (log, measured) = play(&options, "select 1;", 3, |_, _| one("1"));
     assert_eq!(log.iter().filter(|line| *line == "C").count(), 3, "{log:?}");
     assert_eq!(log.iter().filter(|line| *line == "X").count(), 3, "{log:?}");
@@ -17,7 +17,7 @@ fn every_transaction_has_a_connection_of_its_own() {
 
 #[test]
 fn a_transaction_without_a_connection_ends_its_client() {
-    let options = Options { reconnect: true, ..Options::default() };
+    let options = PgbenchOptions { reconnect: true, ..PgbenchOptions::default() };
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     server.full_at = 1;
     let (messages, measured) = drop_in(&options, DropInOptions::default(), "select 1;", 3, &mut server);
@@ -34,7 +34,7 @@ fn a_client_without_a_connection_ends_the_run() {
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     server.full_at = 0;
     let workload = Pgbench::with_drop_in_options(
-        &Options::default(),
+        &PgbenchOptions::default(),
         &sources(&["select 1;"]),
         DropInOptions::default(),
     )
@@ -58,14 +58,15 @@ fn the_startup_script_runs_once_per_connection_and_disturbs_nothing() {
         "select 9 as fact " => vec![Answer::Rows(vec!["fact"], vec![vec![Some("9")]])],
         sql => usual(sql),
     };
-    let run = |options: &Options, drop_in_options| {
+    let run = |options: &PgbenchOptions, drop_in_options| {
         let mut server = FakePostgres::new(answer);
         let (messages, measured) = drop_in(options, drop_in_options, script, 2, &mut server);
         assert_eq!(messages, [""; 0]);
         let asked: Vec<_> = server.asked().iter().map(|sql| (*sql).to_owned()).collect();
         (asked, measured)
     };
-    let plain = Options { define: [("fact".to_owned(), "9".to_owned())].into(), ..mode(Mode::Prepared) };
+    let plain =
+        PgbenchOptions { define: [("fact".to_owned(), "9".to_owned())].into(), ..mode(Mode::Prepared) };
     let (undisturbed, _) = run(&plain, DropInOptions::default());
     let (asked, measured) = run(&mode(Mode::Prepared), startup(before));
     assert!(asked[0].starts_with("set work_mem = "), "{asked:?}");
@@ -74,7 +75,7 @@ fn the_startup_script_runs_once_per_connection_and_disturbs_nothing() {
         (measured.totals().ok, measured.totals().rows, measured.statements[0].latency.count()),
         (2, 2, 2)
     );
-    let (asked, measured) = run(&Options { reconnect: true, ..mode(Mode::Prepared) }, startup(before));
+    let (asked, measured) = run(&PgbenchOptions { reconnect: true, ..mode(Mode::Prepared) }, startup(before));
     assert_eq!(asked.iter().filter(|sql| sql.starts_with("set work_mem = ")).count(), 2, "{asked:?}");
     assert_eq!(
         asked.iter().filter(|sql| undisturbed.contains(sql)).collect::<Vec<_>>(),
@@ -98,9 +99,12 @@ fn a_startup_script_that_fails_is_named_with_its_line() {
         ("copy;", "1: COPY is not supported in pgbench"),
     ];
     for (text, wanted) in cases {
-        let workload =
-            Pgbench::with_drop_in_options(&Options::default(), &sources(&["select 1;"]), startup(text))
-                .unwrap();
+        let workload = Pgbench::with_drop_in_options(
+            &PgbenchOptions::default(),
+            &sources(&["select 1;"]),
+            startup(text),
+        )
+        .unwrap();
         let places = places();
         let clients = workload.clients(&places, load(1)).unwrap();
         let message = FakePostgres::new(answer).run(clients, 1, 1).unwrap_err().to_string();
@@ -111,9 +115,12 @@ fn a_startup_script_that_fails_is_named_with_its_line() {
 
 #[test]
 fn the_startup_script_is_not_among_those_measured() {
-    let workload =
-        Pgbench::with_drop_in_options(&Options::default(), &sources(&["select 1;"]), startup("select 2;"))
-            .unwrap();
+    let workload = Pgbench::with_drop_in_options(
+        &PgbenchOptions::default(),
+        &sources(&["select 1;"]),
+        startup("select 2;"),
+    )
+    .unwrap();
     assert_eq!((workload.scripts().len(), workload.statements().len()), (1, 1));
 }
 
@@ -124,7 +131,8 @@ fn groups_choose_among_their_own_scripts() {
     let drop_in_options = DropInOptions { groups, ..DropInOptions::default() };
     let scripts = ["select 'a:client_id';", "select 'b:client_id';", "select 'c:client_id';"];
     let workload =
-        Pgbench::with_drop_in_options(&Options::default(), &sources(&scripts), drop_in_options).unwrap();
+        Pgbench::with_drop_in_options(&PgbenchOptions::default(), &sources(&scripts), drop_in_options)
+            .unwrap();
     let places = places();
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     let measured = server.run(workload.clients(&places, load(4)).unwrap(), 40, 3).unwrap();
@@ -139,7 +147,7 @@ fn groups_choose_among_their_own_scripts() {
 fn first_scripts_are_drawn_in_the_order_of_clients() {
     let scripts = ["select 0, :client_id;", "select 1, :client_id;"];
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
-    server.run(clients(&Options::default(), &scripts, 6), 1, 2).unwrap();
+    server.run(clients(&PgbenchOptions::default(), &scripts, 6), 1, 2).unwrap();
     let mut streams = script::Streams::new(7, 6, 1, false);
     let chooser = script::ScriptChooser::new([1, 1]);
     let mut asked = server.asked();
@@ -151,7 +159,7 @@ fn first_scripts_are_drawn_in_the_order_of_clients() {
 
 #[test]
 fn gaps_and_samples_come_from_pgbench_s_streams() {
-    let workload = Pgbench::with_scripts(&Options::default(), &sources(&["select 1;"])).unwrap();
+    let workload = Pgbench::with_scripts(&PgbenchOptions::default(), &sources(&["select 1;"])).unwrap();
     let wanted = Clients { count: 3, threads: 2, seed: 42, statements: false };
     let mut streams = script::Streams::new(42, 3, 2, false);
     let gaps = workload.gaps(1000.0, wanted);
@@ -169,7 +177,7 @@ fn what_cannot_be_read_is_told_in_pgbench_s_words() {
     let folder = tempfile::tempdir().unwrap();
     let open = |path: std::path::PathBuf| {
         let source = ScriptSource::File { path, shown: "my.sql".into(), weight: 1 };
-        Pgbench::with_drop_in_options(&Options::default(), &[source], DropInOptions::default())
+        Pgbench::with_drop_in_options(&PgbenchOptions::default(), &[source], DropInOptions::default())
             .err()
             .map(|error| error.to_string())
     };
@@ -177,7 +185,8 @@ fn what_cannot_be_read_is_told_in_pgbench_s_words() {
     assert_eq!(missing.as_deref(), Some("could not open file \"my.sql\": No such file or directory"));
     let directory = open(folder.path().to_owned());
     assert_eq!(directory.as_deref(), Some("could not read file \"my.sql\": Is a directory"));
-    let options = Options { define: [("a b".to_owned(), "1".to_owned())].into(), ..Options::default() };
+    let options =
+        PgbenchOptions { define: [("a b".to_owned(), "1".to_owned())].into(), ..PgbenchOptions::default() };
     let named = Pgbench::with_drop_in_options(&options, &sources(&["select 1;"]), DropInOptions::default());
     assert_eq!(named.err().unwrap().to_string(), "option: invalid variable name: \"a b\"");
 }
@@ -186,11 +195,11 @@ fn what_cannot_be_read_is_told_in_pgbench_s_words() {
 fn scripts_may_be_long_and_not_too_many() {
     let mut script = "\\set x 1\n".repeat(66_000);
     script.push_str("select :x;");
-    let (log, measured) = play(&Options::default(), &script, 1, |_, _| one("1"));
+    let (log, measured) = play(&PgbenchOptions::default(), &script, 1, |_, _| one("1"));
     assert_eq!((log.last().map(String::as_str), measured.totals().ok), (Some("Q select 1;"), 1));
     let many = vec!["select 1;"; 129];
     let refused =
-        Pgbench::with_drop_in_options(&Options::default(), &sources(&many), DropInOptions::default());
+        Pgbench::with_drop_in_options(&PgbenchOptions::default(), &sources(&many), DropInOptions::default());
     assert_eq!(refused.err().unwrap().to_string(), "at most 128 SQL scripts are allowed");
 }
 
@@ -198,7 +207,8 @@ fn scripts_may_be_long_and_not_too_many() {
 #[test]
 fn the_startup_script_does_not_count_towards_the_128_scripts() {
     let many = sources(&["select 1;"; 128]);
-    let workload = Pgbench::with_drop_in_options(&Options::default(), &many, startup("select 2;")).unwrap();
+    let workload =
+        Pgbench::with_drop_in_options(&PgbenchOptions::default(), &many, startup("select 2;")).unwrap();
     assert_eq!((workload.scripts().len(), workload.statements().len()), (128, 128));
     let clients = workload.clients(&places(), load(1)).unwrap();
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
@@ -210,7 +220,8 @@ fn the_startup_script_does_not_count_towards_the_128_scripts() {
 #[test]
 fn an_ambiguous_name_of_a_builtin_script_is_refused() {
     let unknown = ScriptSource::Builtin("s".into());
-    let refused = Pgbench::with_drop_in_options(&Options::default(), &[unknown], DropInOptions::default());
+    let refused =
+        Pgbench::with_drop_in_options(&PgbenchOptions::default(), &[unknown], DropInOptions::default());
     let wanted = "ambiguous builtin name: 2 builtin scripts found for prefix \"s\"";
     assert_eq!(refused.err().unwrap().to_string(), wanted);
 }

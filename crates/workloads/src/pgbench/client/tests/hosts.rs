@@ -18,7 +18,11 @@ fn places() -> Places {
 }
 
 /// The folders of the connections, in order, and the queries over each.
-fn spread(hosts: HostPolicy, scripts: &[&str], options: &Options) -> (String, BTreeMap<String, Vec<String>>) {
+fn spread(
+    hosts: HostPolicy,
+    scripts: &[&str],
+    options: &PgbenchOptions,
+) -> (String, BTreeMap<String, Vec<String>>) {
     let drop_in_options = DropInOptions { hosts, ..DropInOptions::default() };
     let workload = Pgbench::with_drop_in_options(options, &sources(scripts), drop_in_options).unwrap();
     let mut asked: Vec<(usize, String)> = Vec::new();
@@ -43,7 +47,7 @@ fn spread(hosts: HostPolicy, scripts: &[&str], options: &Options) -> (String, BT
 
 #[test]
 fn clients_are_spread_as_the_policy_says() {
-    let spread = |policy| spread(policy, &["select 1;"], &Options::default()).0;
+    let spread = |policy| spread(policy, &["select 1;"], &PgbenchOptions::default()).0;
     assert_eq!(spread(HostPolicy::First), "aaaa");
     assert_eq!(spread(HostPolicy::RoundRobin), "abca");
     let drawn = spread(HostPolicy::Random);
@@ -53,9 +57,11 @@ fn clients_are_spread_as_the_policy_says() {
 
 #[test]
 fn reads_go_to_standbys_and_the_rest_to_the_primary() {
-    for options in
-        [Options::default(), mode(Mode::Prepared), Options { reconnect: true, ..mode(Mode::Prepared) }]
-    {
+    for options in [
+        PgbenchOptions::default(),
+        mode(Mode::Prepared),
+        PgbenchOptions { reconnect: true, ..mode(Mode::Prepared) },
+    ] {
         let policy = HostPolicy::ReadWrite { reads: vec![1] };
         let (folders, asked) = spread(policy, &["update t;", "select 1;"], &options);
         if !options.reconnect {
@@ -74,7 +80,7 @@ fn roles_that_are_missing_are_named() {
     let drop_in_options =
         DropInOptions { hosts: HostPolicy::ReadWrite { reads: vec![0] }, ..DropInOptions::default() };
     let workload =
-        Pgbench::with_drop_in_options(&Options::default(), &sources(&["select 1;"]), drop_in_options)
+        Pgbench::with_drop_in_options(&PgbenchOptions::default(), &sources(&["select 1;"]), drop_in_options)
             .unwrap();
     let without = |role| {
         let mut place = places().postgres().unwrap().clone();

@@ -9,8 +9,8 @@ use protocol::postgres::conninfo::TargetSession;
 use protocol::postgres::{HostName, NamedAddress, Place, Role, Server};
 use std::sync::Arc;
 
-fn again(mode_used: Mode) -> Options {
-    Options { reconnect_lost: true, ..mode(mode_used) }
+fn again(mode_used: Mode) -> PgbenchOptions {
+    PgbenchOptions { reconnect_lost: true, ..mode(mode_used) }
 }
 
 fn verbose() -> DropInOptions {
@@ -144,7 +144,7 @@ fn a_connection_that_is_refused_at_the_start_ends_the_run() {
 
 #[test]
 fn with_a_connection_for_each_transaction_that_one_fails() {
-    let options = Options { reconnect: true, ..again(Mode::Prepared) };
+    let options = PgbenchOptions { reconnect: true, ..again(Mode::Prepared) };
     let mut server = FakePostgres::new(losing(3, Answer::Lost));
     (server.down, server.refused_connections) = (1..3, (6..8, "53300"));
     let (_, measured) = drop_in(&options, startup("select 9;"), "select 1;", 6, &mut server);
@@ -182,7 +182,7 @@ fn the_startup_script_runs_again() {
 fn failover(
     places: &Places,
     drop_in_options: DropInOptions,
-    options: &Options,
+    options: &PgbenchOptions,
     scripts: &[&str],
     server_down: usize,
     standby: Option<&'static str>,
@@ -221,7 +221,7 @@ fn the_next_server_is_tried_where_one_does_not_take_the_client() {
 #[test]
 fn a_server_whose_name_leads_elsewhere_is_followed_when_connections_are_made_anew() {
     let at = |last: u8| std::net::SocketAddr::from(([192, 0, 2, last], 5432));
-    let went = |options: &Options, lost: bool| {
+    let went = |options: &PgbenchOptions, lost: bool| {
         let name = Arc::new(HostName::new("db".to_owned(), 5432, vec![at(1)]));
         let place = Place {
             host: Some("db".into()),
@@ -247,7 +247,7 @@ fn a_server_whose_name_leads_elsewhere_is_followed_when_connections_are_made_ane
         };
         server.addresses.iter().map(last).collect::<Vec<_>>()
     };
-    let each = Options { reconnect: true, ..mode(Mode::Simple) };
+    let each = PgbenchOptions { reconnect: true, ..mode(Mode::Simple) };
     assert_eq!(went(&each, false), [1, 1, 1, 2, 2]);
     assert_eq!(went(&again(Mode::Simple), true), [1, 2, 2], "the first connection there is refused");
     assert_eq!(went(&mode(Mode::Simple), false), [1], "what is connected stays");
@@ -316,7 +316,7 @@ proptest::proptest! {
         });
         server.piece = piece;
         (server.down, server.refused_connections) = (down.0..down.0 + down.1, (away.0..away.0 + away.1, "53300"));
-        let options = Options { reconnect, ..again(mode_used) };
+        let options = PgbenchOptions { reconnect, ..again(mode_used) };
         let drop_in_options = if started { startup("select 8;\nset a = 1;") } else { DropInOptions::default() };
         let pipeline = "\\startpipeline\nselect 4;\nselect 5;\n\\endpipeline\n";
         let end = if mode_used == Mode::Simple { "" } else { pipeline };

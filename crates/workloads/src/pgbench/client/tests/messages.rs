@@ -3,13 +3,17 @@
 use super::*;
 
 /// The last message of the only client.
-fn last_message(options: &Options, script: &str, answer: impl FnMut(usize, &str) -> Vec<Answer>) -> String {
+fn last_message(
+    options: &PgbenchOptions,
+    script: &str,
+    answer: impl FnMut(usize, &str) -> Vec<Answer>,
+) -> String {
     messages_of(options, script, answer).last().cloned().unwrap_or_default()
 }
 
 #[test]
 fn clients_give_up_in_pgbench_s_words() {
-    let simple = Options::default();
+    let simple = PgbenchOptions::default();
     let syntax = |_: usize, sql: &str| match sql {
         "bad;" => vec![Answer::Error("42601", "syntax error at or near \"bad\"")],
         sql => usual(sql),
@@ -63,7 +67,7 @@ fn clients_give_up_in_pgbench_s_words() {
 
 #[test]
 fn rows_that_do_not_fit_end_the_client() {
-    let simple = Options::default();
+    let simple = PgbenchOptions::default();
     let rows =
         |count: usize| move |_: usize, _: &str| vec![Answer::Rows(vec!["a"], vec![vec![Some("1")]; count])];
     let place = "abort: client 0 script 0 command 0 query 0:";
@@ -95,16 +99,16 @@ fn a_client_that_gives_up_says_the_code_of_the_error() {
         "gone;" => vec![Answer::Error("42P01", "relation \"gone\" does not exist")],
         sql => usual(sql),
     };
-    let (_, measured) = play(&Options::default(), "gone;", 1, refused);
+    let (_, measured) = play(&PgbenchOptions::default(), "gone;", 1, refused);
     assert_eq!(measured.aborts[0].code.as_deref(), Some("42P01"));
-    let (_, measured) = play(&Options::default(), "begin;", 1, |_, sql| usual(sql));
+    let (_, measured) = play(&PgbenchOptions::default(), "begin;", 1, |_, sql| usual(sql));
     assert_eq!(measured.aborts[0].code, None);
 }
 
 /// Whether the server went away was once read out of the words above.
 #[test]
 fn a_client_that_lost_its_server_says_so() {
-    let abort = |options: &Options, answer: Answer, full_at: usize| {
+    let abort = |options: &PgbenchOptions, answer: Answer, full_at: usize| {
         let mut answers = vec![answer].into_iter();
         let mut server =
             FakePostgres::new(|_, _: &str| answers.next().map_or_else(|| one("1"), |answer| vec![answer]));
@@ -112,19 +116,20 @@ fn a_client_that_lost_its_server_says_so() {
         let (_, mut measured) = drop_in(options, DropInOptions::default(), "select 1;", 2, &mut server);
         measured.aborts.swap_remove(0)
     };
-    let usual = Options::default();
+    let usual = PgbenchOptions::default();
     assert!(abort(&usual, Answer::Lost, usize::MAX).lost);
     assert!(abort(&mode(Mode::Prepared), Answer::Lost, usize::MAX).lost);
     assert!(abort(&usual, Answer::Fatal("57P01", "terminating connection"), usize::MAX).lost);
     let refused = abort(&usual, Answer::Error("42P01", "relation \"t\" does not exist"), usize::MAX);
     assert!(!refused.lost);
-    let anew = Options { reconnect: true, ..usual };
+    let anew = PgbenchOptions { reconnect: true, ..usual };
     assert!(abort(&anew, Answer::Done("SELECT 1"), 1).lost);
 }
 
 #[test]
 fn a_variable_without_text_has_no_message_in_pgbench() {
-    let options = Options { define: [("x".to_owned(), String::new())].into(), ..Options::default() };
+    let options =
+        PgbenchOptions { define: [("x".to_owned(), String::new())].into(), ..PgbenchOptions::default() };
     let script = "\\set y :x + 1";
     let last = "client 0 aborted in command 0 (set) of script 0; evaluation of meta-command failed";
     assert_eq!(messages_of(&options, script, |_, _| one("1")), [format!("abort: {last}")]);
@@ -135,7 +140,8 @@ fn a_variable_without_text_has_no_message_in_pgbench() {
 #[test]
 fn the_transaction_that_leaves_a_block_open_counts() {
     let mut server = FakePostgres::new(|_, sql: &str| usual(sql));
-    let (_, measured) = drop_in(&Options::default(), DropInOptions::default(), "begin;", 5, &mut server);
+    let (_, measured) =
+        drop_in(&PgbenchOptions::default(), DropInOptions::default(), "begin;", 5, &mut server);
     assert_eq!((measured.totals().ok, measured.aborts.len()), (1, 1));
     assert_eq!(server.log, ["C", "Q begin;", "X"]);
 }
@@ -156,7 +162,7 @@ fn the_drop_in_tells_what_cannot_be_prepared_and_uses_it() {
 #[test]
 fn the_server_s_own_words_are_passed_on() {
     let noticing = |_: usize, _: &str| vec![Answer::Notice("hello"), Answer::Done("DO")];
-    assert_eq!(messages_of(&Options::default(), "do 1;", noticing), ["plain: NOTICE:  hello"]);
+    assert_eq!(messages_of(&PgbenchOptions::default(), "do 1;", noticing), ["plain: NOTICE:  hello"]);
 }
 
 #[test]
@@ -166,7 +172,7 @@ fn a_connection_that_ends_between_statements_is_told_at_the_next_one() {
         sql => usual(sql),
     };
     let script = "select 1;\n\\sleep 20 ms\nselect 2;";
-    let messages = messages_of(&Options::default(), script, answer);
+    let messages = messages_of(&PgbenchOptions::default(), script, answer);
     let wanted = "client 0 script 0 aborted in command 2 query 0: FATAL:  terminating connection due to administrator command";
     assert_eq!(messages, [format!("abort: {wanted}")]);
     insta::assert_snapshot!(messages_of(&mode(Mode::Prepared), script, answer).join("\n"), @r"
@@ -226,7 +232,7 @@ fn steps_are_told_when_asked_for() {
 fn bytes_of_any_encoding_pass_through() {
     let script = ScriptSource::Text { name: "latin1".into(), text: b"select '\xe9:v';".to_vec(), weight: 1 };
     for mode_used in [Mode::Simple, Mode::Prepared] {
-        let options = Options { define: [("v".to_owned(), "1".to_owned())].into(), ..mode(mode_used) };
+        let options = PgbenchOptions { define: [("v".to_owned(), "1".to_owned())].into(), ..mode(mode_used) };
         let workload =
             Pgbench::with_drop_in_options(&options, std::slice::from_ref(&script), DropInOptions::default())
                 .unwrap();

@@ -11,13 +11,13 @@ mod shells;
 
 use engine::Measured;
 
-use crate::pgbench::{DropInOptions, Mode, Options, Pgbench, ScriptSource};
+use crate::pgbench::{DropInOptions, Mode, Pgbench, PgbenchOptions, ScriptSource};
 use crate::place::Places;
 use crate::testing::{Answer, FakePostgres, MessageLog, connect, plan};
 use crate::workload::{ClientWorkload, Clients, Workload};
 
-fn mode(mode: Mode) -> Options {
-    Options { mode, ..Options::default() }
+fn mode(mode: Mode) -> PgbenchOptions {
+    PgbenchOptions { mode, ..PgbenchOptions::default() }
 }
 
 /// `script0`, `script1` and so on, alike in weight.
@@ -38,7 +38,7 @@ fn places() -> Places {
     Places::from(connect())
 }
 
-fn clients(options: &Options, scripts: &[&str], count: usize) -> Vec<Box<dyn engine::Client>> {
+fn clients(options: &PgbenchOptions, scripts: &[&str], count: usize) -> Vec<Box<dyn engine::Client>> {
     let workload = Pgbench::with_scripts(options, &sources(scripts)).unwrap();
     let places = places();
     workload.clients(&places, load(count)).unwrap()
@@ -46,7 +46,7 @@ fn clients(options: &Options, scripts: &[&str], count: usize) -> Vec<Box<dyn eng
 
 /// Runs one client in a drop-in; its messages, and what was measured.
 fn drop_in<F: FnMut(usize, &str) -> Vec<Answer>>(
-    options: &Options,
+    options: &PgbenchOptions,
     drop_in_options: DropInOptions,
     script: &str,
     transactions: u64,
@@ -62,7 +62,7 @@ fn drop_in<F: FnMut(usize, &str) -> Vec<Answer>>(
 
 /// The drop-in's output for one script and one transaction.
 fn messages_of(
-    options: &Options,
+    options: &PgbenchOptions,
     script: &str,
     answer: impl FnMut(usize, &str) -> Vec<Answer>,
 ) -> Vec<String> {
@@ -71,7 +71,7 @@ fn messages_of(
 
 /// Runs one client on one script for this many transactions; returns the queries, and what was measured.
 fn play(
-    options: &Options,
+    options: &PgbenchOptions,
     script: &str,
     transactions: u64,
     answer: impl FnMut(usize, &str) -> Vec<Answer>,
@@ -139,7 +139,7 @@ fn prepared_statements_are_parsed_once_per_connection() {
 fn aset_takes_every_result_and_gset_the_last() {
     let script =
         "select 1 \\; select 2 \\aset\nselect :one, :two;\nselect 3 \\; select 4 \\gset p_\nselect :p_two;";
-    let (log, measured) = play(&Options::default(), script, 1, |_, sql| {
+    let (log, measured) = play(&PgbenchOptions::default(), script, 1, |_, sql| {
         if sql.starts_with("select 1") || sql.starts_with("select 3") {
             vec![
                 Answer::Rows(vec!["one"], vec![vec![Some("a")], vec![Some("b")]]),
@@ -157,7 +157,7 @@ fn aset_takes_every_result_and_gset_the_last() {
 #[test]
 fn sleeping_takes_its_time_and_conditions_choose() {
     let script = "\\if 1 > 2\nselect 1;\n\\elif true\n\\sleep 20 ms\nselect 2;\n\\else\nselect 3;\n\\endif";
-    let (log, measured) = play(&Options::default(), script, 1, |_, _| one("1"));
+    let (log, measured) = play(&PgbenchOptions::default(), script, 1, |_, _| one("1"));
     assert_eq!(log, ["C", "Q select 2;"]);
     let slept = measured.statements[3].latency.max_ns().unwrap_or(0);
     assert!((20_000_000..21_000_000).contains(&slept), "{slept}");
@@ -166,7 +166,8 @@ fn sleeping_takes_its_time_and_conditions_choose() {
 #[test]
 fn scripts_are_chosen_by_weight_from_the_thread_s_stream() {
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
-    let measured = server.run(clients(&Options::default(), &["select 1;", "select 2;"], 4), 250, 2).unwrap();
+    let measured =
+        server.run(clients(&PgbenchOptions::default(), &["select 1;", "select 2;"], 4), 250, 2).unwrap();
     let counts: Vec<_> = measured.scripts.iter().map(|script| script.counts.ok).collect();
     assert_eq!(counts.iter().sum::<u64>(), 1000);
     assert!(counts.iter().all(|count| (400..600).contains(count)), "{counts:?}");
@@ -175,7 +176,7 @@ fn scripts_are_chosen_by_weight_from_the_thread_s_stream() {
 #[test]
 fn debug_and_the_automatic_variables() {
     let script = "\\set x debug(:client_id + :scale)\nselect :random_seed;";
-    let (log, measured) = play(&Options::default(), script, 1, |_, _| one("1"));
+    let (log, measured) = play(&PgbenchOptions::default(), script, 1, |_, _| one("1"));
     assert_eq!(measured.messages, ["debug(script=0,command=1): int 1"]);
     assert_eq!(log[1], "Q select 7;");
 }

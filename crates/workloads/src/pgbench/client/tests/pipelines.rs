@@ -20,7 +20,7 @@ fn a_pipeline_is_sent_at_once() {
 
 #[test]
 fn an_error_in_a_pipeline_skips_to_its_end() {
-    let options = Options { continue_on_error: true, ..mode(Mode::Prepared) };
+    let options = PgbenchOptions { continue_on_error: true, ..mode(Mode::Prepared) };
     let script = "\\startpipeline\nselect 1;\nselect 2;\n\\endpipeline";
     let mut failed = false;
     let (log, measured) = play(&options, script, 2, |_, sql| {
@@ -134,7 +134,7 @@ fn the_query_of_a_pipeline_s_error_counts_syncs() {
 
 #[test]
 fn a_pipeline_that_fails_to_serialize_is_retried() {
-    let options = Options { max_tries: 2, ..mode(Mode::Extended) };
+    let options = PgbenchOptions { max_tries: 2, ..mode(Mode::Extended) };
     let script = "\\startpipeline\nbegin;\nupdate t;\n\\syncpipeline\nselect 1;\nend;\n\\endpipeline";
     let mut failures = 0;
     let (log, measured) = play(&options, script, 1, |_, sql| {

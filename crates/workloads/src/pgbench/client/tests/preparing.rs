@@ -5,7 +5,7 @@ use super::*;
 /// A script of two statements, the second of which the server does not parse.
 const SCRIPT: &str = "select 1;\nbad;";
 
-fn run(options: &Options, script: &str, transactions: u64, known: &[&str]) -> (Vec<String>, Measured) {
+fn run(options: &PgbenchOptions, script: &str, transactions: u64, known: &[&str]) -> (Vec<String>, Measured) {
     let mut server = FakePostgres::new(|_, sql: &str| usual(sql));
     server.unparsable = vec!["bad"];
     server.known_already = known.iter().map(|name| (*name).to_owned()).collect();
@@ -46,7 +46,7 @@ fn in_a_pipeline_too() {
 /// It counts as a failed transaction, and the next one tries again.
 #[test]
 fn where_clients_go_on_after_errors_it_fails_each_time() {
-    let options = Options { continue_on_error: true, ..mode(Mode::Prepared) };
+    let options = PgbenchOptions { continue_on_error: true, ..mode(Mode::Prepared) };
     for script in [SCRIPT, "begin;\nbad;\nend;"] {
         let (log, measured) = run(&options, script, 3, &[]);
         let totals = measured.totals();

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_retry_draws_the_same_numbers() {
-    let options = Options { max_tries: 3, ..Options::default() };
+    let options = PgbenchOptions { max_tries: 3, ..PgbenchOptions::default() };
     let script = "\\set a random(1, 1000000)\nbegin;\nupdate t set a = :a;\ncommit;";
     let mut failures = 0;
     let (log, measured) = play(&options, script, 1, |_, sql| {
@@ -25,7 +25,7 @@ fn a_retry_draws_the_same_numbers() {
 /// 304 rows were "changed" by 97 transactions of two updates each.
 #[test]
 fn what_a_rolled_back_try_changed_is_not_counted() {
-    let options = Options { max_tries: 3, ..Options::default() };
+    let options = PgbenchOptions { max_tries: 3, ..PgbenchOptions::default() };
     let mut failures = 0;
     let (_, measured) =
         play(&options, "begin;\nupdate t set a = 1;\nupdate u set a = 1;\ncommit;", 1, |_, sql| {
@@ -41,7 +41,7 @@ fn what_a_rolled_back_try_changed_is_not_counted() {
 
 #[test]
 fn the_last_try_counts_as_a_failure_of_its_kind() {
-    let options = Options { max_tries: 2, ..Options::default() };
+    let options = PgbenchOptions { max_tries: 2, ..PgbenchOptions::default() };
     let (_, measured) =
         play(&options, "update t;", 4, |_, _| vec![Answer::Error("40P01", "deadlock detected")]);
     let totals = measured.totals();
@@ -51,7 +51,7 @@ fn the_last_try_counts_as_a_failure_of_its_kind() {
 
 #[test]
 fn nothing_is_retried_behind_the_latency_limit() {
-    let options = Options { max_tries: 0, latency_limit_ms: Some(25.0), ..Options::default() };
+    let options = PgbenchOptions { max_tries: 0, latency_limit_ms: Some(25.0), ..PgbenchOptions::default() };
     let slow = |_: usize, _: &str| vec![Answer::After(10_000_000), Answer::Error("40001", "again")];
     let (_, measured) = play(&options, "update t;", 1, slow);
     let totals = measured.totals();
@@ -60,7 +60,7 @@ fn nothing_is_retried_behind_the_latency_limit() {
 
 #[test]
 fn other_errors_are_counted_when_asked_for() {
-    let options = Options { continue_on_error: true, max_tries: 3, ..Options::default() };
+    let options = PgbenchOptions { continue_on_error: true, max_tries: 3, ..PgbenchOptions::default() };
     let (_, measured) = play(&options, "update t;", 3, |_, _| vec![Answer::Error("23505", "duplicate key")]);
     let totals = measured.totals();
     assert_eq!((totals.failed, totals.serialization_failures, totals.retries), (3, 0, 0));
@@ -73,7 +73,7 @@ fn verbose() -> DropInOptions {
 
 #[test]
 fn errors_are_told_with_what_becomes_of_the_transaction() {
-    let options = Options { max_tries: 2, latency_limit_ms: Some(100.0), ..Options::default() };
+    let options = PgbenchOptions { max_tries: 2, latency_limit_ms: Some(100.0), ..PgbenchOptions::default() };
     let mut server = FakePostgres::new(|_, sql: &str| match sql {
         "update t;" => {
             vec![Answer::After(10_000_000), Answer::Error("40001", "could not serialize access")]
@@ -94,7 +94,7 @@ fn errors_are_told_with_what_becomes_of_the_transaction() {
 
 #[test]
 fn without_a_bound_tries_are_only_numbered() {
-    let options = Options { max_tries: 0, ..Options::default() };
+    let options = PgbenchOptions { max_tries: 0, ..PgbenchOptions::default() };
     let mut left = 2;
     let mut server = FakePostgres::new(|_, sql: &str| {
         if sql == "update t;" && left > 0 {
@@ -115,7 +115,7 @@ fn without_a_bound_tries_are_only_numbered() {
 
 #[test]
 fn errors_after_which_the_client_goes_on_are_a_kind_of_their_own() {
-    let options = Options { continue_on_error: true, max_tries: 3, ..Options::default() };
+    let options = PgbenchOptions { continue_on_error: true, max_tries: 3, ..PgbenchOptions::default() };
     let mut server = FakePostgres::new(|_, sql: &str| match sql {
         "bad;" => vec![Answer::Error("23505", "duplicate key")],
         sql => usual(sql),
@@ -133,7 +133,7 @@ fn errors_after_which_the_client_goes_on_are_a_kind_of_their_own() {
 
 #[test]
 fn a_rollback_that_fails_ends_the_client() {
-    let options = Options { max_tries: 3, ..Options::default() };
+    let options = PgbenchOptions { max_tries: 3, ..PgbenchOptions::default() };
     for (last, wanted) in [
         (
             Answer::Error("XX000", "no"),
@@ -155,7 +155,7 @@ fn a_rollback_that_fails_ends_the_client() {
 
 #[test]
 fn a_connection_that_ends_with_a_retryable_error_is_not_retried() {
-    let options = Options { max_tries: 3, ..Options::default() };
+    let options = PgbenchOptions { max_tries: 3, ..PgbenchOptions::default() };
     let answer = |_: usize, _: &str| {
         vec![Answer::Fatal("40001", "terminating connection due to conflict with recovery")]
     };

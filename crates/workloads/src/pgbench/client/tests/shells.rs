@@ -29,7 +29,7 @@ fn run(script: &str, answer: ShellDone, debug: bool) -> (Vec<String>, Vec<ShellC
     let drop_in_options =
         DropInOptions { shell: Some(Arc::clone(&echo) as Arc<dyn Shell>), debug, ..DropInOptions::default() };
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
-    let (messages, _) = drop_in(&Options::default(), drop_in_options, script, 1, &mut server);
+    let (messages, _) = drop_in(&PgbenchOptions::default(), drop_in_options, script, 1, &mut server);
     let ran = echo.ran.lock().unwrap().clone();
     (messages, ran, server.asked().iter().map(|sql| (*sql).to_owned()).collect())
 }
@@ -84,7 +84,7 @@ fn steps_of_a_shell_command_are_told_when_asked_for() {
 #[test]
 fn without_a_shell_scripts_that_need_one_are_refused_by_name() {
     let refused = Pgbench::with_drop_in_options(
-        &Options::default(),
+        &PgbenchOptions::default(),
         &sources(&["\\shell x"]),
         DropInOptions::default(),
     );

@@ -115,7 +115,7 @@ fn everything_a_run_can_be_asked_for() {
     assert!(preparation.no_vacuum && preparation.vacuum_accounts);
     let names: Vec<_> = scripts.all.iter().map(|script| (script.name(), script.weight)).collect();
     assert_eq!(names, [("fx/good.sql", 3), ("<builtin: select only>", 1), ("<builtin: simple update>", 0)]);
-    let wanted = pgbench::Options {
+    let wanted = pgbench::PgbenchOptions {
         mode: QueryMode::Prepared,
         define: [("a", "1"), ("b", "=")].map(|(name, value)| (name.into(), value.into())).into(),
         scale: Some(7),
@@ -124,7 +124,7 @@ fn everything_a_run_can_be_asked_for() {
         continue_on_error: true,
         vacuum: false,
         latency_limit_ms: Some(1.5),
-        ..pgbench::Options::default()
+        ..pgbench::PgbenchOptions::default()
     };
     assert_eq!(workload, wanted);
     let wanted = Load {
