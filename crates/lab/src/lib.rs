@@ -33,7 +33,6 @@ pub mod target_spec;
 #[cfg(test)]
 mod toys;
 pub mod validity;
-mod values;
 pub mod words;
 
 pub use error::{LabError, OwnChangeError};

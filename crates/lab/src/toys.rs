@@ -20,7 +20,7 @@ use crate::runner::{Judged, judge_and_record, planned};
 use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::strategies::{Block, Done, Next, Strategy};
 use crate::validity::Probes;
-use crate::values::whole;
+use spec::experiment::value::whole;
 
 /// A workload without a server: each transaction is a pause of a millisecond.
 struct Pauses;

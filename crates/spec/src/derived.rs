@@ -2,7 +2,7 @@
 
 use stats::Histogram;
 
-use crate::experiment::Experiment;
+use crate::Experiment;
 use crate::figures::{self, Counter, Counters};
 use crate::plan::OrderScheme;
 use crate::run::{Load, Run, RunKind, ScriptRecord};

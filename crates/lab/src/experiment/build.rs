@@ -19,21 +19,19 @@ use super::model::{
     ArmSpec, Compare, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload, slices,
 };
 use super::problem::suggestion;
-use super::tables::Tables;
 use super::unused::is_of_a_mistake;
-use super::values::List;
 use super::variables;
-use super::written::{self, CellOrder, Length};
-use super::{storage, tile_servers};
+use super::{keys, tile_servers};
 use crate::factors::{self, Known, SETTINGS, factor};
 use crate::promise;
 use crate::setup::Placement;
 use crate::target_spec::{Build, TargetSpec, by_url};
-use crate::values::{described, text, whole};
 use server::pooler::{self, PoolMode};
 use server::settings::{Machine, reserved, resolve};
 use server::storage::Storage;
 use server::tile_server;
+use spec::experiment::value::{described, text, whole};
+use spec::experiment::{self as written, CellOrder, Length, List, Tables};
 use spec::plan::Named;
 use spec::plan::change::Change;
 
@@ -122,7 +120,7 @@ impl Builder<'_, '_> {
 
     /// serde would read a list as the values of a table in their order.
     fn tables_are_tables(&mut self) {
-        for (table, _) in written::keys_of_tables() {
+        for (table, _) in keys::keys_of_tables() {
             self.document.must_be_table(&table.split('.').collect::<Vec<_>>());
         }
         for name in self.document.names(&["workload"]) {
@@ -425,7 +423,7 @@ impl Builder<'_, '_> {
         written
     }
 
-    fn storages(&mut self, written: Tables<storage::Written>) -> BTreeMap<String, Storage> {
+    fn storages(&mut self, written: Tables<written::StorageTable>) -> BTreeMap<String, Storage> {
         self.names_are_names("storage", "a storage");
         let mut storages = BTreeMap::new();
         for (name, written) in written {
@@ -542,7 +540,7 @@ impl Builder<'_, '_> {
             self.document.wrong_key(place, format!("`{key}` is not the name of a setting"), None);
             return None;
         }
-        if let Some((table, _)) = written::keys_of_tables().iter().find(|(_, keys)| keys.contains(&name)) {
+        if let Some((table, _)) = keys::keys_of_tables().iter().find(|(_, keys)| keys.contains(&name)) {
             let path = if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") };
             let hint = format!(
                 "an arm holds settings by their names in pg_settings; `{path}` is a key of this file"

@@ -9,17 +9,14 @@ mod commands;
 mod document;
 mod factors;
 mod kept;
+mod keys;
 mod model;
 mod outside;
 mod problem;
-mod storage;
-mod tables;
 mod tile_servers;
 mod unused;
-mod values;
 mod variables;
 mod wording;
-mod written;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -37,12 +34,6 @@ pub(crate) use kept::without_credentials;
 pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
 pub use model::{AskedBeside, AskedSlices, ExperimentFile, Slices, asked_slices};
 pub use problem::{FileProblems, Problem};
-pub use tables::Tables;
-pub use values::{List, Share, Time, Whole};
-pub use written::{
-    CellOrder, Compare, Experiment, Length, Load, Managed, Measure, OwnChange, OwnStep, Search, Seed, Target,
-    Version,
-};
 
 use crate::target_spec::{TargetAccess, TargetSpec, by_url};
 

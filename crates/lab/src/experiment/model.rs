@@ -12,12 +12,13 @@ use workloads::{Preparation, Spec};
 use super::balanced;
 use super::document::Document;
 use super::factors::Factors;
-use super::values::{Time, Whole, time};
-use super::written::{Experiment, Length};
 use crate::measure::{LONGEST, SHORTEST};
-use crate::values::described;
 use protocol::postgres::conninfo::ConnectionString;
 use server::settings::SettingValues;
+use spec::experiment::value::described;
+use spec::experiment::value::time;
+use spec::experiment::{Experiment, Length};
+use spec::experiment::{Time, Whole};
 use spec::plan::{AskedDriver, CellOrder, Named, TargetSpec, Waiting};
 
 /// An experiment as its file describes it.

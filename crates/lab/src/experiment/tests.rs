@@ -462,7 +462,7 @@ fn every_key_is_documented() {
         ("target.tile_servers", super::tile_servers::KEYS.to_vec()),
     ];
     let tables =
-        workloads.map(|(table, keys)| (table.to_owned(), keys)).into_iter().chain(written::keys_of_tables());
+        workloads.map(|(table, keys)| (table.to_owned(), keys)).into_iter().chain(keys::keys_of_tables());
     let mut missing = Vec::new();
     for (table, keys) in tables {
         assert!(!keys.is_empty(), "{table}");

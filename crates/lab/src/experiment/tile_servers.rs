@@ -3,7 +3,7 @@
 use server::tile_server::{Kind, Options, check};
 use toml::{Table, Value};
 
-use crate::values::{described, whole};
+use spec::experiment::value::{described, whole};
 
 pub(super) const KEYS: [&str; 5] = ["kind", "workers", "connections", "cache_mb", "program"];
 

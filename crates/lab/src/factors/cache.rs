@@ -7,7 +7,7 @@ use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::{Cache, Setup};
-use crate::values::text;
+use spec::experiment::value::text;
 
 const WARM: &str = "warm";
 const COLD: &str = "cold";

@@ -6,7 +6,7 @@ use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::{OwnLevel, Setup};
-use crate::values::text;
+use spec::experiment::value::text;
 
 pub(super) struct OwnChange;
 

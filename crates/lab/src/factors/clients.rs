@@ -4,7 +4,7 @@ use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::Setup;
-use crate::values::whole;
+use spec::experiment::value::whole;
 
 const MOST: u64 = 100_000;
 

@@ -32,7 +32,7 @@ pub(crate) use self::placement::{FREE, KEY as PLACEMENT, NAMES as PLACES, own as
 pub(crate) use self::settings::NAME as SETTINGS;
 pub(crate) use self::storage::NAME as STORAGE;
 use crate::setup::Setup;
-use crate::values::text;
+use spec::experiment::value::text;
 use spec::plan::{Arm, Cpus, Named};
 
 /// What the names of levels mean.

@@ -5,7 +5,7 @@ use workloads::pgbench::Mode;
 
 use super::{Factor, Known};
 use crate::setup::Setup;
-use crate::values::text;
+use spec::experiment::value::text;
 
 const OPTION: &str = "mode";
 

@@ -4,7 +4,7 @@ use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::Setup;
-use crate::values::time;
+use spec::experiment::value::time;
 
 /// µs.
 const LEAST: u64 = 1;

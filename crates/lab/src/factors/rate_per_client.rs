@@ -5,7 +5,7 @@ use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::{Load, Setup};
-use crate::values::number;
+use spec::experiment::value::number;
 
 pub(super) struct RatePerClient;
 

@@ -4,7 +4,7 @@ use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::Setup;
-use crate::values::text;
+use spec::experiment::value::text;
 
 /// Its levels are the default arms of a comparison.
 pub(crate) const NAME: &str = spec::plan::SETTINGS;

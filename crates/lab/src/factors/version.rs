@@ -5,7 +5,7 @@ use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::{Server, Setup};
-use crate::values::{text, whole};
+use spec::experiment::value::{text, whole};
 
 pub(super) struct Version;
 

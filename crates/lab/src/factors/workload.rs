@@ -4,7 +4,7 @@ use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::Setup;
-use crate::values::text;
+use spec::experiment::value::text;
 
 pub(super) struct Workload;
 

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::cells::{Cell, label};
 use super::{Content, PlannedRun, Standing, cells, levels};
-use crate::experiment::CellOrder;
+use spec::plan::CellOrder;
 
 /// A number derived from a seed and names: equal names give equal numbers. 63 bits, to fit a signed integer
 /// of the results file.

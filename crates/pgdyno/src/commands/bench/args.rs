@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, ArgMatches, Args, ValueEnum};
-use lab::experiment::Experiment;
+use spec::experiment::Experiment;
 
 use super::against_args::AgainstArgs;
 use super::given::Given;

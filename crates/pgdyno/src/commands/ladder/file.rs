@@ -1,6 +1,6 @@
 //! Turns the command line into an experiment.
 
-use lab::experiment::{Length, List, Measure, Share, Time, Whole};
+use spec::experiment::{Length, List, Measure, Share, Time, Whole};
 use toml::Value;
 
 use super::args::{LadderArgs, Rungs};

@@ -1,6 +1,6 @@
 //! Turns the command line into an experiment.
 
-use lab::experiment::{Length, Load, Measure, Search as Sought, Share, Time, Whole};
+use spec::experiment::{Length, Load, Measure, Search as Sought, Share, Time, Whole};
 use toml::Value;
 
 use super::Made;

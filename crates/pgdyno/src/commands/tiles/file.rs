@@ -1,6 +1,6 @@
 //! Turns the command line into an experiment.
 
-use lab::experiment::{Compare, Experiment, Length, Measure, Share, Time, Whole};
+use spec::experiment::{Compare, Experiment, Length, Measure, Share, Time, Whole};
 use toml::{Table, Value};
 
 use super::against::{Against, listed};

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use lab::bench;
-use lab::experiment::{Managed, Target};
 use lab::target_spec::TargetAccess;
 use protocol::postgres::conninfo::ConnectionString;
 use script::Weighted;
+use spec::experiment::{Managed, Target};
 use toml::Value;
 
 use super::kind::Script as OtherScript;

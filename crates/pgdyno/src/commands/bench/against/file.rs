@@ -1,11 +1,11 @@
 //! Turns the command line into an experiment.
 
-use lab::experiment::{
+use protocol::without_credentials;
+use server::managed::{Choice, Installation};
+use spec::experiment::{
     Compare as ComparedFactor, Experiment, Length, Load, Measure, OwnChange, OwnStep, Share, Target, Time,
     Version, Whole,
 };
-use protocol::without_credentials;
-use server::managed::{Choice, Installation};
 use toml::Value;
 
 use super::base::{Folder, Server, Workload, plain};

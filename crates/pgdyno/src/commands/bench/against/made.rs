@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::experiment::{Experiment, ExperimentFile};
+use lab::experiment::ExperimentFile;
 use protocol::postgres::conninfo::ConnectionString;
+use spec::experiment::Experiment;
 
 use super::base::{Folder, Server};
 use super::origins::Origins;

@@ -1,6 +1,6 @@
 //! Parts of an experiment that all commands make alike.
 
-use lab::experiment::{Experiment, Seed};
+use spec::experiment::{Experiment, Seed};
 use toml::{Table, Value};
 
 use super::base::{Folder, Server, Workload, plain};

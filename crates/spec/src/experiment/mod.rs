@@ -1,23 +1,27 @@
 //! An experiment as written: in a file, or by a command's arguments. Every key is a field;
 //! `docs/experiment.md` explains them. Only types are checked here.
 
+mod storage;
+mod tables;
+pub mod value;
+mod values;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use server::change::{Change, Step};
-use server::pooler;
-use spec::Prices;
-pub use spec::plan::CellOrder;
 use toml::{Table, Value};
-use workloads::{Preparation, fields};
 
-use super::storage;
-use super::tables::Tables;
-use super::values::{List, Share, Time, Whole, time};
-use crate::setup::{AskedDriver, Placement, Waiting};
+pub use self::storage::StorageTable;
+pub use self::tables::Tables;
+use self::value::time;
+pub use self::values::{List, Share, Time, Whole};
+use crate::Prices;
+pub use crate::plan::CellOrder;
+use crate::plan::change::{Change, Step};
+use crate::plan::{AskedDriver, Placement, Waiting, pooler};
 
 /// 30 days, the longest part of a run, µs.
 const LONGEST: u64 = 30 * A_DAY;
@@ -71,7 +75,7 @@ pub struct Experiment {
     #[serde(skip_serializing_if = "is_default")]
     pub placement: Tables<Placement>,
     #[serde(skip_serializing_if = "is_default")]
-    pub storage: Tables<storage::Written>,
+    pub storage: Tables<StorageTable>,
     #[serde(skip_serializing_if = "is_default")]
     pub load: Load,
     #[serde(skip_serializing_if = "is_default")]
@@ -220,35 +224,6 @@ impl Experiment {
     }
 }
 
-/// Keys of each table, by dotted path; tables of workloads and jobs check theirs.
-pub(super) fn keys_of_tables() -> Vec<(String, Vec<&'static str>)> {
-    let varied = [
-        ("factors", crate::factors::names()),
-        ("measure", fields::<Measure>()),
-        ("measure.duration", fields::<Bounds>()),
-    ];
-    let own = [
-        ("", fields::<Experiment>()),
-        ("target", fields::<Target>()),
-        ("target.managed", fields::<Managed>()),
-        ("prepare", fields::<Preparation>()),
-        ("beside", fields::<Beside>()),
-        ("compare", fields::<Compare>()),
-        ("server.NAME", fields::<Target>()),
-        ("version.NAME", fields::<Version>()),
-        ("pooler.NAME", fields::<pooler::Options>()),
-        ("change.NAME.LEVEL", fields::<OwnChange>()),
-        ("placement.NAME", fields::<Placement>()),
-        ("storage.NAME", fields::<storage::Written>()),
-        ("load", fields::<Load>()),
-        ("load.users", fields::<Users>()),
-        ("load.search", fields::<Search>()),
-        ("full", fields::<Full>()),
-    ];
-    let in_full = varied.clone().map(|(table, keys)| (format!("full.{table}"), keys));
-    own.into_iter().chain(varied).map(|(table, keys)| (table.to_owned(), keys)).chain(in_full).collect()
-}
-
 /// A level of a user's factor.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -346,19 +321,6 @@ impl<'de> Deserialize<'de> for Length {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Keys directly below a path (the empty path is the root).
-    fn below(path: &str) -> Vec<&'static str> {
-        keys_of_tables().into_iter().find(|(table, _)| table == path).map_or_else(Vec::new, |(_, keys)| keys)
-    }
-
-    #[test]
-    fn keys_right_below() {
-        assert_eq!(below("target"), ["managed", "url", "redis", "change_server", "tile_servers"]);
-        assert_eq!(below("full.measure.duration"), ["from", "to"]);
-        assert!(below("settings").is_empty());
-        assert!(below("").contains(&"question") && !below("").contains(&"url"));
-    }
 
     /// All shipped experiments, written and read again.
     #[test]

@@ -6,7 +6,11 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use toml::Value;
 
-pub(crate) fn text(value: &Value) -> Result<String, String> {
+/// A text.
+///
+/// # Errors
+/// What it must be.
+pub fn text(value: &Value) -> Result<String, String> {
     value
         .as_str()
         .map(str::to_owned)
@@ -14,14 +18,21 @@ pub(crate) fn text(value: &Value) -> Result<String, String> {
 }
 
 /// A whole number within `least` and `most`.
-pub(crate) fn whole(value: &Value, least: u64, most: u64) -> Result<u64, String> {
+///
+/// # Errors
+/// What it must be.
+pub fn whole(value: &Value, least: u64, most: u64) -> Result<u64, String> {
     let number =
         value.as_integer().ok_or_else(|| format!("must be a whole number, not {}", described(value)))?;
     let number = u64::try_from(number).ok().filter(|number| (least..=most).contains(number));
     number.ok_or_else(|| format!("must be from {least} to {most}"))
 }
 
-pub(crate) fn number(value: &Value, least: f64, most: f64) -> Result<f64, String> {
+/// A number within `least` and `most`.
+///
+/// # Errors
+/// What it must be.
+pub fn number(value: &Value, least: f64, most: f64) -> Result<f64, String> {
     let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
     let number = number.ok_or_else(|| format!("must be a number, not {}", described(value)))?;
     let within = Some(number).filter(|number| (least..=most).contains(number));
@@ -29,7 +40,10 @@ pub(crate) fn number(value: &Value, least: f64, most: f64) -> Result<f64, String
 }
 
 /// A length of time with its unit, e.g. "500ms", within bounds in µs.
-pub(crate) fn time(value: &Value, least: u64, most: u64) -> Result<Duration, String> {
+///
+/// # Errors
+/// What it must be.
+pub fn time(value: &Value, least: u64, most: u64) -> Result<Duration, String> {
     let units = "write a number with its unit: \"500ms\", \"10s\", \"2min\", \"1h\"";
     let text = value
         .as_str()
@@ -44,7 +58,9 @@ pub(crate) fn time(value: &Value, least: u64, most: u64) -> Result<Duration, Str
     within.ok_or_else(|| format!("must be from {} to {}", words(least), words(most)))
 }
 
-pub(crate) fn described(value: &Value) -> String {
+/// The value in a message.
+#[must_use]
+pub fn described(value: &Value) -> String {
     match value {
         Value::String(text) => format!("the text \"{text}\""),
         Value::Array(_) => "a list".to_owned(),

@@ -36,11 +36,13 @@ impl<T> Tables<T> {
         self.0.iter()
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut (String, T)> {
+    /// The same, to change them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut (String, T)> {
         self.0.iter_mut()
     }
 
-    pub(super) fn sort_by_name<K: Ord>(&mut self, key: impl Fn(&str) -> K) {
+    /// Sorts by a key of the name.
+    pub fn sort_by_name<K: Ord>(&mut self, key: impl Fn(&str) -> K) {
         self.0.sort_by_key(|(name, _)| key(name));
     }
 }

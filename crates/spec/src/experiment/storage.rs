@@ -1,11 +1,11 @@
 //! Tables `[storage.NAME]`: the storage of a managed server's files.
 
+use crate::plan::storage::{Filesystem, Ground, Holds, Kind, Storage};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use server::storage::{Filesystem, Ground, Holds, Kind, Storage};
 use toml::Value;
 
-use crate::values::described;
+use super::value::described;
 
 /// Default size of a new filesystem, bytes; its file takes only what is written.
 const USUAL_SIZE: u64 = 4 << 30;
@@ -16,7 +16,7 @@ const RECORDS: (u64, u64) = (512, 1 << 20);
 /// Storage of a managed server: a folder, or a filesystem made for it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Written {
+pub struct StorageTable {
     pub path: Option<String>,
     filesystem: Option<Name>,
     size: Option<Bytes>,
@@ -100,10 +100,10 @@ fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-impl Written {
+impl StorageTable {
     /// The storage, with variables of a folder replaced. On error, the key and the reason; advice is on a
     /// separate line.
-    pub(super) fn read(&self, folder: Option<std::path::PathBuf>) -> Result<Storage, (&'static str, String)> {
+    pub fn read(&self, folder: Option<std::path::PathBuf>) -> Result<Storage, (&'static str, String)> {
         let on = match (folder, self.filesystem) {
             (Some(folder), None) => {
                 self.has_no_options_but(&[], "a folder")?;
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Storage, String> {
-        let written: Written = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        let written: StorageTable = toml::from_str(text).map_err(|error| error.message().to_owned())?;
         let folder = written.path.clone().map(Into::into);
         written.read(folder).map_err(|(key, why)| format!("{key} {why}"))
     }

@@ -8,15 +8,16 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Value;
 
-pub(super) use crate::values::time;
-use crate::values::whole;
+use super::value::{time, whole};
 
 /// Elements of a list. A list of one is written as that value.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct List(pub(super) Vec<Value>);
+pub struct List(pub Vec<Value>);
 
 impl List {
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether it has no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
@@ -49,7 +50,7 @@ impl<'de> Deserialize<'de> for List {
 /// A whole number; bounds are checked when it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Whole<const LEAST: u64, const MOST: u64>(pub(super) u64);
+pub struct Whole<const LEAST: u64, const MOST: u64>(pub u64);
 
 impl<const LEAST: u64, const MOST: u64> Whole<LEAST, MOST> {
     /// Does not check the bounds.
@@ -67,7 +68,7 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Whole<LEAST, M
 
 /// A length of time; bounds in µs are checked when it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Time<const LEAST: u64, const MOST: u64>(pub(super) Duration);
+pub struct Time<const LEAST: u64, const MOST: u64>(pub Duration);
 
 /// More seconds than any length of time may have.
 const TOO_LONG_S: u64 = 1 << 40;
@@ -105,7 +106,7 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Time<LEAST, MO
 
 /// A share, written as `"3%"`; must be between 0 and 1, which is checked when it is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Share(pub(super) f64);
+pub struct Share(pub f64);
 
 impl Share {
     /// From percent.
