@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use protocol::postgres::sql::SqlError;
 use results::ExperimentId;
-use server::{NotAvailable, NotPooled, server_error};
+use server::server_error;
 use spec::{Class, Error, is_disk_full};
 
 use crate::experiment::{FileProblems, ReadError};
@@ -104,18 +104,6 @@ impl From<ReadError> for LabError {
         }
     }
 }
-
-macro_rules! lab_error_from {
-    ($($error:ty),*) => {
-        $(impl From<$error> for LabError {
-            fn from(error: $error) -> Self {
-                Error::from(error).into()
-            }
-        })*
-    };
-}
-
-lab_error_from!(NotAvailable, NotPooled);
 
 impl From<SqlError> for LabError {
     fn from(error: SqlError) -> Self {

@@ -30,47 +30,33 @@ pub(crate) fn file_error(path: &Path, source: io::Error) -> Error {
     Error::new(Class::of_io(&source), format!("{}: {source}", path.display())).because(source)
 }
 
-impl From<NotPooled> for Error {
-    fn from(error: NotPooled) -> Self {
-        Self::new(Class::Missing, error.to_string())
-    }
+/// Something that this target does not offer, as `the log is`, and why.
+pub(crate) fn not_available(what: &str, reason: &str) -> Error {
+    Error::new(Class::Missing, format!("{what} not available: {reason}"))
 }
 
-impl From<NotAvailable> for Error {
-    fn from(error: NotAvailable) -> Self {
-        Self::new(Class::Missing, error.to_string())
-    }
+/// After each transaction a transaction pooler gives the server connection to another client.
+pub(crate) fn options_not_pooled() -> Error {
+    let what = "the startup parameter \"options\" (of the connection string, or PGOPTIONS) does not go through a transaction \
+                pooler: leave it out, or connect to the server itself";
+    Error::new(Class::Missing, what)
 }
 
-/// What does not work through another's transaction pooler: after each transaction the server connection goes
-/// to another client.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotPooled {
-    #[error(
-        "the startup parameter \"options\" (of the connection string, or PGOPTIONS) does not go through a transaction pooler: \
-         leave it out, or connect to the server itself"
-    )]
-    Options,
-    #[error(
-        "prepared statements do not go through this transaction pooler: it does not keep them for its clients; use the query \
-         mode simple or extended, a pooler that keeps them (PgBouncer from 1.21 on, max_prepared_statements above 0), or \
-         connect to the server itself"
-    )]
-    Statements,
-    #[error(
+/// Prepared statements, which a transaction pooler does not keep for its clients.
+#[must_use]
+pub fn statements_not_pooled() -> Error {
+    let what = "prepared statements do not go through this transaction pooler: it does not keep them for its clients; use \
+                the query mode simple or extended, a pooler that keeps them (PgBouncer from 1.21 on, \
+                max_prepared_statements above 0), or connect to the server itself";
+    Error::new(Class::Missing, what)
+}
+
+/// A statement, with its position, that changes its session, which a transaction pooler gives to others.
+#[must_use]
+pub fn session_not_pooled(what: &str) -> Error {
+    let what = format!(
         "{what}: this belongs to a session, and does not go through a transaction pooler: the next client would get it; \
          connect to the server itself"
-    )]
-    Session {
-        /// The statement, with its position.
-        what: String,
-    },
-}
-
-/// Something that this target does not offer, and why.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} not available: {reason}")]
-pub struct NotAvailable {
-    pub what: &'static str,
-    pub reason: &'static str,
+    );
+    Error::new(Class::Missing, what)
 }

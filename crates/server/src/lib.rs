@@ -29,6 +29,6 @@ mod secrets;
 mod stop;
 mod target;
 
-pub use error::{NotAvailable, NotPooled, conninfo_error, server_error, sql_error};
+pub use error::{conninfo_error, server_error, session_not_pooled, sql_error, statements_not_pooled};
 pub use stop::{Stop, StopPhase};
 pub use target::Target;

@@ -14,7 +14,7 @@ use spec::{Class, Error};
 use crate::change::{self, Change, Environment, Outcome};
 use crate::child::Watchdog;
 use crate::control::{Control, Pooling, with_session_settings};
-use crate::error::NotAvailable;
+use crate::error::not_available;
 use crate::error::{conninfo_error, sql_error};
 use crate::home::Home;
 use crate::managed::{Cluster, Via};
@@ -182,7 +182,7 @@ impl Target {
             Server::Managed(cluster) => cluster.listen(via)?,
             Server::Url(_) => {
                 let reason = "a server by URL is reached as that says: give it with another host or sslmode";
-                return Err(NotAvailable { what: "another kind of connection is", reason }.into());
+                return Err(not_available("another kind of connection is", reason));
             }
         }
         self.via = via;
@@ -288,13 +288,13 @@ impl Target {
     ///
     /// # Errors
     /// For a server given by URL, whose machine SQL does not show.
-    pub fn machine(&self) -> Result<Machine, NotAvailable> {
+    pub fn machine(&self) -> Result<Machine, Error> {
         match self.server {
             Server::Managed(_) => Ok(Machine::here()),
-            Server::Url(_) => Err(NotAvailable {
-                what: "memory and cores of the server are",
-                reason: "a URL target shows only SQL; write the value itself, e.g. shared_buffers = \"4GB\"",
-            }),
+            Server::Url(_) => Err(not_available(
+                "memory and cores of the server are",
+                "a URL target shows only SQL; write the value itself, e.g. shared_buffers = \"4GB\"",
+            )),
         }
     }
 
@@ -455,9 +455,7 @@ impl Target {
     pub fn revive(&mut self) -> Result<(), Error> {
         match &mut self.server {
             Server::Managed(cluster) => cluster.start(),
-            Server::Url(_) => {
-                Err(NotAvailable { what: "starting the server is", reason: "it is not pgdyno's" }.into())
-            }
+            Server::Url(_) => Err(not_available("starting the server is", "it is not pgdyno's")),
         }
     }
 
@@ -465,12 +463,10 @@ impl Target {
     ///
     /// # Errors
     /// For a server given by URL.
-    pub fn cluster(&mut self) -> Result<&mut Cluster, NotAvailable> {
+    pub fn cluster(&mut self) -> Result<&mut Cluster, Error> {
         match &mut self.server {
             Server::Managed(cluster) => Ok(cluster),
-            Server::Url(_) => {
-                Err(NotAvailable { what: "the server's machine is", reason: "a URL target shows only SQL" })
-            }
+            Server::Url(_) => Err(not_available("the server's machine is", "a URL target shows only SQL")),
         }
     }
 

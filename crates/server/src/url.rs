@@ -9,7 +9,7 @@ use spec::Error;
 
 use crate::child::Watchdog;
 use crate::control::{Control, Pooling, connect, places_from};
-use crate::error::NotPooled;
+use crate::error::options_not_pooled;
 use crate::error::{conninfo_error, sql_error};
 use crate::home::Home;
 use crate::settings::journal::{Access, Journal, Left, LeftBy, Recovered, Scope, left_at, recover};
@@ -67,7 +67,7 @@ impl UrlServer {
         }
         let parameters = &control.place().login.parameters;
         if pooling.is_shared() && parameters.iter().any(|(name, _)| name == "options") {
-            return Err(NotPooled::Options.into());
+            return Err(options_not_pooled());
         }
         let recovered = match rights {
             Rights::ReadOnly => Vec::new(),

@@ -35,7 +35,7 @@ use server::settings::{Applied, Means, SettingValues, changed, recorded};
 use server::storage;
 use server::tile_server;
 use server::url::Rights;
-use server::{NotPooled, Target};
+use server::{Target, session_not_pooled, statements_not_pooled};
 
 use self::copies::CopyInUse;
 pub(crate) use self::copies::Takes;
@@ -355,8 +355,8 @@ impl Stage {
             return Ok(());
         }
         let refused = match workload.of_session() {
-            _ if workload.carried().prepared && !self.target.keeps_statements() => NotPooled::Statements,
-            Some(what) => NotPooled::Session { what },
+            _ if workload.carried().prepared && !self.target.keeps_statements() => statements_not_pooled(),
+            Some(what) => session_not_pooled(&what),
             None => return Ok(()),
         };
         Err(refused.into())
