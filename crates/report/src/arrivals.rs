@@ -74,7 +74,7 @@ const ACHIEVED_SHARE: &str = "achieved_share_pct";
 
 /// All columns, in the order of a page.
 pub(crate) const ON_PAGE: [&str; 10] = [
-    "promise_ms",
+    figures::PROMISE_MS.row().name,
     "offered_tps",
     "achieved_tps",
     ACHIEVED_SHARE,

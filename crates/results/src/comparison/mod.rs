@@ -16,6 +16,7 @@ mod pairs;
 mod scripts;
 mod sliced;
 mod spread;
+mod summary;
 mod taken_apart;
 mod unpaired;
 pub mod zooms;
@@ -26,7 +27,7 @@ use stats::{Better, Estimate, GridEstimate, Heterogeneity, TooFew, Verdict};
 
 pub use apart::{Apart, ApartError, Measured};
 pub use control::Control;
-pub use crosstab::{Crosstab, CrosstabRow, Summary, crosstabs};
+pub use crosstab::{Crosstab, CrosstabRow, crosstabs};
 pub use differences::{Difference, Quantity, differences, largest};
 pub use groups::{Grouped, SameCpu, two_groups};
 pub use metric::Metric;
@@ -35,6 +36,7 @@ use pairs::{CellRuns, cells_of, least_error};
 pub use scripts::ScriptComparison;
 pub use sliced::{CORRELATED, Sliced};
 pub use spread::Spread;
+pub use summary::Summary;
 pub use taken_apart::{Setting, TakenApart};
 
 use spec::{Experiment, OrderScheme, Run, Validity};

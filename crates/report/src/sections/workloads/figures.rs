@@ -26,7 +26,7 @@ const ON_PAGE: [&str; 15] = [
     "invalid",
     "bytes_per_transaction",
     "commands_per_s_mean",
-    "hit_pct",
+    figures::HIT_PCT.row().name,
     "evicted_keys",
 ];
 
