@@ -96,7 +96,7 @@ fn a_killed_experiment_leaves_nothing_running_and_goes_on() {
 /// A stop between the runs of a pair stored one of them, later paired with a run from another hour.
 #[test]
 fn a_pair_is_stored_whole_or_not_at_all() {
-    let place = Place::new();
+    let place = Place::with_private("tiny");
     let pairs = MANAGED.replace("shared_buffers = \"1MB\"", "work_mem = \"1MB\"");
     let file = place.write("pairs.toml", pairs);
     let file = file.to_str().unwrap();
@@ -132,7 +132,7 @@ fn a_pair_is_stored_whole_or_not_at_all() {
 
 #[test]
 fn ctrl_c_twice_stops_at_once() {
-    let place = Place::new();
+    let place = Place::with_private("tiny");
     let file = place.write("long.toml", MANAGED.replace("duration = \"1s\"", "duration = \"60s\""));
     let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
     assert!(running.until("step: measure"), "{}", running.seen);
@@ -148,7 +148,7 @@ fn ctrl_c_twice_stops_at_once() {
 
 #[test]
 fn tiles_and_redis_on_real_data_make_a_report_that_needs_nothing() {
-    let place = Place::new();
+    let place = Place::with_private_postgis("tiles");
     let file = place.write(
         "tiles.toml",
         r#"
@@ -328,7 +328,7 @@ rounds = 2
 
 #[test]
 fn a_server_that_dies_in_a_run_is_told_and_finished_runs_stay() {
-    let place = Place::new();
+    let place = Place::with_private("tiny");
     // Killed, it leaves no message; once the error lacked the log's path.
     for (number, how) in ["QUIT", "KILL"].into_iter().enumerate() {
         let text = MANAGED.replace("duration = \"1s\"", &format!("duration = \"{}s\"", number + 2));

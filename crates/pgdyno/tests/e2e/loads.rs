@@ -31,9 +31,7 @@ fn tables(server: &Server) -> String {
 }
 
 fn with_postgis() -> (Place, Server) {
-    let server = Server::start();
-    server.psql("create extension postgis");
-    (Place::new(), server)
+    (Place::new(), Server::start_with_postgis())
 }
 
 #[test]

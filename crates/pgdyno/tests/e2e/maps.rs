@@ -32,7 +32,7 @@ const HALF: &str = "SELECT ST_AsMVT(t, 'areas', 4096, 'geom') FROM (SELECT id, S
                     FROM areas WHERE geom && :envelope AND id % 2 = 0) t\n";
 
 fn place() -> Place {
-    let place = Place::new();
+    let place = Place::with_private_postgis("maps");
     for (name, text) in [("data.sql", DATA), ("all.sql", ALL), ("half.sql", HALF)] {
         place.write(name, text);
     }

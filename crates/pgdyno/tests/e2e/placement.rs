@@ -51,7 +51,7 @@ fn advise(place: &Place, level: &str) {
 
 #[test]
 fn an_experiment_keeps_the_placement_that_it_began_with() {
-    let place = Place::new();
+    let place = Place::with_private("placed");
     let file = experiment(&place, "kept.toml", "managed = { name = \"placed\" }", "");
     run(&place, &experiment(&place, "before.toml", "managed = { name = \"placed\" }", "mode = \"simple\""))
         .expect(0)
