@@ -33,7 +33,7 @@ shared_buffers = "1MB"
 
 [measure]
 warmup = "100ms"
-duration = "1s"
+duration = "500ms"
 rounds = 2
 "#;
 
@@ -133,7 +133,7 @@ fn a_pair_is_stored_whole_or_not_at_all() {
 #[test]
 fn ctrl_c_twice_stops_at_once() {
     let place = Place::with_private("tiny");
-    let file = place.write("long.toml", MANAGED.replace("duration = \"1s\"", "duration = \"60s\""));
+    let file = place.write("long.toml", MANAGED.replace("duration = \"500ms\"", "duration = \"60s\""));
     let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
     assert!(running.until("step: measure"), "{}", running.seen);
     signal(running.child.id(), "INT");
@@ -331,7 +331,7 @@ fn a_server_that_dies_in_a_run_is_told_and_finished_runs_stay() {
     let place = Place::with_private("tiny");
     // Killed, it leaves no message; once the error lacked the log's path.
     for (number, how) in ["QUIT", "KILL"].into_iter().enumerate() {
-        let text = MANAGED.replace("duration = \"1s\"", &format!("duration = \"{}s\"", number + 2));
+        let text = MANAGED.replace("duration = \"500ms\"", &format!("duration = \"{}s\"", number + 2));
         let file = place.write("dies.toml", text);
         let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
         assert!(running.until("step: store") && running.until("step: measure"), "{}", running.seen);
@@ -404,7 +404,7 @@ fn bad_experiment_files_are_explained() {
         ("[\"reads\", \"writes\"]", "[\"reads\", \"wirtes\"]", "writes"),
         ("base = \"stock\"", "base = \"stoc\"", "stock"),
         ("shared_buffers", "shared_bufers", "shared_buffers"),
-        ("\"1s\"", "\"1 parsec\"", "duration"),
+        ("\"500ms\"", "\"1 parsec\"", "duration"),
         ("clients = [1, 4]", "clients = [0]", "clients"),
         ("clients = [1, 4]", "clients = [1, 4", "expected"),
     ];
