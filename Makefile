@@ -3,7 +3,7 @@ SHELL := /bin/sh
 export PATH := $(PATH):$(HOME)/.cargo/bin
 BIN = $${CARGO_TARGET_DIR:-target}/release/pgdyno
 
-.PHONY: help demo build install uninstall test versions check unit bench microbench dist dist-check dist-twice
+.PHONY: help demo build install uninstall test programs versions check unit bench microbench dist dist-check dist-twice
 export PREFIX DESTDIR
 
 help: ## what can be made
@@ -36,9 +36,14 @@ uninstall: ## what install put there (same PREFIX and DESTDIR)
 	@setup/place uninstall
 
 test: ## every check: format, lints, docs, unit, property, snapshot and end-to-end tests
-	@setup/install rust lint postgres osm2pgsql osmium redis pgbouncer openssl browser perl filesystems tipg gdal
+	@setup/install rust lint
+	@$(MAKE) --no-print-directory -j 2 programs check
+	@$(MAKE) --no-print-directory unit
+
+# What tests start. It is downloaded and unpacked while the checks compile.
+programs:
+	@setup/install postgres osm2pgsql osmium redis pgbouncer openssl browser perl filesystems tipg gdal
 	@setup/versions
-	@$(MAKE) --no-print-directory check unit
 
 versions: ## PostgreSQL 17 and 18 beside the system's own, to compare versions (no PostGIS)
 	@setup/versions

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-#[path = "../../../protocol/tests/misplaced.rs"]
+#[path = "../../../protocol/tests/integration/misplaced.rs"]
 mod misplaced;
 
 pub(crate) const GOOD: &str = r#"

@@ -219,7 +219,7 @@ fn another_script_is_slower_and_a_script_of_its_own_is_refused() {
 
 #[test]
 fn sql_runs_on_a_copy_of_the_private_server() {
-    let place = Place::new();
+    let place = Place::with_private("default");
     place.write("find.sql", FIND);
     let against = ["--against", "sql: create index found on pgbench_accounts (abalance)"];
     let command = ["bench", "-f", "find.sql", "-s", "2", "--managed", "-T", "1", "--rounds"];

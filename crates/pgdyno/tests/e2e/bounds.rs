@@ -156,7 +156,7 @@ fn a_journal_next_to_a_results_file_is_not_applied_to_it() {
 /// The server's process keeps its settings: its core dumps are the user's decision.
 #[test]
 fn only_pgdyno_itself_dumps_no_core() {
-    let place = Place::new();
+    let place = Place::with_private("core");
     let soft = 12_345;
     finish(limited(place.command(["target", "start", "core"]), Resource::Core, soft)).expect(0);
     let data = place.home().join("clusters/core/data/postmaster.pid");

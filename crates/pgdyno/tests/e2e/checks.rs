@@ -22,7 +22,7 @@ fn by_url(place: &Place, target: &str, arms: &str) -> std::path::PathBuf {
 /// pgdyno waited two minutes for a postmaster stopped together with its children, and the children stayed.
 #[test]
 fn a_frozen_server_is_stopped_with_its_children() {
-    let place = Place::new();
+    let place = Place::with_private("frozen");
     place.run(["target", "start", "frozen"]).expect(0);
     let of = |pid: u32| -> Option<(u32, String)> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -33,7 +33,7 @@ shared_buffers = "1MB"
 
 [measure]
 warmup = "100ms"
-duration = "1s"
+duration = "500ms"
 rounds = 2
 "#;
 
@@ -96,7 +96,7 @@ fn a_killed_experiment_leaves_nothing_running_and_goes_on() {
 /// A stop between the runs of a pair stored one of them, later paired with a run from another hour.
 #[test]
 fn a_pair_is_stored_whole_or_not_at_all() {
-    let place = Place::new();
+    let place = Place::with_private("tiny");
     let pairs = MANAGED.replace("shared_buffers = \"1MB\"", "work_mem = \"1MB\"");
     let file = place.write("pairs.toml", pairs);
     let file = file.to_str().unwrap();
@@ -132,8 +132,8 @@ fn a_pair_is_stored_whole_or_not_at_all() {
 
 #[test]
 fn ctrl_c_twice_stops_at_once() {
-    let place = Place::new();
-    let file = place.write("long.toml", MANAGED.replace("duration = \"1s\"", "duration = \"60s\""));
+    let place = Place::with_private("tiny");
+    let file = place.write("long.toml", MANAGED.replace("duration = \"500ms\"", "duration = \"60s\""));
     let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
     assert!(running.until("step: measure"), "{}", running.seen);
     signal(running.child.id(), "INT");
@@ -148,7 +148,7 @@ fn ctrl_c_twice_stops_at_once() {
 
 #[test]
 fn tiles_and_redis_on_real_data_make_a_report_that_needs_nothing() {
-    let place = Place::new();
+    let place = Place::with_private_postgis("tiles");
     let file = place.write(
         "tiles.toml",
         r#"
@@ -328,10 +328,10 @@ rounds = 2
 
 #[test]
 fn a_server_that_dies_in_a_run_is_told_and_finished_runs_stay() {
-    let place = Place::new();
+    let place = Place::with_private("tiny");
     // Killed, it leaves no message; once the error lacked the log's path.
     for (number, how) in ["QUIT", "KILL"].into_iter().enumerate() {
-        let text = MANAGED.replace("duration = \"1s\"", &format!("duration = \"{}s\"", number + 2));
+        let text = MANAGED.replace("duration = \"500ms\"", &format!("duration = \"{}s\"", number + 2));
         let file = place.write("dies.toml", text);
         let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
         assert!(running.until("step: store") && running.until("step: measure"), "{}", running.seen);
@@ -404,7 +404,7 @@ fn bad_experiment_files_are_explained() {
         ("[\"reads\", \"writes\"]", "[\"reads\", \"wirtes\"]", "writes"),
         ("base = \"stock\"", "base = \"stoc\"", "stock"),
         ("shared_buffers", "shared_bufers", "shared_buffers"),
-        ("\"1s\"", "\"1 parsec\"", "duration"),
+        ("\"500ms\"", "\"1 parsec\"", "duration"),
         ("clients = [1, 4]", "clients = [0]", "clients"),
         ("clients = [1, 4]", "clients = [1, 4", "expected"),
     ];

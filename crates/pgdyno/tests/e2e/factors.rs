@@ -74,7 +74,7 @@ fn indexed(place: &Place, name: &str) -> bool {
 /// The answer, and the cleanup, on a server that pgdyno started.
 #[test]
 fn an_index_is_a_factor_and_is_gone_afterwards() {
-    let place = Place::new();
+    let place = Place::with_private("indexed");
     let file = index(&place, "managed = { name = \"indexed\" }");
     let plan = place.run(["run", "--dry-run", file.to_str().unwrap()]).expect(0);
     assert!(plan.stderr.contains("CREATE INDEX t_x") && !place.results().exists(), "{}", plan.stderr);
@@ -96,7 +96,7 @@ fn an_index_is_a_factor_and_is_gone_afterwards() {
 /// the change.
 #[test]
 fn what_was_left_on_a_private_server_is_undone_also_when_its_port_changed() {
-    let place = Place::new();
+    let place = Place::with_private("moved");
     let file = index(&place, "managed = { name = \"moved\" }");
     // With another user-defined factor, one server is enough for both arms.
     let text = std::fs::read_to_string(&file).unwrap();
@@ -400,7 +400,7 @@ fn clients_connect_by_socket_tcp_tls_and_pgbouncer() {
     if !has_pgbouncer() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_private("ways");
     let file = place.write("ways.toml", CONNECTIONS);
     place.run(["run", "--dry-run", file.to_str().unwrap()]).expect(0);
     let done = place.run(["run", file.to_str().unwrap()]);
@@ -428,7 +428,7 @@ fn prepared_statements_that_pgbouncer_loses_are_told_and_no_run_is_full_of_error
     if !has_pgbouncer() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_private("ways");
     let text = CONNECTIONS.replace("\"select-only\"", "\"select-only\", mode = \"prepared\"");
     let file = place.write("lost.toml", text.replace("\"ways\"", "\"lost\""));
     let done = place.run(["run", file.to_str().unwrap()]);

@@ -119,11 +119,11 @@ fn percentiles_of_a_log_are_those_of_sorting_it() {
 #[test]
 fn old_results_are_compared_tabled_and_reported() {
     let (place, server) = (Place::new(), Server::start());
-    for (arm, sleep) in [("slow", "0.016"), ("fast", "0.002")] {
+    for (arm, sleep) in [("slow", "0.040"), ("fast", "0.001")] {
         place.write("work.sql", format!("select pg_sleep({sleep});\n"));
         // A loop in a shell script, with output to one file.
         let text: String = ["1", "2", "1", "2", "1", "2"]
-            .map(|clients| pgbench(&place, &server, &["-n", "-f", "work.sql", "-t", "40", "-c", clients]))
+            .map(|clients| pgbench(&place, &server, &["-n", "-f", "work.sql", "-t", "20", "-c", clients]))
             .concat();
         let file = place.write(arm, format!("notes of that day\n{text}"));
         let level = format!("disk={arm}");

@@ -472,7 +472,7 @@ fn a_run_does_not_count_when_somebody_changes_the_server_under_it() {
 
 #[test]
 fn a_private_servers_settings_are_restored_by_its_name() {
-    let place = Place::new();
+    let place = Place::with_private("mine");
     place.run(["target", "start", "mine"]).expect(0);
     place.run(["target", "restore", "mine"]).expect(0).says(&["nothing to put back"]);
     place.write("one.sql", "SELECT 1;\n");
@@ -500,7 +500,7 @@ fn a_private_servers_settings_are_restored_by_its_name() {
 /// The journal of a pgdyno that was killed with its watchdog.
 #[test]
 fn changes_left_on_a_private_server_are_told_and_undone() {
-    let place = Place::new();
+    let place = Place::with_private("mine");
     let url = place.run(["target", "start", "mine"]).expect(0).stdout.trim().to_owned();
     let sql = |text: &str| {
         let done = Command::new("psql").args(["-XAtqc", text, &url]).output().unwrap();

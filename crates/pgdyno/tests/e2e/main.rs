@@ -44,5 +44,5 @@ mod truth;
 
 #[path = "../../../osm/tests/support/mirror.rs"]
 mod mirror;
-#[path = "../../../protocol/tests/misplaced.rs"]
+#[path = "../../../protocol/tests/integration/misplaced.rs"]
 mod misplaced;

@@ -32,7 +32,7 @@ const HALF: &str = "SELECT ST_AsMVT(t, 'areas', 4096, 'geom') FROM (SELECT id, S
                     FROM areas WHERE geom && :envelope AND id % 2 = 0) t\n";
 
 fn place() -> Place {
-    let place = Place::new();
+    let place = Place::with_private_postgis("maps");
     for (name, text) in [("data.sql", DATA), ("all.sql", ALL), ("half.sql", HALF)] {
         place.write(name, text);
     }
@@ -43,7 +43,7 @@ fn experiment(place: &Place, target: &str, tiles: &str, more: &str) -> Finished 
     let text = format!(
         "question = \"?\"\n[target]\nmanaged = {{ name = \"maps\", extensions = [\"postgis\"], redis = true }}\n{target}\
          [prepare]\nsql = \"data.sql\"\n[workload.map]\ntiles = {{ {tiles}, tiles_per_zoom = 20 }}\n{more}\
-         [measure]\nwarmup = \"50ms\"\nduration = \"300ms\"\nrounds = 2\n"
+         [measure]\nwarmup = \"50ms\"\nduration = \"300ms\"\nrounds = 2\nslices = false\n"
     );
     let file = place.write("maps.toml", &text);
     place.run(["run", file.to_str().unwrap(), "--again", "--report", "maps.html"])
@@ -79,8 +79,9 @@ fn layers_are_tables_functions_and_queries() {
     let sample = "select min(features_out) > 0 and sum(features_in is null) > 0 and sum(features_in >= features_out) > 0 from tile_sample";
     assert_eq!(place.sql(sample), "1");
 
-    // All in one tile, by users who pan and zoom.
-    let sessions = "layers = ['areas', 'all.sql'], together = true, zooms = [13, 16], picker = { sessions = { views = 4, links = 3, count = 5 } }";
+    // All in one tile, by users who pan and zoom, some of them where nothing is.
+    let sessions = "layers = ['areas', 'all.sql'], together = true, zooms = [13, 16], picker = { sessions = { views = 4, links = 3, count = 5 } }, \
+                    may_be_empty = true";
     let done = experiment(&place, "", sessions, "");
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     let newest = "(select max(experiment_id) from v_experiment)";

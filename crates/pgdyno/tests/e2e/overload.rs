@@ -206,7 +206,7 @@ fn a_limit_of_the_generator_is_none_of_the_server() {
     let work = "\\set a (:a * 3 + 5) % 100003\n".repeat(20_000);
     place.write("thinks.sql", format!("\\set a 7\n{work}SELECT 1;\n"));
     let url = server.url();
-    let search = ["limit", "-n", "-T", "2", "--warmup", "0.2", "-f", "thinks.sql", "-c", "8", "-j", "8"];
+    let search = ["limit", "-n", "-T", "1", "--warmup", "0.2", "-f", "thinks.sql", "-c", "8", "-j", "8"];
     // Several threads use much of the CPU time, whatever else runs.
     let bounds = ["--width", "30", "--promise", "p99 < 1s", &url];
     let done = place.run(search.iter().chain(&bounds)).expect(2);

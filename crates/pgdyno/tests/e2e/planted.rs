@@ -112,7 +112,7 @@ fn a_journal_that_the_account_wrote_is_refused_with_its_path() {
     if !root_only("a planted journal") {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_private("kept");
     run(&place, ["target", "start", "kept"]).expect(0);
     let url = run(&place, ["target", "start", "kept"]).expect(0).stdout.trim().to_owned();
     let (_, who) = spy(&place, "postgres");
@@ -181,7 +181,7 @@ fn a_superuser_of_a_private_server_can_write_to_nothing_that_root_reads() {
     if !root_only("a planting superuser") {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_private("open");
     let url = run(&place, ["target", "start", "open"]).expect(0).stdout.trim().to_owned();
     let home = place.home();
     let data = home.join("clusters/open/data");
@@ -228,7 +228,7 @@ fn root_runs_no_program_that_a_marker_names() {
     if !root_only("a planted marker") {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_private("marked");
     run(&place, ["target", "start", "marked"]).expect(0);
     run(&place, ["target", "stop", "marked"]).expect(0);
     let (bin, who) = spy(&place, "postgres");
@@ -255,7 +255,7 @@ fn root_runs_no_program_that_a_marker_names() {
 /// Data in a folder open to others was treated as missing, removed and made again under a running server.
 #[test]
 fn data_that_are_not_trusted_are_never_removed_by_a_stop() {
-    let place = Place::new();
+    let place = Place::with_private("dear");
     let url = run(&place, ["target", "start", "dear"]).expect(0).stdout.trim().to_owned();
     sql(&url, "CREATE TABLE precious AS SELECT 1 AS a");
     let data = place.home().join("clusters/dear/data");
@@ -279,7 +279,7 @@ fn a_server_with_another_pid_file_is_stopped_all_the_same() {
     if !root_only("a pid file that names another process") {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_private("lost");
     // A pipe would block PostgreSQL itself, which reads the file when it stops.
     for replace in
         ["rm -f postmaster.pid; mkdir postmaster.pid", "echo 1 > postmaster.pid", "rm -f postmaster.pid"]
@@ -300,7 +300,7 @@ fn a_server_with_another_pid_file_is_stopped_all_the_same() {
 /// A server that had just started was reported as stopped, and continued to run.
 #[test]
 fn an_interrupted_start_leaves_no_server() {
-    let place = Place::new();
+    let place = Place::with_private("brief");
     run(&place, ["target", "start", "brief"]).expect(0);
     run(&place, ["target", "stop", "brief"]).expect(0);
     let data = place.home().join("clusters/brief/data");
@@ -394,7 +394,7 @@ fn thirty_kinds_of_planted_files_lead_root_nowhere() {
     if !root_only("planted files") {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_private("main");
     run(&place, ["target", "start", "main"]).expect(0);
     run(&place, ["target", "stop", "main"]).expect(0);
     let cases = [

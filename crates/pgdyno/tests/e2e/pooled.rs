@@ -49,7 +49,7 @@ fn nothing_of_pgdyno_stays_on_a_pooled_connection() {
     let commands: [&[&str]; 4] = [
         &["bench", "-f", &find, "-c", "2", "-T", "1", &url],
         &["bench", "-f", &find, "-T", "1", "--rounds", "2", &url, "--against", &against],
-        &["ladder", "-f", &find, "--clients", "1,2", "--rounds", "1", "-T", "1", &url],
+        &["ladder", "-f", &find, "--clients", "1,2", "--rounds", "1", "-T", "1", "--warmup", "0", &url],
         &[
             "limit",
             "-f",
@@ -60,8 +60,12 @@ fn nothing_of_pgdyno_stays_on_a_pooled_connection() {
             "10",
             "--highest",
             "20",
+            "--width",
+            "20",
             "-T",
             "1",
+            "--warmup",
+            "0",
             &url,
         ],
     ];

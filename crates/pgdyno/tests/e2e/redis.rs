@@ -11,7 +11,7 @@ fn experiment(workloads: &str, more: &str) -> String {
 
 #[test]
 fn a_cache_that_is_too_small_has_hits_misses_and_evictions() {
-    let place = Place::new();
+    let place = Place::with_private("redis");
     let text = experiment(
         "[workload.cache]\nredis = { command = \"mixed\", set_pct = 30, value_bytes = [1000, 4000], keys = 20000, key_distribution = \
          \"zipfian\", memory = \"16MB\", eviction = \"allkeys-lru\" }\n[workload.plain]\nredis = { command = \"get\", value_bytes = 3, \
@@ -49,7 +49,7 @@ fn a_cache_that_is_too_small_has_hits_misses_and_evictions() {
 
 #[test]
 fn a_redis_without_room_for_the_keys_is_told_before_anything_is_timed() {
-    let place = Place::new();
+    let place = Place::with_private("redis");
     let text = experiment(
         "[workload.cache]\nredis = { command = \"get\", value_bytes = 32000, keys = 1000, memory = \"8MB\" }\n",
         "",
@@ -65,7 +65,7 @@ fn a_redis_without_room_for_the_keys_is_told_before_anything_is_timed() {
 
 #[test]
 fn keys_that_expire_are_missed_and_longer_pipelines_compared_by_their_commands() {
-    let place = Place::new();
+    let place = Place::with_private("redis");
     let text = experiment(
         "[workload.short]\nredis = { command = \"get\", value_bytes = 3, keys = 100, ttl_s = 2 }\n",
         "\"short.pipeline\" = [1, 50]\n[compare]\nfactor = \"short.pipeline\"\nbase = \"1\"\n",

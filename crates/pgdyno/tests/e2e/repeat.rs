@@ -30,7 +30,7 @@ const NOTES: &str =
 
 #[test]
 fn an_experiment_is_repeated_from_its_results_alone() {
-    let place = Place::new();
+    let place = Place::with_private("repeat");
     for folder in ["sql", "study"] {
         std::fs::create_dir(place.path().join(folder)).unwrap();
     }

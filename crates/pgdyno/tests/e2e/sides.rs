@@ -127,7 +127,7 @@ fn arms_that_need_a_restart_stand_side_by_side_and_swap() {
 /// active.
 #[test]
 fn a_workload_that_writes_is_alone_with_its_server() {
-    let place = Place::new();
+    let place = Place::with_private("sides");
     let both = BUFFERS
         .replace("[factors]", "[workload.change]\npgbench = { builtin = \"simple-update\" }\n[factors]")
         .replace("clients = 2", "workload = [\"lookup\", \"change\"]\nclients = 2")
@@ -157,7 +157,7 @@ fn a_workload_that_writes_is_alone_with_its_server() {
 
 #[test]
 fn what_is_thrown_away_needs_no_undo() {
-    let place = Place::new();
+    let place = Place::with_private("sides");
     let file = index(&place, "managed = { name = \"sides\" }", "");
     let path = file.to_str().unwrap();
     let mut running = Watched::start(place.command(["run", "--verbose", path]));
@@ -209,7 +209,7 @@ fn what_is_thrown_away_needs_no_undo() {
 
 #[test]
 fn who_stops_goes_on_with_the_copies_and_who_finishes_leaves_none() {
-    let place = Place::new();
+    let place = Place::with_private("sides");
     let file = place.write("buffers.toml", BUFFERS);
     let path = file.to_str().unwrap();
     let mut running = Watched::start(place.command(["run", "--verbose", path]));
@@ -261,7 +261,7 @@ fn kill_all(place: &Place, running: &Watched) {
 /// nothing after the next command.
 #[test]
 fn nothing_is_left_of_two_servers_whoever_is_killed() {
-    let place = Place::new();
+    let place = Place::with_private("sides");
     let file = index(&place, "managed = { name = \"sides\" }", "undo = \"DROP INDEX IF EXISTS public.t_x\"");
     let path = file.to_str().unwrap();
     for (step, with_watchdogs) in [

@@ -197,7 +197,7 @@ fn selecting(place: &Place) -> u32 {
 
 #[test]
 fn a_private_server_with_a_stopped_process_does_not_hold_who_presses_ctrl_c() {
-    let place = Place::new();
+    let place = Place::with_private("napping");
     place.write("one.sql", "SELECT pg_sleep(600);\n");
     place.write("ask.toml", EXPERIMENT.replace("url = \"URL\"", "managed = { name = \"napping\" }"));
     let mut running = Watched::start(place.command(["run", "--verbose", "ask.toml"]));

@@ -45,7 +45,7 @@ fn order(place: &Place) -> String {
 
 #[test]
 fn arms_take_turns_there_and_back_and_swap_each_round() {
-    let place = Place::new();
+    let place = Place::with_private("default");
     let file = experiment(&place, "managed = {}", "geqo_threshold", "", "SELECT 1;\n");
     let plan =
         place.run(["run", "--dry-run", &file]).expect(0).says(&["one server", "slices of 0.1 s", "A B B A"]);
@@ -171,7 +171,7 @@ fn asleep(server: &Server) -> String {
 /// A hanging transaction blocked the other arm forever.
 #[test]
 fn a_transaction_that_hangs_ends_its_pair_and_not_the_machine() {
-    let place = Place::new();
+    let place = Place::with_private("default");
     let hangs = "\\set r random(1, 2000)\n\\if :r = 1\nSELECT pg_sleep(100);\n\\else\nSELECT 1;\n\\endif\n";
     let file = experiment(&place, "managed = {}", "geqo_threshold", "", hangs);
     let start = Instant::now();
@@ -183,7 +183,7 @@ fn a_transaction_that_hangs_ends_its_pair_and_not_the_machine() {
 
 #[test]
 fn ctrl_c_while_an_arm_is_held_keeps_the_rounds_that_are_over() {
-    let place = Place::new();
+    let place = Place::with_private("default");
     let file = experiment(&place, "managed = {}", "geqo_threshold", "", "SELECT 1;\n");
     let mut running = Watched::start(place.command(["run", &file]));
     assert!(running.until("3/8"), "two rounds");

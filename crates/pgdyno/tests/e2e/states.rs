@@ -26,7 +26,7 @@ rounds = 2
 
 #[test]
 fn a_cold_run_begins_with_nothing_in_memory_and_a_warm_one_with_all() {
-    let place = Place::new();
+    let place = Place::with_private("cache");
     let file = place.write("cache.toml", CACHE.replace("TARGET", "managed = { name = \"cache\" }"));
     if let Err(kept) = server::page_cache::can_drop(place.path()) {
         let done = place.run(["run", "--dry-run", file.to_str().unwrap()]).expect(68);

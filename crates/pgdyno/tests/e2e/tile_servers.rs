@@ -42,7 +42,7 @@ const MANAGED: &str = "managed = { name = \"tiled\", extensions = [\"postgis\"] 
 
 #[test]
 fn a_tile_server_stands_beside_every_run_and_is_recorded() {
-    let place = Place::new();
+    let place = Place::with_private_postgis("tiled");
     let file = write(&place, MANAGED, "300ms");
     place.run(["run", "--dry-run", &file]).expect(0).says(&["with tipg before it"]);
     let done = place.run(["run", &file]);
@@ -61,8 +61,7 @@ fn a_tile_server_stands_beside_every_run_and_is_recorded() {
 
 #[test]
 fn a_server_by_url_has_tile_servers_too() {
-    let (place, server) = (Place::new(), Server::start());
-    server.psql("create extension postgis");
+    let (place, server) = (Place::new(), Server::start_with_postgis());
     let target = format!("url = \"{}\"", server.network_url("scram", "geheim", "?sslmode=disable"));
     let file = write(&place, &target, "300ms");
     let done = place.run(["run", &file]);
@@ -93,7 +92,7 @@ fn what_is_wrong_with_a_tile_server_is_told_before_anything_is_measured() {
 
 #[test]
 fn a_killed_pgdyno_leaves_no_tile_server() {
-    let place = Place::new();
+    let place = Place::with_private_postgis("tiled");
     let file = write(&place, MANAGED, "30s");
     let mut running = Watched::start(place.command(["run", "--verbose", &file]));
     assert!(running.until("step: measure"), "{}", running.seen);

@@ -5,16 +5,20 @@
 
 pub mod dropin;
 pub mod pooler;
+mod server;
 pub mod silent;
+mod template;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+
+pub use server::Server;
+use template::Template;
 
 /// Longest time of a single command in a test.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -35,6 +39,8 @@ pub fn extract() -> PathBuf {
 /// A temporary folder with a `PGDYNO_HOME` in it.
 pub struct Place {
     folder: tempfile::TempDir,
+    /// Kept for the next test.
+    _template: Option<Arc<Place>>,
 }
 
 #[derive(Debug)]
@@ -67,7 +73,35 @@ impl Place {
         let folder = tempfile::Builder::new().prefix("pgdyno-test-").tempdir().expect("a temporary folder");
         // The server's account needs access.
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("own folder");
-        Self { folder }
+        Self { folder, _template: None }
+    }
+
+    /// With a private server of this name. It is stopped.
+    pub fn with_private(name: &str) -> Self {
+        static PRIVATE: Template<Place> = Template::new();
+        Self::with_copy(PRIVATE.get(|| Self::with_made(&[])), name)
+    }
+
+    /// The same with PostGIS in the server's database.
+    pub fn with_private_postgis(name: &str) -> Self {
+        static PRIVATE: Template<Place> = Template::new();
+        Self::with_copy(PRIVATE.get(|| Self::with_made(&["--extensions", "postgis"])), name)
+    }
+
+    fn with_made(options: &[&str]) -> Self {
+        let place = Self::new();
+        place.run(["target", "start"].iter().chain(options)).expect(0);
+        place.run(["target", "stop"]).expect(0);
+        place
+    }
+
+    fn with_copy(template: Arc<Self>, name: &str) -> Self {
+        let mut place = Self::new();
+        template::copy(&template.home(), place.path());
+        let clusters = place.home().join("clusters");
+        std::fs::rename(clusters.join("default"), clusters.join(name)).expect("own folder");
+        place._template = Some(template);
+        place
     }
 
     pub fn path(&self) -> &Path {
@@ -216,7 +250,7 @@ pub fn wait(child: &mut Child, limit: Duration) -> ExitStatus {
             let _ = child.kill();
             panic!("a command took longer than {limit:?}");
         }
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(4));
     }
 }
 
@@ -308,151 +342,6 @@ impl Watched {
     }
 }
 
-/// A private PostgreSQL server: trust on its socket for `postgres`, and on loopback the users `scram`, `md5`
-/// and `password` (password `geheim`) with the method of that name.
-pub struct Server {
-    data: PathBuf,
-    pub socket: PathBuf,
-    pub port: u16,
-    process: Child,
-    settings: Vec<String>,
-    _folder: tempfile::TempDir,
-}
-
-impl Server {
-    pub fn start() -> Self {
-        Self::start_with(&[])
-    }
-
-    /// Starts with extra settings (`name=value`).
-    pub fn start_with(settings: &[&str]) -> Self {
-        let folder = tempfile::Builder::new().prefix("pgdyno-server-").tempdir().expect("a temporary folder");
-        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).expect("own folder");
-        let data = folder.path().join("data");
-        let options = ["-A", "trust", "-U", "postgres", "-N", "--encoding=UTF8", "--locale=C.UTF-8", "-D"];
-        let made = as_server("initdb").args(options).arg(&data).output().expect("initdb");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let hba = "local all all trust\nhost all scram 127.0.0.1/32 scram-sha-256\n\
-                   host all md5 127.0.0.1/32 md5\nhost all password 127.0.0.1/32 password\n";
-        std::fs::write(data.join("pg_hba.conf"), hba).expect("own folder");
-        certificate(&data);
-        let port = free_port();
-        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let process = launch(&data, folder.path(), port, &settings);
-        let socket = folder.path().to_owned();
-        let server = Self { data, socket, port, process, settings, _folder: folder };
-        server.wait_until_ready();
-        server.psql(
-            "set password_encryption = 'scram-sha-256'; create role scram login password 'geheim';
-             create role password login password 'geheim';
-             set password_encryption = 'md5'; create role md5 login password 'geheim';",
-        );
-        server
-    }
-
-    /// Ends the server with a signal to its first process: `KILL` like a power cut, `INT` like a fast
-    /// shutdown.
-    pub fn end(&mut self, signal_name: &str) {
-        signal(self.process.id(), signal_name);
-        let _ = self.process.wait();
-    }
-
-    /// Starts it again, with retries while parts of the old one still exist.
-    pub fn restart(&mut self) {
-        let start = Instant::now();
-        loop {
-            self.process = launch(&self.data, &self.socket, self.port, &self.settings);
-            std::thread::sleep(Duration::from_millis(100));
-            if matches!(self.process.try_wait(), Ok(None)) {
-                return self.wait_until_ready();
-            }
-            assert!(start.elapsed() < PATIENCE, "the server did not start again: {}", self.log());
-        }
-    }
-
-    fn wait_until_ready(&self) {
-        let start = Instant::now();
-        loop {
-            let mut ping = Command::new(programs().join("pg_isready"));
-            ping.arg("-q").arg("-h").arg(&self.socket).arg("-p").arg(self.port.to_string());
-            if ping.status().expect("pg_isready").success() {
-                return;
-            }
-            assert!(start.elapsed() < PATIENCE, "the server did not start");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    /// Connection string of the superuser over the socket.
-    pub fn url(&self) -> String {
-        self.url_of("postgres")
-    }
-
-    /// The same for another database.
-    pub fn url_of(&self, database: &str) -> String {
-        format!("postgres:///{database}?host={}&port={}&user=postgres", self.socket.display(), self.port)
-    }
-
-    /// Connection string over loopback, with a user and password.
-    pub fn network_url(&self, user: &str, password: &str, more: &str) -> String {
-        format!("postgres://{user}:{password}@127.0.0.1:{}/postgres{more}", self.port)
-    }
-
-    /// Runs SQL with psql and returns its output.
-    #[track_caller]
-    pub fn psql(&self, sql: &str) -> String {
-        let output = Command::new(programs().join("psql"))
-            .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", "postgres", "-c", sql, "-h"])
-            .arg(&self.socket)
-            .args(["-p", &self.port.to_string()])
-            .output()
-            .expect("psql");
-        assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
-    }
-
-    /// Kills the server at once, like a crash.
-    pub fn crash(&mut self) {
-        signal(self.process.id(), "QUIT");
-        let _ = self.process.wait();
-    }
-
-    pub fn log(&self) -> String {
-        std::fs::read_to_string(self.socket.join("log")).unwrap_or_default()
-    }
-}
-
-fn launch(data: &Path, socket: &Path, port: u16, settings: &[String]) -> Child {
-    let mut command = as_server("postgres");
-    command.arg("-D").arg(data).arg("-k").arg(socket);
-    command.args([
-        "-p",
-        &port.to_string(),
-        "-c",
-        "listen_addresses=127.0.0.1",
-        "-c",
-        "fsync=off",
-        "-c",
-        "ssl=on",
-    ]);
-    for setting in settings {
-        command.args(["-c", setting]);
-    }
-    let log =
-        std::fs::File::options().create(true).append(true).open(socket.join("log")).expect("own folder");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().expect("postgres")
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if matches!(self.process.try_wait(), Ok(None)) {
-            signal(self.process.id(), "INT");
-            let _ = self.process.wait();
-        }
-        let _ = std::fs::remove_dir_all(&self.data);
-    }
-}
-
 /// Folder of PostgreSQL's programs: the newest found.
 pub fn programs() -> PathBuf {
     let mut found: Vec<_> = std::fs::read_dir("/usr/lib/postgresql")
@@ -463,17 +352,6 @@ pub fn programs() -> PathBuf {
         .collect();
     found.sort();
     found.pop().expect("PostgreSQL is installed (make test installs it)")
-}
-
-/// A program of PostgreSQL, as an unprivileged user if the test runs as root.
-fn as_server(program: &str) -> Command {
-    let mut command = Command::new(programs().join(program));
-    if is_root() {
-        let (uid, gid) = account("postgres").or_else(|| account("nobody")).expect("an unprivileged user");
-        command.uid(uid).gid(gid);
-    }
-    command.env("LC_ALL", "C").current_dir("/");
-    command
 }
 
 pub fn is_root() -> bool {
@@ -492,36 +370,4 @@ fn free_port() -> u16 {
         .and_then(|socket| socket.local_addr())
         .expect("loopback")
         .port()
-}
-
-/// A self-signed certificate for the server, made as in PostgreSQL's manual.
-fn certificate(data: &Path) {
-    let made = Command::new("openssl")
-        .args([
-            "req",
-            "-new",
-            "-x509",
-            "-days",
-            "2",
-            "-nodes",
-            "-subj",
-            "/CN=localhost",
-            "-newkey",
-            "rsa:2048",
-        ])
-        .arg("-out")
-        .arg(data.join("server.crt"))
-        .arg("-keyout")
-        .arg(data.join("server.key"))
-        .output()
-        .expect("openssl");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    for name in ["server.crt", "server.key"] {
-        let file = data.join(name);
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("own file");
-        if is_root() {
-            let (uid, gid) = account("postgres").or_else(|| account("nobody")).expect("an unprivileged user");
-            std::os::unix::fs::chown(&file, Some(uid), Some(gid)).expect("root may");
-        }
-    }
 }

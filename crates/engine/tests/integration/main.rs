@@ -1,0 +1,12 @@
+//! The engine against simulated servers, in simulated time. One binary, because each additional one links everything again.
+
+mod accounting;
+mod dropin;
+mod held;
+mod open_at_the_end;
+mod outages;
+mod simulated;
+mod stalls;
+
+#[path = "../support/mod.rs"]
+mod support;

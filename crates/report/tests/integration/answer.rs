@@ -1,0 +1,174 @@
+//! Verdicts are the same in every output: they come from one answer.
+
+use crate::fixture::{Shape, data, doubt, remade, speed_up};
+use report::format::{Format, print};
+use report::{ReportData, html, short, summary, tables};
+use results::Course;
+use results::answer::{Outcome, Verdicts};
+use results::comparison::Comparison;
+use spec::shell::Command;
+use spec::{Reason, Run, Validity, figures};
+
+fn verdicts(data: &ReportData) -> Verdicts {
+    Verdicts::of(data.compared().expect("a comparison"), &data.experiment, &data.runs)
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn outputs(data: &ReportData, found: &Comparison) -> Vec<(&'static str, String)> {
+    let words = tables::compared_in_words(data, found);
+    let programs = tables::compared(data, found);
+    vec![
+        ("text", flat(&print(&words, Format::Text))),
+        ("Markdown", flat(&print(&words, Format::Md))),
+        ("CSV", print(&programs, Format::Csv)),
+        ("JSON", print(&programs, Format::Json)),
+    ]
+}
+
+fn two_arms(workloads: &[(&'static str, f64)], clients: &[u32]) -> ReportData {
+    data(&Shape {
+        arms: vec![("stock", 0.0), ("gis", 0.0)],
+        workloads: workloads.to_vec(),
+        clients: clients.to_vec(),
+        rounds: 8,
+        extras: false,
+        ..Shape::default()
+    })
+}
+
+fn change(data: &mut ReportData, of: impl Fn(&mut Run)) {
+    data.runs.iter_mut().filter(|run| run.arm.as_deref() == Some("gis")).for_each(of);
+}
+
+/// Regression: "same within 3 %" was printed for a workload that is 9 % slower, among others.
+#[test]
+fn workloads_that_differ_have_a_line_each_in_every_output() {
+    let mut data = two_arms(&[("checkout", 620.0), ("points", 740.0), ("search", 8354.0)], &[4]);
+    change(&mut data, |run| match run.workload.as_str() {
+        "search" => speed_up(run, 30.0),
+        "checkout" => speed_up(run, 0.7),
+        _ => {}
+    });
+    let data = remade(data);
+    let answer = verdicts(&data);
+    assert_eq!((answer.lines.len(), answer.outcome), (3, Outcome::SomethingSlower));
+    let summary = flat(&summary::text(&data));
+    for said in [
+        "gis: checkout, full_page_writes on → off, ",
+        "and 1 more: slower: -",
+        "and 1 more: faster: 30",
+        "whole grid: no verdict, its parts differ, ",
+    ] {
+        assert!(summary.contains(said), "no {said:?}: {summary}");
+    }
+    let page = html::page(&data);
+    assert!(page.contains(": slower") && page.contains("no verdict, its parts differ"));
+    // Columns of the text break lines.
+    for (name, text) in outputs(&data, data.throughput.as_ref().unwrap()).into_iter().skip(1) {
+        assert!(text.contains("no verdict, its parts differ"), "{name}: {text}");
+        assert!(text.contains("on → off, "), "{name}: {text}");
+    }
+}
+
+/// Regression: the command showed it, and `compare` in no format.
+#[test]
+fn scripts_that_differ_have_a_line_each_in_every_output() {
+    let mut data = two_arms(&[("mix", 740.0)], &[4]);
+    for run in &mut data.runs {
+        let is_new = run.arm.as_deref() == Some("gis");
+        let of = |name: &str, ms: u64| {
+            let mut script = run.scripts[0].clone();
+            script.name = name.into();
+            script.part = None;
+            script.service.clear();
+            (0..200).for_each(|_| script.service.record(ms * 1_000_000));
+            script
+        };
+        run.scripts =
+            vec![of("search.sql", if is_new { 2 } else { 50 }), of("insert.sql", if is_new { 8 } else { 5 })];
+    }
+    let data = remade(data);
+    let answer = verdicts(&data);
+    assert_eq!((answer.lines.len(), answer.outcome), (2, Outcome::SomethingSlower));
+    for (name, text) in outputs(&data, data.throughput.as_ref().unwrap()) {
+        for script in ["search.sql", "insert.sql"] {
+            assert!(text.contains(script), "{name} has no {script}: {text}");
+        }
+        assert!(text.contains("slower") && text.contains("faster"), "{name}: {text}");
+    }
+    let page = html::page(&data);
+    assert!(page.contains("insert.sql") && page.contains(": slower"), "the page");
+}
+
+/// Regression: 15 of 24 runs were suspect, and the answer was a plain "same".
+#[test]
+fn a_third_of_suspect_runs_stands_in_the_answer_of_every_output() {
+    let mut data = two_arms(&[("points", 740.0)], &[4]);
+    for (at, run) in data.runs.iter_mut().enumerate().take(7) {
+        let reason = if at == 0 { Reason::Steal } else { Reason::Unsteady };
+        doubt(run, Validity::Suspect, reason, "from 15,867 to 4,666");
+    }
+    let data = remade(data);
+    let told = "7 of 16 runs are suspect, mostly unsteady (6)";
+    let short = flat(&short::text(&data).unwrap());
+    let sentence = short.split(". ").next().unwrap();
+    assert!(sentence.contains(&format!("doubtful: {told}")), "{short}");
+    let summary = flat(&summary::text(&data));
+    assert!(summary.contains(&format!(", doubtful: {told}: ")), "{summary}");
+    assert!(html::page(&data).contains(&format!(", doubtful: {told}")));
+    for (name, text) in outputs(&data, data.throughput.as_ref().unwrap()) {
+        assert!(text.contains(told), "{name}: {text}");
+    }
+}
+
+/// Regression: `--metric p99` reported "slower" for runs of one to three transactions.
+#[test]
+fn a_percentile_of_few_transactions_is_no_figure_and_has_no_verdict() {
+    let mut data = two_arms(&[("slow", 740.0)], &[4]);
+    for run in &mut data.runs {
+        let mut few = stats::Histogram::new();
+        (1..=u64::from(run.round % 3) + 1).for_each(|value| few.record(value * 1_000_000));
+        run.scripts[0].response = few;
+    }
+    let data = remade(data);
+    let told = "too few for p99: 1 of at least 1,000";
+    for (name, text) in outputs(&data, data.latency.as_ref().unwrap()) {
+        assert!(text.contains(told), "{name}: {text}");
+        for verdict in ["slower", "faster", "same within"] {
+            assert!(!text.contains(verdict), "{name}: {text}");
+        }
+    }
+    let runs = tables::runs(&data);
+    let at = runs.at("p99_us").unwrap();
+    assert!(runs.rows.iter().all(|row| row[at] == results::Value::Null), "no figure of a run");
+    // One to three transactions in each of 8 rounds.
+    assert!(html::page(&data).contains("too few (17 of 1,000)"));
+}
+
+/// Regression: the advice for runs of four transactions was thousands of rounds.
+#[test]
+fn runs_that_are_all_too_short_are_to_be_longer() {
+    let mut data = two_arms(&[("slow", 1.0)], &[4]);
+    for run in &mut data.runs {
+        run.counts.set(figures::OK, 4 + u64::from(run.round % 3));
+        doubt(run, Validity::Suspect, Reason::TooShort, "only 4 transactions succeeded in the measured part");
+    }
+    let mut data = remade(data);
+    data.course = Course {
+        command: Command::read("pgdyno bench -f slow.sql -T 20 --against 'script: b.sql'"),
+        ..Course::default()
+    };
+    let summary = summary::text(&data);
+    assert!(
+        flat(&summary).contains("all runs are too short: 4 to 6 of at least 30 transactions in each"),
+        "{summary}"
+    );
+    assert!(
+        summary.contains("\n    pgdyno bench -f slow.sql --against 'script: b.sql' -T 225 --rounds 8\n"),
+        "{summary}"
+    );
+    assert!(!summary.contains("rounds would"), "{summary}");
+}
