@@ -289,10 +289,9 @@ impl<'a> Experiment<'a> {
         });
         let turns: Vec<_> = turns.collect();
         let (done, lengths) = self.runner.run_in_turn(&turns, how, keep)?;
-        if let (Some(lengths), Some(Next { run, .. })) = (lengths, block.runs.first()) {
-            let PlannedRun { workload, factors, round, .. } = run.clone();
-            let block = spec::plan::BlockKey { workload, factors, round };
-            self.results.add_facts(vec![Fact::Transactions { block, lengths }]);
+        if let Some(lengths) = lengths {
+            let runs = done.iter().map(|done| done.finished.run.uuid.clone()).collect();
+            self.results.add_facts(vec![Fact::Transactions { runs, lengths }]);
         }
         let each = start.elapsed() / done.len() as u32;
         let mut all = Vec::with_capacity(done.len());

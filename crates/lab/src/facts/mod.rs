@@ -68,23 +68,24 @@ pub(crate) fn stored(
     again: bool,
 ) -> Result<(Option<ExperimentId>, Facts), LabError> {
     let hash = identity::hash(&plan.content);
-    if again {
-        let before = store.experiments()?.iter().filter(|known| known.hash == hash).count();
-        return Ok((None, first(before as u64)));
+    let mut same = store.experiments()?;
+    same.retain(|known| known.hash == hash);
+    let Some(newest) = same.last().filter(|_| !again) else {
+        return Ok((None, first(same.len() as u64)));
+    };
+    let facts = store.facts(newest.id)?;
+    if !facts.all().is_empty() {
+        return Ok((Some(newest.id), facts));
     }
-    let Some(id) = store.newest_with_hash(&hash)? else { return Ok((None, first(0))) };
-    let facts = store.facts(id)?;
-    match facts.all().is_empty() {
-        false => Ok((Some(id), facts)),
-        true => Err(LabError::failed(
-            Class::Usage,
-            format!(
-                "{} began with an earlier pgdyno, which did not store what it was planned with",
-                plan.name
-            ),
-            "begin it anew: --again",
-        )),
+    // Killed after it was created and before its first run was stored.
+    if newest.runs == 0 {
+        return Ok((None, first(same.len() as u64 - 1)));
     }
+    Err(LabError::failed(
+        Class::Usage,
+        format!("{} began with an earlier pgdyno, which did not store what it was planned with", plan.name),
+        "begin it anew: --again",
+    ))
 }
 
 fn first(repetition: u64) -> Facts {
@@ -139,4 +140,31 @@ pub fn of_programs(
         }
     }
     Ok(learnt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::resolve;
+
+    #[test]
+    fn what_is_missing_is_left_out_unless_the_experiment_began_with_it() {
+        let text = "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { builtin = \"select-only\" }\n\
+                    [factors]\nversion = [15, 99]\n[measure]\nrounds = 2\n";
+        let file = ExperimentFile::parse(Path::new("e.toml"), text, false, &|_| None).unwrap();
+        let mut facts = of_files(&file).unwrap();
+        let all = resolve(&file, &facts).unwrap();
+        let stop = Stop::new();
+        let learnt = of_programs(&facts, &all, &file, (None, true), &stop).unwrap();
+        learnt.into_iter().for_each(|fact| facts.learn(fact));
+        let plan = resolve(&file, &facts).unwrap();
+        assert!(plan.not_run().iter().any(|not_run| not_run.what == "version 99"), "{:?}", plan.not_run());
+        assert!(plan.runs.len() < all.runs.len() && plan.decisions.left_out.is_open());
+
+        let mut began = Facts::default();
+        began.learn(Fact::Found { what: "version 99".into() });
+        let error = of_programs(&began, &all, &file, (None, true), &stop).unwrap_err();
+        assert!(error.to_string().contains("began with version 99"), "{error}");
+        assert!(error.hint().unwrap().contains("--again"), "{error}");
+    }
 }

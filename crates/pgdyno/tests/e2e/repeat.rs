@@ -278,3 +278,33 @@ fn an_experiment_can_be_sent_to_others_without_its_values() {
         assert!(file.contains(kept), "{kept}\n{file}");
     }
 }
+
+/// Its plan would be made of what is found now, not of what it began with.
+#[test]
+fn an_experiment_without_its_facts_does_not_go_on() {
+    let place = Place::with_private("facts");
+    let text = "question = \"?\"\n[target]\nmanaged = { name = \"facts\" }\n[workload.w]\npgbench = { files = \"a.sql\" }\n\
+                [factors]\nclients = [1, 2]\n[measure]\nwarmup = \"10ms\"\nduration = \"100ms\"\nrounds = 1\n";
+    place.write("a.sql", "SELECT 1;\n");
+    let file = place.write("facts.toml", text);
+    let run = |more: &[&str]| place.run(["run", file.to_str().unwrap()].iter().chain(more));
+    assert!(matches!(run(&[]).status.code(), Some(0..=2)));
+    let decisions = place.run(["table", "decisions", "--format", "csv"]).expect(0).stdout.clone();
+    for told in ["\nseed,", "made from the content", "all of it can be run here"] {
+        assert!(decisions.contains(told), "no {told:?} in {decisions}");
+    }
+    let facts = "select count(*) from fact where json_extract(fact, '$.texts.workload') = 'w'";
+    assert_eq!(place.sql(facts), "1");
+    let results = rusqlite::Connection::open(place.results()).unwrap();
+    results.execute("DELETE FROM fact", []).unwrap();
+    run(&["--rounds", "2"]).expect(64).says(&["began with an earlier pgdyno", "--again"]);
+    // Killed before its first run was stored.
+    let of_runs = "SELECT group_concat(DISTINCT 'DELETE FROM ' || s.name) FROM sqlite_schema s \
+                   JOIN pragma_table_info(s.name) c ON c.name IN ('run_id', 'script_id') WHERE s.type = 'table'";
+    let delete: String = results.query_row(of_runs, [], |row| row.get(0)).unwrap();
+    results.execute_batch(&format!("PRAGMA foreign_keys = off; {}", delete.replace(',', ";"))).unwrap();
+    let begun = run(&[]);
+    assert!(matches!(begun.status.code(), Some(0..=2)), "{}", begun.stderr);
+    assert_eq!(place.sql("select count(*) from run"), "2");
+    assert_eq!(place.sql("select count(*) from experiment"), "1");
+}

@@ -46,8 +46,8 @@ pub enum Fact {
     Servers { shared: bool },
     /// The most clients that the servers accept; `None` without a known limit.
     Clients { most: Option<u32> },
-    /// Lengths of transactions in the warm-up of a block of runs; `None` if none ended.
-    Transactions { block: BlockKey, lengths: Option<TransactionLengths> },
+    /// Lengths of transactions in the warm-up of runs that take turns, by their UUIDs; `None` if none ended.
+    Transactions { runs: Vec<String>, lengths: Option<TransactionLengths> },
 }
 
 /// What `pgdyno calibrate` found on this host.
@@ -59,14 +59,6 @@ pub struct PlacementAdvice {
     pub day: String,
     /// Reason of the advice, or why there is none.
     pub why: String,
-}
-
-/// A block of runs: a cell in a round.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BlockKey {
-    pub workload: String,
-    pub factors: BTreeMap<String, String>,
-    pub round: u32,
 }
 
 /// Lengths of transactions in a warm-up, of the slowest arm.
@@ -97,7 +89,7 @@ impl Fact {
             (Self::Workload { workload, .. }, Self::Workload { workload: other, .. }) => workload == other,
             (Self::Found { what }, Self::Found { what: other })
             | (Self::Missing { what, .. }, Self::Missing { what: other, .. }) => what == other,
-            (Self::Transactions { block, .. }, Self::Transactions { block: other, .. }) => block == other,
+            (Self::Transactions { runs, .. }, Self::Transactions { runs: other, .. }) => runs == other,
             _ => false,
         }
     }
