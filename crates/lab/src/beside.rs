@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use server::Stop;
 use server::measuring::{self, OtherPgdyno};
-use spec::{Class, Doubt, Reason, Run, Validity};
+use spec::{Class, Doubt, Error, Reason, Run, Validity};
 
-use crate::error::LabError;
+use crate::error::stopped;
 use crate::event::{Progress, Tell};
 use crate::validity::worst;
 
@@ -41,7 +41,7 @@ pub fn announce(command: &str, goes_on: bool, mut progress: &mut dyn Progress) -
 ///
 /// # Errors
 /// When another one still measures after ten minutes, or the user stopped.
-pub(crate) fn take_turn(progress: &mut dyn Progress, stop: &Stop) -> Result<(), LabError> {
+pub(crate) fn take_turn(progress: &mut dyn Progress, stop: &Stop) -> Result<(), Error> {
     if measuring::is_waiting() {
         let before = || measuring::before_us().iter().map(OtherPgdyno::words).collect();
         wait("this machine", before, progress, stop)?;
@@ -55,7 +55,7 @@ pub(crate) fn wait(
     look: impl FnMut() -> Vec<String>,
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<(), LabError> {
+) -> Result<(), Error> {
     wait_for(place, look, (measuring::goes_on(), PATIENCE), progress, stop)
 }
 
@@ -65,7 +65,7 @@ fn wait_for(
     (goes_on, patience): (bool, Duration),
     mut progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<(), LabError> {
+) -> Result<(), Error> {
     let start = Instant::now();
     let mut told = None;
     loop {
@@ -77,13 +77,13 @@ fn wait_for(
             return Ok(());
         }
         if stop.ends_waits() {
-            return Err(LabError::Interrupted { kept: 0, planned: 0, again: false });
+            return Err(stopped());
         }
         if start.elapsed() >= patience {
             let what = format!("another pgdyno measures {place}: {first}");
             let hint =
                 "give the command again when that has ended, or with --beside: then the runs are suspect";
-            return Err(LabError::failed(Class::Refused, what, hint));
+            return Err(Error::new(Class::Refused, what).with_hint(hint));
         }
         if told.as_ref() != Some(first) {
             progress.warn(format!(

@@ -6,8 +6,8 @@ use server::child::Account;
 use server::home::{Home, Readable, cannot_use};
 use server::host;
 use server::placement::allowed;
+use spec::Error;
 
-use crate::error::LabError;
 use crate::validity::HOST_FACTOR;
 
 const FILE: &str = "host.json";
@@ -103,18 +103,18 @@ impl KnownHost {
     ///
     /// # Errors
     /// When pgdyno's folder cannot be used.
-    pub(crate) fn update(add: impl FnOnce(&mut Self)) -> Result<(), LabError> {
+    pub(crate) fn update(add: impl FnOnce(&mut Self)) -> Result<(), Error> {
         let (mut known, _) = Self::here();
         add(&mut known);
         known.keep()
     }
 
-    fn keep(&self) -> Result<(), LabError> {
+    fn keep(&self) -> Result<(), Error> {
         let home = Home::locate()?.make(Account::unprivileged()?.as_ref())?;
         let text = serde_json::to_vec_pretty(self).expect("plain data");
         home.replace(FILE, &text, Readable::ByUs)
             .map(drop)
-            .map_err(|source| cannot_use(&home.path().join(FILE), source).into())
+            .map_err(|source| cannot_use(&home.path().join(FILE), source))
     }
 }
 

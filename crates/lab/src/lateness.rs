@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use server::host;
-use spec::Run;
+use spec::{Error, Run};
 
-use crate::error::LabError;
 use crate::known_host::{KnownHost, Lag};
 use crate::measure::Keep;
 use crate::runner::{Care, Ready, Runner, Tell};
@@ -56,7 +55,7 @@ fn find_out(runner: &mut Runner<'_>, seed: u64) -> Option<Lag> {
 
 /// How late 1 % of the arrivals with nothing to do start, µs; `None` if the user stopped it, or other
 /// programs were active.
-fn look(runner: &mut Runner<'_>, seed: u64) -> Result<Option<f64>, LabError> {
+fn look(runner: &mut Runner<'_>, seed: u64) -> Result<Option<f64>, Error> {
     runner.start_sink()?;
     let idle = Operation::Nothing;
     runner.add(idle.name(), Ready::as_it_is(idle.workload()?));

@@ -34,5 +34,3 @@ pub mod target_spec;
 mod toys;
 pub mod validity;
 pub mod words;
-
-pub use error::{LabError, OwnChangeError};

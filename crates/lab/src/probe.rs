@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use results::ExperimentId;
 use server::Stop;
 use spec::plan::SinglePlan;
-use spec::{Class, Run};
+use spec::{Class, Error, Run};
 use workloads::jobs::Job;
 use workloads::probe;
 
-use crate::error::{LabError, explain};
+use crate::error::{explain, stopped};
 use crate::jobs;
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
 use crate::target_spec::TargetAccess;
@@ -30,18 +30,18 @@ pub struct Done {
     pub run: Run,
     /// The probed server, without its password.
     pub server: String,
-    pub stored: Result<ExperimentId, LabError>,
+    pub stored: Result<ExperimentId, Error>,
 }
 
 /// Probes a server.
 ///
 /// # Errors
-/// [`LabError`], with what to try.
-pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Done, LabError> {
+/// [`Error`], with what to try.
+pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Done, Error> {
     explain(stop, once(options, progress, stop))
 }
 
-fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Done, LabError> {
+fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Done, Error> {
     let token = uuid::Uuid::new_v4().simple().to_string();
     let job = probe::Probe::new(options.probe.clone(), &token[..12]);
     try_results(Some(&options.results), &mut *progress)?;
@@ -51,7 +51,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     let record = match jobs::alone(&mut stage, &job, &mut *progress, stop) {
         Ok(record) => record,
         Err(_) if stop.at_once() => {
-            return Err(LabError::Interrupted { kept: 0, planned: 0, again: false });
+            return Err(stopped());
         }
         Err(error) => return Err(stage.explain(error)),
     };
@@ -74,9 +74,9 @@ fn store(
     at: Surroundings,
     block: &mut [results::Finished],
     mut progress: &mut dyn Progress,
-) -> Result<ExperimentId, LabError> {
+) -> Result<ExperimentId, Error> {
     progress.step(Step::Store, options.results.display().to_string());
     let mut results = Results::next_round(&options.results, identity, at)?;
     results.keep(block)?;
-    results.id().ok_or_else(|| LabError::failed(Class::Internal, "the probe was not stored", ""))
+    results.id().ok_or_else(|| Error::new(Class::Internal, "the probe was not stored"))
 }

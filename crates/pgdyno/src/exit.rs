@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use lab::experiment::FileProblems;
 use results::answer;
 
 use crate::print;
@@ -102,8 +103,8 @@ pub(crate) fn from(outcome: Outcome) -> ExitCode {
         Err(error) => error,
     };
     let (code, hint) = classify(&error);
-    match error.downcast_ref::<lab::LabError>() {
-        Some(lab::LabError::File(problems)) => print::error_lines(&problems.lines()),
+    match error.downcast_ref::<spec::Error>().and_then(spec::Error::attached::<FileProblems>) {
+        Some(problems) => print::error_lines(&problems.lines()),
         _ => print::error(&words(&error), hint.as_deref()),
     }
     ExitCode::from(code)
@@ -125,9 +126,6 @@ fn words(error: &anyhow::Error) -> String {
 fn classify(error: &anyhow::Error) -> (u8, Option<String>) {
     if let Some(failure) = error.downcast_ref::<Failure>() {
         return (failure.code, failure.hint.clone());
-    }
-    if let Some(error) = error.downcast_ref::<lab::LabError>() {
-        return (of_class(error.class()), error.hint());
     }
     if let Some(error) = error.downcast_ref::<spec::Error>() {
         return (of_class(error.class()), error.hint().map(str::to_owned));

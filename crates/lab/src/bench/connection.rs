@@ -2,9 +2,7 @@
 
 use protocol::postgres::conninfo::ConnectionString;
 use protocol::postgres::{Env, Parameters};
-use spec::Class;
-
-use crate::error::LabError;
+use spec::{Class, Error};
 
 /// The server that a database name, connection string or URI describes, with host, port and user as separate
 /// options. Missing parts come from the environment, as with libpq.
@@ -16,7 +14,7 @@ pub fn at(
     host: Option<&str>,
     port: Option<&str>,
     user: Option<&str>,
-) -> Result<ConnectionString, LabError> {
+) -> Result<ConnectionString, Error> {
     let apart: Vec<String> = [("host", host), ("port", port), ("user", user)]
         .into_iter()
         .filter_map(|(name, value)| Some(format!("{name}={}", quoted(value?))))
@@ -26,11 +24,8 @@ pub fn at(
         (true, _) => dsn.to_owned(),
         (false, "") => apart.join(" "),
         (false, uri) if uri.starts_with("postgres://") || uri.starts_with("postgresql://") => {
-            return Err(LabError::failed(
-                Class::Usage,
-                "host, port or user are given beside a URI",
-                "write them into the URI: postgres://user@host:port/database",
-            ));
+            return Err(Error::new(Class::Usage, "host, port or user are given beside a URI")
+                .with_hint("write them into the URI: postgres://user@host:port/database"));
         }
         // The string itself wins over the options, as in pgbench, so it comes last.
         (false, string) if string.contains('=') => format!("{} {string}", apart.join(" ")),
@@ -40,9 +35,9 @@ pub fn at(
     let read = Parameters::parse(dsn).and_then(|mut parameters| {
         given.iter().try_for_each(|(name, value)| parameters.set_default(name, value.unwrap_or_default()))
     });
-    read.map_err(|error| LabError::failed(Class::Usage, error.to_string(), ""))?;
+    read.map_err(|error| Error::new(Class::Usage, error.to_string()))?;
     // Check the string now: the stored form, without secrets, would hide the mistake.
-    let wrong = |error| LabError::failed(Class::Usage, format!("connection string: {error}"), "");
+    let wrong = |error| Error::new(Class::Usage, format!("connection string: {error}"));
     let url = ConnectionString::parse(&url).map_err(wrong)?;
     url.resolve(&Env::process()).map_err(wrong)?;
     Ok(url)

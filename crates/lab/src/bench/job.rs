@@ -6,12 +6,11 @@ use std::time::Duration;
 use results::{ExperimentId, Store};
 use spec::plan::SinglePlan;
 use spec::shell::Command;
-use spec::{Class, Run};
+use spec::{Class, Error, Run};
 use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
 
 use crate::beside;
-use crate::error::LabError;
 use crate::facts;
 use crate::jobs::{foresee, input_bytes, prepare};
 use crate::plan::{PlannedPreparation, jobs_of, preparation};
@@ -25,7 +24,7 @@ use server::Stop;
 pub struct Kept {
     pub run: Run,
     /// Its experiment in the results file, or why it could not be stored; `None` if not requested.
-    pub stored: Option<Result<ExperimentId, LabError>>,
+    pub stored: Option<Result<ExperimentId, Error>>,
 }
 
 /// Where to store a job.
@@ -39,7 +38,7 @@ pub struct KeepIn<'a> {
 /// Loads an OSM extract, even if its data exist already.
 ///
 /// # Errors
-/// [`LabError`], with what to try.
+/// [`Error`], with what to try.
 pub fn load_osm(
     target: &TargetAccess,
     pg_bin: Option<PathBuf>,
@@ -47,7 +46,7 @@ pub fn load_osm(
     results: Option<KeepIn<'_>>,
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Kept, LabError> {
+) -> Result<Kept, Error> {
     // Checked before a server is created or started.
     options.validate()?;
     if options.has_extract() {
@@ -67,7 +66,7 @@ pub fn load_osm(
 /// Creates and fills pgbench's tables, replacing existing ones.
 ///
 /// # Errors
-/// [`LabError`], with what to try.
+/// [`Error`], with what to try.
 pub fn initialize(
     target: &TargetAccess,
     pg_bin: Option<PathBuf>,
@@ -75,7 +74,7 @@ pub fn initialize(
     results: Option<KeepIn<'_>>,
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Kept, LabError> {
+) -> Result<Kept, Error> {
     let plan = facts::preparation(&Preparation { pgbench: Some(options.clone()), ..Preparation::default() })?;
     let question = format!("How long does it take to make pgbench's tables at scale {}?", options.scale);
     crate::error::explain(
@@ -99,7 +98,7 @@ fn single(
     results: Option<KeepIn<'_>>,
     mut progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Kept, LabError> {
+) -> Result<Kept, Error> {
     let path = results.as_ref().map(|keep| keep.results);
     try_results(path, &mut *progress)?;
     if let Some(took) = earlier(plan, path) {
@@ -111,7 +110,7 @@ fn single(
     progress.step(Step::Target, "make, start or reach the server");
     let mut stage = Stage::open(target, pg_bin, progress, stop)?;
     let done = prepare(&mut stage, plan, false, &mut *progress, stop)?;
-    let job = done.first().ok_or_else(|| LabError::failed(Class::Internal, "a job of no kind", ""))?;
+    let job = done.first().ok_or_else(|| Error::new(Class::Internal, "a job of no kind"))?;
     let mut block = [job.record.to_run(&job.name, 0, false)];
     let run = &mut block[0].run;
     (run.validity, run.doubts) =
@@ -127,7 +126,7 @@ fn single(
         let mut results =
             Results::next_round(path, &identity, Surroundings::of(&stage)?)?.made_by(Some(command));
         results.keep(&mut block)?;
-        results.id().ok_or_else(|| LabError::failed(Class::Internal, "the job was not stored", ""))
+        results.id().ok_or_else(|| Error::new(Class::Internal, "the job was not stored"))
     });
     let [finished] = block;
     Ok(Kept { run: finished.run, stored })

@@ -12,14 +12,14 @@ use results::ExperimentId;
 use server::Stop;
 use spec::plan::SinglePlan;
 use spec::shell::Command;
-use spec::{Class, Profile, Run};
+use spec::{Class, Error, Profile, Run};
 use workloads::pgbench::{self, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Preparation, ScriptInfo, StatementInfo, Workload};
 
 pub use connection::at;
 pub use job::{KeepIn, Kept, initialize, load_osm};
 
-use crate::error::{LabError, explain};
+use crate::error::explain;
 use crate::facts;
 use crate::jobs;
 use crate::lateness::judge_by_host;
@@ -74,11 +74,11 @@ pub struct Benched {
     /// pgbench's scale if its tables are used, else the value given.
     pub scale: u64,
     /// Its experiment in the results file, or why it could not be stored; `None` if not requested.
-    pub stored: Option<Result<ExperimentId, LabError>>,
+    pub stored: Option<Result<ExperimentId, Error>>,
     /// Where in its script the first client was aborted, as text.
     pub gave_up_at: Option<String>,
     /// Why the server's counters are missing from the result.
-    pub lost: Option<LabError>,
+    pub lost: Option<Error>,
     /// For example, tables that could not be vacuumed.
     pub remarks: Vec<String>,
 }
@@ -86,12 +86,12 @@ pub struct Benched {
 /// Measures once.
 ///
 /// # Errors
-/// [`LabError`], with what to try.
-pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
+/// [`Error`], with what to try.
+pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, Error> {
     explain(stop, once(options, progress, stop))
 }
 
-fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
+fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, Error> {
     let mut workload = open(options)?;
     let prepare = facts::preparation(&options.prepare)?;
     try_results(options.results.as_deref(), &mut *progress)?;
@@ -131,7 +131,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
         let mut results = Results::next_round(path, &identity, at)?.made_by(options.command.clone());
         results.add_texts(texts::of_workload("bench", &positions));
         results.keep(&mut block)?;
-        results.id().ok_or_else(|| LabError::failed(Class::Internal, "the run was not stored", ""))
+        results.id().ok_or_else(|| Error::new(Class::Internal, "the run was not stored"))
     });
     let [finished] = block;
     let remarks = finished.run.events.iter().filter(|event| event.kind == "remark");
@@ -148,11 +148,11 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     })
 }
 
-fn open(options: &Options) -> Result<Pgbench, LabError> {
+fn open(options: &Options) -> Result<Pgbench, Error> {
     if options.scripts.is_empty() {
-        return Ok(Pgbench::open(&options.workload, Path::new(""))?);
+        return Pgbench::open(&options.workload, Path::new(""));
     }
-    Ok(Pgbench::with_scripts(&options.workload, &options.scripts)?)
+    Pgbench::with_scripts(&options.workload, &options.scripts)
 }
 
 /// The content of the plan identifies the run.

@@ -17,10 +17,10 @@ use server::Stop;
 use server::host;
 use spec::figures::{self, Figure};
 use spec::plan::CalibrationPlan;
-use spec::{Class, Doubt, Run, Target, Validity};
+use spec::{Class, Doubt, Error, Run, Target, Validity};
 
 use crate::beside;
-use crate::error::{LabError, explain};
+use crate::error::{explain, of_sql};
 use crate::facts;
 use crate::jobs::prepare;
 use crate::known_host::{Advice, KnownHost, Lag};
@@ -95,19 +95,19 @@ pub struct Calibrated {
     /// The highest clean rate, and the highest rate that is kept as well as the host can.
     pub limit: Limit,
     pub stored: ExperimentId,
-    pub not_stored: Option<LabError>,
+    pub not_stored: Option<Error>,
     pub remarks: Vec<String>,
 }
 
 /// Measures this host.
 ///
 /// # Errors
-/// [`LabError`], with what to try; runs finished before it are stored.
-pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, LabError> {
+/// [`Error`], with what to try; runs finished before it are stored.
+pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, Error> {
     explain(stop, calibrate(options, progress, stop))
 }
 
-fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, LabError> {
+fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, Error> {
     let mut remarks = Vec::new();
     try_results(Some(&options.results), &mut *progress)?;
     let mut stage = server(options, &mut *progress, stop, &mut remarks)?;
@@ -115,7 +115,7 @@ fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Res
     beside::take_turn(&mut *progress, stop)?;
     if let Some(stage) = &mut stage {
         let control = stage.control()?;
-        crate::runner::settle(control, &|| stop.soon())?;
+        crate::runner::settle(control, &|| stop.soon()).map_err(of_sql)?;
     }
     let (placements, not_placed) = placements::available(stage.as_ref());
     let strategy = WithPlacements {
@@ -144,11 +144,11 @@ struct Calibrating<'a> {
     done: Vec<Done>,
     not_placed: Vec<(&'static str, String)>,
     /// Why no more runs are stored; results are reported nevertheless.
-    not_stored: Option<LabError>,
+    not_stored: Option<Error>,
 }
 
 impl Calibrating<'_> {
-    fn carry_out(&mut self, runner: &mut Runner<'_>) -> Result<(), LabError> {
+    fn carry_out(&mut self, runner: &mut Runner<'_>) -> Result<(), Error> {
         let lengths = self.strategy.lengths();
         let left = |number: usize| lengths.iter().skip(number).sum::<Duration>();
         let (planned, results) = (self.strategy.planned(), self.options.results.clone());
@@ -214,10 +214,10 @@ impl Calibrating<'_> {
     }
 
     /// A stopped calibration starts again from the beginning: the machine may have changed.
-    fn stopped(&self, stop: bool, number: usize) -> Result<(), LabError> {
+    fn stopped(&self, stop: bool, number: usize) -> Result<(), Error> {
         let are = if number == 2 { "is" } else { "are" };
         let what = format!("stopped; {} of {} measurements {are} kept", number - 1, self.strategy.planned());
-        if stop { Err(LabError::failed(Class::Interrupted, what, "")) } else { Ok(()) }
+        if stop { Err(Error::new(Class::Interrupted, what)) } else { Ok(()) }
     }
 
     /// Stores runs that belong together, unless storing failed before.
@@ -242,8 +242,8 @@ impl Calibrating<'_> {
         }
     }
 
-    fn conclude(self, remarks: Vec<String>) -> Result<Calibrated, LabError> {
-        let missing = || LabError::failed(Class::Internal, "a measurement is missing", "");
+    fn conclude(self, remarks: Vec<String>) -> Result<Calibrated, Error> {
+        let missing = || Error::new(Class::Internal, "a measurement is missing");
         let (placed, calibrated) = self.strategy.parts(&self.done);
         let placements = self.strategy.placements.found(placed);
         let mut advised = advised(&placements);
@@ -288,7 +288,7 @@ impl Calibrating<'_> {
 }
 
 /// Stores what later runs use: the advised placement and the lag of this host.
-fn keep(advised: Option<&Advised>, idle: Option<&Run>) -> Result<(), LabError> {
+fn keep(advised: Option<&Advised>, idle: Option<&Run>) -> Result<(), Error> {
     let advice = advised.map(|Advised { level, why }| Advice::now(level, why));
     let lag = idle.and_then(lag_us).map(Lag::now);
     KnownHost::update(|known| {
@@ -297,7 +297,7 @@ fn keep(advised: Option<&Advised>, idle: Option<&Run>) -> Result<(), LabError> {
     })
 }
 
-fn get_ready(runner: &mut Runner<'_>, server: bool) -> Result<(), LabError> {
+fn get_ready(runner: &mut Runner<'_>, server: bool) -> Result<(), Error> {
     runner.start_sink()?;
     for operation in Operation::costly(server).chain([Operation::Nothing]) {
         let mut workload = operation.workload()?;
@@ -311,7 +311,7 @@ fn get_ready(runner: &mut Runner<'_>, server: bool) -> Result<(), LabError> {
 }
 
 /// One more round of the experiment with the same options.
-fn results(options: &Options, stage: Option<&Stage>) -> Result<Results, LabError> {
+fn results(options: &Options, stage: Option<&Stage>) -> Result<Results, Error> {
     let at = match stage {
         Some(stage) => Surroundings::of(stage)?,
         None => Surroundings { host: host::describe(None), target: without_server() },
@@ -343,7 +343,7 @@ fn server(
     mut progress: &mut dyn Progress,
     stop: &Stop,
     remarks: &mut Vec<String>,
-) -> Result<Option<Stage>, LabError> {
+) -> Result<Option<Stage>, Error> {
     progress.step(Step::Target, "a sink and a private server");
     let target = TargetAccess::managed(SERVER, &[]);
     let mut stage = match Stage::open(&target, options.pg_bin.clone(), progress, stop) {

@@ -6,9 +6,7 @@ use server::Target;
 use server::child::Watchdog;
 use server::home::Home;
 use server::url::Rights;
-use spec::Class;
-
-use crate::error::LabError;
+use spec::{Class, Error};
 
 /// The result for a server and a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,17 +67,15 @@ impl Doubt {
 /// Examines a server without changes.
 ///
 /// # Errors
-/// [`LabError`], when it cannot be reached or refuses.
-pub fn examine(url: &ConnectionString) -> Result<Examined, LabError> {
-    let watchdog = Watchdog::current().map_err(|error| {
-        LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {error}"), "")
-    })?;
+/// [`Error`], when it cannot be reached or refuses.
+pub fn examine(url: &ConnectionString) -> Result<Examined, Error> {
+    let watchdog = Watchdog::current()
+        .map_err(|error| Error::new(Class::Internal, format!("cannot find pgdyno's own program: {error}")))?;
     let home = Home::locate()?;
     let target = Target::url(url.with_secrets(), Rights::ReadOnly, &[], &home, &watchdog)?;
     let mut control = target.control()?;
-    let facts = Facts::ask(&mut control).map_err(|error| {
-        LabError::failed(Class::Refused, format!("asking what the role may do: {error}"), "")
-    })?;
+    let facts = Facts::ask(&mut control)
+        .map_err(|error| Error::new(Class::Refused, format!("asking what the role may do: {error}")))?;
     let pooler = target.pooling().words().map(|pooler| format!("; behind {pooler}")).unwrap_or_default();
     Ok(Examined { server: facts.words() + &pooler, rights: facts.rights(), uses: facts.uses() })
 }

@@ -6,13 +6,13 @@ use results::{ExperimentId, Finished, Store};
 use server::Stop;
 use server::settings::recorded;
 use spec::shell::Command;
-use spec::{Class, Doubt, Setting};
+use spec::{Class, Doubt, Error, Setting};
 use workloads::Workload;
 use workloads::pgbench::{self, Pgbench};
 
 use crate::bench;
 use crate::collectors::{self, Collector, Watched};
-use crate::error::LabError;
+use crate::error::of_sql;
 use crate::known_host::KnownHost;
 use crate::measure::{Keep, Measured};
 use crate::plan::single_run;
@@ -40,12 +40,12 @@ impl Recorder {
     ///
     /// # Errors
     /// When the server or the results file refuses.
-    pub fn open(path: &Path, dsn: &str, command: Command) -> Result<Self, LabError> {
+    pub fn open(path: &Path, dsn: &str, command: Command) -> Result<Self, Error> {
         // Report an unusable file before the run.
         Store::try_out(path)?;
         let target = TargetAccess::url(bench::at(Some(dsn), None, None, None)?);
         let mut stage = Stage::beside(&target)?;
-        let settings = recorded(stage.control()?)?;
+        let settings = recorded(stage.control()?).map_err(of_sql)?;
         let at = Surroundings::of(&stage)?;
         Ok(Self { path: path.to_owned(), target, stage, at, settings, command })
     }
@@ -54,7 +54,7 @@ impl Recorder {
     ///
     /// # Errors
     /// When the connection is lost.
-    pub fn watch(&mut self) -> Result<(Keep<'_>, Vec<Box<dyn Collector + '_>>), LabError> {
+    pub fn watch(&mut self) -> Result<(Keep<'_>, Vec<Box<dyn Collector + '_>>), Error> {
         let sql = self.stage.control()?;
         Ok((
             Keep::Distributions(&self.path),
@@ -72,12 +72,12 @@ impl Recorder {
         options: &pgbench::PgbenchOptions,
         setup: &Setup,
         mut measured: Measured,
-    ) -> Result<(ExperimentId, Vec<Doubt>), LabError> {
+    ) -> Result<(ExperimentId, Vec<Doubt>), Error> {
         let stop = Stop::of_process();
         // Keep what was measured even if the user stops now.
         let _concluding = stop.concluding();
         if let Some(trouble) = measured.trouble.take().filter(|_| !stop.at_once()) {
-            return Err(trouble.into());
+            return Err(of_sql(trouble));
         }
         let mut run = planned(&single_run(setup), setup);
         run.settings = self.settings;
@@ -105,8 +105,7 @@ impl Recorder {
         let mut results = Results::next_round(&self.path, &identity, self.at)?.made_by(Some(self.command));
         results.add_texts(texts::of_workload("pgbench", workload));
         results.keep(&mut [Finished { run, seconds: measured.seconds }])?;
-        let id =
-            results.id().ok_or_else(|| LabError::failed(Class::Internal, "the run was not stored", ""))?;
+        let id = results.id().ok_or_else(|| Error::new(Class::Internal, "the run was not stored"))?;
         Ok((id, doubts))
     }
 }

@@ -1,8 +1,8 @@
 //! Whether a server can provide the arms of an experiment, checked before the preparation.
 
-use spec::Class;
+use spec::{Class, Error};
 
-use crate::error::LabError;
+use crate::error::of_sql;
 use crate::experiment::ExperimentFile;
 use crate::plan::Plan;
 use crate::setup::Arm;
@@ -16,7 +16,7 @@ pub(super) fn check_arms(
     plan: &Plan,
     control: &mut Control,
     means: Means,
-) -> Result<(), LabError> {
+) -> Result<(), Error> {
     if plan.content.arms.iter().all(|arm| arm.settings.is_empty()) {
         return Ok(());
     }
@@ -24,7 +24,7 @@ pub(super) fn check_arms(
     let mut problems = Vec::new();
     for arm in &plan.content.arms {
         let name = arm.name.as_deref().unwrap_or_default();
-        let without_right = without_right(control, &known, &arm.settings, means)?;
+        let without_right = without_right(control, &known, &arm.settings, means).map_err(of_sql)?;
         let found = check(&known, &arm.settings, means).into_iter().chain(without_right);
         problems.extend(found.map(|refusal| (name, refusal)));
     }
@@ -35,7 +35,7 @@ pub(super) fn check_arms(
     });
     let told: Vec<String> = told.collect();
     match problems.into_iter().next() {
-        Some((_, first)) => Err(first.error.in_words(told.join("\n")).into()),
+        Some((_, first)) => Err(first.error.in_words(told.join("\n"))),
         None if file.allows_same() => Ok(()),
         None => {
             plan.content.arms.iter().skip(1).try_for_each(|arm| differs(&known, &plan.content.arms[0], arm))
@@ -44,7 +44,7 @@ pub(super) fn check_arms(
 }
 
 /// Refuses an arm whose settings the base has already: A would be compared with A.
-fn differs(known: &Catalog, base: &Arm, arm: &Arm) -> Result<(), LabError> {
+fn differs(known: &Catalog, base: &Arm, arm: &Arm) -> Result<(), Error> {
     let is_same = |(name, value): (&String, &String)| match base.settings.get(name) {
         Some(own) => own == value,
         None => known.get(name).is_some_and(|entry| is_in_force(value, entry)),
@@ -56,5 +56,5 @@ fn differs(known: &Catalog, base: &Arm, arm: &Arm) -> Result<(), LabError> {
     let (name, base) = (arm.name.as_deref().unwrap_or_default(), base.name.as_deref().unwrap_or_default());
     let settings: Vec<_> = arm.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let what = format!("arms {base} and {name} are the same: {} is in force already", settings.join(", "));
-    Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"))
+    Err(Error::new(Class::BadInput, what).with_hint("give --same if A against A is meant"))
 }

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use results::Finished;
 use server::Stop;
 use spec::plan::{Fact, Facts};
-use spec::{Class, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, figures};
+use spec::{Class, Error, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, figures};
 
 use super::guard::{Guard, Remarks};
+use super::suspended::{Counts, suspended};
 use super::{Invocation, Outcome, placed};
-use crate::error::LabError;
+use crate::error::interrupted;
 use crate::experiment::{ExperimentFile, without_credentials};
 use crate::few;
 use crate::jobs::{self, Prepared};
@@ -97,7 +98,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// Stores the preparation jobs; jobs of an earlier invocation are in the experiment already.
-    pub(super) fn keep_jobs(&mut self, jobs: &[(At, Vec<Prepared>)]) -> Result<(), LabError> {
+    pub(super) fn keep_jobs(&mut self, jobs: &[(At, Vec<Prepared>)]) -> Result<(), Error> {
         let stored = self.results.finished()?;
         for (at, jobs) in jobs {
             for (sequence, job) in jobs.iter().enumerate() {
@@ -114,28 +115,18 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    pub(super) fn carry_out(&mut self) -> Result<Outcome, LabError> {
+    pub(super) fn carry_out(&mut self) -> Result<Outcome, Error> {
         let course = strategies::of(self.plan, self.superseded);
         let result = self.all(&*course).map_err(|error| self.runner.explain(placed(self.file, error)));
         if self.runner.stop().soon() && (result.is_err() || !course.left(&self.done).is_empty()) {
-            return Err(LabError::Interrupted {
-                kept: self.kept(),
-                planned: course.planned(&self.done),
-                again: self.again,
-            });
+            return Err(interrupted(self.kept(), course.planned(&self.done), self.again));
         }
         result?;
-        let experiment =
-            self.results.id().ok_or_else(|| LabError::failed(Class::Internal, "no run was stored", ""))?;
+        let experiment = self.results.id().ok_or_else(|| Error::new(Class::Internal, "no run was stored"))?;
         if !self.waiting.is_empty() {
-            return Err(LabError::SetAside {
-                experiment,
-                what: std::mem::take(&mut self.waiting),
-                advice: self.advice.to_owned(),
-                kept: self.kept(),
-                again: self.marked.len(),
-                planned: course.planned(&self.done),
-            });
+            let planned = course.planned(&self.done);
+            let counts = Counts { kept: self.kept(), again: self.marked.len(), planned };
+            return Err(suspended(experiment, &self.waiting, self.advice, counts));
         }
         let again = course.again(&self.done);
         let now = (self.before..self.done.len()).filter(|place| !again.is_former(*place));
@@ -156,7 +147,7 @@ impl<'a> Experiment<'a> {
         self.done.len() - self.marked.len() - self.repeated
     }
 
-    fn all(&mut self, course: &dyn Course) -> Result<(), LabError> {
+    fn all(&mut self, course: &dyn Course) -> Result<(), Error> {
         let left = course.left(&self.done);
         let mut guard = Guard::new(self.plan, self.file.folder(), &mut self.runner, &self.results);
         guard.look(&left)?;
@@ -195,7 +186,7 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    fn learn_from_earlier(&mut self, left: &[PlannedRun]) -> Result<(), LabError> {
+    fn learn_from_earlier(&mut self, left: &[PlannedRun]) -> Result<(), Error> {
         let jobs: BTreeMap<&String, &PlannedRun> =
             left.iter().filter(|run| run.is_job()).map(|run| (&run.workload, run)).collect();
         for (workload, run) in jobs {
@@ -209,7 +200,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// Measures the runs of a block and stores them together; false when interrupted.
-    fn block(&mut self, course: &dyn Course, block: &Block) -> Result<bool, LabError> {
+    fn block(&mut self, course: &dyn Course, block: &Block) -> Result<bool, Error> {
         let start = Instant::now();
         self.take_places(&block.runs[0].run, &block.runs[0].setup)?;
         if self.plan.content.varies_storage() {
@@ -242,7 +233,7 @@ impl<'a> Experiment<'a> {
         &mut self,
         course: &dyn Course,
         block: &Block,
-    ) -> Result<Option<Vec<Taken>>, LabError> {
+    ) -> Result<Option<Vec<Taken>>, Error> {
         let stop = self.runner.stop();
         let mut all = Vec::with_capacity(block.runs.len());
         // Once one is measured, the first interrupt lets all of them finish: a part would not be stored.
@@ -278,7 +269,7 @@ impl<'a> Experiment<'a> {
         course: &dyn Course,
         block: &Block,
         how: &Turns,
-    ) -> Result<Option<Vec<Taken>>, LabError> {
+    ) -> Result<Option<Vec<Taken>>, Error> {
         self.tell_started(course, block, 0);
         let start = Instant::now();
         let keep = Keep::Distributions(self.results.path());
@@ -311,7 +302,7 @@ impl<'a> Experiment<'a> {
         over: &[Next],
         mut done: crate::runner::Done,
         took: Duration,
-    ) -> Result<Option<Taken>, LabError> {
+    ) -> Result<Option<Taken>, Error> {
         let Some(next) = over.last() else { return Ok(None) };
         // Another invocation would need this time before its first run.
         let setup = self.setup.take().map(|setup| (figures::SETUP_S, setup.as_secs_f64()));
@@ -356,7 +347,7 @@ impl<'a> Experiment<'a> {
 
     /// Restarts copies each round; all run, unless a run needs to be alone. With several storages this holds
     /// for each run.
-    fn take_places(&mut self, run: &PlannedRun, setup: &Setup) -> Result<(), LabError> {
+    fn take_places(&mut self, run: &PlannedRun, setup: &Setup) -> Result<(), Error> {
         if self.plan.content.varies_storage() {
             return self.runner.start_alone(&setup.at());
         }
@@ -397,7 +388,7 @@ impl<'a> Experiment<'a> {
 
     /// Suspends what was invalid twice in a row and marks those two runs to be measured again; `before` was
     /// suspended already.
-    fn set_aside(&mut self, before: usize) -> Result<(), LabError> {
+    fn set_aside(&mut self, before: usize) -> Result<(), Error> {
         for waits in &Aside::of(&self.done).waits[before..] {
             let last = self.done.iter().find(|done| done.number == waits.seen);
             let doubts = last.iter().flat_map(|done| &done.run.doubts);
@@ -421,7 +412,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// Measures disturbed runs again and excludes them; `before` was decided already.
-    fn measure_again(&mut self, course: &dyn Course, before: usize) -> Result<(), LabError> {
+    fn measure_again(&mut self, course: &dyn Course, before: usize) -> Result<(), Error> {
         let again = course.again(&self.done);
         for Repeated { runs, why } in &again.repeated[before..] {
             self.results.supersede(runs, why)?;
@@ -461,7 +452,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// Restores settings and stops what was started; copies are kept if the experiment `goes_on` later.
-    pub(super) fn close(mut self, goes_on: bool) -> Result<(), LabError> {
+    pub(super) fn close(mut self, goes_on: bool) -> Result<(), Error> {
         let file = self.file;
         let removed = if goes_on { Ok(()) } else { self.runner.remove_copies() };
         self.runner.close().and(removed).map_err(|error| placed(file, error))

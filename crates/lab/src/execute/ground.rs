@@ -11,14 +11,14 @@ use server::home::Home;
 use server::managed::{self, Cluster};
 use server::storage::overcommitted;
 use sha2::{Digest, Sha256};
-use spec::Class;
 use spec::plan::{Decision, Fact};
+use spec::{Class, Error};
 
 use super::arms::check_arms;
 use super::room::{NOTHING_YET, Room, at_rest, fits};
 use super::shared::{Opened, share};
 use super::{Invocation, Options, changes, other_name};
-use crate::error::LabError;
+use crate::error::{interrupted, of_sql};
 use crate::experiment::ExperimentFile;
 use crate::jobs::{Prepared, prepare};
 use crate::plan::{Copies, Plan, Standing, identity, levels, setups, turns, words};
@@ -57,7 +57,7 @@ impl Ground {
         options: &Options,
         mut progress: &mut dyn Progress,
         stop: &Stop,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, Error> {
         progress.step(Step::Target, "make, start or reach the servers");
         let mut stages = opened(file, &begun.plan, options, progress, stop)?;
         let shared = stages.iter().any(|(_, stage)| stage.is_shared());
@@ -88,7 +88,7 @@ impl Ground {
         let jobs = match prepared(file, plan, &mut stages, progress, stop) {
             Ok(jobs) => jobs,
             Err(_) if stop.soon() => {
-                return Err(LabError::Interrupted { kept, planned, again: begun.again });
+                return Err(interrupted(kept, planned, begun.again));
             }
             Err(error) => {
                 return Err(stages.iter_mut().fold(error, |error, (_, stage)| stage.explain(error)));
@@ -100,7 +100,7 @@ impl Ground {
         Ok(ground)
     }
 
-    fn stand(&mut self, file: &ExperimentFile, mut progress: &mut dyn Progress) -> Result<(), LabError> {
+    fn stand(&mut self, file: &ExperimentFile, mut progress: &mut dyn Progress) -> Result<(), Error> {
         let Some(copies) = self.begun.plan.copies().cloned() else { return Ok(()) };
         let fact = match self.fits(&copies)? {
             Ok(why) => Fact::Copies { fit: true, why },
@@ -117,13 +117,13 @@ impl Ground {
     }
 
     /// How many further clients the servers accept, for a search without a limit of clients.
-    fn ask_for_clients(&mut self, file: &ExperimentFile) -> Result<(), LabError> {
+    fn ask_for_clients(&mut self, file: &ExperimentFile) -> Result<(), Error> {
         if !self.begun.plan.decisions.clients.as_ref().is_some_and(Decision::is_open) {
             return Ok(());
         }
         let mut most = None;
         for (_, stage) in &mut self.stages {
-            let row = stage.control()?.rows(LET_IN)?;
+            let row = stage.control()?.rows(LET_IN).map_err(of_sql)?;
             let let_in = row.iter().flatten().flatten().find_map(|text| text.parse::<u32>().ok());
             most = most.into_iter().chain(let_in).min();
         }
@@ -131,7 +131,7 @@ impl Ground {
     }
 
     /// What the copies need; as an inner error, why there cannot be any.
-    fn fits(&mut self, copies: &Copies) -> Result<Result<String, String>, LabError> {
+    fn fits(&mut self, copies: &Copies) -> Result<Result<String, String>, Error> {
         let mut takes = BTreeMap::new();
         let mut names = Vec::new();
         for (at, stage) in &mut self.stages {
@@ -147,7 +147,7 @@ impl Ground {
         Ok(fits(&self.begun.plan, copies, &takes, &Room::here(&names)))
     }
 
-    fn copy(&mut self, copies: &Copies, progress: &mut dyn Progress) -> Result<(), LabError> {
+    fn copy(&mut self, copies: &Copies, progress: &mut dyn Progress) -> Result<(), Error> {
         let plan = &self.begun.plan;
         for (at, mut stage) in std::mem::take(&mut self.stages) {
             if !matches!(levels::target(&plan.content, &at), TargetSpec::Managed { .. }) {
@@ -190,7 +190,7 @@ pub(super) fn look_for_room(plan: &Plan) -> Option<Fact> {
 }
 
 /// Removes copies left behind when pgdyno was killed after the last run of an experiment.
-pub(super) fn remove_left(plan: &Plan) -> Result<(), LabError> {
+pub(super) fn remove_left(plan: &Plan) -> Result<(), Error> {
     let (home, stop) = (Home::locate()?, Stop::new());
     let Ok(watchdog) = Watchdog::current() else { return Ok(()) };
     for at in setups::sites(plan) {
@@ -209,7 +209,7 @@ fn opened(
     options: &Options,
     mut progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Vec<(At, Stage)>, LabError> {
+) -> Result<Vec<(At, Stage)>, Error> {
     let sets = plan.content.arms.iter().any(|arm| !arm.settings.is_empty());
     let sets = sets || !plan.content.named.changes.is_empty();
     let mut stages = Vec::new();
@@ -242,14 +242,12 @@ fn opened(
 }
 
 /// The name of the level may be visible only in the server's folder.
-fn of_level(at: &At, error: LabError) -> LabError {
-    match &error {
-        LabError::Failed(what) if *at != At::default() => {
-            let what = format!("{at}: {what}");
-            error.told_as(what)
-        }
-        _ => error,
+fn of_level(at: &At, error: Error) -> Error {
+    if *at == At::default() || error.is_stopped() {
+        return error;
     }
+    let what = format!("{at}: {error}");
+    error.in_words(what)
 }
 
 fn prepared(
@@ -258,7 +256,7 @@ fn prepared(
     stages: &mut [(At, Stage)],
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Vec<(At, Vec<Prepared>)>, LabError> {
+) -> Result<Vec<(At, Vec<Prepared>)>, Error> {
     for (_, stage) in &mut *stages {
         let (control, means) = stage.control_and_means()?;
         // Before the preparation, and not before the second arm.
@@ -274,7 +272,7 @@ fn prepared(
 ///
 /// # Errors
 /// When arms do not run on copies, and a change has no undo.
-pub(super) fn can_do_without(file: &ExperimentFile, plan: &Plan) -> Result<(), LabError> {
+pub(super) fn can_do_without(file: &ExperimentFile, plan: &Plan) -> Result<(), Error> {
     let standing = plan.decisions.standing.as_ref().filter(|it| *it.value() == Standing::AsTheyAre);
     let Some(why) = standing.map(Decision::why) else { return Ok(()) };
     let name = plan.content.compared();
@@ -290,29 +288,23 @@ pub(super) fn can_do_without(file: &ExperimentFile, plan: &Plan) -> Result<(), L
         "{}:{line} {head} has no undo, and arms cannot stand on copies of their own: {why}",
         file.path.display()
     );
-    Err(LabError::failed(
-        Class::BadInput,
-        what,
-        "give it an undo without a password, so that one server will do for all arms",
-    ))
+    Err(Error::new(Class::BadInput, what)
+        .with_hint("give it an undo without a password, so that one server will do for all arms"))
 }
 
-fn began_on_copies(why: &str) -> LabError {
+fn began_on_copies(why: &str) -> Error {
     let what = format!(
         "this experiment was begun with its arms side by side on copies, and that cannot be now: {why}"
     );
-    LabError::failed(
-        Class::Missing,
-        what,
-        "make room and run the same command again, or begin anew with --again",
-    )
+    Error::new(Class::Missing, what)
+        .with_hint("make room and run the same command again, or begin anew with --again")
 }
 
-fn nothing_to_run() -> LabError {
-    LabError::failed(Class::Missing, "nothing of it can be run here", "see above why")
+fn nothing_to_run() -> Error {
+    Error::new(Class::Missing, "nothing of it can be run here").with_hint("see above why")
 }
 
-fn targets(stages: &[(At, Stage)]) -> Result<BTreeMap<At, spec::Target>, LabError> {
+fn targets(stages: &[(At, Stage)]) -> Result<BTreeMap<At, spec::Target>, Error> {
     let target = |(at, stage): &(At, Stage)| Ok((at.clone(), stage.target.record(stage.versions())?));
     stages.iter().map(target).collect()
 }

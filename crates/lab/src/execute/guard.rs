@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use spec::{Class, RunEvent, Text};
+use spec::{Class, Error, RunEvent, Text};
 use workloads::{Sampled, Spec};
 
 use super::held::{Differences, Held, Names, ask};
-use crate::error::LabError;
 use crate::jobs::make_extract;
 use crate::plan::{Plan, PlannedRun, levels, setups};
 use crate::runner::{Ready, Results, Runner, Step, Tell, changed_data, texts};
@@ -59,7 +58,7 @@ impl<'g, 'a> Guard<'g, 'a> {
     /// Opens the workloads of these runs, and of their base arms: each is checked, chooses its requests, and
     /// proves that it does something; then arms get the same requests. State by state, so that an index is
     /// created once for all.
-    pub(super) fn look(&mut self, runs: &[PlannedRun]) -> Result<(), LabError> {
+    pub(super) fn look(&mut self, runs: &[PlannedRun]) -> Result<(), Error> {
         let (mut to_open, pairs) = self.needed(runs);
         let mut states: Vec<Setup> = Vec::new();
         for setup in to_open
@@ -108,7 +107,7 @@ impl<'g, 'a> Guard<'g, 'a> {
 
     /// Compares the data of two servers for a workload, and their configuration. Different data look like
     /// different speed. An intended difference is reported as intended.
-    fn compare_held(&mut self, Pair { base, own, arm }: &Pair) -> Result<(), LabError> {
+    fn compare_held(&mut self, Pair { base, own, arm }: &Pair) -> Result<(), Error> {
         let of = self.plan.content.compare.as_ref().map_or("", |compare| &compare.base).to_owned();
         let called = self.plan.content.arm_words(arm);
         self.runner
@@ -155,9 +154,9 @@ impl<'g, 'a> Guard<'g, 'a> {
     }
 
     /// The data on the server of a setup for its workload, or why they are unknown.
-    fn held(&mut self, setup: &Setup) -> Result<Result<Held, String>, LabError> {
+    fn held(&mut self, setup: &Setup) -> Result<Result<Held, String>, Error> {
         let is_redis = matches!(levels::spec_of(&self.plan.content, setup)?, Spec::Redis(_));
-        let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
+        let missing = || Error::new(Class::Internal, format!("no workload {}", setup.asked()));
         let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
         // Redis commands name no tables.
         let texts = ready.workload.texts().into_iter().filter(|_| !is_redis);
@@ -201,14 +200,14 @@ impl<'g, 'a> Guard<'g, 'a> {
     }
 
     /// If users' factors change the server, a workload is checked in the state of its arm.
-    fn in_its_state(&mut self, setup: &Setup) -> Result<(), LabError> {
+    fn in_its_state(&mut self, setup: &Setup) -> Result<(), Error> {
         if setup.changes.is_some() {
             self.runner.switch_to(setup)?;
         }
         Ok(())
     }
 
-    fn open(&mut self, Open { setup, base, arm }: &Open) -> Result<(), LabError> {
+    fn open(&mut self, Open { setup, base, arm }: &Open) -> Result<(), Error> {
         let name = setup.asked();
         let spec = levels::spec_of(&self.plan.content, setup)?;
         let chosen = base.as_ref().filter(|base| {
@@ -247,7 +246,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         Ok(())
     }
 
-    fn sample(&mut self, setup: &Setup, state: usize) -> Result<(), LabError> {
+    fn sample(&mut self, setup: &Setup, state: usize) -> Result<(), Error> {
         let key = asked(setup, state);
         if self.samples.contains_key(&key) {
             return Ok(());
@@ -255,7 +254,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         self.in_its_state(setup)?;
         let by = setup.search_path().map(|path| format!(" by search_path {path}")).unwrap_or_default();
         self.runner.progress.step(Step::Guard, format!("{}: what does it answer{by}?", setup.asked()));
-        let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
+        let missing = || Error::new(Class::Internal, format!("no workload {}", setup.asked()));
         let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
         let seed = self.plan.seed();
         stage.look_by(setup.search_path())?;

@@ -1,11 +1,10 @@
 //! Checks against the server of an experiment, if reachable: nothing on it is created, started or changed.
-
 use std::time::Duration;
 
 use protocol::postgres::conninfo::Env;
+use spec::Error;
 
 use super::arms::check_arms;
-use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::jobs::{fits_at_hand, foresee};
 use crate::plan::{Plan, jobs_of, levels, setups};
@@ -31,7 +30,7 @@ pub enum Looked {
 ///
 /// # Errors
 /// Every setting that the server cannot apply, with its line in the file.
-pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, LabError> {
+pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, Error> {
     if file.arms.iter().all(|arm| arm.settings.is_empty()) {
         return Ok(Looked::Nothing);
     }
@@ -50,7 +49,7 @@ pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, LabError> {
 ///
 /// # Errors
 /// When the data cannot fit.
-pub fn look_at_sizes(file: &ExperimentFile, plan: &Plan) -> Result<Vec<String>, LabError> {
+pub fn look_at_sizes(file: &ExperimentFile, plan: &Plan) -> Result<Vec<String>, Error> {
     let (mut said, mut private) = (Vec::new(), Vec::new());
     for at in setups::sites(plan) {
         let (spec, prepare) = (levels::target(&plan.content, &at), levels::preparation(&plan.content, &at));
@@ -78,13 +77,13 @@ pub fn look_at_sizes(file: &ExperimentFile, plan: &Plan) -> Result<Vec<String>, 
 ///
 /// # Errors
 /// When they cannot.
-pub fn check_sizes(plan: &Plan) -> Result<(), LabError> {
+pub fn check_sizes(plan: &Plan) -> Result<(), Error> {
     let sites = setups::sites(plan).into_iter();
     foresee(sites.map(|at| (levels::target(&plan.content, &at), levels::preparation(&plan.content, &at))))
         .map(drop)
 }
 
-fn at_hand(TargetAccess { spec, url }: &TargetAccess) -> Result<Result<(Control, Means), String>, LabError> {
+fn at_hand(TargetAccess { spec, url }: &TargetAccess) -> Result<Result<(Control, Means), String>, Error> {
     match spec {
         TargetSpec::Managed { name, .. } => {
             let server = Home::locate().ok().and_then(|home| managed::status(&home, name).ok());

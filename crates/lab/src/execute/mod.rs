@@ -14,6 +14,7 @@ mod promised;
 mod room;
 mod shared;
 mod stored_arms;
+mod suspended;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -27,14 +28,16 @@ use self::carry_out::{Experiment, light, record_of};
 use self::ground::Ground;
 pub use self::look::{Looked, look, look_at_sizes};
 pub use self::planned::{Planned, planned};
-use crate::error::{LabError, explain};
+pub use self::suspended::SuspendedRuns;
+use crate::error::explain;
 use crate::experiment::ExperimentFile;
 use crate::facts;
 use crate::plan::{Plan, PlannedRun, diff, identity, jobs_of, levels, resolve};
-use crate::runner::{LabEvent, Progress, Results, texts};
+use crate::runner::{FailedChange, LabEvent, Progress, Results, texts};
 use crate::strategies::{self, Done};
+use crate::words;
 use spec::plan::{Fact, Facts};
-use spec::{Run, RunKey, RunKind};
+use spec::{Class, Error, Run, RunKey, RunKind};
 
 /// Options of carrying out an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,14 +66,14 @@ pub struct Outcome {
 /// Carries out an experiment, or the rest of it; `facts` are those of [`planned`].
 ///
 /// # Errors
-/// [`LabError`], with what to try; runs finished before it are stored.
+/// [`Error`], with what to try; runs finished before it are stored.
 pub fn run(
     file: &ExperimentFile,
     facts: Facts,
     options: &Options,
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Outcome, LabError> {
+) -> Result<Outcome, Error> {
     let began = Instant::now();
     let mut store = Store::create_or_open(&options.results)?;
     let plan = resolve(file, &facts)?;
@@ -92,7 +95,7 @@ pub fn run(
     let mut experiment = Experiment::begin(file, &begun, stages, results, progress, stop, began);
     let result = experiment.keep_jobs(&jobs).and_then(|()| experiment.carry_out());
     // Suspended runs may have their cause in the copies.
-    let goes_on = matches!(&result, Err(error) if !matches!(error, LabError::SetAside { .. }));
+    let goes_on = matches!(&result, Err(error) if error.attached::<SuspendedRuns>().is_none());
     let closed = experiment.close(goes_on);
     drop(templates);
     if goes_on && begun.plan.copies().is_some() && !levels::is_on_made_storage(&begun.plan.content) {
@@ -101,7 +104,9 @@ pub fn run(
         progress.event(LabEvent::Note { text: text.to_owned() });
     }
     // Otherwise report the first error.
-    if let (Err(LabError::Interrupted { .. }), Err(left)) = (&result, &closed) {
+    if let (Err(error), Err(left)) = (&result, &closed)
+        && error.is_stopped()
+    {
         let hint = left.hint().map(|hint| format!(" (try: {hint})")).unwrap_or_default();
         progress.event(LabEvent::Warning { text: format!("{left}{hint}") });
     }
@@ -130,7 +135,7 @@ impl Invocation {
         store: &Store,
         (plan, facts): (Plan, Facts),
         options: &Options,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, Error> {
         let (known, stored) = facts::stored(store, &plan, options.again)?;
         let stored_facts = if known.is_some() { stored.all().len() } else { 0 };
         let facts = stored.followed_by(facts);
@@ -150,7 +155,7 @@ impl Invocation {
     }
 
     /// Adds a fact; the plan follows.
-    fn learn(&mut self, file: &ExperimentFile, fact: Fact) -> Result<(), LabError> {
+    fn learn(&mut self, file: &ExperimentFile, fact: Fact) -> Result<(), Error> {
         self.facts.learn(fact);
         self.plan = resolve(file, &self.facts)?;
         Ok(())
@@ -164,7 +169,7 @@ fn finished(
     plan: Plan,
     done: &[Done],
     options: &Options,
-) -> Result<LabError, LabError> {
+) -> Result<Error, Error> {
     let name = name_in_results(&plan.name, &store.experiment(id)?.experiment.name);
     if plan.copies().is_some() {
         ground::remove_left(&plan)?;
@@ -172,13 +177,26 @@ fn finished(
     // The preparation is round 0.
     let measured = store.finished_runs(id)?.iter().filter(|run| run.round > 0).count();
     let runs = strategies::of(&plan, &[]).planned(done).max(measured);
-    let searched = plan.content.measure.search.is_some();
-    let (called, results) = (store.called(id)?, options.results.clone());
-    Ok(LabError::Finished { name, called, runs, searched, results })
+    let called = store.called(id)?;
+    let what = format!(
+        "experiment {name} is finished: {} in {}",
+        words::count_of_all(runs),
+        options.results.display()
+    );
+    let hint = match plan.content.measure.search.is_some() {
+        true => format!(
+            "see it with pgdyno table limits -e {called} or pgdyno report -e {called}; add --again to search anew"
+        ),
+        false => format!(
+            "see it with pgdyno compare -e {called} or pgdyno report -e {called}; add --again to measure it anew, or a larger \
+             --rounds to extend it"
+        ),
+    };
+    Ok(Error::new(Class::Usage, what).with_hint(hint))
 }
 
 /// The stored runs of a plan, in order; for a search with their figures, which decide the next trials.
-fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<Done>, LabError> {
+fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<Done>, Error> {
     let searches = plan.content.measure.search.is_some();
     let runs: Vec<Run> = if searches {
         let all = store.runs(id)?.into_iter();
@@ -197,7 +215,7 @@ fn name_in_results(here: &str, stored: &str) -> String {
 }
 
 /// Name and number of the experiment to continue, if it began under another name.
-fn other_name(store: &Store, begun: &Invocation) -> Result<Option<String>, LabError> {
+fn other_name(store: &Store, begun: &Invocation) -> Result<Option<String>, Error> {
     let Some(id) = begun.known else { return Ok(None) };
     let name = store.experiment(id)?.experiment.name;
     Ok((name != begun.plan.name).then(|| format!("{name}, number {}", id.0)))
@@ -216,11 +234,14 @@ fn changes(store: &Store, plan: &Plan) -> Option<(ExperimentId, Vec<String>)> {
 }
 
 /// An error of a user's change with the line of its file.
-fn placed(file: &ExperimentFile, mut error: LabError) -> LabError {
-    if let LabError::OwnChange(change) = &mut error {
-        let part = change.source.attached().and_then(|failure: &ChangeFailure| failure.part);
-        let line = file.line_of_change(&change.name, &change.level, part);
-        change.at = line.map(|line| format!("{}:{line}: ", file.path.display()));
+fn placed(file: &ExperimentFile, error: Error) -> Error {
+    let Some(FailedChange { name, level }) = error.attached() else { return error };
+    let part = error.attached().and_then(|failure: &ChangeFailure| failure.part);
+    match file.line_of_change(name, level, part) {
+        Some(line) => {
+            let what = format!("{}:{line}: {error}", file.path.display());
+            error.in_words(what)
+        }
+        None => error,
     }
-    error
 }

@@ -2,13 +2,12 @@
 //! follows.
 
 use server::Stop;
-use spec::Class;
 use spec::plan::{Decision, Facts};
+use spec::{Class, Error};
 
 use super::look::check_sizes;
 use super::promised::check_promise;
 use super::{Options, ground};
-use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::facts;
 use crate::plan::{Plan, check_left, check_waiting, resolve};
@@ -31,7 +30,7 @@ pub fn planned(
     options: &Options,
     dry_run: bool,
     stop: &Stop,
-) -> Result<Planned, LabError> {
+) -> Result<Planned, Error> {
     let files = facts::of_files(file)?;
     let all = resolve(file, &files)?;
     let (stored, unknown) = match facts::of_results(&all, &options.results, options.again) {
@@ -63,18 +62,18 @@ pub fn planned(
 }
 
 /// The placement that an experiment began with may no longer be available.
-fn check_placement(plan: &Plan) -> Result<(), LabError> {
+fn check_placement(plan: &Plan) -> Result<(), Error> {
     let Some(chosen) = plan.decisions.placement.as_ref().map(Decision::value) else { return Ok(()) };
     let cpus = [&chosen.placement.clients, &chosen.placement.server];
     cpus.into_iter().flatten().try_for_each(server::placement::check).map_err(|error| {
-        LabError::failed(
+        Error::new(
             Class::Usage,
             format!(
                 "this experiment began with {}, and that cannot be had any more: {error}",
                 chosen.words()
             ),
-            "let pgdyno use those CPUs again, or begin anew with --again",
         )
+        .with_hint("let pgdyno use those CPUs again, or begin anew with --again")
     })
 }
 

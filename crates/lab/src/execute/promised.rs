@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use spec::Class;
+use spec::{Class, Error};
 
-use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::plan::{Plan, levels, setups};
 
@@ -13,7 +12,7 @@ use crate::plan::{Plan, levels, setups};
 ///
 /// # Errors
 /// The term, or the workload, and which scripts there are.
-pub fn check_promise(file: &ExperimentFile, plan: &Plan) -> Result<(), LabError> {
+pub fn check_promise(file: &ExperimentFile, plan: &Plan) -> Result<(), Error> {
     let Some(asked) = &plan.content.measure.search else { return Ok(()) };
     let mut each: Vec<(String, Vec<String>)> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -31,14 +30,14 @@ pub fn check_promise(file: &ExperimentFile, plan: &Plan) -> Result<(), LabError>
         if !all.iter().any(|script| term.is_of(script)) {
             let names: Vec<&str> = all.iter().map(|name| name.as_str()).collect();
             let what = format!("the promise \"{}\" is of a script that nothing has", term.written);
-            return Err(LabError::failed(Class::BadInput, what, format!("scripts: {}", names.join(", "))));
+            return Err(Error::new(Class::BadInput, what).with_hint(format!("scripts: {}", names.join(", "))));
         }
     }
     let is_promised = |script: &String| asked.promise.iter().any(|term| term.is_of(script));
     match each.iter().find(|(_, scripts)| !scripts.iter().any(is_promised)) {
         Some((workload, scripts)) => {
             let what = format!("no term of the promise is of {workload}");
-            Err(LabError::failed(Class::BadInput, what, format!("its scripts: {}", scripts.join(", "))))
+            Err(Error::new(Class::BadInput, what).with_hint(format!("its scripts: {}", scripts.join(", "))))
         }
         None => Ok(()),
     }

@@ -2,9 +2,9 @@
 
 use protocol::postgres::sql::Sql as _;
 use server::settings::journal::ServerId;
-use spec::Class;
+use spec::{Class, Error};
 
-use crate::error::LabError;
+use crate::error::of_sql;
 use crate::runner::Stage;
 use crate::setup::At;
 use crate::target_spec::TargetSpec;
@@ -25,8 +25,11 @@ pub(super) fn share(
     other: &mut Opened<'_>,
     sets: bool,
     same: bool,
-) -> Result<Option<String>, LabError> {
-    let (own, its) = (ServerId::ask(one.stage.control()?)?, ServerId::ask(other.stage.control()?)?);
+) -> Result<Option<String>, Error> {
+    let (own, its) = (
+        ServerId::ask(one.stage.control()?).map_err(of_sql)?,
+        ServerId::ask(other.stage.control()?).map_err(of_sql)?,
+    );
     if !own.is(&its) {
         return Ok(None);
     }
@@ -35,7 +38,7 @@ pub(super) fn share(
     let by_url = |opened: &Opened<'_>| matches!(opened.spec, TargetSpec::Url { .. });
     if !(only_named && by_url(one) && by_url(other)) {
         let what = format!("{a} and {b} are one server, by its system identifier");
-        return Err(LabError::failed(Class::BadInput, what, "name two servers, or give both by URL"));
+        return Err(Error::new(Class::BadInput, what).with_hint("name two servers, or give both by URL"));
     }
     let changed = |opened: &Opened<'_>| matches!(opened.spec, TargetSpec::Url { change_server: true, .. });
     if sets && (changed(one) || changed(other)) {
@@ -43,12 +46,12 @@ pub(super) fn share(
             "{a} and {b} are one server, and what an arm changes there (change_server) would be changed for both"
         );
         let hint = "name two servers, or leave change_server out and set only what a session can";
-        return Err(LabError::failed(Class::BadInput, what, hint));
+        return Err(Error::new(Class::BadInput, what).with_hint(hint));
     }
     let ways = [way(one)?, way(other)?];
     if ways[0] == ways[1] && !same {
         let what = format!("{a} and {b} are the same: one database of one server, reached in the same way");
-        return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"));
+        return Err(Error::new(Class::BadInput, what).with_hint("give --same if A against A is meant"));
     }
     let words = words([a, b], &ways);
     one.stage.shares(words.clone());
@@ -64,7 +67,7 @@ struct Way {
     by: String,
 }
 
-fn way(opened: &mut Opened<'_>) -> Result<Way, LabError> {
+fn way(opened: &mut Opened<'_>) -> Result<Way, Error> {
     let pooling = opened.stage.target.pooling();
     let asked = opened.stage.target.database().to_owned();
     let control = opened.stage.control()?;

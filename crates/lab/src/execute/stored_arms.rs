@@ -7,9 +7,8 @@ use server::Stop;
 use server::change::Change;
 use server::child::Watchdog;
 use server::pooler::Installed;
-use spec::Class;
+use spec::{Class, Error};
 
-use crate::error::LabError;
 use crate::factors::{SETTINGS, STORAGE};
 use crate::plan::{Plan, setups};
 use crate::setup::{At, Connection};
@@ -17,17 +16,12 @@ use crate::setup::{At, Connection};
 /// Servers of the arms with their own server, and their storage as text.
 type Servers<'a> = (&'a BTreeMap<At, spec::Target>, &'a BTreeMap<At, String>);
 
-pub(super) fn arms(plan: &Plan, servers: Servers<'_>, stop: &Stop) -> Result<Vec<spec::Arm>, LabError> {
+pub(super) fn arms(plan: &Plan, servers: Servers<'_>, stop: &Stop) -> Result<Vec<spec::Arm>, Error> {
     let names = plan.content.arm_names().into_iter().flatten();
     names.map(|name| arm(plan, servers, name, stop)).collect()
 }
 
-fn arm(
-    plan: &Plan,
-    (targets, storages): Servers<'_>,
-    name: String,
-    stop: &Stop,
-) -> Result<spec::Arm, LabError> {
+fn arm(plan: &Plan, (targets, storages): Servers<'_>, name: String, stop: &Stop) -> Result<spec::Arm, Error> {
     let content = &plan.content;
     let settings = content.arms.iter().find(|arm| arm.name.as_ref() == Some(&name));
     if let Some(arm) = settings.filter(|_| content.compared() == SETTINGS) {
@@ -63,9 +57,9 @@ fn arm(
     Ok(spec::Arm { settings, unsafe_settings, target, name })
 }
 
-fn pgbouncer(stop: &Stop) -> Result<String, LabError> {
+fn pgbouncer(stop: &Stop) -> Result<String, Error> {
     let watchdog = Watchdog::current().map_err(|source| {
-        LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
+        Error::new(Class::Internal, format!("cannot find pgdyno's own program: {source}"))
     })?;
     Ok(Installed::find(&watchdog, stop)?.version.to_string())
 }

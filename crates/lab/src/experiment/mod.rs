@@ -20,13 +20,14 @@ mod wording;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use spec::plan::change::Part;
 
 use build::Builder;
 use protocol::postgres::conninfo::ConnectionString;
-use spec::FileCommand;
+use spec::Class::BadInput;
+use spec::{Error, FileCommand};
 
 use document::Document;
 pub use factors::Factors;
@@ -35,27 +36,8 @@ pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
 pub use model::{AskedBeside, AskedSlices, ExperimentFile, Slices, asked_slices};
 pub use problem::{FileProblems, Problem};
 
+use crate::error::of_file;
 use crate::target_spec::{TargetAccess, TargetSpec, by_url};
-
-/// Why a file has no experiment.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The file is missing, or not readable.
-    #[error("cannot read the experiment file {}: {source}", path.display())]
-    Unreadable {
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    #[error("{} is no experiment file: {source}", path.display())]
-    NoExperiment {
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    #[error(transparent)]
-    Mistakes(#[from] FileProblems),
-}
 
 /// Options for reading a file.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +45,10 @@ pub struct ReadOptions {
     pub full: bool,
     /// The OSM extract for `$PGDYNO_DATA`; overrides the environment.
     pub data: Option<String>,
+}
+
+fn unreadable(path: &Path, source: std::io::Error) -> Error {
+    of_file("read the experiment file", path, source)
 }
 
 /// The note that an odd number of rounds became even; `option` is the text before the number.
@@ -121,7 +107,7 @@ impl ExperimentFile {
     ///
     /// # Errors
     /// When it cannot be read, and with all mistakes found in it.
-    pub fn read(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
+    pub fn read(path: &Path, options: &ReadOptions) -> Result<Self, Error> {
         Self::read_by(path, options, || Ok(()))
     }
 
@@ -130,7 +116,7 @@ impl ExperimentFile {
     ///
     /// # Errors
     /// As for [`ExperimentFile::read`].
-    pub fn read_held(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
+    pub fn read_held(path: &Path, options: &ReadOptions) -> Result<Self, Error> {
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::read_by(path, options, || spec::given::hold_to(folder))
     }
@@ -139,12 +125,12 @@ impl ExperimentFile {
         path: &Path,
         options: &ReadOptions,
         before_its_files: impl FnOnce() -> std::io::Result<()>,
-    ) -> Result<Self, ReadError> {
+    ) -> Result<Self, Error> {
         let text = spec::given::read_text(path).map_err(|source| match source.kind() {
-            ErrorKind::NotFound | ErrorKind::PermissionDenied => {
-                ReadError::Unreadable { path: path.to_owned(), source }
-            }
-            _ => ReadError::NoExperiment { path: path.to_owned(), source },
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => unreadable(path, source),
+            _ => Error::new(BadInput, format!("{} is no experiment file: {source}", path.display()))
+                .with_hint("docs/experiment.md shows one")
+                .because(source),
         })?;
         // Paths on the command line are relative to the current folder, not to the file's.
         let data = options.data.as_ref().map(|data| {
@@ -155,7 +141,7 @@ impl ExperimentFile {
             ("PGDYNO_DATA", Some(data)) => Some(data.clone()),
             _ => std::env::var(name).ok(),
         };
-        before_its_files().map_err(|source| ReadError::Unreadable { path: path.to_owned(), source })?;
+        before_its_files().map_err(|source| unreadable(path, source))?;
         Ok(assemble(path, &text, options.full, &variables, true)?)
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use protocol::nearest;
+use spec::{Class, Error};
 
 /// One mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,6 +143,12 @@ pub struct FileProblems {
 }
 
 impl std::error::Error for FileProblems {}
+
+impl From<FileProblems> for Error {
+    fn from(problems: FileProblems) -> Self {
+        Self::new(Class::BadInput, problems.to_string()).attach(problems)
+    }
+}
 
 impl FileProblems {
     /// The lines to print.

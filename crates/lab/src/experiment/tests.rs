@@ -408,9 +408,8 @@ fn files_that_cannot_be_read_are_told_with_all_other_mistakes() {
     std::fs::write(&path, &text).unwrap();
     let options =
         ReadOptions { full: false, data: Some(folder.path().join("x.osm.pbf").display().to_string()) };
-    let Err(ReadError::Mistakes(found)) = ExperimentFile::read(&path, &options) else {
-        panic!("it was read")
-    };
+    let error = ExperimentFile::read(&path, &options).unwrap_err();
+    let found: &FileProblems = error.attached().unwrap();
     let wanted = [
         ("«\"$PGDYNO_DATA", "x.osm.pbf: cannot be opened"),
         ("«\"more.sql", "more.sql cannot be read"),
@@ -622,7 +621,8 @@ fn what_is_no_file_is_no_experiment_file() {
     std::fs::write(&text, [0xff, 0xfe]).unwrap();
     for path in [folder.path(), Path::new("/dev/zero"), text.as_path()] {
         let error = ExperimentFile::read(path, &ReadOptions::default()).unwrap_err();
-        assert!(matches!(error, ReadError::NoExperiment { .. }), "{error}");
+        assert!(error.to_string().contains("is no experiment file"), "{error}");
+        assert_eq!(error.class(), BadInput);
     }
 }
 

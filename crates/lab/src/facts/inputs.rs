@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use spec::Class;
 use spec::plan::{Fact, Facts};
+use spec::{Class, Error};
 use workloads::{Preparation, Spec, Work};
 
-use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::fingerprint::fingerprint;
 use crate::plan::{levels_of, preparations};
@@ -16,7 +15,7 @@ use crate::plan::{levels_of, preparations};
 ///
 /// # Errors
 /// When a file cannot be read, or a script does not parse.
-pub(super) fn learn(facts: &mut Facts, file: &ExperimentFile) -> Result<(), LabError> {
+pub(super) fn learn(facts: &mut Facts, file: &ExperimentFile) -> Result<(), Error> {
     for (_, jobs) in preparations(file)? {
         of_preparation(facts, &jobs)?;
     }
@@ -37,11 +36,7 @@ pub(super) fn learn(facts: &mut Facts, file: &ExperimentFile) -> Result<(), LabE
             });
         }
         let texts = |spec: &Spec, level| {
-            Ok::<_, LabError>(Fact::Texts {
-                workload: name.to_owned(),
-                level,
-                texts: texts(file, name, spec)?,
-            })
+            Ok::<_, Error>(Fact::Texts { workload: name.to_owned(), level, texts: texts(file, name, spec)? })
         };
         facts.learn(texts(&workload.spec, None)?);
         for (level, changed) in levels_of(file, name, &workload.spec)? {
@@ -55,23 +50,23 @@ pub(super) fn learn(facts: &mut Facts, file: &ExperimentFile) -> Result<(), LabE
 ///
 /// # Errors
 /// When one cannot be read.
-pub(super) fn of_preparation(facts: &mut Facts, jobs: &Preparation) -> Result<(), LabError> {
+pub(super) fn of_preparation(facts: &mut Facts, jobs: &Preparation) -> Result<(), Error> {
     jobs.jobs().iter().flat_map(|job| job.files()).try_for_each(|(_, path)| of_file(facts, path))
 }
 
-fn of_file(facts: &mut Facts, path: &Path) -> Result<(), LabError> {
+fn of_file(facts: &mut Facts, path: &Path) -> Result<(), Error> {
     facts.learn(Fact::File { path: path.to_owned(), sha256: fingerprint(path)? });
     Ok(())
 }
 
-fn open(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<Work, LabError> {
+fn open(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<Work, Error> {
     spec.open(file.folder()).map_err(|error| {
-        LabError::failed(Class::BadInput, format!("{}: [workload.{name}] {error}", file.path.display()), "")
+        Error::new(Class::BadInput, format!("{}: [workload.{name}] {error}", file.path.display()))
     })
 }
 
 /// The texts of a workload, and the content of the files it reads: name to SHA-256.
-fn texts(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<BTreeMap<String, String>, LabError> {
+fn texts(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<BTreeMap<String, String>, Error> {
     let opened = open(file, name, spec)?;
     let mut texts: BTreeMap<String, String> =
         opened.scripts().into_iter().map(|script| (script.name, script.text_hash)).collect();

@@ -10,11 +10,10 @@ use results::{ExperimentId, Store};
 use server::Stop;
 use server::placement::allowed;
 use server::settings::Machine;
-use spec::Class;
 use spec::plan::{Fact, Facts, PlacementAdvice, PlannedPreparation};
+use spec::{Class, Error};
 use workloads::Preparation;
 
-use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::known_host::KnownHost;
 use crate::plan::{Plan, identity, planned_preparation};
@@ -23,7 +22,7 @@ use crate::plan::{Plan, identity, planned_preparation};
 ///
 /// # Errors
 /// When a file cannot be read, or a script does not parse.
-pub fn of_files(file: &ExperimentFile) -> Result<Facts, LabError> {
+pub fn of_files(file: &ExperimentFile) -> Result<Facts, Error> {
     let Machine { memory_bytes, cores } = Machine::here();
     of_files_on(Fact::Host { memory_bytes, cores, cpus: allowed().ok() }, file)
 }
@@ -32,7 +31,7 @@ pub fn of_files(file: &ExperimentFile) -> Result<Facts, LabError> {
 ///
 /// # Errors
 /// As for [`of_files`].
-pub fn of_files_on(host: Fact, file: &ExperimentFile) -> Result<Facts, LabError> {
+pub fn of_files_on(host: Fact, file: &ExperimentFile) -> Result<Facts, Error> {
     let mut facts = Facts::default();
     facts.learn(host);
     inputs::learn(&mut facts, file)?;
@@ -43,7 +42,7 @@ pub fn of_files_on(host: Fact, file: &ExperimentFile) -> Result<Facts, LabError>
 ///
 /// # Errors
 /// When a file cannot be read.
-pub(crate) fn preparation(jobs: &Preparation) -> Result<PlannedPreparation, LabError> {
+pub(crate) fn preparation(jobs: &Preparation) -> Result<PlannedPreparation, Error> {
     let mut facts = Facts::default();
     inputs::of_preparation(&mut facts, jobs)?;
     planned_preparation(jobs, &facts)
@@ -53,7 +52,7 @@ pub(crate) fn preparation(jobs: &Preparation) -> Result<PlannedPreparation, LabE
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn of_results(plan: &Plan, results: &Path, again: bool) -> Result<Facts, LabError> {
+pub fn of_results(plan: &Plan, results: &Path, again: bool) -> Result<Facts, Error> {
     // It is created when the first run is stored.
     match Store::open_if_there(results)? {
         Some(store) => stored(&store, plan, again).map(|(_, facts)| facts),
@@ -66,7 +65,7 @@ pub(crate) fn stored(
     store: &Store,
     plan: &Plan,
     again: bool,
-) -> Result<(Option<ExperimentId>, Facts), LabError> {
+) -> Result<(Option<ExperimentId>, Facts), Error> {
     let hash = identity::hash(&plan.content);
     let mut same = store.experiments()?;
     same.retain(|known| known.hash == hash);
@@ -81,11 +80,9 @@ pub(crate) fn stored(
     if newest.runs == 0 {
         return Ok((None, first(same.len() as u64 - 1)));
     }
-    Err(LabError::failed(
-        Class::Usage,
-        format!("{} began with an earlier pgdyno, which did not store what it was planned with", plan.name),
-        "begin it anew: --again",
-    ))
+    let what =
+        format!("{} began with an earlier pgdyno, which did not store what it was planned with", plan.name);
+    Err(Error::new(Class::Usage, what).with_hint("begin it anew: --again"))
 }
 
 fn first(repetition: u64) -> Facts {
@@ -126,17 +123,17 @@ pub fn of_programs(
     file: &ExperimentFile,
     (pg_bin, dry_run): (Option<&Path>, bool),
     stop: &Stop,
-) -> Result<Vec<Fact>, LabError> {
+) -> Result<Vec<Fact>, Error> {
     let learnt = programs::learn(plan, file, pg_bin, dry_run, stop);
     for fact in &learnt {
         if let Fact::Missing { what, why } = fact
             && facts.was_found(what)
         {
-            return Err(LabError::failed(
+            return Err(Error::new(
                 Class::Missing,
                 format!("this experiment began with {what}, and that is no longer available: {why}"),
-                "make it available again, or begin anew with --again",
-            ));
+            )
+            .with_hint("make it available again, or begin anew with --again"));
         }
     }
     Ok(learnt)

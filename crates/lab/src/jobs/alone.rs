@@ -1,12 +1,12 @@
 //! A single job: nothing remains on the target, so no record is stored.
 
 use server::Stop;
+use spec::Error;
 use workloads::jobs::Job;
 
 use super::failed::succeeded;
 use super::prepare::JobRecord;
 use super::run::run;
-use crate::error::LabError;
 use crate::event::Progress;
 use crate::stage::Stage;
 
@@ -15,7 +15,7 @@ pub(crate) fn alone(
     job: &dyn Job,
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<JobRecord, LabError> {
+) -> Result<JobRecord, Error> {
     let started_at = jiff::Timestamp::now().to_string();
     let mut remarks = Vec::new();
     let report = succeeded(run(stage, job, progress, stop, &mut remarks)?, &job.name())?;

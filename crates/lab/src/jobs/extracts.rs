@@ -9,10 +9,10 @@ use osm::synth::{KeepError, Progress as Cells, SynthError};
 use server::Stop;
 use server::child::Account;
 use server::home::{Home, Part};
-use spec::Class;
+use spec::{Class, Error};
 use workloads::jobs::Job;
 
-use crate::error::LabError;
+use crate::error::stopped;
 use crate::event::{LabEvent, Progress, Step, Tell};
 
 const TOLD_EVERY: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ pub(crate) fn make(
     job: &dyn Job,
     mut progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Option<Made>, LabError> {
+) -> Result<Option<Made>, Error> {
     let Some(synthetic) = job.synthetic() else { return Ok(None) };
     let home = Home::locate()?;
     let what = format!("make a {}", synthetic.words());
@@ -72,14 +72,10 @@ pub(super) fn folder() -> PathBuf {
     Home::locate().map(|home| home.path(Part::Extracts)).unwrap_or_default()
 }
 
-fn not_made(error: KeepError) -> LabError {
+fn not_made(error: KeepError) -> Error {
     let what = format!("cannot make {error}");
     match error.source {
-        SynthError::Stopped => LabError::Interrupted { kept: 0, planned: 0, again: false },
-        SynthError::Io(_) => LabError::failed(
-            Class::Io,
-            what,
-            "about 5 MB are needed for each 1 of its scale: free some space, ask for less, or name another folder with PGDYNO_HOME",
-        ),
+        SynthError::Stopped => stopped(),
+        SynthError::Io(_) => Error::new(Class::Io, what).with_hint("about 5 MB are needed for each 1 of its scale: free some space, ask for less, or name another folder with PGDYNO_HOME"),
     }
 }

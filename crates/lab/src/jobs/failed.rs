@@ -5,20 +5,18 @@ use std::path::PathBuf;
 
 use server::child::Account;
 use server::home::{Home, Part, Readable};
-use spec::Class;
+use spec::{Class, Error};
 use workloads::jobs::JobReport;
 
-use crate::error::LabError;
-
 /// Returns the report of a successful job; stores the log of a failed one.
-pub(super) fn succeeded(report: JobReport, name: &str) -> Result<JobReport, LabError> {
+pub(super) fn succeeded(report: JobReport, name: &str) -> Result<JobReport, Error> {
     let Some(why) = &report.failed else { return Ok(report) };
     let kept = keep(name, &report.log);
     let log = kept.map_or_else(
         |error| format!("its log could not be kept: {error}"),
         |path| format!("its whole log is {}", path.display()),
     );
-    Err(LabError::failed(Class::Child, why.as_str(), log))
+    Err(Error::new(Class::Child, why.as_str()).with_hint(log))
 }
 
 fn keep(name: &str, log: &str) -> std::io::Result<PathBuf> {

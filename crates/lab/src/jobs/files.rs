@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 
-use spec::Class;
+use spec::{Class, Error};
 use workloads::jobs::Job;
 
-use crate::error::LabError;
 use crate::fingerprint::fingerprint;
 
 #[derive(Debug, Default)]
 pub(crate) struct Files(Vec<(PathBuf, String)>);
 
 impl Files {
-    pub(crate) fn of(job: &dyn Job) -> Result<Self, LabError> {
+    pub(crate) fn of(job: &dyn Job) -> Result<Self, Error> {
         let files = job.files().into_iter();
         files.map(|(_, path)| Ok((path.to_owned(), fingerprint(path)?))).collect::<Result<_, _>>().map(Self)
     }
@@ -21,14 +20,10 @@ impl Files {
     ///
     /// # Errors
     /// The changed file: runs before and after must not be compared.
-    pub(crate) fn are_unchanged(&self) -> Result<(), LabError> {
+    pub(crate) fn are_unchanged(&self) -> Result<(), Error> {
         for (path, hash) in &self.0 {
             if fingerprint(path)? != *hash {
-                return Err(LabError::failed(
-                    Class::BadInput,
-                    format!("{} was changed while its loads are measured", path.display()),
-                    "put back what it was, and the same command goes on; what it is now is another experiment",
-                ));
+                return Err(Error::new(Class::BadInput, format!("{} was changed while its loads are measured", path.display())).with_hint("put back what it was, and the same command goes on; what it is now is another experiment"));
             }
         }
         Ok(())

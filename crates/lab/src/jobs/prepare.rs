@@ -9,7 +9,7 @@ use results::{Finished, Spool};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use spec::figures::{self, Figures};
-use spec::{Artifact, Load, Phase, Relation, Run, RunEvent, RunKey, RunKind, Sample};
+use spec::{Artifact, Error, Load, Phase, Relation, Run, RunEvent, RunKey, RunKind, Sample};
 use workloads::jobs::{Job, JobReport, relation_sizes};
 
 use super::failed::succeeded;
@@ -17,7 +17,7 @@ use super::fill_in::fill_in;
 use super::run::run;
 use super::size::fits_on;
 use crate::collectors::Counters;
-use crate::error::LabError;
+use crate::error::{of_sql, stopped};
 use crate::event::{LabEvent, Progress, Step, Tell};
 use crate::plan::{PlannedPreparation, jobs_of};
 use crate::stage::Stage;
@@ -125,7 +125,7 @@ pub(crate) fn prepare(
     reuse: bool,
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Vec<Done>, LabError> {
+) -> Result<Vec<Done>, Error> {
     let mut jobs = Jobs { stage, plan, reuse, progress, stop, done: Vec::new(), changed: false };
     for job in jobs_of(plan).jobs() {
         jobs.job(&*job)?;
@@ -159,9 +159,9 @@ struct Jobs<'a> {
 }
 
 impl Jobs<'_> {
-    fn job(&mut self, job: &dyn Job) -> Result<(), LabError> {
+    fn job(&mut self, job: &dyn Job) -> Result<(), Error> {
         if self.stop.soon() {
-            return Err(LabError::Interrupted { kept: 0, planned: 0, again: false });
+            return Err(stopped());
         }
         let print = fingerprint(&job.made_from(&self.plan.inputs));
         let stale = !self.reuse || self.changed && job.builds_on_earlier();
@@ -177,14 +177,17 @@ impl Jobs<'_> {
         Ok(())
     }
 
-    fn found(&mut self, job: &dyn Job, print: &str) -> Result<Option<JobRecord>, LabError> {
+    fn found(&mut self, job: &dyn Job, print: &str) -> Result<Option<JobRecord>, Error> {
         let read = self.read_by(job);
         let control = self.stage.control()?;
-        if control.scalar("SELECT to_regclass('pgdyno.prepared')")?.is_none() {
+        if control.scalar("SELECT to_regclass('pgdyno.prepared')").map_err(of_sql)?.is_none() {
             return Ok(None);
         }
         if let Some(table) = job.table()
-            && control.scalar(&format!("SELECT to_regclass({})", quote_literal(&table)))?.is_none()
+            && control
+                .scalar(&format!("SELECT to_regclass({})", quote_literal(&table)))
+                .map_err(of_sql)?
+                .is_none()
         {
             return Ok(None);
         }
@@ -194,7 +197,7 @@ impl Jobs<'_> {
             quote_literal(print)
         );
         let record: Option<JobRecord> =
-            control.scalar(&query)?.and_then(|text| serde_json::from_str(&text).ok());
+            control.scalar(&query).map_err(of_sql)?.and_then(|text| serde_json::from_str(&text).ok());
         let Some(record) = record.filter(|record| record.was_made_of(&read)) else { return Ok(None) };
         let there: BTreeSet<String> =
             relations(control)?.into_iter().map(|relation| relation.table).collect();
@@ -209,7 +212,7 @@ impl Jobs<'_> {
         read
     }
 
-    fn carry_out(&mut self, job: &dyn Job, print: &str) -> Result<JobRecord, LabError> {
+    fn carry_out(&mut self, job: &dyn Job, print: &str) -> Result<JobRecord, Error> {
         let mut progress: &mut dyn Progress = &mut *self.progress;
         let made = super::extracts::make(job, &mut *progress, self.stop)?;
         if let Some(fill) = job.fill().filter(|fill| fill.bytes > 0) {
@@ -217,12 +220,13 @@ impl Jobs<'_> {
         }
         progress.step(Step::Prepare, job.what());
         // An interrupted job must not look like a finished one.
-        forget(self.stage.control()?, &job.name())?;
+        forget(self.stage.control()?, &job.name()).map_err(of_sql)?;
         let read = self.read_by(job);
         let server = self.stage.postmaster()?;
         let under_test = self.stage.processes();
         let others = || OtherPrograms::take(under_test.as_deref()?);
-        let before = (Counters::take(self.stage.control()?)?, HostSample::take(server), others());
+        let before =
+            (Counters::take(self.stage.control()?).map_err(of_sql)?, HostSample::take(server), others());
         let started_at = jiff::Timestamp::now().to_string();
         let mut remarks: Vec<String> = made.iter().map(|made| made.words.clone()).collect();
         let report = self.run(job, &mut remarks).and_then(|report| succeeded(report, &job.name()));
@@ -232,7 +236,7 @@ impl Jobs<'_> {
         };
         let (host, now) = (HostSample::take(server), others());
         let control = self.stage.control()?;
-        let mut figures = Counters::take(control)?.since(&before.0);
+        let mut figures = Counters::take(control).map_err(of_sql)?.since(&before.0);
         figures.append(host.figures_since(&before.1));
         let others_pct = now.zip(before.2).and_then(|(now, before)| now.pct_since(&before));
         figures.extend(others_pct.map(|pct| (figures::CPU_OTHERS_PCT, pct)));
@@ -244,20 +248,20 @@ impl Jobs<'_> {
         // Tables that the job dropped again are not its tables.
         let there: BTreeSet<&String> = record.relations.iter().map(|relation| &relation.table).collect();
         record.tables.retain(|table| there.contains(table) && !table.ends_with(OF_ALL_LOADS));
-        remember(control, &job.name(), print, &record)?;
+        remember(control, &job.name(), print, &record).map_err(of_sql)?;
         Ok(record)
     }
 
     /// The job's own error, unless the server died or its disk is full: that is the cause.
-    fn explain(&mut self, error: LabError) -> LabError {
+    fn explain(&mut self, error: Error) -> Error {
         if self.stop.at_once() {
-            return LabError::Interrupted { kept: 0, planned: 0, again: false };
+            return stopped();
         }
         self.stage.close_control();
         self.stage.explain(error)
     }
 
-    fn run(&mut self, job: &dyn Job, remarks: &mut Vec<String>) -> Result<JobReport, LabError> {
+    fn run(&mut self, job: &dyn Job, remarks: &mut Vec<String>) -> Result<JobReport, Error> {
         run(self.stage, job, &mut *self.progress, self.stop, remarks)
     }
 }
@@ -289,7 +293,7 @@ fn remember(sql: &mut dyn Sql, name: &str, print: &str, record: &JobRecord) -> R
 }
 
 /// Sizes of the user's tables, without pgdyno's own records.
-fn relations(sql: &mut dyn Sql) -> Result<Vec<Relation>, LabError> {
+fn relations(sql: &mut dyn Sql) -> Result<Vec<Relation>, Error> {
     let sizes = relation_sizes(sql)?;
     Ok(sizes.into_iter().filter(|size| !size.table.starts_with("pgdyno.")).collect())
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use server::child::{Account, CutShort, Line, Program, Stream, Supervised};
+use server::child::{Account, DeadServer, Line, Program, Stream, Supervised};
 use spec::given;
 use workloads::jobs::{ChildEnd, ChildInput, ChildOrder, Output, RunChild};
 
@@ -81,7 +81,7 @@ impl RunChild for Programs {
             on_line(output, line.at_us, &with_names(&line.text, &lent));
         };
         let finished = self.overseen.run(program, &mut pass_on).map_err(|error| {
-            if let CutShort::DeadServer(why) = &error {
+            if let Some(DeadServer(why)) = error.attached() {
                 let what = "was stopped, because its server does not answer";
                 self.dead_server = Some(format!("{name} {what}: {why}"));
             }

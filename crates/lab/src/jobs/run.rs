@@ -3,12 +3,11 @@
 use server::Stop;
 use server::child::Supervised;
 use server::host;
-use spec::Class;
+use spec::{Class, Error};
 use workloads::jobs::{Job, JobReport, JobSite};
 
 use super::initialize::with_runtime;
 use super::programs::Programs;
-use crate::error::LabError;
 use crate::event::{LabEvent, Progress, Step, Tell};
 use crate::stage::Stage;
 
@@ -19,7 +18,7 @@ pub(crate) fn run(
     mut progress: &mut dyn Progress,
     stop: &Stop,
     remarks: &mut Vec<String>,
-) -> Result<JobReport, LabError> {
+) -> Result<JobReport, Error> {
     let done = carry_out(stage, job, progress, stop, remarks);
     // Clean up even after a stop.
     let _concluding = stop.concluding();
@@ -28,7 +27,7 @@ pub(crate) fn run(
         stage.close_control();
     }
     let cleared = match stage.control() {
-        Ok(control) => job.clear_away(control).map_err(LabError::from),
+        Ok(control) => job.clear_away(control),
         Err(error) => Err(error),
     };
     match (done, cleared) {
@@ -57,7 +56,7 @@ fn carry_out(
     progress: &mut dyn Progress,
     stop: &Stop,
     remarks: &mut Vec<String>,
-) -> Result<JobReport, LabError> {
+) -> Result<JobReport, Error> {
     for extension in job.extensions() {
         stage.target.ensure_extension(extension)?;
     }
@@ -85,11 +84,8 @@ fn carry_out(
         })
     });
     match programs.dead_server {
-        Some(why) => Err(LabError::failed(
-            Class::Unreachable,
-            why,
-            "see to the server (its log, its disk, the network), then load again",
-        )),
+        Some(why) => Err(Error::new(Class::Unreachable, why)
+            .with_hint("see to the server (its log, its disk, the network), then load again")),
         None => Ok(done?),
     }
 }

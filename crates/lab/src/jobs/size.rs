@@ -11,10 +11,10 @@ use server::home::Home;
 use server::host::Disk;
 use server::managed::{disks_of, sizes_of};
 use server::settings::journal::ServerId;
-use spec::{Class, bytes};
+use spec::{Class, Error, bytes};
 use workloads::jobs::Fill;
 
-use crate::error::LabError;
+use crate::error::of_sql;
 use crate::plan::{PlannedPreparation, jobs_of};
 use crate::stage::Stage;
 use crate::target_spec::TargetSpec;
@@ -23,19 +23,20 @@ use crate::target_spec::TargetSpec;
 ///
 /// # Errors
 /// When they cannot fit.
-fn fits(what: &str, needed: u64, free: Option<u64>) -> Result<String, LabError> {
+fn fits(what: &str, needed: u64, free: Option<u64>) -> Result<String, Error> {
     let size = format!("{what}: about {}", bytes(needed));
     match free {
         None => Ok(format!("{size}; how much is free on the server's disk is not known")),
         Some(free) if free < needed => {
             let what = format!("{size}, but {} are free on the server's disk", bytes(free));
-            Err(LabError::failed(Class::Io, what, "choose a smaller scale, or a server with a larger disk"))
+            Err(Error::new(Class::Io, what)
+                .with_hint("choose a smaller scale, or a server with a larger disk"))
         }
         Some(free) => Ok(format!("{size}; {} are free on the server's disk", bytes(free))),
     }
 }
 
-pub(super) fn fits_on(stage: &mut Stage, what: &str, fill: &Fill) -> Result<String, LabError> {
+pub(super) fn fits_on(stage: &mut Stage, what: &str, fill: &Fill) -> Result<String, Error> {
     let managed = stage.target.data_folder();
     fits_at_hand(stage.control()?, managed, what, fill)
 }
@@ -46,14 +47,14 @@ pub(crate) fn fits_at_hand(
     managed: Option<PathBuf>,
     what: &str,
     fill: &Fill,
-) -> Result<String, LabError> {
+) -> Result<String, Error> {
     let free = if fill.elsewhere { None } else { free_on(control, managed, fill.drops)? };
     fits(what, fill.bytes, free)
 }
 
 /// Free bytes for a database's files, including tables that are dropped before; `None` if the server's disk
 /// is not visible from here.
-fn free_on(control: &mut Control, managed: Option<PathBuf>, drops: &[&str]) -> Result<Option<u64>, LabError> {
+fn free_on(control: &mut Control, managed: Option<PathBuf>, drops: &[&str]) -> Result<Option<u64>, Error> {
     let Some(folder) = managed.map_or_else(|| folder_of(control), |folder| Ok(Some(folder)))? else {
         return Ok(None);
     };
@@ -64,19 +65,21 @@ fn free_on(control: &mut Control, managed: Option<PathBuf>, drops: &[&str]) -> R
         false => control.scalar(&format!(
             "SELECT sum(pg_catalog.pg_total_relation_size(pg_catalog.to_regclass(name))) FROM unnest(ARRAY[{}]) AS name",
             names.join(", ")
-        ))?,
+        )).map_err(of_sql)?,
     };
     let dropped = dropped.and_then(|sum| sum.parse::<u64>().ok()).unwrap_or(0);
     Ok(Some(disk.free_bytes + dropped))
 }
 
 /// The folder of the database's files, if a server given by URL runs on this machine.
-fn folder_of(control: &mut Control) -> Result<Option<PathBuf>, LabError> {
-    let tablespace = control.scalar(
-        "SELECT pg_catalog.pg_tablespace_location(dattablespace) FROM pg_catalog.pg_database \
+fn folder_of(control: &mut Control) -> Result<Option<PathBuf>, Error> {
+    let tablespace = control
+        .scalar(
+            "SELECT pg_catalog.pg_tablespace_location(dattablespace) FROM pg_catalog.pg_database \
          WHERE datname = pg_catalog.current_database()",
-    )?;
-    let server = ServerId::ask(control)?;
+        )
+        .map_err(of_sql)?;
+    let server = ServerId::ask(control).map_err(of_sql)?;
     let folder = server.folder_here().map(Path::to_owned);
     Ok(match tablespace.filter(|path| !path.is_empty()) {
         Some(tablespace) => folder.map(|_| PathBuf::from(tablespace)),
@@ -91,7 +94,7 @@ fn folder_of(control: &mut Control) -> Result<Option<PathBuf>, LabError> {
 /// When the data of servers on one disk cannot fit there.
 pub(crate) fn foresee<'p>(
     servers: impl Iterator<Item = (TargetSpec, &'p PlannedPreparation)>,
-) -> Result<Vec<String>, LabError> {
+) -> Result<Vec<String>, Error> {
     let home = Home::locate().ok();
     let mut said = Vec::new();
     // By disk: free bytes, needed bytes, and for what.

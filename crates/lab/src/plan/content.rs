@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use server::settings::{Machine, resolve_all, weakens};
-use spec::Class;
 use spec::plan::{Facts, Named};
+use spec::{Class, Error};
 use workloads::{Preparation, Spec};
 
 use super::preparation::{planned_preparation, unknown};
@@ -16,7 +16,6 @@ use super::{
     Beside, Content, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation, PlannedWorkload,
     Scheme,
 };
-use crate::error::LabError;
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
 use crate::factors::{SETTINGS, with_data, with_options};
 use crate::setup::{Arm, At};
@@ -25,7 +24,7 @@ use crate::setup::{Arm, At};
 ///
 /// # Errors
 /// When a setting or an option has a wrong value.
-pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, LabError> {
+pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, Error> {
     let (memory_bytes, cores, cpus) = facts.host().ok_or_else(|| unknown("the machine"))?;
     let arms = arms(file, Machine { memory_bytes, cores })?;
     let scheme = match &file.compare {
@@ -88,7 +87,7 @@ fn measure(file: &ExperimentFile) -> PlannedMeasure {
 ///
 /// # Errors
 /// When a level does not belong to its option.
-pub(crate) fn preparations(file: &ExperimentFile) -> Result<Vec<(At, Preparation)>, LabError> {
+pub(crate) fn preparations(file: &ExperimentFile) -> Result<Vec<(At, Preparation)>, Error> {
     let mut varied = file.factors.all().iter().filter(|(key, _)| key.starts_with("prepare."));
     let start = vec![(At::default(), file.prepare.clone())];
     let combinations = varied.try_fold(start, |cells: Vec<_>, (key, levels)| {
@@ -100,7 +99,7 @@ pub(crate) fn preparations(file: &ExperimentFile) -> Result<Vec<(At, Preparation
         };
         each.map(with).collect::<Result<Vec<_>, String>>()
     });
-    let wrong = |why| LabError::failed(Class::BadInput, format!("{}: {why}", file.path.display()), "");
+    let wrong = |why| Error::new(Class::BadInput, format!("{}: {why}", file.path.display()));
     let mut varied: Vec<_> =
         combinations.map_err(wrong)?.into_iter().filter(|(at, _)| *at != At::default()).collect();
     for prepared in varied.iter_mut().flat_map(|(_, jobs)| jobs.files_mut()) {
@@ -110,12 +109,12 @@ pub(crate) fn preparations(file: &ExperimentFile) -> Result<Vec<(At, Preparation
     Ok(varied)
 }
 
-fn data(file: &ExperimentFile, facts: &Facts) -> Result<BTreeMap<String, PlannedPreparation>, LabError> {
+fn data(file: &ExperimentFile, facts: &Facts) -> Result<BTreeMap<String, PlannedPreparation>, Error> {
     let varied = preparations(file)?.into_iter().skip(1);
     varied.map(|(at, jobs)| Ok((at.to_string(), planned_preparation(&jobs, facts)?))).collect()
 }
 
-fn named(file: &ExperimentFile, facts: &Facts) -> Result<Named, LabError> {
+fn named(file: &ExperimentFile, facts: &Facts) -> Result<Named, Error> {
     let mut named = file.named.clone();
     for build in named.builds.values_mut() {
         let postgres = build.bin.join("postgres");
@@ -125,24 +124,20 @@ fn named(file: &ExperimentFile, facts: &Facts) -> Result<Named, LabError> {
     Ok(named)
 }
 
-fn arms(file: &ExperimentFile, machine: Machine) -> Result<Vec<Arm>, LabError> {
+fn arms(file: &ExperimentFile, machine: Machine) -> Result<Vec<Arm>, Error> {
     if file.arms.is_empty() {
         return Ok(vec![Arm { name: None, settings: BTreeMap::new(), weakens: Vec::new() }]);
     }
     let arm = |arm: &crate::experiment::ArmSpec| {
         let settings = resolve_all(&arm.settings, machine).map_err(|error| {
-            LabError::failed(
-                Class::BadInput,
-                format!("{}: [settings.{}] {error}", file.path.display(), arm.name),
-                "",
-            )
+            Error::new(Class::BadInput, format!("{}: [settings.{}] {error}", file.path.display(), arm.name))
         })?;
         Ok(Arm { name: Some(arm.name.clone()), weakens: weakens(&settings), settings })
     };
     file.arms.iter().map(arm).collect()
 }
 
-fn workloads(file: &ExperimentFile, facts: &Facts) -> Result<BTreeMap<String, PlannedWorkload>, LabError> {
+fn workloads(file: &ExperimentFile, facts: &Facts) -> Result<BTreeMap<String, PlannedWorkload>, Error> {
     let beside = file.beside.iter().flat_map(|beside| beside.workloads());
     let mut planned = BTreeMap::new();
     for name in file.factors.workloads().chain(beside) {
@@ -160,7 +155,7 @@ pub(crate) fn levels_of(
     file: &ExperimentFile,
     name: &str,
     spec: &Spec,
-) -> Result<Vec<(String, Spec)>, LabError> {
+) -> Result<Vec<(String, Spec)>, Error> {
     let varied = file.factors.all().iter().filter_map(|(key, levels)| {
         let option = key.strip_prefix(name)?.strip_prefix('.')?;
         let option = Some(option).filter(|option| spec.option_names().contains(option))?;
@@ -169,7 +164,7 @@ pub(crate) fn levels_of(
     let changed = |(option, level): (String, String)| {
         let named = level_name(&option, &level);
         let changed = with_options(spec, &BTreeMap::from([(option, level)])).map_err(|why| {
-            LabError::failed(Class::BadInput, format!("{}: {name}.{named}: {why}", file.path.display()), "")
+            Error::new(Class::BadInput, format!("{}: {name}.{named}: {why}", file.path.display()))
         })?;
         Ok((named, changed))
     };
@@ -181,7 +176,7 @@ fn planned_workload(
     facts: &Facts,
     name: &str,
     spec: &Spec,
-) -> Result<PlannedWorkload, LabError> {
+) -> Result<PlannedWorkload, Error> {
     let texts = |level: Option<&str>| {
         facts.texts(name, level).cloned().ok_or_else(|| unknown(&format!("the texts of {name}")))
     };

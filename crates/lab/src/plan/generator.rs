@@ -1,12 +1,11 @@
 //! One driver and one way of waiting for all runs of an experiment, chosen for its largest cell. Otherwise
 //! runs would differ in speed for an unrelated reason.
 
-use spec::Class;
 use spec::plan::{Decision, Needed};
+use spec::{Class, Error};
 
 use super::setups;
 use super::{Generator, Plan, PlannedRun};
-use crate::error::LabError;
 use crate::setup::{Placement, Waiting};
 
 /// The driver and the way of waiting for these runs; `None` with jobs only.
@@ -35,18 +34,18 @@ pub(super) fn generator(plan: &Plan) -> Option<Decision<Generator>> {
 ///
 /// # Errors
 /// As text, with what to write.
-pub fn check_waiting(plan: &Plan) -> Result<(), LabError> {
+pub fn check_waiting(plan: &Plan) -> Result<(), Error> {
     let cannot = |run: &&PlannedRun| {
         !run.is_job() && !setups::setup(plan, run).placement.can_spin(run.threads as usize)
     };
     let wanted = plan.content.measure.wait == Waiting::Spin;
     match plan.runs.iter().find(cannot).filter(|_| wanted) {
         None => Ok(()),
-        Some(run) => Err(LabError::failed(
+        Some(run) => Err(Error::new(
             Class::Usage,
             format!("{}: client threads that spin need a CPU each, which nothing else uses", run.words()),
-            "a placement such as \"apart\" (docs/placement.md) gives them CPUs; or wait = \"sleep\"",
-        )),
+        )
+        .with_hint("a placement such as \"apart\" (docs/placement.md) gives them CPUs; or wait = \"sleep\"")),
     }
 }
 

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::Until;
-use spec::Class;
+use spec::{Class, Error};
 use workloads::Spec;
 
 use super::cells::{self, Cell};
 use super::{Arm, Content, PlannedLoad, PlannedPreparation, PlannedRun, workload};
-use crate::error::LabError;
 use crate::factors::{self, STORAGE, factor, with_options};
 use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup, driver_choice};
 use crate::target_spec::{TargetSpec, on_storage, with_data, with_version};
@@ -131,11 +130,11 @@ pub(super) fn effect(content: &Content, cell: &Cell, arm: &str) -> Result<(Setup
 ///
 /// # Errors
 /// When the plan does not have it.
-pub(crate) fn spec_of(content: &Content, setup: &Setup) -> Result<Spec, LabError> {
+pub(crate) fn spec_of(content: &Content, setup: &Setup) -> Result<Spec, Error> {
     let planned = content.workloads.get(&setup.workload).ok_or_else(|| "is not there".to_owned());
     planned
         .and_then(|planned| with_options(&Spec::of(&planned.spec)?, &setup.options))
-        .map_err(|why| LabError::failed(Class::Internal, format!("workload {}: {why}", setup.asked()), ""))
+        .map_err(|why| Error::new(Class::Internal, format!("workload {}: {why}", setup.asked())))
 }
 
 /// Whether its only storage is a new filesystem, which pgdyno removes.

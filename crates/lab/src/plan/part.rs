@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use spec::Class;
 use spec::plan::{Decision, Facts, Needed};
+use spec::{Class, Error};
 
 use super::{NotRun, Plan, PlannedRun, setups};
-use crate::error::LabError;
 
 /// The server of a run, as text.
 pub(crate) fn of_server(plan: &Plan, run: &PlannedRun) -> String {
@@ -59,14 +58,14 @@ pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
 ///
 /// # Errors
 /// [`Class::Missing`] if no run is left or, for a comparison, nothing to compare.
-pub fn check_left(plan: &Plan) -> Result<(), LabError> {
+pub fn check_left(plan: &Plan) -> Result<(), Error> {
     if plan.not_run().is_empty() {
         return Ok(());
     }
     nothing_left(plan).map_or(Ok(()), |what| {
         let why = plan.not_run().iter().map(|NotRun { what, why }| format!("not run: {what}: {why}"));
         let told: Vec<String> = std::iter::once(what.to_owned()).chain(why).collect();
-        Err(LabError::failed(Class::Missing, told.join("\n"), ""))
+        Err(Error::new(Class::Missing, told.join("\n")))
     })
 }
 

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use spec::Class;
 use spec::plan::Facts;
+use spec::{Class, Error};
 use workloads::Preparation;
 use workloads::jobs::Job;
 
 use super::PlannedPreparation;
-use crate::error::LabError;
 
 /// The jobs of a preparation that this pgdyno planned.
 pub(crate) fn jobs_of(prepare: &PlannedPreparation) -> Preparation {
@@ -16,18 +15,18 @@ pub(crate) fn jobs_of(prepare: &PlannedPreparation) -> Preparation {
 }
 
 /// Facts are learnt before a plan is made.
-pub(super) fn unknown(what: &str) -> LabError {
-    LabError::failed(Class::Internal, format!("nothing is known about {what}"), "")
+pub(super) fn unknown(what: &str) -> Error {
+    Error::new(Class::Internal, format!("nothing is known about {what}"))
 }
 
 /// The plan of a preparation; `facts` are of the files that it reads.
-pub(crate) fn planned_preparation(jobs: &Preparation, facts: &Facts) -> Result<PlannedPreparation, LabError> {
+pub(crate) fn planned_preparation(jobs: &Preparation, facts: &Facts) -> Result<PlannedPreparation, Error> {
     let files: Vec<(String, PathBuf)> = jobs.jobs().iter().flat_map(|job| files(&**job)).collect();
     let inputs = files.into_iter().map(|(name, path)| {
         let hash = facts.sha256(&path).ok_or_else(|| unknown(&path.display().to_string()))?;
         Ok((name, hash.to_owned()))
     });
-    let inputs = inputs.collect::<Result<_, LabError>>()?;
+    let inputs = inputs.collect::<Result<_, Error>>()?;
     Ok(PlannedPreparation { jobs: jobs.options(), inputs })
 }
 

@@ -1,23 +1,21 @@
 //! From an experiment and what is known to a plan. A pure function: the same facts give the same plan, and more
 //! facts change no decision.
 
-use spec::Class;
 use spec::plan::{Decision, Decisions, Facts, Needed};
+use spec::{Class, Error};
 
 use super::content::content;
 use super::cost::sized;
 use super::order::{derive, runs};
 use super::{Content, Plan, cost, generator, identity, part, placement, sides, slicing};
-use crate::error::LabError;
 use crate::experiment::{DurationSpec, ExperimentFile};
 
 /// The plan of an experiment; `facts` are at least of its files and of the host ([`crate::facts::of_files`]).
 ///
 /// # Errors
 /// When a setting or an option has a wrong value, or a level does not belong to its factor.
-pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, LabError> {
-    let wrong =
-        |problem| LabError::failed(Class::BadInput, format!("{}: {problem}", file.path.display()), "");
+pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
+    let wrong = |problem| Error::new(Class::BadInput, format!("{}: {problem}", file.path.display()));
     let mut content = content(file, facts)?;
     let rounds = file.measure.rounds;
     if let DurationSpec::Sized { budget, from, to } = file.measure.duration {

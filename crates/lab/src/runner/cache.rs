@@ -5,13 +5,12 @@ use server::Stop;
 use server::page_cache::{Resident, can_drop, drop_files, read_files};
 use spec::Error;
 
-use crate::error::LabError;
 use crate::setup::Cache;
 use crate::stage::Stage;
 
 /// Stops the server, removes its files from the page cache or reads them into it, and starts it again.
 /// Returns a text about it, and how much of the files is in memory.
-pub(super) fn bring(stage: &mut Stage, cache: Cache, stop: &Stop) -> Result<(String, Resident), LabError> {
+pub(super) fn bring(stage: &mut Stage, cache: Cache, stop: &Stop) -> Result<(String, Resident), Error> {
     stage.let_go();
     stage.target.cluster()?.stop()?;
     let again = cache == Cache::Cold && stage.target.drop_storage_caches()?;

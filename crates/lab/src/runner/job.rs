@@ -6,14 +6,14 @@ use results::{Finished, Spool};
 use server::host::{DiskTraffic, HostSample, OtherPrograms};
 use server::measuring;
 use server::storage::Holds;
-use spec::Run;
 use spec::figures::{self, Figure};
+use spec::{Error, Run};
 use workloads::jobs::{JobReport, relation_sizes};
 
 use super::{Done, PROBE_AFTER, PROBE_BEFORE, Runner, event, kept_probe};
 use crate::beside;
 use crate::collectors::Counters;
-use crate::error::LabError;
+use crate::error::of_sql;
 use crate::event::{Step, Tell};
 use crate::jobs;
 use crate::setup::{Cache, Setup};
@@ -36,10 +36,10 @@ fn figure_of(holds: Holds) -> Figure {
     }
 }
 
-fn note_storage(stage: &mut Stage, record: &mut Run) -> Result<(), LabError> {
+fn note_storage(stage: &mut Stage, record: &mut Run) -> Result<(), Error> {
     let Some(holds) = stage.target.storage_holds() else { return Ok(()) };
     // Data only in memory would be missing on disk.
-    stage.control()?.execute("CHECKPOINT")?;
+    stage.control()?.execute("CHECKPOINT").map_err(of_sql)?;
     match stage.target.storage_used() {
         Ok(None) => {}
         Ok(Some(used)) => {
@@ -55,7 +55,7 @@ fn note_storage(stage: &mut Stage, record: &mut Run) -> Result<(), LabError> {
 
 impl Runner<'_> {
     /// Runs and judges a job. A failed one is a run, too: an invalid one, with its log.
-    pub(super) fn do_job(&mut self, setup: &Setup, mut record: Run) -> Result<Done, LabError> {
+    pub(super) fn do_job(&mut self, setup: &Setup, mut record: Run) -> Result<Done, Error> {
         let stop = self.stop;
         self.concluding.insert((setup.asked(), setup.at()));
         let under_test = self.under_test(&setup.asked());
@@ -71,7 +71,7 @@ impl Runner<'_> {
         let server = stage.postmaster()?;
         let others = || OtherPrograms::take(under_test.as_deref()?);
         let before = Before {
-            counters: Counters::take(stage.control()?)?,
+            counters: Counters::take(stage.control()?).map_err(of_sql)?,
             host: HostSample::take(server),
             others: others(),
             disk: DiskTraffic::take(server),
@@ -88,7 +88,7 @@ impl Runner<'_> {
         // A file changed in the meantime was read in a mixed state.
         files.are_unchanged()?;
         let control = stage.control()?;
-        record.figures.append(Counters::take(control)?.since(&before.counters));
+        record.figures.append(Counters::take(control).map_err(of_sql)?.since(&before.counters));
         record.figures.append(host.figures_since(&before.host));
         let others_pct = now.zip(before.others).and_then(|(now, before)| now.pct_since(&before));
         record.figures.extend(others_pct.map(|pct| (figures::CPU_OTHERS_PCT, pct)));

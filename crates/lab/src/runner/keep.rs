@@ -7,10 +7,9 @@ use results::{ExperimentId, Finished, Store};
 use server::host;
 use sha2::{Digest, Sha256};
 use spec::plan::{Fact, Options, Recorded, SingleEnd, SingleLoad, SinglePlan};
-use spec::{Artifact, Experiment, Host, RunKey, Target, Text};
+use spec::{Artifact, Error, Experiment, Host, RunKey, Target, Text};
 use workloads::{ScriptInfo, pgbench};
 
-use crate::error::LabError;
 use crate::event::{Progress, Step, Tell};
 use crate::experiment::without_credentials;
 use crate::setup::Setup;
@@ -18,10 +17,10 @@ use crate::stage::Stage;
 use crate::target_spec::TargetSpec;
 
 /// Checks before the work whether results can be stored.
-pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) -> Result<(), LabError> {
+pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) -> Result<(), Error> {
     let Some(path) = path else { return Ok(()) };
     progress.step(Step::Results, path.display().to_string());
-    Ok(Store::try_out(path)?)
+    Store::try_out(path)
 }
 
 /// Where runs are measured, read before them, since the server may be unavailable afterwards.
@@ -32,7 +31,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    pub(crate) fn of(stage: &Stage) -> Result<Self, LabError> {
+    pub(crate) fn of(stage: &Stage) -> Result<Self, Error> {
         let host = host::describe(stage.target.data_folder().as_deref());
         Ok(Self { host, target: stage.target.record(stage.versions())? })
     }
@@ -132,7 +131,7 @@ impl Results {
         (experiment, at): (Experiment, Surroundings),
         known: Option<ExperimentId>,
         again: bool,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, Error> {
         store.check_writable()?;
         let (path, begun, numbers, command) = (path.to_owned(), None, None, None);
         let (texts, facts) = (Vec::new(), Vec::new());
@@ -144,11 +143,7 @@ impl Results {
     }
 
     /// For unplanned runs: the next round of the same identity.
-    pub(crate) fn next_round(
-        path: &Path,
-        identity: &Identity<'_>,
-        at: Surroundings,
-    ) -> Result<Self, LabError> {
+    pub(crate) fn next_round(path: &Path, identity: &Identity<'_>, at: Surroundings) -> Result<Self, Error> {
         let store = Store::create_or_open(path)?;
         let known = store.newest_with_hash(&identity.hash())?;
         let before = known.map(|id| store.finished_runs(id)).transpose()?.unwrap_or_default();
@@ -170,21 +165,21 @@ impl Results {
     }
 
     /// Stored and valid runs.
-    pub(crate) fn finished(&self) -> Result<Vec<RunKey>, LabError> {
+    pub(crate) fn finished(&self) -> Result<Vec<RunKey>, Error> {
         Ok(self.id().map(|id| self.store.finished_runs(id)).transpose()?.unwrap_or_default())
     }
 
-    pub(crate) fn artifact(&self, name: &str) -> Result<Option<Artifact>, LabError> {
+    pub(crate) fn artifact(&self, name: &str) -> Result<Option<Artifact>, Error> {
         Ok(self.id().map(|id| self.store.artifact(id, name)).transpose()?.flatten())
     }
 
     /// Usual duration of a job with an input of so many bytes, seconds.
-    pub(crate) fn usual_job_s(&self, input_bytes: u64) -> Result<Option<f64>, LabError> {
-        Ok(self.store.usual_job_s(input_bytes)?)
+    pub(crate) fn usual_job_s(&self, input_bytes: u64) -> Result<Option<f64>, Error> {
+        self.store.usual_job_s(input_bytes)
     }
 
     /// Stores runs of this invocation that belong together, and returns their numbers.
-    pub(crate) fn keep(&mut self, block: &mut [Finished]) -> Result<Vec<i64>, LabError> {
+    pub(crate) fn keep(&mut self, block: &mut [Finished]) -> Result<Vec<i64>, Error> {
         let (id, invocation) = match self.begun {
             Some(begun) => begun,
             None => {
@@ -207,7 +202,7 @@ impl Results {
                 *sequence += 1;
             }
         }
-        Ok(self.store.store(id, block)?)
+        self.store.store(id, block)
     }
 
     pub(crate) fn add_texts(&mut self, texts: Vec<Text>) {
@@ -218,11 +213,11 @@ impl Results {
         self.facts.extend(facts);
     }
 
-    pub(crate) fn supersede(&mut self, runs: &[i64], why: &str) -> Result<(), LabError> {
-        Ok(self.store.supersede(runs, why)?)
+    pub(crate) fn supersede(&mut self, runs: &[i64], why: &str) -> Result<(), Error> {
+        self.store.supersede(runs, why)
     }
 
-    pub(crate) fn set_aside(&mut self, runs: &[i64], why: &str) -> Result<(), LabError> {
-        Ok(self.store.set_aside(runs, why)?)
+    pub(crate) fn set_aside(&mut self, runs: &[i64], why: &str) -> Result<(), Error> {
+        self.store.set_aside(runs, why)
     }
 }

@@ -29,12 +29,13 @@ use server::placement::Placed;
 use server::sink::{Delay, Sink};
 use server::{Stop, StopPhase};
 use spec::figures::{self, Figure};
-use spec::{Class, Doubt, Reason, Run, RunEvent, Validity};
+use spec::{Class, Doubt, Error, Reason, Run, RunEvent, Validity};
 use workloads::jobs::relation_sizes;
 use workloads::{ClientWorkload, Places};
 
 use self::credits::Credits;
 pub(crate) use self::keep::{Identity, Results, Surroundings, plan_of, try_results};
+pub use self::own::FailedChange;
 pub(crate) use self::own::is_as_it_was;
 pub(crate) use self::pace::Pace;
 pub(crate) use self::ready::{Ready, changed_data};
@@ -43,7 +44,7 @@ pub(crate) use self::settle::settle;
 pub(crate) use self::turns::Turn;
 use crate::beside;
 use crate::collectors::{self, Encryption, Look, Watched};
-use crate::error::LabError;
+use crate::error::of_sql;
 pub(crate) use crate::event::Tell;
 pub use crate::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step, Trial};
 use crate::fixed_cost::Probe;
@@ -81,7 +82,7 @@ pub(crate) struct Done {
     /// The engine's counts; empty for a run without meaning.
     pub(crate) measured: engine::Measured,
     /// Why the server could not be queried about it; the clients' figures remain valid.
-    pub(crate) lost: Option<LabError>,
+    pub(crate) lost: Option<Error>,
 }
 
 impl Done {
@@ -127,22 +128,19 @@ impl<'a> Runner<'a> {
         }
     }
 
-    pub(crate) fn stage(&mut self, at: &At) -> Result<&mut Stage, LabError> {
+    pub(crate) fn stage(&mut self, at: &At) -> Result<&mut Stage, Error> {
         self.stages.get_mut(at).ok_or_else(not_opened)
     }
 
     /// The same with the progress and the stop.
-    pub(crate) fn on_stage(
-        &mut self,
-        at: &At,
-    ) -> Result<(&mut Stage, &mut dyn Progress, &'a Stop), LabError> {
+    pub(crate) fn on_stage(&mut self, at: &At) -> Result<(&mut Stage, &mut dyn Progress, &'a Stop), Error> {
         Ok((self.stages.get_mut(at).ok_or_else(not_opened)?, &mut *self.progress, self.stop))
     }
 
     /// Starts a process of ours that answers instead of the target.
-    pub(crate) fn start_sink(&mut self) -> Result<(), LabError> {
+    pub(crate) fn start_sink(&mut self) -> Result<(), Error> {
         let watchdog = Watchdog::current().map_err(|source| {
-            LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
+            Error::new(Class::Internal, format!("cannot find pgdyno's own program: {source}"))
         })?;
         self.sink = Some(Sink::start(&Home::locate()?, &watchdog.exe, &watchdog, Delay::None)?);
         Ok(())
@@ -174,7 +172,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Adds the log of a server of ours if its end may have caused the error.
-    pub(crate) fn explain(&mut self, error: LabError) -> LabError {
+    pub(crate) fn explain(&mut self, error: Error) -> Error {
         let died = self.stages.values_mut().find_map(|stage| stage.check().err());
         match died.filter(|_| error.class() != Class::Interrupted) {
             Some(died) => died,
@@ -186,7 +184,7 @@ impl<'a> Runner<'a> {
     }
 
     /// With several servers, the error names the server that refuses connections.
-    fn which_is_gone(&self, error: LabError) -> LabError {
+    fn which_is_gone(&self, error: Error) -> Error {
         if error.class() != Class::Unreachable || self.stages.len() < 2 {
             return error;
         }
@@ -198,7 +196,7 @@ impl<'a> Runner<'a> {
             true => error,
             false => {
                 let told = format!("{error}\nno connection can be made to {} any more", gone.join(", "));
-                error.told_as(told)
+                error.in_words(told)
             }
         }
     }
@@ -210,7 +208,7 @@ impl<'a> Runner<'a> {
         setup: &Setup,
         care: Care,
         keep: Keep<'_>,
-    ) -> Result<Done, LabError> {
+    ) -> Result<Done, Error> {
         let mut record = planned(run, setup);
         self.bring_about(setup, care, &mut record)?;
         self.with_what_is_known_of(setup, &mut record)?;
@@ -258,7 +256,7 @@ impl<'a> Runner<'a> {
         keep_probe(record, PROBE_AFTER, probe.ok().flatten());
     }
 
-    fn bring_about(&mut self, setup: &Setup, care: Care, record: &mut Run) -> Result<(), LabError> {
+    fn bring_about(&mut self, setup: &Setup, care: Care, record: &mut Run) -> Result<(), Error> {
         measuring::forget();
         self.switch_to(setup)?;
         let version = self.connect_by(setup)?;
@@ -333,7 +331,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Brings the server to the state that a run needs; returns whether it changed.
-    pub(crate) fn switch_to(&mut self, setup: &Setup) -> Result<bool, LabError> {
+    pub(crate) fn switch_to(&mut self, setup: &Setup) -> Result<bool, Error> {
         if let Some(stage) = self.stages.get_mut(&setup.at()) {
             stage.wake()?;
         }
@@ -347,7 +345,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Stops all copies but one, which is restarted: for runs that need to be alone.
-    pub(crate) fn leave_alone(&mut self, at: &At) -> Result<(), LabError> {
+    pub(crate) fn leave_alone(&mut self, at: &At) -> Result<(), Error> {
         for (other, stage) in &mut self.stages {
             if other == at { stage.start_alone()? } else { stage.rest()? }
         }
@@ -356,16 +354,16 @@ impl<'a> Runner<'a> {
 
     /// Stops all servers but one, which is restarted: no background work remains for another one, and each
     /// run begins in the same state.
-    pub(crate) fn start_alone(&mut self, at: &At) -> Result<(), LabError> {
+    pub(crate) fn start_alone(&mut self, at: &At) -> Result<(), Error> {
         self.stages.values_mut().try_for_each(Stage::rest)?;
         self.stage(at)?.wake()
     }
 
-    pub(crate) fn wake_all(&mut self) -> Result<(), LabError> {
+    pub(crate) fn wake_all(&mut self) -> Result<(), Error> {
         self.stages.values_mut().try_for_each(Stage::wake)
     }
 
-    pub(crate) fn remove_copies(&mut self) -> Result<(), LabError> {
+    pub(crate) fn remove_copies(&mut self) -> Result<(), Error> {
         let (copies, others) =
             std::mem::take(&mut self.stages).into_iter().partition(|(at, _)| at.copy.is_some());
         self.stages = others;
@@ -374,7 +372,7 @@ impl<'a> Runner<'a> {
         removed.into_iter().collect()
     }
 
-    fn set(&mut self, setup: &Setup) -> Result<bool, LabError> {
+    fn set(&mut self, setup: &Setup) -> Result<bool, Error> {
         let Some(arm) = &setup.arm else { return Ok(false) };
         let (stage, mut progress, _) = self.on_stage(&setup.at())?;
         if stage.in_force.arm.as_ref() == Some(arm) && !stage.is_to_start_anew() {
@@ -393,14 +391,14 @@ impl<'a> Runner<'a> {
         Ok(true)
     }
 
-    fn change(&mut self, setup: &Setup) -> Result<bool, LabError> {
+    fn change(&mut self, setup: &Setup) -> Result<bool, Error> {
         let Some(changes) = &setup.changes else { return Ok(false) };
         let (stage, progress, _) = self.on_stage(&setup.at())?;
         own::bring(stage, changes, progress)
     }
 
     /// Sets how the run's clients connect; returns the version of a pooler.
-    fn connect_by(&mut self, setup: &Setup) -> Result<Option<String>, LabError> {
+    fn connect_by(&mut self, setup: &Setup) -> Result<Option<String>, Error> {
         let Self { stages, workloads, .. } = self;
         let Some(stage) = stages.get_mut(&setup.at()) else { return Ok(None) };
         let carried = workloads.get(&setup.asked()).map(|ready| ready.workload.carried()).unwrap_or_default();
@@ -415,7 +413,7 @@ impl<'a> Runner<'a> {
 
     /// If a factor sets which data are in memory: the last step before the load, so that nothing else changes
     /// the cache.
-    fn bring_cache(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
+    fn bring_cache(&mut self, setup: &Setup, record: &mut Run) -> Result<(), Error> {
         if setup.cache == Cache::AsLeft {
             return Ok(());
         }
@@ -428,7 +426,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The same state before every run, recorded with it.
-    fn settle(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
+    fn settle(&mut self, setup: &Setup, record: &mut Run) -> Result<(), Error> {
         self.progress.step(Step::Reset, "the workload's own data, autovacuum, a checkpoint");
         let stop = self.stop;
         let Self { stages, workloads, concluding, .. } = self;
@@ -446,7 +444,7 @@ impl<'a> Runner<'a> {
             record.events.extend(remarks.into_iter().map(|remark| event("remark", remark)));
         }
         let control = stage.control()?;
-        let settled = settle(control, &|| stop.ends_waits())?;
+        let settled = settle(control, &|| stop.ends_waits()).map_err(of_sql)?;
         record.figures.extend(settled.checkpoint_s.map(|seconds| (figures::CHECKPOINT_BEFORE_S, seconds)));
         record.figures.set(figures::AUTOVACUUM_WAIT_S, settled.autovacuum_s);
         if settled.autovacuum_at_work {
@@ -460,8 +458,8 @@ impl<'a> Runner<'a> {
     }
 
     /// Records facts about its workload from before the run.
-    fn with_what_is_known_of(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
-        let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
+    fn with_what_is_known_of(&mut self, setup: &Setup, record: &mut Run) -> Result<(), Error> {
+        let missing = || Error::new(Class::Internal, format!("no workload {}", setup.asked()));
         let ready = self.workloads.get_mut(&setup.asked()).ok_or_else(missing)?;
         record.artifacts = std::mem::take(&mut ready.artifacts);
         record.figures.append(ready.guarded.figures.clone());
@@ -484,7 +482,7 @@ impl<'a> Runner<'a> {
         run: &str,
         (care, keep): (Care, Keep<'_>),
         encryption: &mut Encryption,
-    ) -> Result<(Measured, Option<LabError>, Option<String>), LabError> {
+    ) -> Result<(Measured, Option<Error>, Option<String>), Error> {
         self.progress.step(Step::WarmUp, "clients connect, then warm up");
         let under_test = self.under_test(&setup.asked());
         let Self { stages, sink, workloads, progress, stop, .. } = self;
@@ -495,7 +493,7 @@ impl<'a> Runner<'a> {
         let (places, server) = match (&setup.server, &sink, &mut stage) {
             (Server::Sink, Some(sink), _) => (Places::from(sink.place().clone()), Some(sink.pid())),
             (_, _, Some(stage)) => (stage.places(), stage.postmaster()?),
-            _ => return Err(LabError::failed(Class::Internal, "nobody to ask", "")),
+            _ => return Err(Error::new(Class::Internal, "nobody to ask")),
         };
         let stage_is_managed = stage.as_ref().is_none_or(|stage| stage.target.postmaster().is_some());
         // Released after the load.
@@ -504,7 +502,7 @@ impl<'a> Runner<'a> {
             _ => Placed::default(),
         };
         let mut look = match &stage {
-            Some(stage) if by_tls(setup) => Some(stage.target.control().map_err(LabError::from)?),
+            Some(stage) if by_tls(setup) => Some(stage.target.control()?),
             _ => None,
         };
         let look = look.as_mut().map(|sql| Look { sql, seen: encryption });
@@ -560,7 +558,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Clients could not connect: if the server has ended or refuses us too, that is the better error.
-    fn not_started(&mut self, at: &At, error: LabError) -> LabError {
+    fn not_started(&mut self, at: &At, error: Error) -> Error {
         if let Some(stage) = self.stages.get_mut(at).filter(|_| is_of_connecting(&error)) {
             if let Err(gone) = stage.check() {
                 return gone;
@@ -574,7 +572,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Lets every workload clean up; returns the failures.
-    fn conclude(&mut self) -> Result<(), LabError> {
+    fn conclude(&mut self) -> Result<(), Error> {
         let Self { stages, workloads, concluding, .. } = self;
         let mut all = Ok(());
         for (asked, at) in &*concluding {
@@ -589,7 +587,7 @@ impl<'a> Runner<'a> {
         all
     }
 
-    pub(crate) fn close(mut self) -> Result<(), LabError> {
+    pub(crate) fn close(mut self) -> Result<(), Error> {
         let concluded = self.conclude();
         self.progress.step(Step::Restore, "the server's own settings");
         // Each of them, even if one fails.
@@ -604,19 +602,19 @@ impl<'a> Runner<'a> {
 fn clients_of<'r>(
     workloads: &'r BTreeMap<String, Ready>,
     setup: &Setup,
-) -> Result<&'r dyn ClientWorkload, LabError> {
+) -> Result<&'r dyn ClientWorkload, Error> {
     let ready = workloads.get(&setup.asked());
-    let missing = || LabError::failed(Class::Internal, format!("nobody carries {} out", setup.asked()), "");
+    let missing = || Error::new(Class::Internal, format!("nobody carries {} out", setup.asked()));
     ready.and_then(|ready| ready.workload.clients()).ok_or_else(missing)
 }
 
 /// Whether clients could not connect, for any reason: fewer may.
-fn is_of_connecting(error: &LabError) -> bool {
-    matches!(error, LabError::Failed(error) if error.attached::<NotConnected>().is_some())
+fn is_of_connecting(error: &Error) -> bool {
+    error.attached::<NotConnected>().is_some()
 }
 
-fn not_opened() -> LabError {
-    LabError::failed(Class::Internal, "no server was opened", "")
+fn not_opened() -> Error {
+    Error::new(Class::Internal, "no server was opened")
 }
 
 fn event(kind: &str, detail: String) -> RunEvent {
@@ -627,9 +625,9 @@ fn by_tls(setup: &Setup) -> bool {
     setup.connection == Connection::Via(Via::Tls)
 }
 
-fn not_by_tls(why: String) -> LabError {
+fn not_by_tls(why: String) -> Error {
     let what = format!("clients were to connect by TLS, and {why}: that is no figure of TLS");
-    LabError::failed(Class::Guard, what, "look at `ssl` among the server's settings, and at its log")
+    Error::new(Class::Guard, what).with_hint("look at `ssl` among the server's settings, and at its log")
 }
 
 /// Whether the measured part is long enough to judge its steadiness, and to use a thorough idle probe.

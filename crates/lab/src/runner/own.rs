@@ -6,10 +6,16 @@ use protocol::postgres::sql::SqlError;
 use server::change::{Change, ChangeFailure, ChangeFailureKind, Part};
 use spec::{Class, Error, advice_on_sqlstate};
 
-use crate::error::{LabError, OwnChangeError};
 use crate::event::{Progress, Step, Tell};
 use crate::setup::OwnLevel;
 use crate::stage::Stage;
+
+/// Attached to the error of a user's change that could not be made or undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedChange {
+    pub(crate) name: String,
+    pub(crate) level: String,
+}
 
 /// Brings a server to these levels, by factor: what differs is undone, the last one first, and then made;
 /// equal levels stay. Returns whether anything changed.
@@ -17,7 +23,7 @@ pub(super) fn bring(
     stage: &mut Stage,
     wanted: &BTreeMap<String, OwnLevel>,
     mut progress: &mut dyn Progress,
-) -> Result<bool, LabError> {
+) -> Result<bool, Error> {
     let standing = stage.in_force.changes.clone();
     if standing.as_ref() == Some(wanted) {
         return Ok(false);
@@ -48,7 +54,7 @@ pub(super) fn bring(
 }
 
 /// Undoes all changes, the last one first; returns the first failure, but continues with the others.
-pub(super) fn undo_all(stage: &mut Stage) -> Result<(), LabError> {
+pub(super) fn undo_all(stage: &mut Stage) -> Result<(), Error> {
     if stage.is_for_good() {
         return Ok(());
     }
@@ -57,12 +63,12 @@ pub(super) fn undo_all(stage: &mut Stage) -> Result<(), LabError> {
     undone.into_iter().collect()
 }
 
-fn make(stage: &mut Stage, name: &str, own: &OwnLevel, change: &Change) -> Result<(), LabError> {
+fn make(stage: &mut Stage, name: &str, own: &OwnLevel, change: &Change) -> Result<(), Error> {
     let made = stage.target.make(change, &stage.making);
     made.map(drop).map_err(|error| failed(name, own, error))
 }
 
-fn undo(stage: &mut Stage, name: &str, own: &OwnLevel) -> Result<(), LabError> {
+fn undo(stage: &mut Stage, name: &str, own: &OwnLevel) -> Result<(), Error> {
     let undone = stage.target.undo_one(&own.change);
     undone.map_err(|error| failed(name, own, error))?;
     if let Some(standing) = &mut stage.in_force.changes {
@@ -71,21 +77,18 @@ fn undo(stage: &mut Stage, name: &str, own: &OwnLevel) -> Result<(), LabError> {
     Ok(())
 }
 
-fn failed(name: &str, own: &OwnLevel, error: Error) -> LabError {
+fn failed(name: &str, own: &OwnLevel, error: Error) -> Error {
     let left = is_still_there(&error).then(|| own.change.words());
     let class = match error.class() {
+        class if left.is_none() => class,
         Class::Interrupted => Class::Interrupted,
-        class => {
-            if left.is_some() {
-                Class::Guard
-            } else {
-                class
-            }
-        }
+        _ => Class::Guard,
     };
-    let hint = advice_on(&error);
-    let (name, level) = (name.to_owned(), own.level.clone());
-    LabError::OwnChange(Box::new(OwnChangeError { at: None, name, level, class, hint, left, source: error }))
+    let still =
+        |left| format!("\nwhat {left} did is still there, so nothing more is measured on that server");
+    let what = format!("[change.{name}.{}] {error}{}", own.level, left.map(still).unwrap_or_default());
+    let change = FailedChange { name: name.to_owned(), level: own.level.clone() };
+    Error::new(class, what).with_hint(advice_on(&error)).because(error).attach(change)
 }
 
 fn is_still_there(error: &Error) -> bool {
@@ -117,7 +120,7 @@ fn advice_on(error: &Error) -> &'static str {
 }
 
 /// Refuses a server with a user's change that an earlier pgdyno left.
-pub(crate) fn is_as_it_was(stage: &Stage) -> Result<(), LabError> {
+pub(crate) fn is_as_it_was(stage: &Stage) -> Result<(), Error> {
     let still = stage.target.recovered().iter().find_map(|recovered| recovered.still_changed());
     let Some((left, error)) = still else { return Ok(()) };
     let what = format!(
@@ -127,5 +130,5 @@ pub(crate) fn is_as_it_was(stage: &Stage) -> Result<(), LabError> {
     );
     let hint =
         "mend what keeps it from being undone, then: pgdyno target restore; then give the same command again";
-    Err(LabError::failed(Class::Guard, what, hint))
+    Err(Error::new(Class::Guard, what).with_hint(hint))
 }

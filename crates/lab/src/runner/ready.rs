@@ -1,9 +1,8 @@
 //! A workload, opened, checked and guarded.
 
-use spec::{Artifact, Class};
+use spec::{Artifact, Class, Error};
 use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo, TileItem, Work};
 
-use crate::error::LabError;
 use crate::event::{Progress, Step, Tell};
 use crate::jobs::Files;
 use crate::stage::Stage;
@@ -35,23 +34,18 @@ impl Ready {
         seed: u64,
         chosen: Option<&Prepared>,
         mut progress: &mut dyn Progress,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, Error> {
         progress.step(Step::Guard, format!("{name}: does it do something?"));
-        let named = |error: LabError| match &error {
-            LabError::Failed(what) => {
-                let what = format!("workload {name}: {what}");
-                error.told_as(what)
-            }
-            _ => error,
+        let named = |error: Error| {
+            let what = format!("workload {name}: {error}");
+            error.in_words(what)
         };
         if workload.clients().is_some() {
             stage.start_tile_servers()?;
         }
         stage.with_site(|site| workload.check(site)).map_err(named)?;
         let prepared = match chosen {
-            Some(chosen) => {
-                workload.adopt(chosen).map(|()| chosen.clone()).map_err(|error| named(error.into()))?
-            }
+            Some(chosen) => workload.adopt(chosen).map(|()| chosen.clone()).map_err(named)?,
             None => stage.with_site(|site| workload.prepare(site, seed)).map_err(named)?,
         };
         if !prepared.summary.is_empty() {
@@ -81,10 +75,10 @@ impl Ready {
 
 /// The data changed since the first invocation chose the requests: its runs could not be compared with new
 /// ones.
-pub(crate) fn changed_data(name: &str) -> LabError {
-    LabError::failed(
+pub(crate) fn changed_data(name: &str) -> Error {
+    Error::new(
         Class::Guard,
         format!("workload {name}: the data is not what it was when the experiment began"),
-        "prepare it anew and add --again to begin the experiment anew",
     )
+    .with_hint("prepare it anew and add --again to begin the experiment anew")
 }

@@ -15,7 +15,6 @@ use workloads::Places;
 use super::record::planned;
 use super::{Care, Done, LabEvent, Runner, Stage, Step, Tell, clients_of, event, not_opened};
 use crate::collectors::{self, Collector, Watched};
-use crate::error::LabError;
 use crate::measure::{Arrival, Keep, Measured, Measurement, Taken, Turns, measure_in_turn};
 use crate::plan::PlannedRun;
 use crate::setup::{At, Setup};
@@ -43,7 +42,7 @@ impl Runner<'_> {
         turns: &[Turn<'_>],
         how: &Turns,
         keep: Keep<'_>,
-    ) -> Result<(Vec<Done>, Option<Option<TransactionLengths>>), LabError> {
+    ) -> Result<(Vec<Done>, Option<Option<TransactionLengths>>), Error> {
         let mut ready = Vec::with_capacity(turns.len());
         for Turn { run, setup, explain } in turns {
             let mut record = planned(run, setup);
@@ -70,7 +69,7 @@ impl Runner<'_> {
         Ok((done, taken.lengths))
     }
 
-    fn one_by_one(&mut self, turns: &[Turn<'_>], keep: Keep<'_>, why: &str) -> Result<Vec<Done>, LabError> {
+    fn one_by_one(&mut self, turns: &[Turn<'_>], keep: Keep<'_>, why: &str) -> Result<Vec<Done>, Error> {
         let mut all = Vec::with_capacity(turns.len());
         for turn in turns {
             let care = Care { explain: turn.explain, ..Care::FULL };
@@ -89,7 +88,7 @@ impl Runner<'_> {
         ready: &[ReadyTurn<'_>],
         how: &Turns,
         keep: Keep<'_>,
-    ) -> Result<Option<InTurn>, LabError> {
+    ) -> Result<Option<InTurn>, Error> {
         self.progress.step(Step::WarmUp, "clients of all arms connect, then warm up in turn");
         let asked: BTreeSet<String> = ready.iter().map(|turn| turn.setup.asked()).collect();
         let under_test: Option<Vec<_>> = asked.iter().map(|asked| self.under_test(asked)).collect();
@@ -129,7 +128,7 @@ impl Runner<'_> {
         let (measured, taken) = match result {
             Ok(both) => both,
             Err((_, error)) if is_crowded(&error) => return Ok(None),
-            Err((arm, error)) => return Err(self.not_started(&ready[arm].setup.at(), error.into())),
+            Err((arm, error)) => return Err(self.not_started(&ready[arm].setup.at(), error)),
         };
         self.progress.step(Step::Collect, "counters and verdict");
         Ok(Some((measured, taken, cpus)))
@@ -141,7 +140,7 @@ impl Runner<'_> {
         arm: usize,
         mut measured: Measured,
         taken: &Taken,
-    ) -> Result<Done, LabError> {
+    ) -> Result<Done, Error> {
         let ReadyTurn { setup, mut record, explain_at, .. } = turn;
         let stop = self.stop;
         let stage = self.stage(&setup.at())?;
@@ -180,7 +179,7 @@ struct Servers<'s> {
 }
 
 impl<'s> Servers<'s> {
-    fn of(all: &'s mut BTreeMap<At, Stage>, ready: &[ReadyTurn<'_>]) -> Result<Self, LabError> {
+    fn of(all: &'s mut BTreeMap<At, Stage>, ready: &[ReadyTurn<'_>]) -> Result<Self, Error> {
         let asked: BTreeSet<At> = ready.iter().map(|turn| turn.setup.at()).collect();
         let stages: BTreeMap<At, &mut Stage> = all
             .iter_mut()
@@ -195,7 +194,7 @@ impl<'s> Servers<'s> {
     }
 
     /// Of each run's server, if it is known to be on this machine.
-    fn postmasters(&mut self, ready: &[ReadyTurn<'_>]) -> Result<Vec<Option<u32>>, LabError> {
+    fn postmasters(&mut self, ready: &[ReadyTurn<'_>]) -> Result<Vec<Option<u32>>, Error> {
         let mut all = Vec::with_capacity(ready.len());
         for turn in ready {
             let stage = self.stages.get_mut(&turn.setup.at()).ok_or_else(not_opened)?;
@@ -210,7 +209,7 @@ impl<'s> Servers<'s> {
     }
 
     /// Places each server as its runs need; that is the same for all of them.
-    fn place(&self, ready: &[ReadyTurn<'_>]) -> Result<Vec<Placed>, LabError> {
+    fn place(&self, ready: &[ReadyTurn<'_>]) -> Result<Vec<Placed>, Error> {
         let placement =
             |at: &At| ready.iter().find(|turn| turn.setup.at() == *at).map(|turn| &turn.setup.placement);
         self.stages.iter().filter_map(|(at, stage)| Some(stage.place(placement(at)?))).collect()
@@ -221,7 +220,7 @@ impl<'s> Servers<'s> {
         (ready, managed): (&[ReadyTurn<'_>], &[Option<u32>]),
         postmasters: &[Option<u32>],
         under_test: Option<&Vec<u32>>,
-    ) -> Result<Vec<Vec<Box<dyn Collector + 'w>>>, LabError> {
+    ) -> Result<Vec<Vec<Box<dyn Collector + 'w>>>, Error> {
         let own = self.own;
         let mut controls = BTreeMap::new();
         for (at, stage) in self.stages.iter_mut().filter(|_| own) {

@@ -5,9 +5,10 @@ use server::Target;
 use server::change;
 use server::managed::{ServerOptions, Sizes, Via};
 use sha2::{Digest, Sha256};
+use spec::Error;
 
 use super::{InForce, Stage};
-use crate::error::LabError;
+use crate::error::of_sql;
 use crate::event::Progress;
 use crate::event::{Step, Tell};
 
@@ -32,7 +33,7 @@ pub(super) struct CopyInUse {
 
 impl Stage {
     /// Why the server cannot be copied; `None` if it can.
-    pub(crate) fn not_to_be_copied(&mut self) -> Result<Option<String>, LabError> {
+    pub(crate) fn not_to_be_copied(&mut self) -> Result<Option<String>, Error> {
         self.close_control();
         Ok(match self.target.cluster() {
             Ok(cluster) => cluster.not_to_be_copied()?,
@@ -41,17 +42,21 @@ impl Stage {
     }
 
     /// The least that the server needs.
-    pub(crate) fn takes(&mut self) -> Result<Takes, LabError> {
+    pub(crate) fn takes(&mut self) -> Result<Takes, Error> {
         let bytes = |control: &mut dyn Sql, name: &str| {
             let query = format!("SELECT pg_catalog.pg_size_bytes(current_setting('{name}'))");
-            Ok::<_, LabError>(
-                control.scalar(&query)?.and_then(|bytes| bytes.parse().ok()).unwrap_or_default(),
+            Ok::<_, Error>(
+                control
+                    .scalar(&query)
+                    .map_err(of_sql)?
+                    .and_then(|bytes| bytes.parse().ok())
+                    .unwrap_or_default(),
             )
         };
         let control = self.control()?;
         let (shared_buffers, work_mem) = (bytes(control, "shared_buffers")?, bytes(control, "work_mem")?);
         // Data only in memory would not count.
-        control.execute("CHECKPOINT")?;
+        control.execute("CHECKPOINT").map_err(of_sql)?;
         let sizes = match self.target.cluster() {
             Ok(cluster) => cluster.sizes()?,
             Err(_) => Sizes::default(),
@@ -60,13 +65,14 @@ impl Stage {
     }
 
     /// Identifies its data: the server, and the time of their preparation.
-    pub(crate) fn data_made(&mut self) -> Result<String, LabError> {
+    pub(crate) fn data_made(&mut self) -> Result<String, Error> {
         let control = self.control()?;
-        let server = control.scalar("SELECT system_identifier FROM pg_catalog.pg_control_system()")?;
-        let prepared = match control.scalar("SELECT to_regclass('pgdyno.prepared')")? {
+        let server =
+            control.scalar("SELECT system_identifier FROM pg_catalog.pg_control_system()").map_err(of_sql)?;
+        let prepared = match control.scalar("SELECT to_regclass('pgdyno.prepared')").map_err(of_sql)? {
             Some(_) => control.scalar(
                 "SELECT string_agg(job || ' ' || fingerprint || ' ' || record, ' ' ORDER BY job) FROM pgdyno.prepared",
-            )?,
+            ).map_err(of_sql)?,
             None => None,
         };
         let all = format!("{} {}", server.unwrap_or_default(), prepared.unwrap_or_default());
@@ -81,7 +87,7 @@ impl Stage {
         (made_for, for_good): (&str, bool),
         via: Via,
         mut progress: &mut dyn Progress,
-    ) -> Result<Vec<(u32, Self)>, LabError> {
+    ) -> Result<Vec<(u32, Self)>, Error> {
         self.close_control();
         self.tile_servers.stop();
         let options = ServerOptions { via, ..ServerOptions::default() };
@@ -145,7 +151,7 @@ impl Stage {
     }
 
     /// The same when it is to run alone; waking restarts a stopped one.
-    pub(crate) fn start_alone(&mut self) -> Result<(), LabError> {
+    pub(crate) fn start_alone(&mut self) -> Result<(), Error> {
         if self.is_at_rest() {
             return self.wake();
         }
@@ -164,12 +170,12 @@ impl Stage {
 
     /// Begins permanent changes on a copy that is thrown away: until they are done, the copy counts as
     /// missing.
-    pub(crate) fn begin_for_good(&mut self) -> Result<(), LabError> {
+    pub(crate) fn begin_for_good(&mut self) -> Result<(), Error> {
         if self.is_for_good() { self.mark_done(None) } else { Ok(()) }
     }
 
     /// Marks them as done, also for an invocation after a crash.
-    pub(crate) fn end_for_good(&mut self) -> Result<(), LabError> {
+    pub(crate) fn end_for_good(&mut self) -> Result<(), Error> {
         if !self.is_for_good() {
             return Ok(());
         }
@@ -181,16 +187,16 @@ impl Stage {
         self.copy.as_ref().is_some_and(|copy| copy.for_good)
     }
 
-    fn mark_done(&mut self, done: Option<&str>) -> Result<(), LabError> {
+    fn mark_done(&mut self, done: Option<&str>) -> Result<(), Error> {
         let cluster = self.target.cluster()?;
-        Ok(cluster.set_done_for_good(done)?)
+        cluster.set_done_for_good(done)
     }
 
-    pub(crate) fn remove(mut self) -> Result<(), LabError> {
+    pub(crate) fn remove(mut self) -> Result<(), Error> {
         if !self.target.changes().is_empty() {
             self.wake()?;
         }
         self.let_go();
-        Ok(self.target.throw_away()?)
+        self.target.throw_away()
     }
 }

@@ -14,7 +14,7 @@ use protocol::redis::{ControlError, Limits};
 use spec::{Class, Error};
 use workloads::{LoadNeeds, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
 
-use crate::error::LabError;
+use crate::error::of_sql;
 use crate::event::{Progress, Tell};
 use crate::measure::Measured;
 use crate::setup::{Arm, At, Connection, OwnLevel, Placement};
@@ -92,7 +92,7 @@ impl Stage {
         pg_bin: Option<PathBuf>,
         mut progress: &mut dyn Progress,
         stop: &Stop,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, Error> {
         let (mut stage, removed) = Self::reach(access, pg_bin, Via::Socket, Rights::Restore, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
         for recovered in stage.target.recovered() {
@@ -109,14 +109,14 @@ impl Stage {
         (pg_bin, via): (Option<PathBuf>, Via),
         mut progress: &mut dyn Progress,
         stop: &Stop,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, Error> {
         let (stage, removed) = Self::reach(access, pg_bin, via, Rights::Restore, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
         Ok(stage)
     }
 
     /// Reserves the server's settings for this process; `sets` says whether arms set any.
-    pub(crate) fn be_alone(&mut self, sets: bool, mut progress: &mut dyn Progress) -> Result<(), LabError> {
+    pub(crate) fn be_alone(&mut self, sets: bool, mut progress: &mut dyn Progress) -> Result<(), Error> {
         let alone = self.target.be_alone(sets);
         // The refusal names who uses it now, and which changes remain there.
         let told = |recovered: &&Recovered| {
@@ -130,7 +130,7 @@ impl Stage {
     }
 
     /// A server by connection string, unchanged, for a process that only observes.
-    pub(crate) fn beside(access: &TargetAccess) -> Result<Self, LabError> {
+    pub(crate) fn beside(access: &TargetAccess) -> Result<Self, Error> {
         Ok(Self::reach(access, None, Via::Socket, Rights::ReadOnly, &Stop::new())?.0)
     }
 
@@ -141,7 +141,7 @@ impl Stage {
         via: Via,
         least: Rights,
         stop: &Stop,
-    ) -> Result<(Self, Vec<String>), LabError> {
+    ) -> Result<(Self, Vec<String>), Error> {
         let home = Home::locate()?;
         // Refuse before anything is started, wherever the server is.
         home.open()?;
@@ -149,7 +149,7 @@ impl Stage {
             workloads::jobs::programs_run_as(account.uid, account.gid);
         }
         let watchdog = Watchdog::current().map_err(|source| {
-            LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
+            Error::new(Class::Internal, format!("cannot find pgdyno's own program: {source}"))
         })?;
         // Leftovers of killed pgdyno processes and their watchdogs.
         redis::remove_dead(&home);
@@ -208,7 +208,7 @@ impl Stage {
     }
 
     /// The control connection; opened again if it was lost or closed.
-    pub(crate) fn control(&mut self) -> Result<&mut Control, LabError> {
+    pub(crate) fn control(&mut self) -> Result<&mut Control, Error> {
         if self.control.is_none() {
             self.control = Some(self.target.control()?);
         }
@@ -216,7 +216,7 @@ impl Stage {
     }
 
     /// The control connection, and what may be done over it for an arm.
-    pub(crate) fn control_and_means(&mut self) -> Result<(&mut Control, Means), LabError> {
+    pub(crate) fn control_and_means(&mut self) -> Result<(&mut Control, Means), Error> {
         self.control()?;
         let control = self.control.as_mut().expect("just opened");
         let means = self.target.means(control);
@@ -224,18 +224,18 @@ impl Stage {
     }
 
     /// All settings as the load's connections see them, to be recorded; the next runs refer to these.
-    pub(crate) fn recorded(&mut self) -> Result<Vec<spec::Setting>, LabError> {
-        self.recorded = recorded(&mut self.target.control_like_load()?)?;
+    pub(crate) fn recorded(&mut self) -> Result<Vec<spec::Setting>, Error> {
+        self.recorded = recorded(&mut self.target.control_like_load()?).map_err(of_sql)?;
         Ok(self.recorded.clone())
     }
 
     /// Recorded settings with another value now, as text: changed during a run.
-    pub(crate) fn changed(&self) -> Result<Option<String>, LabError> {
+    pub(crate) fn changed(&self) -> Result<Option<String>, Error> {
         if self.recorded.is_empty() {
             return Ok(None);
         }
         // A new connection sees what is in force now; session settings cannot change from outside.
-        let now = recorded(&mut self.target.control()?)?;
+        let now = recorded(&mut self.target.control()?).map_err(of_sql)?;
         Ok(changed(&self.recorded, &now, &self.target.applied().session))
     }
 
@@ -246,7 +246,7 @@ impl Stage {
     }
 
     /// Sets an arm's search path on the control connection; `None` restores the first one.
-    pub(crate) fn look_by(&mut self, search_path: Option<&str>) -> Result<(), LabError> {
+    pub(crate) fn look_by(&mut self, search_path: Option<&str>) -> Result<(), Error> {
         let statement = match search_path {
             Some(path) => {
                 format!("SELECT pg_catalog.set_config('search_path', {}, false)", quote_literal(path))
@@ -255,7 +255,7 @@ impl Stage {
             None if !self.looks_elsewhere => return Ok(()),
             None => "RESET search_path".to_owned(),
         };
-        self.control()?.execute(&statement)?;
+        self.control()?.execute(&statement).map_err(of_sql)?;
         self.looks_elsewhere = search_path.is_some();
         Ok(())
     }
@@ -264,7 +264,7 @@ impl Stage {
     pub(crate) fn with_site<T>(
         &mut self,
         work: impl FnOnce(&mut Site<'_>) -> Result<T, Error>,
-    ) -> Result<T, LabError> {
+    ) -> Result<T, Error> {
         self.control()?;
         let Some(control) = self.control.as_mut() else { unreachable!("control() opened it") };
         let given_up = || self.stop.ends_waits();
@@ -281,7 +281,7 @@ impl Stage {
             self.close_control();
             self.check()?;
         }
-        Ok(result?)
+        result
     }
 
     /// Sets how the clients of a run connect; a pooler gets the settings in force.
@@ -290,7 +290,7 @@ impl Stage {
         connection: &Connection,
         clients: u32,
         carried: LoadNeeds,
-    ) -> Result<(), LabError> {
+    ) -> Result<(), Error> {
         match connection {
             Connection::Direct => self.pooler = None,
             Connection::Via(via) => {
@@ -316,10 +316,10 @@ impl Stage {
         options: &pooler::Options,
         clients: u32,
         carried: LoadNeeds,
-    ) -> Result<Pooler, LabError> {
+    ) -> Result<Pooler, Error> {
         let load = load_of(clients, carried, &self.target.applied().session);
         let (home, upstream) = (Home::locate()?, self.target.upstream());
-        Ok(Pooler::start(&home, &upstream, options, &load, &self.watchdog, &self.stop)?)
+        Pooler::start(&home, &upstream, options, &load, &self.watchdog, &self.stop)
     }
 
     pub(crate) fn pooler_version(&self) -> Option<String> {
@@ -350,7 +350,7 @@ impl Stage {
     ///
     /// # Errors
     /// What does not work through a transaction pooler.
-    pub(crate) fn lets_through(&self, workload: &dyn Workload) -> Result<(), LabError> {
+    pub(crate) fn lets_through(&self, workload: &dyn Workload) -> Result<(), Error> {
         if !self.target.pooling().is_shared() {
             return Ok(());
         }
@@ -359,7 +359,7 @@ impl Stage {
             Some(what) => session_not_pooled(&what),
             None => return Ok(()),
         };
-        Err(refused.into())
+        Err(refused)
     }
 
     pub(crate) fn places(&self) -> Places {
@@ -377,7 +377,7 @@ impl Stage {
     }
 
     /// Pid of the postmaster, if it is known to be on this machine.
-    pub(crate) fn postmaster(&mut self) -> Result<Option<u32>, LabError> {
+    pub(crate) fn postmaster(&mut self) -> Result<Option<u32>, Error> {
         Ok(match self.target.cluster() {
             Ok(_) => self.target.postmaster(),
             Err(_) => self.control()?.postmaster_here(),
@@ -398,13 +398,13 @@ impl Stage {
     }
 
     /// Places the servers until the returned value is dropped.
-    pub(crate) fn place(&self, placement: &Placement) -> Result<Placed, LabError> {
+    pub(crate) fn place(&self, placement: &Placement) -> Result<Placed, Error> {
         if placement.server.is_some() && self.target.postmaster().is_none() {
-            return Err(LabError::failed(
+            return Err(Error::new(
                 Class::Usage,
                 "a server given by a connection string cannot be put on CPUs: pgdyno sees only its SQL",
-                "leave `server` out of the placement, or use a managed server",
-            ));
+            )
+            .with_hint("leave `server` out of the placement, or use a managed server"));
         }
         let members = [
             self.target.postmaster(),
@@ -412,11 +412,11 @@ impl Stage {
             self.pooler.as_ref().map(|used| used.pooler.pid()),
         ];
         let roots: Vec<u32> = members.into_iter().flatten().chain(self.tile_servers.pids()).collect();
-        Ok(Placed::begin(&self.watchdog, &roots, placement.server.as_ref(), placement.awake)?)
+        Placed::begin(&self.watchdog, &roots, placement.server.as_ref(), placement.awake)
     }
 
     /// Brings the server to these settings, read back and verified.
-    pub(crate) fn apply(&mut self, settings: &SettingValues) -> Result<Applied, LabError> {
+    pub(crate) fn apply(&mut self, settings: &SettingValues) -> Result<Applied, Error> {
         self.close_control();
         self.recorded.clear();
         // They pass on the settings that they were started with.
@@ -440,7 +440,7 @@ impl Stage {
         self.tile_servers.stop();
     }
 
-    pub(crate) fn restore(&mut self) -> Result<(), LabError> {
+    pub(crate) fn restore(&mut self) -> Result<(), Error> {
         if self.copy.is_some() {
             // It is stopped next, and its settings are restored at its next use.
             return Ok(());
@@ -453,7 +453,7 @@ impl Stage {
         Ok(())
     }
 
-    pub(crate) fn check(&mut self) -> Result<(), LabError> {
+    pub(crate) fn check(&mut self) -> Result<(), Error> {
         if self.is_at_rest() {
             return Ok(());
         }
@@ -473,9 +473,9 @@ impl Stage {
         &mut self,
         measured: &mut Measured,
         stop: &Stop,
-    ) -> (Option<LabError>, Option<String>) {
+    ) -> (Option<Error>, Option<String>) {
         let trouble = measured.trouble.take().filter(|_| !stop.at_once());
-        let lost = self.check().err().or(trouble.map(LabError::from));
+        let lost = self.check().err().or(trouble.map(of_sql));
         if !measured.engine.outages.is_empty() {
             // Another server may answer now.
             self.close_control();
@@ -491,7 +491,7 @@ impl Stage {
 
     /// Adds the log of a server of ours if its end may have caused the error: connections break before the
     /// process exits.
-    pub(crate) fn explain(&mut self, error: LabError) -> LabError {
+    pub(crate) fn explain(&mut self, error: Error) -> Error {
         match error.class() {
             Class::Interrupted => return error,
             Class::Unreachable if self.target.log_path().is_some() => {}
@@ -513,16 +513,16 @@ impl Stage {
         self.with_log(error)
     }
 
-    fn ailing_disk(&mut self) -> Option<LabError> {
+    fn ailing_disk(&mut self) -> Option<Error> {
         let ailing = self.target.cluster().ok()?.disk_error()?;
-        Some(ailing.into())
+        Some(ailing)
     }
 
     /// The error with the path of the server's log, unless it is already there.
-    fn with_log(&self, error: LabError) -> LabError {
+    fn with_log(&self, error: Error) -> Error {
         let (told, log) = (error.to_string(), self.target.log_path().map(|path| path.display().to_string()));
         match log.filter(|log| !told.contains(log)) {
-            Some(log) => error.told_as(format!("{told}\nthe server's log is {log}")),
+            Some(log) => error.in_words(format!("{told}\nthe server's log is {log}")),
             None => error,
         }
     }
@@ -559,14 +559,11 @@ impl RedisServer for Lender<'_> {
 }
 
 /// `redis://HOST[:PORT]`.
-fn redis_at(url: &str) -> Result<Address, LabError> {
+fn redis_at(url: &str) -> Result<Address, Error> {
     let place = url.strip_prefix("redis://").unwrap_or(url).trim_end_matches('/');
     let unknown = || {
-        LabError::failed(
-            Class::Unreachable,
-            format!("cannot find the Redis host of {url}"),
-            "check [target] redis",
-        )
+        Error::new(Class::Unreachable, format!("cannot find the Redis host of {url}"))
+            .with_hint("check [target] redis")
     };
     let (host, port) = match place.rsplit_once(':') {
         Some((host, port)) => (host, port.parse().map_err(|_| unknown())?),
@@ -575,7 +572,7 @@ fn redis_at(url: &str) -> Result<Address, LabError> {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let found = match look_up(host, port) {
         Ok(found) => found,
-        Err(error) if error.is_stopped() => return Err(error.into()),
+        Err(error) if error.is_stopped() => return Err(error),
         Err(_) => Vec::new(),
     };
     let address = found.into_iter().next().ok_or_else(unknown)?;

@@ -1,14 +1,14 @@
 //! Servers that are stopped while another one runs alone.
+use spec::Error;
 
 use super::Stage;
-use crate::error::LabError;
 
 impl Stage {
     pub(crate) fn is_at_rest(&self) -> bool {
         self.at_rest
     }
 
-    pub(crate) fn rest(&mut self) -> Result<(), LabError> {
+    pub(crate) fn rest(&mut self) -> Result<(), Error> {
         if self.at_rest {
             return Ok(());
         }
@@ -21,7 +21,7 @@ impl Stage {
     }
 
     /// Starts a temporarily stopped server, with its settings.
-    pub(crate) fn wake(&mut self) -> Result<(), LabError> {
+    pub(crate) fn wake(&mut self) -> Result<(), Error> {
         if !self.at_rest {
             return Ok(());
         }

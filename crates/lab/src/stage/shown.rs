@@ -1,18 +1,17 @@
 //! Marks a server by URL as measured, for pgdyno processes on other machines.
-
 use std::fmt::Display;
 
 use server::measuring::{self, Marker};
+use spec::Error;
 
 use super::Stage;
 use crate::beside;
-use crate::error::LabError;
 use crate::event::{Progress, Tell};
 
 impl Stage {
     /// Waits for processes that measure on this machine, then for those which measure this server from other
     /// machines, and shows both that this one measures now. Does nothing if this process does not measure.
-    pub(super) fn show(&mut self, progress: &mut dyn Progress) -> Result<(), LabError> {
+    pub(super) fn show(&mut self, progress: &mut dyn Progress) -> Result<(), Error> {
         if !measuring::is_announced() {
             return Ok(());
         }
@@ -42,7 +41,7 @@ impl Stage {
     }
 }
 
-fn not_available(error: &dyn Display, mut progress: &mut dyn Progress) -> Result<(), LabError> {
+fn not_available(error: &dyn Display, mut progress: &mut dyn Progress) -> Result<(), Error> {
     progress
         .note(format!("whether others measure this server from other machines is not available: {error}"));
     Ok(())

@@ -11,7 +11,7 @@ use spec::Error;
 use workloads::HttpPlace;
 
 use super::Stage;
-use crate::error::LabError;
+use crate::error::of_sql;
 
 #[derive(Debug, Default)]
 pub(super) struct TileServers {
@@ -52,7 +52,7 @@ impl TileServers {
         self.all.iter_mut().for_each(|wanted| wanted.running = None);
     }
 
-    pub(super) fn check(&mut self) -> Result<(), LabError> {
+    pub(super) fn check(&mut self) -> Result<(), Error> {
         for running in self.all.iter_mut().filter_map(|wanted| wanted.running.as_mut()) {
             running.check()?;
         }
@@ -89,11 +89,11 @@ impl Stage {
         self.tile_servers.connections = most;
     }
 
-    pub(crate) fn start_tile_servers(&mut self) -> Result<(), LabError> {
+    pub(crate) fn start_tile_servers(&mut self) -> Result<(), Error> {
         if self.tile_servers.all.iter().all(|wanted| wanted.running.is_some()) {
             return Ok(());
         }
-        let schemas = schemas(self.control()?)?;
+        let schemas = schemas(self.control()?).map_err(of_sql)?;
         let (home, upstream) = (Home::locate()?, self.target.arm_upstream());
         let clients = self.tile_servers.connections.max(1);
         let before = ServedTables { upstream: &upstream, schemas: &schemas, clients };

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::report::ReportData;
-use lab::LabError;
-use lab::execute::{self, Looked, Planned};
+use lab::execute::{self, Looked, Planned, SuspendedRuns};
 use lab::experiment::{AskedBeside, ExperimentFile, ReadOptions};
 use lab::foresight::foresee;
 use lab::plan::{self, Plan};
@@ -12,7 +11,7 @@ use results::answer::{self, Answer};
 use results::comparison::{Comparison, Metric};
 use results::ladder::ladders;
 use results::{ExperimentId, Store};
-use spec::Class;
+use spec::{Class, Error};
 
 use super::{allowed, by_zoom, loaded, print, print_blocks, print_compared, report as page, signals, typed};
 use crate::exit::{self, Outcome, SAME_OR_BETTER};
@@ -95,13 +94,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     how.can_report()?;
     let read =
         ReadOptions { full: args.full, data: args.data.as_ref().map(|path| path.display().to_string()) };
-    let mut file = ExperimentFile::read(&args.file, &read).map_err(LabError::from)?;
+    let mut file = ExperimentFile::read(&args.file, &read)?;
     match args.dry_run {
         true => allowed::show(&how.name, file.commands()),
         false if args.allow_commands => {}
         false if file.commands().is_empty() => {
             // A path may have become a link to another place since it was checked.
-            file = ExperimentFile::read_held(&args.file, &read).map_err(LabError::from)?;
+            file = ExperimentFile::read_held(&args.file, &read)?;
             allowed::ask(&how.name, file.commands())?;
         }
         false => allowed::ask(&how.name, file.commands())?,
@@ -149,7 +148,7 @@ impl How<'_> {
             Ok(outcome) => self.conclude(&options.results, outcome.experiment),
             Err(error) => {
                 // A summary of the finished runs is useful, even if some must be measured again.
-                if let LabError::SetAside { experiment, .. } = &error
+                if let Some(SuspendedRuns { experiment }) = error.attached()
                     && let Err(untold) = self.conclude(&options.results, *experiment)
                 {
                     warning(&format!("what was measured could not be told: {untold:#}"));
@@ -166,11 +165,11 @@ impl How<'_> {
         }
     }
 
-    fn check_arms(&self, file: &ExperimentFile, plan: &Plan) -> Result<(), LabError> {
+    fn check_arms(&self, file: &ExperimentFile, plan: &Plan) -> Result<(), Error> {
         match plan::equal_arms(plan).filter(|_| !file.allows_same()) {
             Some([one, other]) => {
                 let what = format!("{}: arms {one} and {other} are the same", self.name);
-                Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"))
+                Err(Error::new(Class::BadInput, what).with_hint("give --same if A against A is meant"))
             }
             None => Ok(()),
         }

@@ -31,7 +31,7 @@ pub use lines::{Line, Stream};
 pub use message::Ended;
 pub use program::{Program, StopWay};
 pub use run::Finished;
-pub use supervised::{CutShort, Supervised};
+pub use supervised::{DeadServer, Supervised};
 pub use watchdog::{Child, Watchdog};
 
 /// First argument of a watchdog; the rest goes to [`watchdog_main`].

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::Instant;
 
 use protocol::postgres::Place;
-use spec::Error;
+use spec::{Class, Error};
 
 use super::{Account, Finished, Line, Program, Watchdog};
 use crate::control::{LOOK_AFTER, LOOK_BOUND, ServerCheck, ServerChecker};
@@ -25,17 +25,9 @@ const MISLEADING: [&str; 10] = [
     "PGLOADBALANCEHOSTS",
 ];
 
-/// Why a program was cut short.
-#[derive(Debug, thiserror::Error)]
-pub enum CutShort {
-    #[error(transparent)]
-    Failed(#[from] Error),
-    #[error("stopped")]
-    Stopped,
-    /// Its server is dead, for this reason.
-    #[error("stopped, because its server does not answer: {0}")]
-    DeadServer(String),
-}
+/// Why the server of a program is considered dead; attached to the error of the program that was stopped for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadServer(pub String);
 
 /// Prefixes of variables with the paths of such programs' files.
 const KEPT: [&str; 4] = ["LUA_", "OSMIUM_", "OMP_", "PROJ_"];
@@ -67,8 +59,8 @@ impl Supervised {
     /// Runs a program to its end; its output is passed on line by line.
     ///
     /// # Errors
-    /// [`CutShort`]; a failing program is not an error here.
-    pub fn run(&self, mut program: Program, on_line: &mut dyn FnMut(Line)) -> Result<Finished, CutShort> {
+    /// When it could not run, was stopped, or its server is dead; a failing program is not an error here.
+    pub fn run(&self, mut program: Program, on_line: &mut dyn FnMut(Line)) -> Result<Finished, Error> {
         program.account = Account::unprivileged()?;
         if program.account.is_some() {
             // Root's environment may contain secrets, and another account can read its processes'
@@ -94,8 +86,11 @@ impl Supervised {
         let stop = || self.stop.at_once() || overseer.borrow_mut().is_dead();
         let finished = self.watchdog.run(&program, &stop, &mut pass_on);
         match (overseer.into_inner().dead, finished?) {
-            (Some(why), _) => Err(CutShort::DeadServer(why)),
-            (None, Finished { stopped: true, .. }) => Err(CutShort::Stopped),
+            (Some(why), _) => {
+                let what = format!("stopped, because its server does not answer: {why}");
+                Err(Error::new(Class::Unreachable, what).attach(DeadServer(why)))
+            }
+            (None, Finished { stopped: true, .. }) => Err(Error::stopped()),
             (None, finished) => Ok(finished),
         }
     }

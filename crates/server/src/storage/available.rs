@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::error::Unavailable;
+use spec::Error;
+use spec::plan::storage::{Filesystem, Ground, Kind};
+
+use super::error::unavailable;
 use super::made::Made;
 use super::tools::Tools;
 use super::zfs::{self, By};
 use crate::child::Account;
 use crate::home::Home;
 use crate::host::Disk;
-use spec::plan::storage::{Filesystem, Ground, Kind};
 
 /// Timeout of the check.
 const BOUND: Duration = Duration::from_secs(10);
@@ -35,13 +37,13 @@ impl Available {
 ///
 /// # Errors
 /// What is missing, and what to try.
-pub fn available(ground: &Ground) -> Result<Available, Unavailable> {
-    let home = Home::locate().map_err(|error| Unavailable::new("storage", error.to_string()))?;
+pub fn available(ground: &Ground) -> Result<Available, Error> {
+    let home = Home::locate().map_err(|error| unavailable("storage", error.to_string()))?;
     available_below(&home, ground)
 }
 
 /// As [`available`], with filesystems made in a certain home.
-pub fn available_below(home: &Home, ground: &Ground) -> Result<Available, Unavailable> {
+pub fn available_below(home: &Home, ground: &Ground) -> Result<Available, Error> {
     let label = match ground {
         Ground::Folder(folder) => check_folder(folder),
         Ground::Filesystem(filesystem) => check_filesystem(home, filesystem, &Tools::new(&|| false)),
@@ -49,9 +51,9 @@ pub fn available_below(home: &Home, ground: &Ground) -> Result<Available, Unavai
     label.map(|label| Available { label })
 }
 
-fn check_folder(folder: &Path) -> Result<String, Unavailable> {
+fn check_folder(folder: &Path) -> Result<String, Error> {
     let what = format!("folder {}", folder.display());
-    let no = |reason: String| Unavailable::new(what.clone(), reason);
+    let no = |reason: String| unavailable(what.clone(), reason);
     if !folder.is_absolute() {
         return Err(no("say it with its whole path, from /".to_owned()));
     }
@@ -74,7 +76,7 @@ fn check_folder(folder: &Path) -> Result<String, Unavailable> {
     Ok(format!("{what} ({filesystem})"))
 }
 
-fn check_filesystem(home: &Home, filesystem: &Filesystem, tools: &Tools<'_>) -> Result<String, Unavailable> {
+fn check_filesystem(home: &Home, filesystem: &Filesystem, tools: &Tools<'_>) -> Result<String, Error> {
     let name = filesystem.kind.name();
     check_rights(name)?;
     let by = match &filesystem.kind {
@@ -92,22 +94,19 @@ fn check_filesystem(home: &Home, filesystem: &Filesystem, tools: &Tools<'_>) -> 
 }
 
 /// Only root can mount, and in some containers not even root.
-fn check_rights(name: &str) -> Result<(), Unavailable> {
+fn check_rights(name: &str) -> Result<(), Error> {
     if !cfg!(target_os = "linux") {
-        return Err(Unavailable::new(
-            name,
-            "filesystems are made on Linux only; name a folder on one instead",
-        ));
+        return Err(unavailable(name, "filesystems are made on Linux only; name a folder on one instead"));
     }
     if !rustix::process::geteuid().is_root() {
         let reason = "loop devices and mounting need root: run pgdyno with sudo, or name a folder on such a filesystem";
-        return Err(Unavailable::new(name, reason));
+        return Err(unavailable(name, reason));
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     if may_mount(&status) == Some(false) {
         let reason =
             "root may not mount here (a container without CAP_SYS_ADMIN); name a folder on such a filesystem";
-        return Err(Unavailable::new(name, reason));
+        return Err(unavailable(name, reason));
     }
     Ok(())
 }
@@ -131,9 +130,9 @@ fn needed(kind: &Kind) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-fn check_tools(name: &str, needed: &[(&str, &str)], tools: &Tools<'_>) -> Result<(), Unavailable> {
+fn check_tools(name: &str, needed: &[(&str, &str)], tools: &Tools<'_>) -> Result<(), Error> {
     match needed.iter().find(|(tool, _)| tools.find(tool).is_none()) {
-        Some((tool, package)) => Err(Unavailable::new(
+        Some((tool, package)) => Err(unavailable(
             name,
             format!(
                 "{tool} is missing; install {package} (Debian, Ubuntu: apt install {package}, or setup/install filesystems)"
@@ -143,7 +142,7 @@ fn check_tools(name: &str, needed: &[(&str, &str)], tools: &Tools<'_>) -> Result
     }
 }
 
-fn check_kernel(name: &str, tools: &Tools<'_>) -> Result<(), Unavailable> {
+fn check_kernel(name: &str, tools: &Tools<'_>) -> Result<(), Error> {
     let knows = || {
         let all = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
         all.lines().any(|line| line.trim() == name)
@@ -155,26 +154,26 @@ fn check_kernel(name: &str, tools: &Tools<'_>) -> Result<(), Unavailable> {
     if knows() {
         return Ok(());
     }
-    Err(Unavailable::new(
+    Err(unavailable(
         name,
         format!("this kernel does not know it (/proc/filesystems); try modprobe {name}, or another kernel"),
     ))
 }
 
-fn check_loop(name: &str, tools: &Tools<'_>) -> Result<(), Unavailable> {
+fn check_loop(name: &str, tools: &Tools<'_>) -> Result<(), Error> {
     tools.run("losetup", &["--find"], BOUND).map(drop).map_err(|error| {
         let reason = format!(
             "no loop device is available ({error}); a container needs /dev/loop-control and /dev/loop*"
         );
-        Unavailable::new(name, reason)
+        unavailable(name, reason)
     })
 }
 
 /// The kernel's list of features has the compression once btrfs is loaded; levels come from its
 /// documentation.
-fn check_btrfs(kind: &Kind) -> Result<(), Unavailable> {
+fn check_btrfs(kind: &Kind) -> Result<(), Error> {
     let Kind::Btrfs { compression: Some(compression), nodatacow } = kind else { return Ok(()) };
-    let no = |reason: String| Err(Unavailable::new("btrfs", reason));
+    let no = |reason: String| Err(unavailable("btrfs", reason));
     if *nodatacow == Some(true) {
         return no("with nodatacow nothing is compressed; ask for one of them".to_owned());
     }
@@ -202,26 +201,26 @@ fn check_btrfs(kind: &Kind) -> Result<(), Unavailable> {
     Ok(())
 }
 
-fn check_zfs(home: &Home, kind: &Kind, tools: &Tools<'_>) -> Result<By, Unavailable> {
+fn check_zfs(home: &Home, kind: &Kind, tools: &Tools<'_>) -> Result<By, Error> {
     let by = zfs::by(tools);
     check_tools("zfs", needed(kind), tools)?;
     if by == By::Fuse {
         let why = "the kernel has no ZFS, and zfs-fuse is missing; install zfs-fuse (Debian: apt install zfs-fuse, or setup/install \
                    filesystems), or the kernel's module (package zfs-dkms)";
-        tools.find("zfs-fuse").map(drop).ok_or_else(|| Unavailable::new("zfs", why))?;
+        tools.find("zfs-fuse").map(drop).ok_or_else(|| unavailable("zfs", why))?;
         zfs::daemon_can_be_had(home)?;
     }
     zfs::check_properties(by, kind, tools)?;
     Ok(by)
 }
 
-fn check_room(home: &Home, filesystem: &Filesystem) -> Result<(), Unavailable> {
+fn check_room(home: &Home, filesystem: &Filesystem) -> Result<(), Error> {
     let there = home.folder().ancestors().find(|above| above.exists()).unwrap_or(home.folder());
     let Some(free) = Disk::of(there).map(|disk| disk.free_bytes) else { return Ok(()) };
     if filesystem.size_bytes.saturating_add(LEFT_FREE) <= free {
         return Ok(());
     }
-    Err(Unavailable::new(
+    Err(unavailable(
         filesystem.kind.name(),
         format!(
             "its {} do not fit into the {} that are free under {}; ask for a smaller one, or set PGDYNO_HOME to a \
@@ -305,16 +304,16 @@ mod tests {
             message.starts_with("folder ") && message.contains("make it, or mount its disk"),
             "{message}"
         );
-        assert!(at(Path::new("x")).unwrap_err().reason.contains("whole path"));
+        assert!(at(Path::new("x")).unwrap_err().to_string().contains("whole path"));
         std::fs::write(folder.path().join("file"), "").unwrap();
-        assert!(at(&folder.path().join("file")).unwrap_err().reason.contains("not a folder"));
+        assert!(at(&folder.path().join("file")).unwrap_err().to_string().contains("not a folder"));
         let open = Path::new("/tmp");
         assert!(at(open).unwrap().label().starts_with("folder /tmp ("));
         if rustix::process::geteuid().is_root() {
             use std::os::unix::fs::PermissionsExt;
             let closed = std::fs::Permissions::from_mode(0o700);
             std::fs::set_permissions(folder.path(), closed).unwrap();
-            assert!(at(folder.path()).unwrap_err().reason.contains("cannot enter"));
+            assert!(at(folder.path()).unwrap_err().to_string().contains("cannot enter"));
         }
     }
 }

@@ -9,25 +9,9 @@ use spec::{Class, Error};
 
 use crate::error::file_error;
 
-/// Storage that is not available here, and what to try.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} is not available: {reason}")]
-pub struct Unavailable {
-    /// `xfs`, `folder /mnt/ssd`.
-    pub what: String,
-    pub reason: String,
-}
-
-impl Unavailable {
-    pub(super) fn new(what: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { what: what.into(), reason: reason.into() }
-    }
-}
-
-impl From<Unavailable> for Error {
-    fn from(error: Unavailable) -> Self {
-        Self::new(Class::Missing, error.to_string()).because(error)
-    }
+/// `what` is `xfs` or `folder /mnt/ssd`.
+pub(super) fn unavailable(what: impl Display, reason: impl Display) -> Error {
+    Error::new(Class::Missing, format!("{what} is not available: {reason}"))
 }
 
 pub(super) fn of_file(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {

@@ -22,7 +22,6 @@ mod zfs;
 
 pub use available::{Available, available, available_below, overcommitted};
 pub use dismantle::remove_dead;
-pub use error::Unavailable;
 pub(crate) use keeper::storage_keeper_main;
 pub(crate) use made::{KEEPER_ARGUMENT, LINK, is_in_use};
 pub use mounted::Mounted;

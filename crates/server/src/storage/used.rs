@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use spec::{Class, Error};
 
-use super::error::{Unavailable, failed, of_file, tool_failed};
+use super::error::{failed, of_file, tool_failed, unavailable};
 use super::journal::Journal;
 use super::mounted::Mounted;
 use super::tools::Tools;
@@ -102,7 +102,7 @@ fn of_btrfs(folder: &Path, tools: &Tools<'_>) -> Result<Used, Error> {
     if tools.find("compsize").is_none() {
         let reason = "compsize is missing, and nothing else tells; install btrfs-compsize (Debian, Ubuntu: apt install \
                       btrfs-compsize, or setup/install filesystems)";
-        return Err(Unavailable::new("what files take on btrfs", reason).into());
+        return Err(unavailable("what files take on btrfs", reason));
     }
     let output = match tools.run("compsize", &[Path::new("-b"), Path::new("-x"), folder], BOUND) {
         Ok(output) => output,
@@ -129,7 +129,7 @@ fn parse_compsize(output: &str) -> Option<Used> {
 fn of_pool(mounted: &Mounted, tools: &Tools<'_>) -> Result<Used, Error> {
     if mounted.made().servers().len() > 1 {
         let reason = "several servers share one pool, which reports only their total";
-        return Err(Unavailable::new("what the files of one server take", reason).into());
+        return Err(unavailable("what the files of one server take", reason));
     }
     let gone = || failed("its pool is not known any more".to_owned());
     let pool = Journal::read(mounted.made()).and_then(|journal| journal.pool).ok_or_else(gone)?;

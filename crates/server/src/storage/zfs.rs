@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use spec::Error;
 
-use super::error::{Unavailable, of_file, too_slow, tool_failed};
+use super::error::{of_file, too_slow, tool_failed, unavailable};
 use super::made::Made;
 use super::tools::Tools;
 use crate::error::file_error;
@@ -59,8 +59,8 @@ pub(super) fn by(tools: &Tools<'_>) -> By {
 }
 
 /// Checks that a daemon can be started, or that ours runs.
-pub(super) fn daemon_can_be_had(home: &Home) -> Result<(), Unavailable> {
-    let no = |reason: String| Err(Unavailable::new("zfs", reason));
+pub(super) fn daemon_can_be_had(home: &Home) -> Result<(), Error> {
+    let no = |reason: String| Err(unavailable("zfs", reason));
     if !Path::new("/dev/fuse").exists() {
         return no(
             "there is no /dev/fuse, which zfs-fuse needs; try modprobe fuse, or a container that is given it"
@@ -87,14 +87,14 @@ pub(super) fn daemon_can_be_had(home: &Home) -> Result<(), Unavailable> {
 
 /// Why a property cannot have a value, according to `zfs get` of the kernel's ZFS, or to what is known of
 /// zfs-fuse.
-pub(super) fn check_properties(by: By, kind: &Kind, tools: &Tools<'_>) -> Result<(), Unavailable> {
+pub(super) fn check_properties(by: By, kind: &Kind, tools: &Tools<'_>) -> Result<(), Error> {
     let Kind::Zfs { recordsize_bytes, compression } = kind else { return Ok(()) };
     let known = match by {
         By::Fuse => FUSE.to_owned(),
         // It fails, and lists all properties meanwhile.
         By::Kernel => match tools.run_for_output("zfs", &["get", "pgdyno"], BOUND) {
             Ok(words) => words,
-            Err(error) => return Err(Unavailable::new("zfs", error.to_string())),
+            Err(error) => return Err(unavailable("zfs", error.to_string())),
         },
     };
     if let Some(wanted) = compression
@@ -103,11 +103,11 @@ pub(super) fn check_properties(by: By, kind: &Kind, tools: &Tools<'_>) -> Result
         let whose = if by == By::Fuse { "zfs-fuse" } else { "this ZFS" };
         let values = values_of(&known, "compression").unwrap_or_default();
         let reason = format!("{whose} does not know compression {wanted} (it knows {values})");
-        return Err(Unavailable::new("zfs", reason));
+        return Err(unavailable("zfs", reason));
     }
     match recordsize_bytes {
         Some(size) if by == By::Fuse && !(512..=128 << 10).contains(size) => {
-            Err(Unavailable::new("zfs", "zfs-fuse knows no recordsize above 128k".to_owned()))
+            Err(unavailable("zfs", "zfs-fuse knows no recordsize above 128k".to_owned()))
         }
         _ => Ok(()),
     }

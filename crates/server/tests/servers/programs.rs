@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use server::Stop;
-use server::child::{CutShort, Program, StopWay, Stream, Supervised};
+use server::child::{Program, StopWay, Stream, Supervised};
 use spec::Class;
 
 use crate::support::{eventually, is_alive, watchdog};
@@ -111,5 +111,5 @@ fn programs_see_no_misleading_environment() {
     assert_eq!(lines, ["[] [-c jit=off] [x]"]);
     stop.press();
     let sleeping = Program::new("sleep").args(["100"]);
-    assert!(matches!(overseen.run(sleeping, &mut |_| ()), Err(CutShort::Stopped)));
+    assert!(overseen.run(sleeping, &mut |_| ()).unwrap_err().is_stopped());
 }

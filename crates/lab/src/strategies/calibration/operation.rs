@@ -1,8 +1,7 @@
 //! The operations of a calibration, and their targets.
 
+use spec::Error;
 use workloads::pgbench::{self, Mode, Pgbench, ScriptSource};
-
-use crate::error::LabError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
@@ -41,7 +40,7 @@ impl Operation {
         matches!(self, Self::SelectOne | Self::PointRead)
     }
 
-    pub(crate) fn workload(self) -> Result<Pgbench, LabError> {
+    pub(crate) fn workload(self) -> Result<Pgbench, Error> {
         let mode = match self {
             Self::Nothing | Self::SinkSimple | Self::SelectOne => Mode::Simple,
             Self::SinkPrepared | Self::PointRead => Mode::Prepared,
@@ -54,6 +53,6 @@ impl Operation {
             Self::Nothing => text(b"\\set nothing 0"),
             _ => text(b"SELECT 1;"),
         };
-        Ok(Pgbench::with_scripts(&options, &[source])?)
+        Pgbench::with_scripts(&options, &[source])
     }
 }

@@ -15,12 +15,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine::Until;
-use lab::LabError;
 use lab::bench;
 use lab::target_spec::TargetAccess;
 use results::{ExperimentId, Store};
 use script::{Seed, Weighted};
-use spec::{Profile, ProfileError, Reason, shell};
+use spec::{Error, Profile, ProfileError, Reason, shell};
 use workloads::Preparation;
 use workloads::pgbench::init::{self, InitOptions, parse_steps};
 use workloads::pgbench::{self, ScriptSource};
@@ -63,7 +62,7 @@ impl Target {
     pub(in crate::commands) fn or_managed(&self, error: anyhow::Error) -> anyhow::Error {
         let names_server = |text: &String| text.contains("://") || text.contains("host");
         let named = self.host.is_some() || self.dsn.iter().chain(&self.dbname).any(names_server);
-        let class = error.downcast_ref::<LabError>().map(LabError::class);
+        let class = error.downcast_ref::<Error>().map(Error::class);
         let is_absent = matches!(class, Some(spec::Class::Unreachable | spec::Class::Refused));
         if named || self.managed.is_some() || !is_absent || std::env::var_os("PGHOST").is_some() {
             return error;
@@ -171,9 +170,9 @@ fn measure(args: &Args, target: TargetAccess) -> Outcome {
 }
 
 /// The result was measured, but the server's counters are missing.
-fn without_counters(lost: &LabError) -> anyhow::Error {
+fn without_counters(lost: &Error) -> anyhow::Error {
     let what = format!("the result above is without the server's counters: {lost}");
-    Failure::with_code(of_class(lost.class()), what, lost.hint())
+    Failure::with_code(of_class(lost.class()), what, lost.hint().map(str::to_owned))
 }
 
 /// Why a run has no valid figures: first clients that aborted, whose message is the error; then a script that
@@ -205,11 +204,11 @@ pub(super) fn told_where(results: &Path, tables: &[&str], id: Option<ExperimentI
 }
 
 /// An error if the printed result was not stored.
-pub(super) fn stored(stored: Option<Result<ExperimentId, LabError>>) -> anyhow::Result<()> {
+pub(super) fn stored(stored: Option<Result<ExperimentId, Error>>) -> anyhow::Result<()> {
     match stored {
         Some(Err(error)) => {
             let what = format!("the result above is not stored: {error}");
-            Err(Failure::with_code(INPUT_OUTPUT, what, error.hint()))
+            Err(Failure::with_code(INPUT_OUTPUT, what, error.hint().map(str::to_owned)))
         }
         _ => Ok(()),
     }

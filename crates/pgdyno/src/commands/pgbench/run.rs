@@ -1,5 +1,4 @@
 //! A run: connect, check the tables, vacuum, apply the load, report.
-
 use std::sync::Arc;
 
 use ::report::pgbench as report;
@@ -9,6 +8,7 @@ use lab::measure::{Keep, Measured, Measurement, measure};
 use lab::setup::{self, At, Connection, Counting, Server, Setup};
 use server::control::Connector;
 use server::settings::{left_behind, left_behind_at};
+use spec::Error;
 use workloads::pgbench::{DropInOptions, HostPolicy, Pgbench, ScriptSource, Vacuuming, vacuum};
 use workloads::{Places, PostgresPlace, Workload};
 
@@ -224,13 +224,13 @@ fn not_started(error: spec::Error) -> Fault {
         Some(NotConnected::Refused(abort)) => {
             fault([abort.to_string(), format!("could not create connection for client {}", abort.client)])
         }
-        _ => lab_fault(&error.into()),
+        _ => lab_fault(&error),
     }
 }
 
-fn lab_fault(error: &lab::LabError) -> Fault {
+fn lab_fault(error: &Error) -> Fault {
     let mut fault = fault([error.to_string()]);
-    fault.lines.extend(error.hint().map(|hint| (Level::Hint, hint)));
+    fault.lines.extend(error.hint().map(|hint| (Level::Hint, hint.to_owned())));
     fault
 }
 

@@ -2,17 +2,16 @@
 
 use std::error::Error as _;
 
-use lab::LabError;
+use lab::runner::FailedChange;
 use spec::Error;
 
 /// Names the option instead of the key of a file.
 pub(in crate::commands) fn of_options(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast::<LabError>() {
-        Ok(LabError::Failed(error)) => LabError::from(reworded(error)).into(),
-        Ok(LabError::OwnChange(error)) => {
-            anyhow::Error::from(LabError::OwnChange(error)).context("--against 'sql: …'")
+    match error.downcast::<Error>() {
+        Ok(error) if error.attached::<FailedChange>().is_some() => {
+            anyhow::Error::from(error).context("--against 'sql: …'")
         }
-        Ok(other) => other.into(),
+        Ok(error) => reworded(error).into(),
         Err(other) => other,
     }
 }
@@ -22,9 +21,9 @@ fn reworded(error: Error) -> Error {
     let (what, hint) = (error.to_string(), error.hint().map(own).unwrap_or_default());
     let cause = error.source().map(ToString::to_string).filter(|_| own(&what) == what);
     let what = match cause {
-        Some(cause) if own(&cause) == cause => return error.with_hint(hint),
-        Some(cause) => format!("{what}: {}", own(&cause)),
-        None => own(&what),
+        Some(cause) if own(&cause) != cause => format!("{what}: {}", own(&cause)),
+        None if own(&what) != what => own(&what),
+        _ => return error.with_hint(hint),
     };
     Error::new(error.class(), what).with_hint(hint)
 }

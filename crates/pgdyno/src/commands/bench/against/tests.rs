@@ -1,9 +1,9 @@
 //! Arguments, and the experiment files made from them.
-
 use std::path::Path;
 
 use lab::experiment::ExperimentFile;
 use lab::plan::Plan;
+use spec::Error;
 use spec::plan::Fact;
 
 use super::base::Folder;
@@ -46,7 +46,7 @@ fn plan(text: &str) -> Plan {
     plan_of(&read(text)).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn plan_of(file: &ExperimentFile) -> Result<Plan, lab::LabError> {
+fn plan_of(file: &ExperimentFile) -> Result<Plan, Error> {
     lab::plan::resolve(file, &lab::facts::of_files_on(HERE, file)?)
 }
 
