@@ -54,11 +54,10 @@ pub(super) fn in_use(name: &str, pid: Option<u32>) -> Error {
 }
 
 pub(super) fn other_version(name: &str, made_by: u32, asked: u32) -> Error {
-    let what = format!(
-        "managed server {name:?} holds data of PostgreSQL {made_by}, but {asked} is asked for; use another name, or \
-         remove it with: pgdyno target destroy"
-    );
-    Error::new(Class::Usage, what)
+    let what =
+        format!("managed server {name:?} holds data of PostgreSQL {made_by}, but {asked} is asked for");
+    let hint = format!("use another name, or remove it: pgdyno target destroy {}", spec::shell::word(name));
+    Error::new(Class::Usage, what).with_hint(hint)
 }
 
 pub(super) fn would_not_stop(pid: u32) -> Error {
