@@ -147,7 +147,7 @@ pub enum Connection {
     #[default]
     Direct,
     Via(Via),
-    Pooler(pooler::Options),
+    Pooler(pooler::PoolerOptions),
 }
 
 /// One of an experiment's servers, by levels; the default is the `[target]`.
@@ -227,7 +227,7 @@ impl Load {
     }
 }
 
-impl From<&Load> for spec::Load {
+impl From<&Load> for spec::OfferedLoad {
     fn from(load: &Load) -> Self {
         match load {
             Load::Closed => Self::Closed,

@@ -2,7 +2,7 @@
 
 use results::answer::SuspectRuns;
 use results::comparison::{ArmComparison, Cell, CellComparison, Comparison, Figure, Grouped, Metric, Tally};
-use stats::{Estimate, Group, Verdict};
+use stats::{Estimate, ValueGroup, Verdict};
 
 use crate::numbers;
 use results::data::cell_text;
@@ -228,7 +228,7 @@ fn cause(found: &Grouped) -> String {
 /// Two groups among the runs of a cell: `5 runs about 6,900, one 32,149: placement?`
 pub(crate) fn groups(found: &Grouped) -> String {
     let (low, high) = (found.groups.low, found.groups.high);
-    let group = |of: Group, noun: &str| match of.n {
+    let group = |of: ValueGroup, noun: &str| match of.n {
         1 => format!("one {}", numbers::tps(of.center)),
         n => format!("{n}{noun} about {}", numbers::about(of.center)),
     };

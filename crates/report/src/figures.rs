@@ -3,7 +3,7 @@
 use results::comparison::Cell;
 use results::data::levels;
 use results::{ReportData, Table, Value};
-use spec::figures::{self, Row};
+use spec::figures::{self, FigureRow};
 
 /// A line for each figure of each run. Figures of a newer version, which the table lacks, have a name and a
 /// value only.
@@ -18,7 +18,7 @@ pub fn figures(data: &ReportData) -> Table {
         let figures = run.figures.iter().map(|(name, value)| (name, Value::from(value)));
         for (name, value) in counters.chain(figures) {
             let row = figures::row(name);
-            let text = |of: fn(&Row) -> &'static str| Value::from(row.map(of));
+            let text = |of: fn(&FigureRow) -> &'static str| Value::from(row.map(of));
             table.push([
                 run.sequence.into(),
                 run.round.into(),

@@ -3,16 +3,16 @@
 
 use results::answer::{FEW, Help, Next, Short, Step};
 use results::{Course, ReportData};
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 use stats::TooFew;
 
 use crate::numbers;
 
 /// The command that measured it, changed; else a command that runs its file. `None` if no command does it.
-pub(crate) fn command(data: &ReportData, next: &Next) -> Option<Command> {
+pub(crate) fn command(data: &ReportData, next: &Next) -> Option<PrintedCommand> {
     let of_file = || match next.step {
         Step::MoreRounds { rounds, .. } => {
-            let file = Command::new("run").path(&format!("{}.toml", data.experiment.name));
+            let file = PrintedCommand::new("run").path(&format!("{}.toml", data.experiment.name));
             Some(file.option("--rounds", &rounds.to_string()))
         }
         Step::LongerRuns { .. } | Step::Else { .. } => None,
@@ -30,10 +30,10 @@ pub(crate) fn sentence(data: &ReportData, next: &Next) -> String {
     words(data, next) + end
 }
 
-fn phrase(next: &Next, command: Option<&Command>, called: &str) -> String {
+fn phrase(next: &Next, command: Option<&PrintedCommand>, called: &str) -> String {
     let of = if next.of.is_empty() { String::new() } else { format!("{}: ", next.of.join(", ")) };
     let apart = if next.taken_apart { "all settings together: " } else { "" };
-    let programs = command.map_or(Vec::new(), Command::programs);
+    let programs = command.map_or(Vec::new(), PrintedCommand::programs);
     let programs = match programs.is_empty() {
         true => String::new(),
         false => format!("; this command runs the programs in {}", programs.join(", ")),
@@ -162,7 +162,7 @@ fn times(count: u32) -> String {
 mod tests {
     use super::*;
 
-    fn said(step: Step, of: &[&str], command: Option<&Command>) -> String {
+    fn said(step: Step, of: &[&str], command: Option<&PrintedCommand>) -> String {
         let of = of.iter().map(|&of| of.to_owned()).collect();
         phrase(&Next { of, step, command: None, taken_apart: false }, command, "a")
     }
@@ -170,13 +170,13 @@ mod tests {
     #[test]
     fn the_next_step_is_a_sentence() {
         let rounds = |decide| Step::MoreRounds { rounds: 24, more_s: 100.2, decide };
-        let plain = Command::new("run");
+        let plain = PrintedCommand::new("run");
         let decides = "24 rounds would probably decide, about 1 min 50 s more";
         assert_eq!(said(rounds(true), &[], Some(&plain)), decides);
         let spread = said(rounds(false), &[], Some(&plain));
         assert!(spread.starts_with("too few rounds to know the spread; 24 rounds"));
         assert_eq!(said(rounds(true), &["tiles"], Some(&plain)), format!("tiles: {decides}"));
-        let foreign = Command::read("pgdyno bench -S --pg-bin ../bin");
+        let foreign = PrintedCommand::read("pgdyno bench -S --pg-bin ../bin");
         let tiles = said(rounds(true), &["tiles"], foreign.as_ref());
         assert!(tiles.ends_with("more; this command runs the programs in ../bin"), "{tiles}");
         let helps = vec![Help::LongerRuns(5.0), Help::Quieter { stolen_pct: None, disturbed: 0, runs: 4 }];

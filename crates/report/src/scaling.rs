@@ -1,7 +1,7 @@
 //! How throughput grows with clients in closed load: the universal scalability law, fitted to each curve.
 
 use results::{Table, Value};
-use spec::Load;
+use spec::OfferedLoad;
 use stats::{FitDoubt, Rung, Scaling};
 
 use crate::block::Block;
@@ -40,7 +40,7 @@ pub(crate) fn laws(data: &ReportData) -> Vec<Law> {
 impl Law {
     /// Of cells that differ in clients; `None` if the load is not closed, or there are fewer than three.
     pub(crate) fn of(workload: &str, cell: &str, arm: Option<&str>, cells: &[&CellFigures]) -> Option<Self> {
-        let closed = || cells.iter().filter(|figures| figures.load == Load::Closed);
+        let closed = || cells.iter().filter(|figures| figures.load == OfferedLoad::Closed);
         let by_generator = closed().filter(|figures| figures.generator.is_some());
         let rung = |figures: &&CellFigures| Rung {
             clients: figures.clients,

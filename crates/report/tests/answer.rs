@@ -8,7 +8,7 @@ use report::{ReportData, html, short, summary, tables};
 use results::Course;
 use results::answer::{Outcome, Verdicts};
 use results::comparison::Comparison;
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 use spec::{Reason, Run, Validity, figures};
 
 fn verdicts(data: &ReportData) -> Verdicts {
@@ -160,7 +160,7 @@ fn runs_that_are_all_too_short_are_to_be_longer() {
     }
     let mut data = remade(data);
     data.course = Course {
-        command: Command::read("pgdyno bench -f slow.sql -T 20 --against 'script: b.sql'"),
+        command: PrintedCommand::read("pgdyno bench -f slow.sql -T 20 --against 'script: b.sql'"),
         ..Course::default()
     };
     let summary = summary::text(&data);

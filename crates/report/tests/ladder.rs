@@ -33,7 +33,7 @@ fn ladder(arms: Vec<(&'static str, f64)>, steps: &[Step]) -> ReportData {
 
 fn at(run: &Run, Step { rate, ok, late, skipped }: Step) -> Run {
     let mut run = run.clone();
-    run.load = spec::Load::Rate;
+    run.load = spec::OfferedLoad::Rate;
     run.offered_rate = Some(rate);
     run.factors.insert("rate".into(), rate.to_string());
     run.figures.set(figures::PROMISE_MS, 20.0);

@@ -27,7 +27,7 @@ fn in_step(rungs: &[Rung], bound: Option<f64>) -> ReportData {
         let (clients, late, skipped) =
             rungs.iter().find(|(clients, ..)| *clients == run.clients).copied().expect("one of them");
         let mut run = run.clone();
-        run.load = spec::Load::Rate;
+        run.load = spec::OfferedLoad::Rate;
         run.offered_rate = Some(f64::from(clients));
         run.measured_s = 1000.0 / f64::from(clients);
         run.factors.insert("rate_per_client".into(), "1".into());

@@ -9,7 +9,7 @@ use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
 use results::{Table, Value};
 use spec::plan::{Decision, NotRun, Plan};
-use spec::{Load, Reason, Relation, RelationKind, RunEvent, Slice, Validity, figures};
+use spec::{OfferedLoad, Reason, Relation, RelationKind, RunEvent, Slice, Validity, figures};
 
 fn compared(data: &ReportData) -> Table {
     tables::compared(data, data.throughput.as_ref().expect("two arms"))
@@ -521,7 +521,7 @@ fn an_undecided_workload_of_a_decided_grid_has_a_next_step() {
 /// valid".
 #[test]
 fn every_output_tells_how_a_promise_was_kept_in_closed_load() {
-    for load in [Load::Closed, Load::Users] {
+    for load in [OfferedLoad::Closed, OfferedLoad::Users] {
         let mut data = data(&Shape { clients: vec![2], ..Shape::small() });
         for run in &mut data.runs {
             run.load = load;

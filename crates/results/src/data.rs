@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use spec::plan::NotRun;
-use spec::{Error, Experiment, FileCommand, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
+use spec::{
+    Error, ExperimentRecord, FileCommand, Host, MeasuredTarget, Reason, Run, RunEvent, RunKind, Text,
+    Validity,
+};
 
 use crate::cells::{CellFigures, InTime};
 use crate::comparison::{
@@ -17,9 +20,9 @@ use crate::store::{Course, ExperimentId, Store, StoredExperiment, StoredTile};
 pub struct ReportData {
     /// Its number in the results file, and its name in a command; `None` if it is not stored.
     pub stored: Option<(ExperimentId, String)>,
-    pub experiment: Experiment,
+    pub experiment: ExperimentRecord,
     pub host: Host,
-    pub target: Target,
+    pub target: MeasuredTarget,
     /// All runs, by [`Run::sequence`].
     pub runs: Vec<Run>,
     /// Arms compared by transactions per second; `None` if nothing is compared.
@@ -100,7 +103,7 @@ impl ReportData {
 
     /// The same from given records.
     #[must_use]
-    pub fn new(experiment: Experiment, host: Host, target: Target, mut runs: Vec<Run>) -> Self {
+    pub fn new(experiment: ExperimentRecord, host: Host, target: MeasuredTarget, mut runs: Vec<Run>) -> Self {
         runs.sort_by_key(|run| run.sequence);
         let comparison = |metric| {
             Comparison::of(&experiment, &runs, metric)
@@ -150,7 +153,7 @@ impl ReportData {
     #[must_use]
     pub fn against(self, base: &str) -> Self {
         let Self { stored, experiment, host, target, runs, texts, notes, course, tiles, .. } = self;
-        let experiment = Experiment { base: Some(base.to_owned()), ..experiment };
+        let experiment = ExperimentRecord { base: Some(base.to_owned()), ..experiment };
         Self { stored, texts, notes, course, tiles, ..Self::new(experiment, host, target, runs) }
     }
 
@@ -322,8 +325,8 @@ pub fn cell_label(cell: &Cell, factors: &[String]) -> String {
 
 /// A remark if the arms are storages with different files: each storage with its content; an unavailable
 /// one with its name only.
-fn other_files(experiment: &Experiment) -> Option<String> {
-    let held = |arm: &spec::Arm| {
+fn other_files(experiment: &ExperimentRecord) -> Option<String> {
+    let held = |arm: &spec::ArmRecord| {
         let storage = arm.settings.get("storage").filter(|storage| **storage != arm.name)?;
         Some(["(its databases)", "(its write-ahead log)"].map(|part| storage.ends_with(part)))
     };
@@ -388,7 +391,7 @@ mod tests {
 
     use super::*;
 
-    fn experiment(factor: &str, arms: &[(&str, &str)]) -> Experiment {
+    fn experiment(factor: &str, arms: &[(&str, &str)]) -> ExperimentRecord {
         let arm = |(name, storage): &(&str, &str)| json!({"name": name, "settings": {"storage": storage}, "unsafe_settings": []});
         let arms: Vec<_> = arms.iter().map(arm).collect();
         let experiment = json!({

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use results::comparison::{Comparison, Metric};
 use results::import::{self, Found, read};
 use results::{Collection, ExperimentId, Store};
-use spec::{Class, Error, Load, Reason, Run, RunKind, Validity, figures};
+use spec::{Class, Error, OfferedLoad, Reason, Run, RunKind, Validity, figures};
 
 fn data(names: &[&str]) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pgbench");
@@ -65,7 +65,7 @@ fn a_log_and_its_report_are_one_run_with_percentiles_of_each_script() {
     let found = found(&files, &import::Options::default());
     assert_eq!((found.runs.len(), found.rows), (1, 300));
     let run = &Place::new().import("all", &found)[0];
-    assert_eq!((run.clients, run.threads, run.load), (6, 2, Load::Rate));
+    assert_eq!((run.clients, run.threads, run.load), (6, 2, OfferedLoad::Rate));
     assert_eq!(run.workload, "ser.sql, one.sql");
     let counts = [
         figures::DUE,
@@ -134,7 +134,7 @@ fn an_aggregated_log_has_no_percentiles() {
     let found = found(&files, &import::Options::default());
     assert!(found.runs[0].no_percentiles.is_some());
     let run = &Place::new().import("aggregates", &found)[0];
-    assert_eq!((run.response_us(0.99), run.load), (None, Load::Rate));
+    assert_eq!((run.response_us(0.99), run.load), (None, OfferedLoad::Rate));
     assert_eq!(
         run.series.iter().map(|point| (point.length_us, point.ok)).collect::<Vec<_>>(),
         [(1_000_000, 203), (1_000_000, 292), (1_000_000, 321)]
@@ -404,8 +404,8 @@ fn a_lonely_seventh_column_is_told_by_its_values() {
         let run = found(std::slice::from_ref(file), options).runs[0].run().clone();
         (run.load, run.count(figures::RETRIES))
     };
-    assert_eq!(load(&lag, &none), (Load::Rate, 0));
-    assert_eq!(load(&retries, &none), (Load::Closed, 4));
-    assert_eq!(load(&retries, &import::Options { rate: Some(10.0), ..none.clone() }), (Load::Rate, 0));
-    assert_eq!(load(&lag, &import::Options { max_tries: Some(3), ..none }), (Load::Closed, 180));
+    assert_eq!(load(&lag, &none), (OfferedLoad::Rate, 0));
+    assert_eq!(load(&retries, &none), (OfferedLoad::Closed, 4));
+    assert_eq!(load(&retries, &import::Options { rate: Some(10.0), ..none.clone() }), (OfferedLoad::Rate, 0));
+    assert_eq!(load(&lag, &import::Options { max_tries: Some(3), ..none }), (OfferedLoad::Closed, 180));
 }

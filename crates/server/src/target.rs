@@ -587,7 +587,7 @@ impl Target {
     }
 
     /// The stored description of the target; `versions` are those of other programs by name.
-    pub fn record(&self, versions: BTreeMap<String, String>) -> Result<spec::Target, Error> {
+    pub fn record(&self, versions: BTreeMap<String, String>) -> Result<spec::MeasuredTarget, Error> {
         let mut control = self.control()?;
         let failed = |error| sql_error("reading versions", error);
         let server_version = control.scalar("SHOW server_version").map_err(failed)?.unwrap_or_default();
@@ -598,7 +598,7 @@ impl Target {
             Some(_) => control.scalar("SELECT postgis_full_version()").ok().flatten(),
             None => None,
         };
-        Ok(spec::Target {
+        Ok(spec::MeasuredTarget {
             kind: self.kind().to_owned(),
             dsn_redacted: self.redacted(),
             server_version,

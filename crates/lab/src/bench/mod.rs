@@ -11,7 +11,7 @@ use engine::Measured;
 use results::ExperimentId;
 use server::Stop;
 use spec::plan::SinglePlan;
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 use spec::{Class, Profile, Run};
 use workloads::pgbench::{self, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Preparation, ScriptInfo, StatementInfo, Workload};
@@ -60,7 +60,7 @@ pub struct Options {
     /// Results file; `None` to store nothing.
     pub results: Option<PathBuf>,
     /// The command to repeat it, without passwords; stored with the run.
-    pub command: Option<Command>,
+    pub command: Option<PrintedCommand>,
 }
 
 /// The result of one run.

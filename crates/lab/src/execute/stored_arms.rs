@@ -15,9 +15,9 @@ use crate::plan::{Plan, setups};
 use crate::setup::{At, Connection};
 
 /// Servers of the arms with their own server, and their storage as text.
-type Servers<'a> = (&'a BTreeMap<At, spec::Target>, &'a BTreeMap<At, String>);
+type Servers<'a> = (&'a BTreeMap<At, spec::MeasuredTarget>, &'a BTreeMap<At, String>);
 
-pub(super) fn arms(plan: &Plan, servers: Servers<'_>, stop: &Stop) -> Result<Vec<spec::Arm>, LabError> {
+pub(super) fn arms(plan: &Plan, servers: Servers<'_>, stop: &Stop) -> Result<Vec<spec::ArmRecord>, LabError> {
     let names = plan.content.arm_names().into_iter().flatten();
     names.map(|name| arm(plan, servers, name, stop)).collect()
 }
@@ -27,7 +27,7 @@ fn arm(
     (targets, storages): Servers<'_>,
     name: String,
     stop: &Stop,
-) -> Result<spec::Arm, LabError> {
+) -> Result<spec::ArmRecord, LabError> {
     let content = &plan.content;
     let settings = content.arms.iter().find(|arm| arm.name.as_ref() == Some(&name));
     if let Some(arm) = settings.filter(|_| content.compared() == SETTINGS) {
@@ -35,7 +35,7 @@ fn arm(
         let shown =
             |(name, value): (&String, &String)| (name.clone(), without_credentials(value).into_owned());
         let unsafe_settings = arm.weakens.clone();
-        return Ok(spec::Arm {
+        return Ok(spec::ArmRecord {
             settings: settings.map(shown).collect(),
             target: None,
             unsafe_settings,
@@ -60,7 +60,7 @@ fn arm(
     let target = at.and_then(|at| targets.get(&at).cloned());
     let storage = content.named.storages.get(&name).filter(|_| content.compared() == STORAGE);
     let unsafe_settings = storage.map(server::storage::weakens).unwrap_or_default();
-    Ok(spec::Arm { settings, unsafe_settings, target, name })
+    Ok(spec::ArmRecord { settings, unsafe_settings, target, name })
 }
 
 fn pgbouncer(stop: &Stop) -> Result<String, LabError> {

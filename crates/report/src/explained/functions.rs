@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use spec::{FunctionTime, Part};
+use spec::{FunctionTime, StatementPart};
 
 use super::{Distribution, Transaction};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FunctionFigures {
     pub(crate) name: String,
-    pub(crate) part: Part,
+    pub(crate) part: StatementPart,
     /// Mean number of calls.
     pub(crate) calls: f64,
     /// Time booked under the function's part; of functions booked nowhere, the server's measurement.
@@ -37,7 +37,7 @@ pub(super) fn of(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<Functi
         let share = |(ms, total): (&f64, &f64)| if *total > 0.0 { ms / total } else { 0.0 };
         FunctionFigures {
             name: name.to_owned(),
-            part: Part::of_function(name),
+            part: StatementPart::of_function(name),
             calls: Distribution::of(each(|function| function.calls as f64)).mean,
             share: Distribution::of(ms.iter().zip(totals).map(share).collect()),
             ms: Distribution::of(ms),
@@ -56,7 +56,13 @@ mod tests {
     use super::*;
 
     fn function(name: &str, self_ms: f64, booked_ms: f64) -> FunctionTime {
-        FunctionTime { name: name.into(), calls: 10, self_ms, part: Part::of_function(name), booked_ms }
+        FunctionTime {
+            name: name.into(),
+            calls: 10,
+            self_ms,
+            part: StatementPart::of_function(name),
+            booked_ms,
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use results::comparison::{Cell, zooms};
 use results::{Table, Value};
-use spec::{MapPart, Part, Run, StatementPlan, Target};
+use spec::{MapPart, MeasuredTarget, Run, StatementPart, StatementPlan};
 
 pub(crate) use self::changed::{change, of_base, summary};
 pub(crate) use self::functions::FunctionFigures;
@@ -59,7 +59,7 @@ pub(crate) struct Explained {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PartFigures {
-    pub(crate) part: Part,
+    pub(crate) part: StatementPart,
     pub(crate) ms: Distribution,
     /// Of the whole, 0 to 1.
     pub(crate) share: Distribution,
@@ -210,7 +210,7 @@ impl Explained {
         self.layers.iter().position(|layer| *layer == part.layer)
     }
 
-    pub(crate) fn part(&self, part: Part) -> Option<&PartFigures> {
+    pub(crate) fn part(&self, part: StatementPart) -> Option<&PartFigures> {
         self.parts.iter().find(|own| own.part == part)
     }
 
@@ -225,7 +225,7 @@ impl Explained {
 }
 
 /// Half of the last digit of rows per loop: whole numbers before PostgreSQL 18, hundredths since.
-fn rows_rounding(run: &Run, target: &Target) -> f64 {
+fn rows_rounding(run: &Run, target: &MeasuredTarget) -> f64 {
     const HUNDREDTHS: u32 = 18;
     let own = run.settings.iter().find(|setting| setting.name == "server_version");
     let version = own.map_or(&target.server_version, |own| &own.value);
@@ -250,7 +250,7 @@ fn commonest<'t, 'p>(transactions: &'t [Transaction<'p>]) -> &'t Transaction<'p>
 }
 
 fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
-    let each: Vec<BTreeMap<Part, f64>> = transactions
+    let each: Vec<BTreeMap<StatementPart, f64>> = transactions
         .iter()
         .map(|plans| {
             let mut sums = BTreeMap::new();
@@ -260,7 +260,7 @@ fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
             sums
         })
         .collect();
-    let one = |part: Part| {
+    let one = |part: StatementPart| {
         each.iter().any(|sums| sums.contains_key(&part)).then(|| {
             let ms: Vec<f64> = each.iter().map(|sums| sums.get(&part).copied().unwrap_or(0.0)).collect();
             let share = |(ms, total): (&f64, &f64)| if *total > 0.0 { ms / total } else { 0.0 };
@@ -269,7 +269,7 @@ fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
             PartFigures { part, ms: Distribution::of(ms), share: Distribution::of(shares), below_a_fifth }
         })
     };
-    Part::ALL.into_iter().filter_map(one).collect()
+    StatementPart::ALL.into_iter().filter_map(one).collect()
 }
 
 /// Parts of the time of explained transactions: a line for each cell, arm, script and part; `total` is
@@ -352,7 +352,7 @@ pub(crate) mod tests {
 
     /// A run with a statement for each of these times in a node of this kind, and a tenth of it for
     /// planning.
-    pub(crate) fn run(arm: &str, round: u32, node: (Part, &str, &str), each_ms: &[f64]) -> Run {
+    pub(crate) fn run(arm: &str, round: u32, node: (StatementPart, &str, &str), each_ms: &[f64]) -> Run {
         let factors = [("clients".to_owned(), "4".to_owned())].into();
         let key = RunKey { workload: "w".into(), factors, arm: Some(arm.into()), round };
         let (part, node_type, index) = node;
@@ -415,11 +415,11 @@ pub(crate) mod tests {
 
     #[test]
     fn parts_are_told_over_the_transactions_of_the_sample() {
-        let scan = (Part::SeqScan, "Seq Scan", "");
+        let scan = (StatementPart::SeqScan, "Seq Scan", "");
         let found = Explained::all(&data(vec![run("a", 1, scan, &[1.0, 2.0, 3.0, 10.0, 4.0])]));
         let [own] = &found[..] else { panic!("{found:?}") };
         assert_eq!((own.transactions, own.of_shape, own.name().as_str()), (5, 5, "a"));
-        let scans = own.part(Part::SeqScan).unwrap();
+        let scans = own.part(StatementPart::SeqScan).unwrap();
         assert_eq!((scans.ms.mean, scans.ms.median, scans.ms.p10), (4.0, 3.0, 1.4));
         assert!((scans.share.median - 1.0 / 1.1).abs() < 1e-9 && (scans.ms.p90 - 7.6).abs() < 1e-9);
         assert!(
@@ -439,14 +439,14 @@ pub(crate) mod tests {
     /// Regression: another of several equally slow ones could be kept as text.
     #[test]
     fn of_several_that_took_as_long_the_first_is_the_slowest() {
-        let scan = (Part::SeqScan, "Seq Scan", "");
+        let scan = (StatementPart::SeqScan, "Seq Scan", "");
         let found = Explained::all(&data(vec![run("a", 1, scan, &[1.0, 3.0, 3.0])]));
         assert_eq!(found[0].slowest.draw, 1);
     }
 
     #[test]
     fn rows_per_loop_are_rounded_as_the_version_of_the_run_has_it() {
-        let scan = (Part::SeqScan, "Seq Scan", "");
+        let scan = (StatementPart::SeqScan, "Seq Scan", "");
         let rounding = |version: Option<&str>| {
             let mut run = run("a", 1, scan, &[1.0]);
             run.settings.extend(version.map(|version| Setting {
@@ -466,7 +466,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_was_measured_again_takes_the_place_of_the_former() {
-        let scan = (Part::SeqScan, "Seq Scan", "");
+        let scan = (StatementPart::SeqScan, "Seq Scan", "");
         let runs = vec![run("a", 1, scan, &[1.0]), run("a", 2, scan, &[2.0]), run("a", 3, scan, &[])];
         let found = Explained::all(&data(runs));
         assert_eq!((found.len(), found[0].slowest.execution_ms), (1, 2.0));

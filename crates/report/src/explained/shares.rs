@@ -1,7 +1,7 @@
 //! Where the time of explained transactions goes, in short: a line for each arm and script.
 
 use results::{Table, Value};
-use spec::Part;
+use spec::StatementPart;
 
 use super::Explained;
 use crate::numbers::real;
@@ -13,8 +13,10 @@ use results::data::levels;
 #[must_use]
 pub fn plan_shares(data: &ReportData) -> Table {
     let all = Explained::all(data);
-    let parts: Vec<Part> =
-        Part::ALL.into_iter().filter(|part| all.iter().any(|own| own.part(*part).is_some())).collect();
+    let parts: Vec<StatementPart> = StatementPart::ALL
+        .into_iter()
+        .filter(|part| all.iter().any(|own| own.part(*part).is_some()))
+        .collect();
     let mut table = Table::new(["workload", "cell", "arm", "script", "median_ms"])
         .named(parts.iter().map(|part| format!("{}_pct", part.name())));
     table.optional(["arm"]);
@@ -39,8 +41,8 @@ mod tests {
 
     #[test]
     fn a_line_for_each_arm_and_a_column_for_each_part_that_there_is() {
-        let index = (Part::Index, "Index Scan", "i");
-        let scan = (Part::SeqScan, "Seq Scan", "");
+        let index = (StatementPart::Index, "Index Scan", "i");
+        let scan = (StatementPart::SeqScan, "Seq Scan", "");
         let table = plan_shares(&data(vec![run("b", 1, index, &[1.0]), run("a", 1, scan, &[1.0, 2.0, 9.0])]));
         let has = |name: &str| table.at(name);
         let [scans, indexes] =

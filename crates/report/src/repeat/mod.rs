@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use spec::shell::{self, Command};
+use spec::shell::{self, PrintedCommand};
 use spec::{FileCommand, Text, TextKind};
 
 use crate::format::{self, markdown_text};
@@ -107,12 +107,12 @@ impl Kit {
         };
         let scripts = data.texts.iter().filter(|text| text.kind == TextKind::File);
         let placed =
-            |command: Command, text: &Text| command.with_path(&text.name, &places.of_name(&text.name));
+            |command: PrintedCommand, text: &Text| command.with_path(&text.name, &places.of_name(&text.name));
         scripts.fold(command, placed).to_string()
     }
 
     fn runs(&self, path: &str) -> String {
-        let command = Command::new("run").path(path);
+        let command = PrintedCommand::new("run").path(path);
         let command = if self.commands.is_empty() { command } else { command.flag("--allow-commands") };
         let asks_data = self.files.first().and_then(|file| file.text.as_ref());
         match asks_data.is_some_and(|text| text.contains("PGDYNO_DATA")) {

@@ -2,7 +2,7 @@
 //! plan node by node.
 
 use results::{Table, Value};
-use spec::{Part, PlanNode, RunEvent, StatementPlan};
+use spec::{PlanNode, RunEvent, StatementPart, StatementPlan};
 
 use super::shares;
 use crate::block::Block;
@@ -93,13 +93,14 @@ impl PlansOfCell {
     }
 
     /// The parts that take most, over all arms, in their usual order: those with a separate colour.
-    fn largest(&self) -> Vec<Part> {
+    fn largest(&self) -> Vec<StatementPart> {
         // Shares, so that a slow arm does not dominate.
-        let weight = |part: Part| -> f64 {
+        let weight = |part: StatementPart| -> f64 {
             self.arms.iter().filter_map(|own| own.part(part)).map(|own| own.share.mean).sum()
         };
-        let mut parts: Vec<Part> = Part::ALL.into_iter().filter(|part| weight(*part) > 0.0).collect();
-        parts.retain(|part| !matches!(part, Part::Other | Part::Outside));
+        let mut parts: Vec<StatementPart> =
+            StatementPart::ALL.into_iter().filter(|part| weight(*part) > 0.0).collect();
+        parts.retain(|part| !matches!(part, StatementPart::Other | StatementPart::Outside));
         parts.sort_by(|one, other| weight(*other).total_cmp(&weight(*one)));
         parts.truncate(PARTS);
         parts.sort_unstable();
@@ -148,7 +149,7 @@ impl PlansOfCell {
         let caption = "Own times in milliseconds, median over the sample [10th, 90th percentile], and shares of the whole";
         let mut sheet =
             Table::captioned(caption).text(["part"]).numbers(self.arms.iter().map(Explained::name));
-        for part in Part::ALL {
+        for part in StatementPart::ALL {
             let own: Vec<_> = self.arms.iter().map(|arm| arm.part(part)).collect();
             if own.iter().any(Option::is_some) {
                 let cell = |own: &Option<_>| own.map_or_else(|| numbers::ABSENT.into(), figures_of);
@@ -343,15 +344,15 @@ mod tests {
     use crate::format::page;
 
     fn both() -> ReportData {
-        let base = run("a", 1, (Part::SeqScan, "Seq Scan", ""), &[2.0, 3.0, 4.0]);
-        let mut new = run("b", 1, (Part::Index, "Index Scan", "i"), &[0.5, 0.5, 0.6]);
+        let base = run("a", 1, (StatementPart::SeqScan, "Seq Scan", ""), &[2.0, 3.0, 4.0]);
+        let mut new = run("b", 1, (StatementPart::Index, "Index Scan", "i"), &[0.5, 0.5, 0.6]);
         new.plans[2].nodes[1].functions = vec!["st_area".into()];
         new.plans[2].nodes[1].functions_ms = 0.25;
         new.plans[2].functions = vec![spec::FunctionTime {
             name: "st_area".into(),
             calls: 30,
             self_ms: 0.25,
-            part: Part::Geometry,
+            part: StatementPart::Geometry,
             booked_ms: 0.25,
         }];
         let missing =
@@ -363,7 +364,10 @@ mod tests {
     #[test]
     fn arms_stand_below_each_other_with_what_differs() {
         let cells = PlansOfCell::all(&both());
-        assert_eq!(cells[0].largest(), [Part::Planning, Part::Index, Part::SeqScan, Part::Geometry]);
+        assert_eq!(
+            cells[0].largest(),
+            [StatementPart::Planning, StatementPart::Index, StatementPart::SeqScan, StatementPart::Geometry]
+        );
         let page = page(&blocks(&both()));
         for wanted in [
             "With b: Index Scan using i on t instead of Seq Scan on t.",
@@ -389,9 +393,9 @@ mod tests {
     #[test]
     fn nothing_is_said_where_the_base_was_not_explained() {
         let mut found = both();
-        let scan = (Part::SeqScan, "Seq Scan", "");
+        let scan = (StatementPart::SeqScan, "Seq Scan", "");
         let third = run("c", 1, scan, &[2.0]);
-        found.experiment.arms.push(spec::Arm { name: "c".into(), ..found.experiment.arms[0].clone() });
+        found.experiment.arms.push(spec::ArmRecord { name: "c".into(), ..found.experiment.arms[0].clone() });
         found.runs.push(third);
         let changes = |data: &ReportData| PlansOfCell::all(data)[0].changes.clone();
         let wanted =

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use results::comparison::Cell;
 use results::{Table, Value};
-use spec::Part;
+use spec::StatementPart;
 
 use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
@@ -113,11 +113,11 @@ fn columns<'e>(all: &[&'e Explained]) -> Vec<Column<'e>> {
 const NONE: Distribution = Distribution { mean: 0.0, median: 0.0, p10: 0.0, p25: 0.0, p75: 0.0, p90: 0.0 };
 
 fn share(own: &Explained) -> Distribution {
-    own.part(Part::Index).map_or(NONE, |part| part.share)
+    own.part(StatementPart::Index).map_or(NONE, |part| part.share)
 }
 
 fn below(own: &Explained) -> usize {
-    own.part(Part::Index).map_or(own.transactions, |part| part.below_a_fifth)
+    own.part(StatementPart::Index).map_or(own.transactions, |part| part.below_a_fifth)
 }
 
 impl Column<'_> {
@@ -212,7 +212,7 @@ mod tests {
 
     /// Tiles of two zooms: at z9 the index takes a tenth or less, at z16 most of the time.
     fn tiles(arm: &str, clients: &str) -> Run {
-        let mut made = run(arm, 1, (Part::Index, "Index Scan", "i"), &[1.0, 1.0, 1.0, 1.0]);
+        let mut made = run(arm, 1, (StatementPart::Index, "Index Scan", "i"), &[1.0, 1.0, 1.0, 1.0]);
         made.scripts = [9, 16]
             .map(|zoom| spec::ScriptRecord {
                 part: Some(MapPart { layer: "t".into(), zoom: Some(zoom), cached: None }),
@@ -262,7 +262,7 @@ mod tests {
             of(&Explained::all(&crate::explained::tests::data(vec![run(
                 "a",
                 1,
-                (Part::Index, "Index Scan", "i"),
+                (StatementPart::Index, "Index Scan", "i"),
                 &[1.0]
             )])))
             .is_empty()

@@ -2,7 +2,7 @@
 
 use results::comparison::{ArmComparison, Comparison, Setting, TakenApart};
 use results::{Table, Value};
-use spec::Experiment;
+use spec::ExperimentRecord;
 use stats::{Estimate, Verdict};
 
 use crate::block::Block;
@@ -86,7 +86,7 @@ pub(crate) fn worth(data: &ReportData) -> Vec<SettingsWorth> {
     for own in apart.settings.iter_mut().filter(|own| own.base.is_none()) {
         own.base = server.iter().find(|known| known.name == own.name).map(|known| known.value.clone());
     }
-    let from_whole = Experiment { base: Some(apart.whole.clone()), ..data.experiment.clone() };
+    let from_whole = ExperimentRecord { base: Some(apart.whole.clone()), ..data.experiment.clone() };
     let Some(lacking) = Comparison::of(&from_whole, &data.runs, answer.metric) else { return Vec::new() };
     let whole = answer.arms.iter().find(|arm| arm.arm == apart.whole);
     // An offered rate sets the throughput of the others, independent of settings.

@@ -6,7 +6,7 @@ mod helps;
 
 use std::collections::BTreeSet;
 
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 use spec::{Reason, Run, figures};
 use stats::{Estimate, TooFew, Verdict};
 
@@ -30,7 +30,7 @@ const LENGTHS: [&str; 5] = ["-T", "--time", "--duration", "-t", "--transactions"
 pub struct Next {
     pub of: Vec<String>,
     pub step: Step,
-    pub command: Option<Command>,
+    pub command: Option<PrintedCommand>,
     /// Whether an arm is taken apart; then nothing is said about its single settings.
     pub taken_apart: bool,
 }

@@ -1,4 +1,4 @@
-use spec::{Doubt, Load, Reason, Run, Validity};
+use spec::{Doubt, OfferedLoad, Reason, Run, Validity};
 use stats::{Better, TooFew, Verdict};
 
 use super::*;
@@ -185,11 +185,11 @@ fn a_percentile_of_few_transactions_has_no_verdict() {
 #[test]
 fn offered_rates_are_undecided_and_not_invalid() {
     let mut runs = rounds("a", &[4], 0.1, 0.01);
-    runs.iter_mut().for_each(|run| run.load = Load::Rate);
+    runs.iter_mut().for_each(|run| run.load = OfferedLoad::Rate);
     let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
     assert_eq!(answer.outcome, Outcome::Undecided);
     // Without a single valid pair there is no statement, however the load was offered.
-    for load in [Load::Rate, Load::Closed] {
+    for load in [OfferedLoad::Rate, OfferedLoad::Closed] {
         let invalid = runs.iter().map(|run| Run { validity: Validity::Invalid, load, ..run.clone() });
         let (_, answer) = answered(&["A", "B"], &invalid.collect::<Vec<_>>(), Metric::Tps);
         assert_eq!(answer.outcome, Outcome::Invalid, "{load:?}");

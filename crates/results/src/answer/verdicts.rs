@@ -1,7 +1,7 @@
 //! The verdicts of a comparison: a line per arm, or per workload, script or cell if these differ, and the
 //! outcome of all lines together.
 
-use spec::{Experiment, Run};
+use spec::{ExperimentRecord, Run};
 use stats::{Estimate, Verdict};
 
 use super::doubts::SuspectRuns;
@@ -73,7 +73,7 @@ pub enum Outcome {
 impl Verdicts {
     /// Of a comparison of these runs. Parts of an arm that is taken apart have no line.
     #[must_use]
-    pub fn of(compared: &Comparison, experiment: &Experiment, runs: &[Run]) -> Self {
+    pub fn of(compared: &Comparison, experiment: &ExperimentRecord, runs: &[Run]) -> Self {
         let apart = TakenApart::of(experiment);
         let is_part = |arm: &ArmComparison| apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
         let mut lines: Vec<Line> =

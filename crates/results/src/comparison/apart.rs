@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use spec::plan::Recorded;
-use spec::{Arm, ControlArm, Experiment, Host, OrderScheme, Run, RunEvent, Target, figures};
+use spec::{
+    ArmRecord, ControlArm, ExperimentRecord, Host, MeasuredTarget, OrderScheme, Run, RunEvent, figures,
+};
 
 use crate::import::builtin_name;
 
@@ -13,16 +15,16 @@ use crate::import::builtin_name;
 pub struct Measured {
     /// Its label here: `12`, `before.sqlite`.
     pub label: String,
-    pub experiment: Experiment,
+    pub experiment: ExperimentRecord,
     pub host: Host,
-    pub target: Target,
+    pub target: MeasuredTarget,
     pub runs: Vec<Run>,
 }
 
 /// Both as one experiment that is not interleaved.
 #[derive(Debug)]
 pub struct Apart {
-    pub experiment: Experiment,
+    pub experiment: ExperimentRecord,
     pub runs: Vec<Run>,
     /// Other differences, and uncompared parts, a sentence each.
     pub notes: Vec<String>,
@@ -112,12 +114,12 @@ fn name_by_control(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&Measured; 2]) -> 
         .each_ref()
         .map(|side| -> BTreeSet<String> { side.iter().filter_map(|(_, run)| run.arm.clone()).collect() });
     let is_in_both = |name: &String| measured.iter().all(|arms| arms.contains(name));
-    let is_alike = |arm: &&Arm| {
+    let is_alike = |arm: &&ArmRecord| {
         let other = new.arms.iter().find(|other| other.name == arm.name);
         is_in_both(&arm.name) && other.is_some_and(|other| other.settings == arm.settings)
     };
-    let mut alike: Vec<&Arm> = base.arms.iter().filter(is_alike).collect();
-    let is_base = |arm: &&Arm| [base, new].iter().all(|of| of.base.as_ref() == Some(&arm.name));
+    let mut alike: Vec<&ArmRecord> = base.arms.iter().filter(is_alike).collect();
+    let is_base = |arm: &&ArmRecord| [base, new].iter().all(|of| of.base.as_ref() == Some(&arm.name));
     alike.sort_by_key(|arm| !is_base(arm));
     let arm = *alike.first()?;
     let control = ControlArm { factor, arm: arm.name.clone(), is_base: is_base(&arm) };
@@ -205,8 +207,8 @@ fn as_arm(run: &Run, levels: &Levels, label: &str, first: u32) -> Run {
     run
 }
 
-fn experiment(base: &Measured, new: &Measured, control: Option<&ControlArm>) -> Experiment {
-    let arm = |of: &Measured| Arm {
+fn experiment(base: &Measured, new: &Measured, control: Option<&ControlArm>) -> ExperimentRecord {
+    let arm = |of: &Measured| ArmRecord {
         name: of.label.clone(),
         settings: BTreeMap::new(),
         unsafe_settings: Vec::new(),
@@ -216,7 +218,7 @@ fn experiment(base: &Measured, new: &Measured, control: Option<&ControlArm>) -> 
         true => of.label.clone(),
         false => format!("{} ({})", of.label, of.experiment.name),
     });
-    Experiment {
+    ExperimentRecord {
         hash: format!("{} {}", base.experiment.hash, new.experiment.hash),
         name: format!("{} against {}", new.label, base.label),
         question: question.join(" against "),
@@ -241,7 +243,7 @@ fn settings_differ(base: &Measured, new: &Measured) -> Vec<String> {
         let Some(other) = new.experiment.arms.iter().find(|other| other.name == arm.name) else { continue };
         let names: BTreeSet<&String> = arm.settings.keys().chain(other.settings.keys()).collect();
         let value =
-            |of: &Arm, name: &String| of.settings.get(name).map_or("not set".to_owned(), Clone::clone);
+            |of: &ArmRecord, name: &String| of.settings.get(name).map_or("not set".to_owned(), Clone::clone);
         let changes: Vec<String> = names
             .into_iter()
             .filter(|name| arm.settings.get(*name) != other.settings.get(*name))

@@ -7,7 +7,7 @@ use stats::{Estimate, Verdict};
 
 use super::pairs::{Cell, CellRuns, Level, least_error};
 use super::{CellComparison, Figure, Judge, Metric, Rule, lines, unpaired};
-use spec::{ControlArm, Experiment};
+use spec::{ControlArm, ExperimentRecord};
 
 /// How the control itself changed from one experiment to the other.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ fn cell_like(control: &ControlArm, cell: &Cell) -> Cell {
 impl Control {
     /// The control of an experiment that is made of two; `None` for every other.
     pub(super) fn of(
-        experiment: &Experiment,
+        experiment: &ExperimentRecord,
         cells: &BTreeMap<Cell, CellRuns>,
         (base, new): (&str, &str),
         metric: Metric,

@@ -39,7 +39,7 @@ pub use spread::Spread;
 pub use summary::Summary;
 pub use taken_apart::{Setting, TakenApart};
 
-use spec::{Experiment, OrderScheme, Run, Validity};
+use spec::{ExperimentRecord, OrderScheme, Run, Validity};
 
 /// An arm against the base in one cell.
 #[derive(Debug, Clone)]
@@ -219,7 +219,7 @@ impl ArmComparison {
 impl Comparison {
     /// Compares every other arm with the base; `None` if the experiment compares nothing.
     #[must_use]
-    pub fn of(experiment: &Experiment, runs: &[Run], metric: Metric) -> Option<Self> {
+    pub fn of(experiment: &ExperimentRecord, runs: &[Run], metric: Metric) -> Option<Self> {
         let base = experiment.base.clone()?;
         let cells = cells_of(runs, metric);
         let paired = experiment.is_interleaved();
@@ -338,7 +338,7 @@ pub enum Judge {
 }
 
 impl Judge {
-    fn of(experiment: &Experiment, control: Option<&Control>) -> Self {
+    fn of(experiment: &ExperimentRecord, control: Option<&Control>) -> Self {
         match control {
             Some(control) if control.differs() => Self::ControlDiffers,
             None if experiment.order_scheme == OrderScheme::Apart => Self::MeasuredApart,

@@ -11,7 +11,7 @@ use super::measured::{Measured, add_report, of_aggregates, of_report, of_transac
 use super::report::model::Report;
 use super::{Options, report};
 use crate::spool::Spool;
-use spec::{Arrivals, Load, Run, RunEvent, RunKey, RunKind, Setting, figures};
+use spec::{Arrivals, OfferedLoad, Run, RunEvent, RunKey, RunKind, Setting, figures};
 
 /// A run with its origin.
 #[derive(Debug, Clone)]
@@ -111,7 +111,7 @@ fn described(measured: &Measured, report: Option<&Report>, options: &Options) ->
     let factors = factors(&workload, clients, report, measured.throttled, options);
     let key = RunKey { workload, factors, arm: None, round: 1 };
     Run {
-        load: if measured.throttled { Load::Rate } else { Load::Closed },
+        load: if measured.throttled { OfferedLoad::Rate } else { OfferedLoad::Closed },
         offered_rate: options.rate,
         clients: clients.unwrap_or(0),
         threads: number(|report| report.threads).or(measured.threads).unwrap_or(0),

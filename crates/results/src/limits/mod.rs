@@ -10,7 +10,7 @@ mod search;
 
 use std::collections::BTreeMap;
 
-use spec::{AskedLimit, Experiment, Reason, Run, RunKind, figures};
+use spec::{AskedLimit, ExperimentRecord, Reason, Run, RunKind, figures};
 use stats::{LimitClass, LimitEnded, Trial};
 
 pub use self::broke::{Broke, BrokenTerm, Cause, Waited};
@@ -76,7 +76,7 @@ pub enum SearchOutcome {
 impl<'r> Limits<'r> {
     /// The limits of an experiment from its runs in order of execution; `None` if it searches for none.
     #[must_use]
-    pub fn of(experiment: &Experiment, runs: &'r [Run]) -> Option<Self> {
+    pub fn of(experiment: &ExperimentRecord, runs: &'r [Run]) -> Option<Self> {
         let asked = asked(experiment)?;
         let trials = runs.iter().filter(|run| run.kind == RunKind::Client && !run.beside);
         let trials: Vec<&Run> = trials.filter(|run| run.set_aside.is_none()).collect();
@@ -206,7 +206,7 @@ fn outcome(asked: &AskedLimit, arm: &ArmLimit<'_>) -> Option<SearchOutcome> {
     })
 }
 
-fn asked(experiment: &Experiment) -> Option<AskedLimit> {
+fn asked(experiment: &ExperimentRecord) -> Option<AskedLimit> {
     experiment.plan.plan()?.content.measure.search.clone()
 }
 

@@ -310,7 +310,7 @@ impl<'r> ArmLimit<'r> {
         let LimitState::Ended(LimitEnded { upper: Some(upper), .. }) = self.state else { return false };
         let there = || self.trials.iter().filter(|run| run.offered_rate == Some(upper));
         let decides = |term: &spec::Term| {
-            let kept: Vec<spec::Kept> = there().filter_map(|run| term.kept(run)).collect();
+            let kept: Vec<spec::TermResult> = there().filter_map(|run| term.kept(run)).collect();
             let (bad, offered) =
                 kept.iter().fold((0.0, 0.0), |sum, own| (sum.0 + own.bad, sum.1 + own.offered));
             let few = !kept.is_empty() && kept.iter().all(|own| own.offered * term.share < 1.0);

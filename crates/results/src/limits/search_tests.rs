@@ -1,7 +1,7 @@
 //! Searches on simulated servers.
 
 use spec::figures::{self, Figures};
-use spec::{Doubt, Load, Reason, RunKey, RunKind, Term, Validity};
+use spec::{Doubt, OfferedLoad, Reason, RunKey, RunKind, Term, Validity};
 use stats::LimitClass;
 
 use super::super::{Broke, Cause, Found, SearchOutcome, WhyFar};
@@ -23,7 +23,7 @@ fn asked() -> AskedLimit {
 fn run(rate: Option<f64>, clients: u32, round: u32, arm: &Option<String>) -> Run {
     let factors = rate.map(|rate| ("rate".to_owned(), rate.to_string())).into_iter().collect();
     let key = RunKey { workload: "w".into(), factors, arm: arm.clone(), round };
-    let load = if rate.is_some() { Load::Rate } else { Load::Closed };
+    let load = if rate.is_some() { OfferedLoad::Rate } else { OfferedLoad::Closed };
     Run { offered_rate: rate, clients, load, measured_s: 1.0, ..Run::new(RunKind::Client, key) }
 }
 

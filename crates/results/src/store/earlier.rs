@@ -151,7 +151,7 @@ mod tests {
     fn file(folder: &Path, name: &str) -> PathBuf {
         let path = folder.join(name);
         let mut store = Store::create_or_open(&path).unwrap();
-        let named = spec::Experiment { name: name.into(), ..experiment(&["A", "B"]) };
+        let named = spec::ExperimentRecord { name: name.into(), ..experiment(&["A", "B"]) };
         let (id, _) = store.begin_experiment(&named, &host(), &target(), false).unwrap();
         for arm in ["A", "B"] {
             store.store(id, &[finished(run("reads", 4, Some(arm), 1, 1000.0))]).unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 use spec::plan::Recorded;
-use spec::{Arm, Class, Error, Experiment, Host, OrderScheme, Run, RunKind, Target};
+use spec::{ArmRecord, Class, Error, ExperimentRecord, Host, MeasuredTarget, OrderScheme, Run, RunKind};
 
 use super::rows::to_json;
 use super::write::{insert_experiment, newest_with_hash};
@@ -161,7 +161,7 @@ struct Destination<'a> {
     collection: &'a Collection,
     compare: Option<String>,
     base: Option<String>,
-    arms: Vec<Arm>,
+    arms: Vec<ArmRecord>,
     rounds: u32,
     sequence: u32,
     invocation: u32,
@@ -255,7 +255,7 @@ impl<'a> Destination<'a> {
             }
             if self.arms.iter().all(|arm| arm.name != level) {
                 let (settings, unsafe_settings) = (BTreeMap::new(), Vec::new());
-                self.arms.push(Arm { name: level.clone(), settings, unsafe_settings, target: None });
+                self.arms.push(ArmRecord { name: level.clone(), settings, unsafe_settings, target: None });
             }
             run.arm = Some(level);
         }
@@ -286,14 +286,14 @@ impl<'a> Destination<'a> {
 }
 
 /// An experiment of imported runs is identified by its name.
-fn experiment(collection: &Collection) -> Experiment {
+fn experiment(collection: &Collection) -> ExperimentRecord {
     let Collection { name, question, compare, .. } = collection;
     let general = match compare {
         Some(factor) => format!("Which {factor} is faster, by imported results?"),
         None => format!("What do the imported results of {name} say?"),
     };
     let digest = Sha256::digest(format!("{IMPORTED}\0{name}"));
-    Experiment {
+    ExperimentRecord {
         hash: spec::hex(&digest),
         name: name.clone(),
         question: question.clone().unwrap_or(general),
@@ -324,8 +324,8 @@ fn unknown_host() -> Host {
     }
 }
 
-fn target(first: &FoundRun) -> Target {
-    Target {
+fn target(first: &FoundRun) -> MeasuredTarget {
+    MeasuredTarget {
         kind: IMPORTED.to_owned(),
         dsn_redacted: String::new(),
         server_version: first.server.clone().unwrap_or_else(|| "not known".to_owned()),

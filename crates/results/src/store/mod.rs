@@ -28,7 +28,7 @@ pub use import::{Collection, Imported, Known, StoredRun};
 pub use lock::ExperimentLock;
 pub use tiles::{StoredTile, TileCounts, TilesOf};
 
-use spec::{Error, Experiment, Host, Run, Target, written};
+use spec::{Error, ExperimentRecord, Host, MeasuredTarget, Run, written};
 
 use self::schema::State;
 use crate::error::{absent, from_io, from_sqlite, is_locked, not_results, unusable};
@@ -53,9 +53,9 @@ pub struct ExperimentSummary {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredExperiment {
     pub id: ExperimentId,
-    pub experiment: Experiment,
+    pub experiment: ExperimentRecord,
     pub host: Host,
-    pub target: Target,
+    pub target: MeasuredTarget,
 }
 
 /// A run that is ready to be stored.

@@ -4,8 +4,8 @@ use rusqlite::Row;
 use serde::de::DeserializeOwned;
 use spec::plan::Recorded;
 use spec::{
-    Artifact, Doubt, Experiment, Host, MapPart, Phase, Relation, Run, RunEvent, RunKey, Sample, ScriptRecord,
-    SeriesPoint, Setting, Slice, Target,
+    Artifact, Doubt, ExperimentRecord, Host, MapPart, MeasuredTarget, Phase, Relation, Run, RunEvent, RunKey,
+    Sample, ScriptRecord, SeriesPoint, Setting, Slice,
 };
 use stats::Histogram;
 
@@ -23,7 +23,7 @@ pub(super) fn summary(row: &Row<'_>) -> Sqlite<ExperimentSummary> {
 }
 
 pub(super) fn stored_experiment(row: &Row<'_>) -> Sqlite<StoredExperiment> {
-    let experiment = Experiment {
+    let experiment = ExperimentRecord {
         hash: row.get(1)?,
         name: row.get(2)?,
         question: row.get(3)?,
@@ -48,7 +48,7 @@ pub(super) fn stored_experiment(row: &Row<'_>) -> Sqlite<StoredExperiment> {
         memory_bytes: unsigned(row, 19)?,
         facts: json(row, 20)?,
     };
-    let target = Target {
+    let target = MeasuredTarget {
         kind: row.get(21)?,
         dsn_redacted: row.get(22)?,
         server_version: row.get(23)?,

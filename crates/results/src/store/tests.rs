@@ -1,7 +1,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use spec::{Class, Error, Experiment};
+use spec::{Class, Error, ExperimentRecord};
 
 use super::*;
 use crate::fixture::{experiment, finished, host, run, target};
@@ -145,7 +145,7 @@ fn a_name_that_several_have_is_known_as_such() {
     assert_eq!(store.called(first).unwrap(), "made-up");
     let (second, _) = store.begin_experiment(&experiment(&["A", "B"]), &host(), &target(), true).unwrap();
     let mut begin = |name: &str| {
-        let planned = Experiment { name: name.into(), hash: name.into(), ..experiment(&["A", "B"]) };
+        let planned = ExperimentRecord { name: name.into(), hash: name.into(), ..experiment(&["A", "B"]) };
         store.begin_experiment(&planned, &host(), &target(), false).unwrap().0
     };
     let (numbered, quoted) = (begin(&first.0.to_string()), begin("it's"));

@@ -24,7 +24,7 @@ pub use self::config::Upstream;
 pub use self::installed::Installed;
 pub use self::options::{OptionError, check};
 pub use self::version::Version;
-pub use spec::plan::pooler::{Options, PoolMode};
+pub use spec::plan::pooler::{PoolMode, PoolerOptions};
 
 use self::config::Session;
 use crate::child::{Account, Program, StopWay, Watchdog};
@@ -60,7 +60,7 @@ impl Pooler {
     pub fn start(
         home: &Home,
         upstream: &Upstream,
-        options: &Options,
+        options: &PoolerOptions,
         load: &PooledLoad<'_>,
         watchdog: &Watchdog,
         stop: &Stop,

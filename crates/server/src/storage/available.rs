@@ -10,7 +10,7 @@ use super::zfs::{self, By};
 use crate::child::Account;
 use crate::home::Home;
 use crate::host::Disk;
-use spec::plan::storage::{Filesystem, Ground, Kind};
+use spec::plan::storage::{Filesystem, FilesystemKind, Ground};
 
 /// Timeout of the check.
 const BOUND: Duration = Duration::from_secs(10);
@@ -78,7 +78,7 @@ fn check_filesystem(home: &Home, filesystem: &Filesystem, tools: &Tools<'_>) -> 
     let name = filesystem.kind.name();
     check_rights(name)?;
     let by = match &filesystem.kind {
-        Kind::Zfs { .. } => Some(check_zfs(home, &filesystem.kind, tools)?),
+        FilesystemKind::Zfs { .. } => Some(check_zfs(home, &filesystem.kind, tools)?),
         kind => {
             check_tools(name, needed(kind), tools)?;
             check_kernel(name, tools)?;
@@ -121,13 +121,13 @@ fn may_mount(status: &str) -> Option<bool> {
 }
 
 /// Tools with their Debian packages.
-fn needed(kind: &Kind) -> &'static [(&'static str, &'static str)] {
+fn needed(kind: &FilesystemKind) -> &'static [(&'static str, &'static str)] {
     const MOUNT: [(&str, &str); 3] = [("mount", "mount"), ("umount", "mount"), ("losetup", "mount")];
     match kind {
-        Kind::Ext4 { .. } => &[("mkfs.ext4", "e2fsprogs"), MOUNT[0], MOUNT[1], MOUNT[2]],
-        Kind::Xfs { .. } => &[("mkfs.xfs", "xfsprogs"), MOUNT[0], MOUNT[1], MOUNT[2]],
-        Kind::Btrfs { .. } => &[("mkfs.btrfs", "btrfs-progs"), MOUNT[0], MOUNT[1], MOUNT[2]],
-        Kind::Zfs { .. } => &[("zpool", "zfs-fuse"), ("zfs", "zfs-fuse"), MOUNT[1]],
+        FilesystemKind::Ext4 { .. } => &[("mkfs.ext4", "e2fsprogs"), MOUNT[0], MOUNT[1], MOUNT[2]],
+        FilesystemKind::Xfs { .. } => &[("mkfs.xfs", "xfsprogs"), MOUNT[0], MOUNT[1], MOUNT[2]],
+        FilesystemKind::Btrfs { .. } => &[("mkfs.btrfs", "btrfs-progs"), MOUNT[0], MOUNT[1], MOUNT[2]],
+        FilesystemKind::Zfs { .. } => &[("zpool", "zfs-fuse"), ("zfs", "zfs-fuse"), MOUNT[1]],
     }
 }
 
@@ -172,8 +172,8 @@ fn check_loop(name: &str, tools: &Tools<'_>) -> Result<(), Unavailable> {
 
 /// The kernel's list of features has the compression once btrfs is loaded; levels come from its
 /// documentation.
-fn check_btrfs(kind: &Kind) -> Result<(), Unavailable> {
-    let Kind::Btrfs { compression: Some(compression), nodatacow } = kind else { return Ok(()) };
+fn check_btrfs(kind: &FilesystemKind) -> Result<(), Unavailable> {
+    let FilesystemKind::Btrfs { compression: Some(compression), nodatacow } = kind else { return Ok(()) };
     let no = |reason: String| Err(Unavailable::new("btrfs", reason));
     if *nodatacow == Some(true) {
         return no("with nodatacow nothing is compressed; ask for one of them".to_owned());
@@ -202,7 +202,7 @@ fn check_btrfs(kind: &Kind) -> Result<(), Unavailable> {
     Ok(())
 }
 
-fn check_zfs(home: &Home, kind: &Kind, tools: &Tools<'_>) -> Result<By, Unavailable> {
+fn check_zfs(home: &Home, kind: &FilesystemKind, tools: &Tools<'_>) -> Result<By, Unavailable> {
     let by = zfs::by(tools);
     check_tools("zfs", needed(kind), tools)?;
     if by == By::Fuse {
@@ -265,13 +265,19 @@ mod tests {
     fn a_missing_tool_is_named_with_its_package() {
         let none = Tools::within(vec![]);
         let kinds = [
-            (Kind::Ext4 { block_size_bytes: None, journal: None }, "mkfs.ext4 is missing; install e2fsprogs"),
-            (Kind::Xfs { reflink: None }, "mkfs.xfs is missing; install xfsprogs"),
             (
-                Kind::Btrfs { compression: None, nodatacow: None },
+                FilesystemKind::Ext4 { block_size_bytes: None, journal: None },
+                "mkfs.ext4 is missing; install e2fsprogs",
+            ),
+            (FilesystemKind::Xfs { reflink: None }, "mkfs.xfs is missing; install xfsprogs"),
+            (
+                FilesystemKind::Btrfs { compression: None, nodatacow: None },
                 "mkfs.btrfs is missing; install btrfs-progs",
             ),
-            (Kind::Zfs { recordsize_bytes: None, compression: None }, "zpool is missing; install zfs-fuse"),
+            (
+                FilesystemKind::Zfs { recordsize_bytes: None, compression: None },
+                "zpool is missing; install zfs-fuse",
+            ),
         ];
         for (kind, wanted) in kinds {
             let message = check_tools(kind.name(), needed(&kind), &none).unwrap_err().to_string();
@@ -282,8 +288,10 @@ mod tests {
 
     #[test]
     fn compression_that_btrfs_does_not_know_is_refused() {
-        let btrfs =
-            |compression: &str, nodatacow| Kind::Btrfs { compression: Some(compression.into()), nodatacow };
+        let btrfs = |compression: &str, nodatacow| FilesystemKind::Btrfs {
+            compression: Some(compression.into()),
+            nodatacow,
+        };
         for (kind, fits) in [
             (btrfs("zstd:15", None), true),
             (btrfs("zlib", None), true),

@@ -14,7 +14,7 @@ use super::tools::Tools;
 use super::zfs::{self, By};
 use crate::home::Readable;
 use crate::host::is_mounted;
-use spec::plan::storage::{Filesystem, Kind};
+use spec::plan::storage::{Filesystem, FilesystemKind};
 
 /// Timeout of the tool that makes a filesystem; it writes only metadata.
 const FORMAT_BOUND: Duration = Duration::from_secs(300);
@@ -34,7 +34,7 @@ pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), 
     let at_mounted = of_file(&mounted);
     made.open().and_then(|folder| folder.make(MOUNTED, 0o711)).map_err(at_mounted)?;
     match &order.filesystem.kind {
-        Kind::Zfs { .. } => make_pool(made, &mut journal, tools)?,
+        FilesystemKind::Zfs { .. } => make_pool(made, &mut journal, tools)?,
         kind => {
             begin(&mut journal, made, Step::Loop)?;
             let device = attach(made, tools)?;
@@ -114,10 +114,10 @@ fn forget(made: &Made) -> Result<(), Error> {
 }
 
 /// The tool that makes it, with its arguments except for the device.
-fn format(kind: &Kind) -> (&'static str, Vec<String>) {
+fn format(kind: &FilesystemKind) -> (&'static str, Vec<String>) {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     match kind {
-        Kind::Ext4 { block_size_bytes, journal } => {
+        FilesystemKind::Ext4 { block_size_bytes, journal } => {
             // Nothing is left for a thread of the kernel to write later: it is mounted with noinit_itable.
             let mut args = words(&["-q", "-F", "-E", "lazy_itable_init=1,lazy_journal_init=1"]);
             args.extend(block_size_bytes.iter().flat_map(|size| ["-b".to_owned(), size.to_string()]));
@@ -125,15 +125,15 @@ fn format(kind: &Kind) -> (&'static str, Vec<String>) {
             args.extend(journal.iter().flat_map(|journal| ["-O".to_owned(), (*journal).to_owned()]));
             ("mkfs.ext4", args)
         }
-        Kind::Xfs { reflink } => {
+        FilesystemKind::Xfs { reflink } => {
             let mut args = words(&["-q", "-f"]);
             args.extend(
                 reflink.iter().flat_map(|on| ["-m".to_owned(), format!("reflink={}", u8::from(*on))]),
             );
             ("mkfs.xfs", args)
         }
-        Kind::Btrfs { .. } => ("mkfs.btrfs", words(&["-q", "-f"])),
-        Kind::Zfs { .. } => unreachable!("a pool is made over its image"),
+        FilesystemKind::Btrfs { .. } => ("mkfs.btrfs", words(&["-q", "-f"])),
+        FilesystemKind::Zfs { .. } => unreachable!("a pool is made over its image"),
     }
 }
 
@@ -141,12 +141,12 @@ fn mount(made: &Made, filesystem: &Filesystem, device: &str, tools: &Tools<'_>) 
     let kind = &filesystem.kind;
     let mut options = vec!["nosuid".to_owned(), "nodev".to_owned()];
     match kind {
-        Kind::Ext4 { .. } => options.push("noinit_itable".to_owned()),
-        Kind::Btrfs { compression, nodatacow } => {
+        FilesystemKind::Ext4 { .. } => options.push("noinit_itable".to_owned()),
+        FilesystemKind::Btrfs { compression, nodatacow } => {
             options.extend(compression.as_ref().map(|it| format!("compress-force={it}")));
             options.extend(nodatacow.map(|off| if off { "nodatacow" } else { "datacow" }.to_owned()));
         }
-        Kind::Xfs { .. } | Kind::Zfs { .. } => {}
+        FilesystemKind::Xfs { .. } | FilesystemKind::Zfs { .. } => {}
     }
     options.extend(filesystem.options().map(str::to_owned));
     mount_point::mount(made, device, kind.name(), &options.join(","), tools)

@@ -19,7 +19,7 @@ use crate::child::{Account, WATCHDOG_ARGUMENT, Watchdog};
 use crate::home::{Home, Part};
 use crate::host::Disk;
 use crate::stop::Stop;
-use spec::plan::storage::{Filesystem, Ground, Kind};
+use spec::plan::storage::{Filesystem, FilesystemKind, Ground};
 
 /// Timeout of a keeper's whole answer; its tools have separate timeouts.
 const BOUND: Duration = Duration::from_secs(900);
@@ -35,7 +35,7 @@ const SLICE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Mounted {
     made: Made,
-    kind: Kind,
+    kind: FilesystemKind,
     label: String,
     keeper: Mutex<Option<Keeper>>,
 }
@@ -80,7 +80,7 @@ impl Mounted {
         self.keeper.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|keeper| keeper.process.id())
     }
 
-    pub(super) fn kind(&self) -> &Kind {
+    pub(super) fn kind(&self) -> &FilesystemKind {
         &self.kind
     }
 

@@ -15,7 +15,7 @@ use super::tools::Tools;
 use super::zfs;
 use crate::host::Disk;
 use crate::stop::Stop;
-use spec::plan::storage::Kind;
+use spec::plan::storage::FilesystemKind;
 
 /// Timeout of syncing everything and examining every extent.
 const BOUND: Duration = Duration::from_secs(600);
@@ -59,8 +59,8 @@ pub(crate) fn used_by(folder: &Path, on: Option<&Mounted>) -> Result<Used, Error
     let tools = &Tools::new(&ends);
     let is_btrfs = || Disk::of(folder).and_then(|disk| disk.filesystem).as_deref() == Some("btrfs");
     match on.map(|mounted| (mounted, mounted.kind())) {
-        Some((mounted, Kind::Zfs { .. })) => of_pool(mounted, tools),
-        Some((_, Kind::Btrfs { .. })) => of_btrfs(folder, tools),
+        Some((mounted, FilesystemKind::Zfs { .. })) => of_pool(mounted, tools),
+        Some((_, FilesystemKind::Btrfs { .. })) => of_btrfs(folder, tools),
         None if is_btrfs() => of_btrfs(folder, tools),
         _ => {
             let disk_bytes = sum(folder, &|file| file.blocks() * BLOCK).map_err(of_file(folder))?;

@@ -19,7 +19,7 @@ use crate::error::file_error;
 use crate::home::{Dir, Home, Part, Readable, no_home};
 use crate::host::proc::{processes, signal_with_variable};
 use crate::lock::{Lock, LockResult};
-use spec::plan::storage::{Filesystem, Kind};
+use spec::plan::storage::{Filesystem, FilesystemKind};
 
 /// Timeout of a command of ZFS.
 pub(super) const BOUND: Duration = Duration::from_secs(60);
@@ -87,8 +87,8 @@ pub(super) fn daemon_can_be_had(home: &Home) -> Result<(), Unavailable> {
 
 /// Why a property cannot have a value, according to `zfs get` of the kernel's ZFS, or to what is known of
 /// zfs-fuse.
-pub(super) fn check_properties(by: By, kind: &Kind, tools: &Tools<'_>) -> Result<(), Unavailable> {
-    let Kind::Zfs { recordsize_bytes, compression } = kind else { return Ok(()) };
+pub(super) fn check_properties(by: By, kind: &FilesystemKind, tools: &Tools<'_>) -> Result<(), Unavailable> {
+    let FilesystemKind::Zfs { recordsize_bytes, compression } = kind else { return Ok(()) };
     let known = match by {
         By::Fuse => FUSE.to_owned(),
         // It fails, and lists all properties meanwhile.
@@ -284,7 +284,7 @@ pub(super) fn create(
     let mut args: Vec<String> = ["create", "-f", "-o", "cachefile=none", "-m"].map(str::to_owned).into();
     args.push(made.mounted().display().to_string());
     let mut properties: Vec<String> = filesystem.options().map(str::to_owned).collect();
-    if let Kind::Zfs { recordsize_bytes, compression } = &filesystem.kind {
+    if let FilesystemKind::Zfs { recordsize_bytes, compression } = &filesystem.kind {
         properties.extend(recordsize_bytes.map(|size| format!("recordsize={size}")));
         properties.extend(compression.as_ref().map(|it| format!("compression={it}")));
     }

@@ -8,7 +8,7 @@ use protocol::postgres::{ChannelBinding, Login, SslMode};
 use protocol::{Address, percent_encoded};
 use spec::Error;
 
-use super::{Kind, unreachable};
+use super::{TileServerKind, unreachable};
 use crate::error::file_error;
 use crate::member::Folders;
 use crate::pooler::Upstream;
@@ -27,7 +27,7 @@ pub(super) struct Dsn {
 
 impl Dsn {
     /// `postgresql://USER[:PASSWORD]@HOST:PORT/DATABASE?…`; the folder of a socket is a host.
-    pub(super) fn of(folders: &Folders, upstream: &Upstream, kind: Kind) -> Result<Self, Error> {
+    pub(super) fn of(folders: &Folders, upstream: &Upstream, kind: TileServerKind) -> Result<Self, Error> {
         let place = &upstream.place;
         let login = &place.login;
         if login.channel_binding == ChannelBinding::Require {
@@ -140,7 +140,9 @@ mod tests {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into();
         let of = |address| {
-            Dsn::of(&folders, &upstream(address, login.clone()), Kind::Martin).ok().map(|dsn| dsn.uri)
+            Dsn::of(&folders, &upstream(address, login.clone()), TileServerKind::Martin)
+                .ok()
+                .map(|dsn| dsn.uri)
         };
         let rest = "my%20db?sslmode=disable&options=-c%20work_mem%3D8MB%20-c%20TimeZone%3Da%5C%20b";
         assert_eq!(

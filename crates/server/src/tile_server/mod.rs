@@ -18,7 +18,7 @@ use spec::{Class, Error};
 
 pub use self::installed::Installed;
 pub use self::options::{OptionError, check};
-pub use spec::plan::tile_server::{Kind, Options};
+pub use spec::plan::tile_server::{TileServerKind, TileServerOptions};
 
 use self::ask::get;
 use crate::child::{Account, Watchdog};
@@ -57,7 +57,7 @@ pub struct ServedTables<'a> {
 #[derive(Debug)]
 pub struct TileServer {
     member: Member,
-    kind: Kind,
+    kind: TileServerKind,
     port: u16,
     words: String,
     secrets: Secrets,
@@ -71,7 +71,7 @@ impl TileServer {
     /// When it does not support these options, cannot reach the server, or does not start.
     pub fn start(
         home: &Home,
-        (installed, options): (&Installed, &Options),
+        (installed, options): (&Installed, &TileServerOptions),
         before: &ServedTables<'_>,
         port: Option<u16>,
         (watchdog, stop): (&Watchdog, &Stop),
@@ -92,7 +92,7 @@ impl TileServer {
 
     fn start_at(
         home: &Home,
-        (installed, options): (&Installed, &Options),
+        (installed, options): (&Installed, &TileServerOptions),
         before: &ServedTables<'_>,
         (port, account): (u16, Option<&Account>),
         watchdog: &Watchdog,
@@ -197,7 +197,7 @@ fn no_port(why: &str) -> Error {
 }
 
 /// The server's connection cannot be expressed for a tile server.
-fn unreachable(kind: Kind, why: &str) -> Error {
+fn unreachable(kind: TileServerKind, why: &str) -> Error {
     Error::new(Class::Missing, format!("{kind} cannot reach the server as pgdyno does: {why}"))
 }
 
@@ -206,14 +206,14 @@ fn is_taken(log: &str) -> bool {
 }
 
 /// As far as the log shows.
-fn all_ready(options: &Options, log: &str) -> bool {
+fn all_ready(options: &TileServerOptions, log: &str) -> bool {
     match options.kind {
-        Kind::Tipg => log.matches(READY).count() >= options::workers(options) as usize,
-        Kind::Martin => true,
+        TileServerKind::Tipg => log.matches(READY).count() >= options::workers(options) as usize,
+        TileServerKind::Martin => true,
     }
 }
 
-fn is_well(kind: Kind, port: u16) -> bool {
+fn is_well(kind: TileServerKind, port: u16) -> bool {
     get(address(port), options::health_path(kind), ANSWER_TIMEOUT).is_ok_and(|answer| answer.status == 200)
 }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::{Sql, SqlError};
-use server::change::{Change, ChangeFailure, ChangeFailureKind, ChangeOptions, Step};
+use server::change::{Change, ChangeFailure, ChangeFailureKind, ChangeOptions, ChangeStep};
 use server::home::Part;
 use server::managed::{self, Cluster};
 use server::settings::journal::{LeftBy, Recovered, left, left_in, restore_changes};
@@ -41,11 +41,15 @@ fn by_name(place: &Place) -> Target {
 }
 
 fn sql(do_: &str, undo: &str) -> Change {
-    Change { do_: Some(Step::Sql(do_.into())), undo: Some(Step::Sql(undo.into())), check: None }
+    Change { do_: Some(ChangeStep::Sql(do_.into())), undo: Some(ChangeStep::Sql(undo.into())), check: None }
 }
 
 fn command(do_: &str, undo: &str) -> Change {
-    Change { do_: Some(Step::Command(do_.into())), undo: Some(Step::Command(undo.into())), check: None }
+    Change {
+        do_: Some(ChangeStep::Command(do_.into())),
+        undo: Some(ChangeStep::Command(undo.into())),
+        check: None,
+    }
 }
 
 /// Commands start where every account may be, not where the tests do.

@@ -12,15 +12,15 @@ use server::Target;
 use server::control::Control;
 use server::home::Part;
 use server::managed::{Cluster, Via};
-use server::pooler::{Installed, NotCarried, Options, PoolMode, PooledLoad, Pooler, Upstream, Version};
+use server::pooler::{Installed, NotCarried, PoolMode, PooledLoad, Pooler, PoolerOptions, Upstream, Version};
 use server::settings::SettingValues;
 use server::url::Rights;
 use spec::{Class, Error};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, parent, watchdog};
 
-fn options(pool_mode: PoolMode, pool_size: u32) -> Options {
-    Options { pool_mode, pool_size, settings: BTreeMap::new() }
+fn options(pool_mode: PoolMode, pool_size: u32) -> PoolerOptions {
+    PoolerOptions { pool_mode, pool_size, settings: BTreeMap::new() }
 }
 
 fn load(clients: u32, session: &SettingValues) -> PooledLoad<'_> {
@@ -31,7 +31,12 @@ fn upstream(server: &Cluster) -> Upstream {
     Upstream { place: server.place("postgres"), ssl: Default::default() }
 }
 
-fn start(place: &Place, up: &Upstream, options: &Options, load: &PooledLoad<'_>) -> Result<Pooler, Error> {
+fn start(
+    place: &Place,
+    up: &Upstream,
+    options: &PoolerOptions,
+    load: &PooledLoad<'_>,
+) -> Result<Pooler, Error> {
     Pooler::start(&place.home, up, options, load, &watchdog(), &server::Stop::new())
 }
 
@@ -138,7 +143,7 @@ fn a_wrong_option_or_load_is_refused_before_anything_starts() {
     let (none, up) = (SettingValues::new(), upstream(&server));
     let with = |name: &str, value: &str| {
         let settings = BTreeMap::from([(name.to_owned(), value.to_owned())]);
-        start(&place, &up, &Options { settings, ..options(PoolMode::Session, 2) }, &load(2, &none))
+        start(&place, &up, &PoolerOptions { settings, ..options(PoolMode::Session, 2) }, &load(2, &none))
     };
     let error = with("auth_type", "any").unwrap_err();
     assert_eq!(error.class(), Class::BadInput);

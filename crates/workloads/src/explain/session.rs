@@ -108,7 +108,7 @@ fn execution_ms(json: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use spec::Part;
+    use spec::StatementPart;
 
     use super::*;
     use crate::testing::sql::FakeSql;
@@ -131,7 +131,10 @@ mod tests {
             sql.asked[before..].iter().map(|asked| asked.contains("track_functions")).collect();
         assert_eq!((with_counts.as_slice(), json.as_str()), (&[false, true, false][..], PLAN));
         let parts = plan.parts();
-        assert_eq!((parts[&Part::Geometry], parts[&Part::Mvt], parts[&Part::Outside]), (1.25, 0.25, 0.5));
+        assert_eq!(
+            (parts[&StatementPart::Geometry], parts[&StatementPart::Mvt], parts[&StatementPart::Outside]),
+            (1.25, 0.25, 0.5)
+        );
         assert_eq!((plan.untimed_ms, plan.functions[0].calls), (Some(1.8), 5));
     }
 

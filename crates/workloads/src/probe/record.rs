@@ -1,7 +1,7 @@
 //! The record of a probe: single shots as samples, medians as figures, and a file with remarks on each.
 
 use serde::{Deserialize, Serialize};
-use spec::figures::{Figures, Row};
+use spec::figures::{FigureRow, Figures};
 use spec::{Artifact, Run, Sample, Scope};
 
 use super::figures::Figure;
@@ -98,7 +98,7 @@ impl ProbedFigure {
 
     /// Its row of the table of figures; `None` of a figure that only a later build knows.
     #[must_use]
-    pub fn row(&self) -> Option<&'static Row> {
+    pub fn row(&self) -> Option<&'static FigureRow> {
         spec::figures::row(&self.name)
     }
 

@@ -1,7 +1,7 @@
 //! Explains a sample of tiles, in the clients' form: prepared, with parameters.
 
 use protocol::postgres::sql::{Sql, quote_identifier};
-use spec::{Error, Part as Share, StatementPlan};
+use spec::{Error, StatementPart as Share, StatementPlan};
 use tile::Tile;
 
 use super::guard::Part;

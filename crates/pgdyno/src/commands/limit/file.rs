@@ -1,6 +1,6 @@
 //! Turns the command line into an experiment.
 
-use spec::experiment::{Length, Load, Measure, Search as Sought, Share, Time, Whole};
+use spec::experiment::{BoundedDuration, LengthOrBounds, LoadShape, Measure, Search as Sought, Share, Whole};
 use toml::Value;
 
 use super::Made;
@@ -59,7 +59,7 @@ fn clients(search: &Search) -> u32 {
     }
 }
 
-fn load(search: &Search, promise: &str) -> Load {
+fn load(search: &Search, promise: &str) -> LoadShape {
     let sought = Sought {
         promise: promise.to_owned(),
         lowest: search.lowest.map(Value::Float),
@@ -68,13 +68,13 @@ fn load(search: &Search, promise: &str) -> Load {
         grow_clients: search.clients == Clients::Auto,
         confirm: search.confirm.clone(),
     };
-    Load { search: Some(sought), ..Load::default() }
+    LoadShape { search: Some(sought), ..LoadShape::default() }
 }
 
 fn measure(search: &Search) -> Measure {
     Measure {
-        warmup: Some(Time::seconds(search.warmup)),
-        duration: Some(Length::Fixed(Time::seconds(search.time as f64))),
+        warmup: Some(BoundedDuration::seconds(search.warmup)),
+        duration: Some(LengthOrBounds::Fixed(BoundedDuration::seconds(search.time as f64))),
         threads: (search.jobs != 1).then(|| Whole::new(search.jobs)),
         ..Measure::default()
     }

@@ -1,6 +1,6 @@
 //! Turns the command line into an experiment.
 
-use spec::experiment::{Compare, Experiment, Length, Measure, Share, Time, Whole};
+use spec::experiment::{BoundedDuration, Compare, Experiment, LengthOrBounds, Measure, Share, Whole};
 use toml::{Table, Value};
 
 use super::against::{Against, listed};
@@ -143,11 +143,11 @@ fn chosen(args: &Which, folder: &Folder) -> [(&'static str, Option<Value>); 10] 
 fn measured(args: &TilesArgs, arms: usize, is_explained: bool, experiment: &mut Experiment) {
     let Load { jobs, duration, warmup, rounds, rate: offered, latency_limit, .. } = &args.load;
     experiment.load.rate = offered.as_deref().map(rate);
-    experiment.load.promise = latency_limit.map(|limit_ms| Time::seconds(limit_ms / 1e3));
+    experiment.load.promise = latency_limit.map(|limit_ms| BoundedDuration::seconds(limit_ms / 1e3));
     let usual = if arms > 1 { ROUNDS_COMPARED } else { ROUNDS };
     experiment.measure = Measure {
-        warmup: Some(Time::seconds(*warmup)),
-        duration: Some(Length::Fixed(Time::seconds(*duration as f64 / arms as f64))),
+        warmup: Some(BoundedDuration::seconds(*warmup)),
+        duration: Some(LengthOrBounds::Fixed(BoundedDuration::seconds(*duration as f64 / arms as f64))),
         rounds: Some(Whole::new(rounds.unwrap_or(usual))),
         slices: args.arms.slices.as_ref().and_then(WrittenSlices::value),
         // Explain statements even without a comparison.

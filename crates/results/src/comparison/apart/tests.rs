@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 fn measured(label: &str, arms: &[&str], runs: Vec<Run>) -> Measured {
     let experiment = match arms {
-        [] => Experiment { arms: vec![], base: None, compare_factor: None, ..experiment(&["A"]) },
+        [] => ExperimentRecord { arms: vec![], base: None, compare_factor: None, ..experiment(&["A"]) },
         arms => experiment(arms),
     };
     Measured { label: label.into(), experiment, host: host(), target: target(), runs }

@@ -7,7 +7,7 @@ mod requests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use spec::{Experiment, OrderScheme, Run, same_layers};
+use spec::{ExperimentRecord, OrderScheme, Run, same_layers};
 use stats::{Better, Estimate, Verdict};
 
 pub use requests::{Place, PlaceRequests, Which, layers, requests};
@@ -67,7 +67,7 @@ type Rounds = BTreeMap<u32, BTreeMap<Place, PlaceRequests>>;
 /// Every other arm against the base, by cell, arm in file order, layer and zoom; empty if nothing is
 /// compared or no map was requested. Invalid runs are left out, with their whole pair.
 #[must_use]
-pub fn zooms(experiment: &Experiment, runs: &[Run]) -> Vec<ZoomComparison> {
+pub fn zooms(experiment: &ExperimentRecord, runs: &[Run]) -> Vec<ZoomComparison> {
     let Some(base) = &experiment.base else { return Vec::new() };
     let runs = by_cell_and_arm(runs);
     let mut found = Vec::new();
@@ -156,7 +156,7 @@ fn differences(old: &BTreeMap<u32, f64>, new: &BTreeMap<u32, f64>) -> BTreeMap<u
     old.iter().filter_map(|(round, old)| Some((*round, (new.get(round)? / old).ln()))).collect()
 }
 
-fn judge(compared: &mut [ZoomComparison], experiment: &Experiment) {
+fn judge(compared: &mut [ZoomComparison], experiment: &ExperimentRecord) {
     let has_interval = |own: &&ZoomComparison| own.mean.is_some_and(|mean| mean.standard_error.is_some());
     let lines = compared.iter().filter(has_interval).count();
     for own in compared {

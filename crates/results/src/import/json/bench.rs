@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 use spec::figures::{self, Counters};
-use spec::{Arrivals, Counts, Error, Load, Run, RunKey, RunKind, ScriptRecord, Setting, Validity};
+use spec::{Arrivals, Counts, Error, OfferedLoad, Run, RunKey, RunKind, ScriptRecord, Setting, Validity};
 use stats::Histogram;
 
 use super::Place;
@@ -91,7 +91,7 @@ fn of_scripts(own: &[&Row], first: &Row, scripts: Vec<ScriptRecord>) -> Run {
         source: "pgdyno bench --format json".into(),
     };
     let mut run = Run {
-        load: if throttled { Load::Rate } else { Load::Closed },
+        load: if throttled { OfferedLoad::Rate } else { OfferedLoad::Closed },
         offered_rate: first.rate_tps,
         clients: first.clients,
         threads: first.threads,

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use spec::figures::{self, Figures};
 use spec::{
-    Artifact, Doubt, Load as LoadKind, Phase, PhaseSource, Reason, Run, RunEvent, RunKey, RunKind, Setting,
-    Validity,
+    Artifact, Doubt, OfferedLoad as LoadKind, Phase, PhaseSource, Reason, Run, RunEvent, RunKey, RunKind,
+    Setting, Validity,
 };
 
 use super::reader::Load;

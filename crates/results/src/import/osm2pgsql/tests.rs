@@ -65,7 +65,7 @@ fn logs_of_all_versions_are_read() {
     ] {
         let found = one(&log(name));
         let run = found.run();
-        assert_eq!((run.kind, run.load), (RunKind::Job, spec::Load::Job));
+        assert_eq!((run.kind, run.load), (RunKind::Job, spec::OfferedLoad::Job));
         assert_eq!((run.workload.as_str(), run.clients, run.round), ("osm", 0, 1), "{name}");
         assert!(run.phases.iter().all(|phase| phase.source == spec::PhaseSource::Reported), "{name}");
         insta::assert_snapshot!(name.replace('.', "_"), words(&found));

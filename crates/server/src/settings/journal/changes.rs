@@ -7,7 +7,7 @@ use spec::Error;
 
 use super::Journal;
 use super::entry::{Entry, MadeChange};
-use crate::change::{self, Change, ChangeFailure, Environment, Executor, Outcome, Part, Step};
+use crate::change::{self, Change, ChangeFailure, ChangePart, ChangeStep, Environment, Executor, Outcome};
 use crate::child::Watchdog;
 use crate::control::Control;
 use crate::stop::Stop;
@@ -55,8 +55,8 @@ impl<'a> Undoing<'a> {
 
     /// Undoes without a server the changes that consist of commands only.
     pub(super) fn undo_commands(&self, place: &Place, entry: &mut Entry) -> Vec<String> {
-        let only_commands = |made: &MadeChange, undo: &Step| match (&made.change.do_, undo) {
-            (Some(Step::Command(_)), Step::Command(undo)) => {
+        let only_commands = |made: &MadeChange, undo: &ChangeStep| match (&made.change.do_, undo) {
+            (Some(ChangeStep::Command(_)), ChangeStep::Command(undo)) => {
                 Some(self.executor(made, place).undo_command(undo, made.done))
             }
             _ => None,
@@ -67,7 +67,7 @@ impl<'a> Undoing<'a> {
     fn undo_each(
         &self,
         entry: &mut Entry,
-        undo: impl Fn(&MadeChange, &Step) -> Option<Result<(), Error>>,
+        undo: impl Fn(&MadeChange, &ChangeStep) -> Option<Result<(), Error>>,
     ) -> (Vec<String>, Option<Error>) {
         let (mut undone, mut first) = (Vec::new(), None);
         for at in (0..entry.changes.len()).rev() {
@@ -98,7 +98,7 @@ impl Journal {
         let place = control.place().clone();
         // A change whose commands cannot be started is not recorded.
         let mut steps = change.do_.iter().chain(&change.undo);
-        if steps.any(|step| matches!(step, Step::Command(_))) {
+        if steps.any(|step| matches!(step, ChangeStep::Command(_))) {
             environment.account()?;
         }
         let made = MadeChange {
@@ -182,7 +182,7 @@ impl Journal {
     /// Passes an error through, and remembers an undo that the user did not wait for.
     fn remember_given_up(&mut self, error: Error) -> Error {
         let part = error.attached().and_then(|failure: &ChangeFailure| failure.part);
-        if error.is_stopped() && part == Some(Part::Undo) {
+        if error.is_stopped() && part == Some(ChangePart::Undo) {
             self.given_up = Some(error.to_string());
         }
         error

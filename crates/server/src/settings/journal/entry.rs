@@ -272,7 +272,7 @@ mod tests {
         entry.server.system_identifier = "7".into();
         let changed = ChangedSetting { former: None, ours: "9min".into(), in_force: Some("300".into()) };
         entry.settings.insert("checkpoint_timeout".into(), changed);
-        let step = |sql: &str| Some(crate::change::Step::Sql(sql.to_owned()));
+        let step = |sql: &str| Some(crate::change::ChangeStep::Sql(sql.to_owned()));
         entry.changes.push(MadeChange {
             id: "x1".into(),
             change: Change {

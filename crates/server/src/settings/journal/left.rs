@@ -9,7 +9,7 @@ use spec::Error;
 
 use super::entry::{ChangedSetting, Claim, Claimed, Entry, JournalFile, MadeChange, files, is_held};
 use super::server::ServerId;
-use crate::change::Step;
+use crate::change::ChangeStep;
 use crate::control::{Control, places};
 use crate::home::Home;
 use crate::settings::contexts::is_private;
@@ -91,7 +91,7 @@ impl Left {
 }
 
 fn made(change: &MadeChange) -> String {
-    let undo = change.change.undo.as_ref().map(Step::words);
+    let undo = change.change.undo.as_ref().map(ChangeStep::words);
     format!("{} (undo: {})", change.change.words(), undo.unwrap_or_default())
 }
 

@@ -6,7 +6,7 @@ use lab::bench;
 use lab::target_spec::TargetAccess;
 use protocol::postgres::conninfo::ConnectionString;
 use script::Weighted;
-use spec::experiment::{Managed, Target};
+use spec::experiment::{Managed, TargetChoice};
 use toml::Value;
 
 use super::kind::Script as OtherScript;
@@ -84,18 +84,20 @@ impl Server {
     }
 
     /// The target of an experiment. A dollar in an address is escaped.
-    pub(in crate::commands) fn target(&self) -> Target {
+    pub(in crate::commands) fn target(&self) -> TargetChoice {
         match self {
-            Self::Managed { name, extensions, redis } => Target {
+            Self::Managed { name, extensions, redis } => TargetChoice {
                 managed: Some(Managed {
                     name: Some(name.clone()),
                     version: None,
                     extensions: extensions.iter().copied().collect(),
                     redis: *redis,
                 }),
-                ..Target::default()
+                ..TargetChoice::default()
             },
-            Self::Url(url) => Target { url: Some(url.to_string().replace('$', "$$")), ..Target::default() },
+            Self::Url(url) => {
+                TargetChoice { url: Some(url.to_string().replace('$', "$$")), ..TargetChoice::default() }
+            }
         }
     }
 

@@ -3,8 +3,8 @@
 use protocol::without_credentials;
 use server::managed::{Choice, Installation};
 use spec::experiment::{
-    Compare as ComparedFactor, Experiment, Length, Load, Measure, OwnChange, OwnStep, Share, Target, Time,
-    Version, Whole,
+    BoundedDuration, Compare as ComparedFactor, Experiment, LengthOrBounds, LoadShape, Measure, OwnChange,
+    OwnStep, Share, TargetChoice, Version, Whole,
 };
 use toml::Value;
 
@@ -33,7 +33,7 @@ pub(in crate::commands) struct Compared<'a> {
     pub(in crate::commands) clients: u32,
     pub(in crate::commands) saved_by: &'static str,
     pub(in crate::commands) question: &'a dyn Fn(&str, &str) -> String,
-    pub(in crate::commands) load: Load,
+    pub(in crate::commands) load: LoadShape,
     pub(in crate::commands) measure: Measure,
     /// Whether both sides use the same server, one after the other: changes are undone.
     pub(in crate::commands) by_turns: bool,
@@ -73,16 +73,16 @@ impl Sides {
 }
 
 pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a Change) -> Compared<'a> {
-    let load = Load {
+    let load = LoadShape {
         rate: args.pace.rate.as_deref().map(rate),
-        promise: args.pace.latency_limit.map(|limit_ms| Time::seconds(limit_ms / 1e3)),
-        ..Load::default()
+        promise: args.pace.latency_limit.map(|limit_ms| BoundedDuration::seconds(limit_ms / 1e3)),
+        ..LoadShape::default()
     };
     let round_s = args.load.time.map_or(ROUND_S, |seconds| seconds as f64);
     let measure = Measure {
-        warmup: Some(Time::seconds(args.load.warmup.unwrap_or(WARMUP_S))),
+        warmup: Some(BoundedDuration::seconds(args.load.warmup.unwrap_or(WARMUP_S))),
         // The two sides share the length of a round.
-        duration: Some(Length::Fixed(Time::seconds(round_s / 2.0))),
+        duration: Some(LengthOrBounds::Fixed(BoundedDuration::seconds(round_s / 2.0))),
         rounds: Some(Whole::new(args.against.rounds.unwrap_or(ROUNDS))),
         slices: args.against.slices.as_ref().and_then(WrittenSlices::value),
         threads: (args.load.jobs != 1).then(|| Whole::new(args.load.jobs)),
@@ -171,7 +171,7 @@ pub(in crate::commands) fn targets(
     change_server: bool,
     tile_servers: &[&str],
 ) {
-    let target = |server: &Server, change_server: bool| Target {
+    let target = |server: &Server, change_server: bool| TargetChoice {
         change_server,
         tile_servers: tile_servers.iter().copied().collect(),
         ..server.target()
