@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use engine::Stop;
+use engine::StopFlag;
 use server::child::{Child, Program};
 use workloads::http::{Http, HttpOptions};
 use workloads::{ClientWorkload, Clients, Places};
@@ -166,7 +166,7 @@ pub(crate) fn load(arguments: &[OsString]) -> anyhow::Result<()> {
     let workload = Http::open(&options, "".as_ref())?;
     let wanted = Clients { count: word(1)?.parse()?, threads: 1, seed: 1, statements: false };
     let load = workload.clients(&Places::default(), wanted)?;
-    let measured = engine::run(&plan(word(2)?.parse()?), load, &mut (), &Stop::new())?;
+    let measured = engine::run(&plan(word(2)?.parse()?), load, &mut (), &StopFlag::new())?;
     let totals = measured.totals();
     anyhow::ensure!(totals.failed == 0, "{} requests failed: {:?}", totals.failed, measured.messages);
     let done = totals.processed();

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::Context;
-use engine::{DriverChoice, Load, Plan, Stop, Time, Until};
+use engine::{DriverChoice, Load, RunPlan, StopFlag, Time, Until};
 use protocol::Address;
 use protocol::redis::ControlError;
 use server::redis::RedisControl;
@@ -35,7 +35,7 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     }
     let wanted = Clients { count: clients, threads: 1, seed: 1, statements: false };
     let load = workload.clients(&Places::from(address), wanted)?;
-    let measured = engine::run(&plan(seconds), load, &mut (), &Stop::new())?;
+    let measured = engine::run(&plan(seconds), load, &mut (), &StopFlag::new())?;
     let done = measured.totals().processed() * u64::from(pipeline);
     println!("{done} {}", done as f64 * 1e9 / measured.elapsed as f64);
     Ok(())
@@ -50,9 +50,9 @@ impl RedisServer for Server {
 }
 
 /// A closed load on one thread.
-pub(crate) fn plan(seconds: u64) -> Plan {
+pub(crate) fn plan(seconds: u64) -> RunPlan {
     const SECOND: Time = 1_000_000_000;
-    Plan {
+    RunPlan {
         threads: 1,
         cpus: None,
         spin: 0,

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use engine::{Client, DriverChoice, Endpoint, Event, Io, Measured, Outcome, Returned, Step, Until};
+use engine::{
+    Client, DriverChoice, Endpoint, EngineResult, Event, Io, Returned, Step, TransactionOutcome, Until,
+};
 use protocol::postgres::sql::SqlError;
 use server::Stop;
 use spec::figures::{self, Figures};
@@ -73,7 +75,7 @@ impl Client for Pausing {
             Event::Slot { .. } => Step::Until(io.now + 1_000_000),
             Event::Timer => {
                 let returned = Returned { rows: 1, ..Returned::default() };
-                Step::Ended(Outcome { script: 0, failure: None, tries: 1, returned })
+                Step::Ended(TransactionOutcome { script: 0, failure: None, tries: 1, returned })
             }
             _ => Step::Wait,
         }
@@ -147,7 +149,7 @@ impl Collector for Steps {
         samples.push(Sample { scope: Scope::Run, source, name, time_us, value: self.seen.into() });
     }
 
-    fn end(&mut self, measured: &Measured, samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
+    fn end(&mut self, measured: &EngineResult, samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         self.tick((measured.elapsed / 1000) as i64, samples);
         let mut figures = Figures::default();
         figures.set_named("steps".to_owned(), self.seen.into());

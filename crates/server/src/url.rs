@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use protocol::postgres::Place;
 use protocol::postgres::conninfo::{Env, RootCertificates};
-use protocol::postgres::{Config, Host, PasswordSource};
+use protocol::postgres::{Config, HostAddress, PasswordSource};
 use spec::Error;
 
 use crate::child::Watchdog;
@@ -179,8 +179,8 @@ impl UrlServer {
         };
         let chosen = self.config.hosts.iter().find(answers).or(self.config.hosts.first());
         match chosen.map(|spec| (&spec.host, spec.port)) {
-            Some((Host::Unix(folder), port)) => (folder.to_string_lossy().into_owned(), port),
-            Some((Host::Tcp { name, .. }, port)) => (name.clone(), port),
+            Some((HostAddress::Unix(folder), port)) => (folder.to_string_lossy().into_owned(), port),
+            Some((HostAddress::Tcp { name, .. }, port)) => (name.clone(), port),
             None => (String::new(), 5432),
         }
     }

@@ -12,7 +12,7 @@ use crate::place::{Places, Site};
 use crate::plans::Explained;
 use crate::tiles::Tile;
 
-/// One script, layer or command, as counted in `Outcome::script`.
+/// One script, layer or command, as counted in `TransactionOutcome::script`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptInfo {
     /// File as given, `<builtin: …>` as in pgbench, table or command.
@@ -115,7 +115,7 @@ pub struct LoadNeeds {
 /// `reset`, then [`ClientWorkload::clients`] or [`JobWorkload::job`]; in the end `conclude`. `scripts` never
 /// changes.
 pub trait Workload: Send {
-    /// The separately counted parts, in the order of `Outcome::script`.
+    /// The separately counted parts, in the order of `TransactionOutcome::script`.
     fn scripts(&self) -> Vec<ScriptInfo>;
 
     /// The texts that define its requests, including files; generated ones exist only after `prepare`.

@@ -7,7 +7,7 @@ mod job;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use engine::Measured;
+use engine::EngineResult;
 use results::ExperimentId;
 use server::Stop;
 use spec::plan::SinglePlan;
@@ -67,7 +67,7 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Benched {
     pub run: Run,
-    pub measured: Measured,
+    pub measured: EngineResult,
     pub scripts: Vec<ScriptInfo>,
     /// In the order of `measured.statements`; empty if not requested.
     pub statements: Vec<StatementInfo>,

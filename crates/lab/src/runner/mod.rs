@@ -79,7 +79,7 @@ pub(crate) struct Done {
     /// Why it is invalid, as far as it distinguishes such runs.
     pub(crate) cause: Option<Cause>,
     /// The engine's counts; empty for a run without meaning.
-    pub(crate) measured: engine::Measured,
+    pub(crate) measured: engine::EngineResult,
     /// Why the server could not be queried about it; the clients' figures remain valid.
     pub(crate) lost: Option<LabError>,
 }
@@ -88,7 +88,7 @@ impl Done {
     /// A run without load; its record has the reason.
     fn without_a_load(run: Run) -> Self {
         let finished = Finished { run, seconds: Spool::default() };
-        Self { finished, cause: None, measured: engine::Measured::default(), lost: None }
+        Self { finished, cause: None, measured: engine::EngineResult::default(), lost: None }
     }
 }
 

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support::Place;
-use engine::{Arrivals, DriverChoice, Load, Measured, Plan, Rate, Stop, Time, Timeline, Until};
+use engine::{
+    DriverChoice, EngineResult, GapDistribution, Load, Rate, RunPlan, StopFlag, Time, Timeline, Until,
+};
 use lab::measure::{Keep, Measurement, measure};
 use lab::setup::{self, Connection, Counting, Server, Setup};
 use server::child::Watchdog;
@@ -57,7 +59,7 @@ impl Bench {
         clients: usize,
         load: Load,
         length: Duration,
-    ) -> (Measured, Histogram) {
+    ) -> (EngineResult, Histogram) {
         agreeing(|| self.drive_once(driver, clients, load.clone(), length))
     }
 
@@ -67,8 +69,8 @@ impl Bench {
         clients: usize,
         load: Load,
         length: Duration,
-    ) -> (Measured, Histogram) {
-        let plan = Plan {
+    ) -> (EngineResult, Histogram) {
+        let plan = RunPlan {
             threads: 1,
             cpus: None,
             spin: 0,
@@ -91,7 +93,7 @@ impl Bench {
         let crew = Clients { count: clients, threads: 1, seed: 1, statements: false };
         let clients = self.workload.clients(&self.places(), crew).expect("clients");
         self.sink.figures().expect("figures");
-        let measured = engine::run(&plan, clients, &mut (), &Stop::new()).expect("a run");
+        let measured = engine::run(&plan, clients, &mut (), &StopFlag::new()).expect("a run");
         let seen = self.sink.figures().expect("figures");
         assert_eq!(measured.totals().processed(), seen.count(), "every request was counted on both sides");
         (measured, seen)
@@ -99,13 +101,17 @@ impl Bench {
 }
 
 fn uniform(per_second: f64) -> Load {
-    Load::Rate(Rate { profile: per_second.into(), arrivals: Arrivals::Uniform, timeline: Timeline::Global })
+    Load::Rate(Rate {
+        profile: per_second.into(),
+        arrivals: GapDistribution::Uniform,
+        timeline: Timeline::Global,
+    })
 }
 
 /// The first of several runs with a median close to the sink's. In each run, a request's time at the sink is
 /// within its service time: so are all quantiles.
 #[track_caller]
-fn agreeing(mut run: impl FnMut() -> (Measured, Histogram)) -> (Measured, Histogram) {
+fn agreeing(mut run: impl FnMut() -> (EngineResult, Histogram)) -> (EngineResult, Histogram) {
     let mut medians = Vec::new();
     for _ in 0..TRIES {
         let (measured, seen) = run();

@@ -5,7 +5,7 @@
 use std::ffi::CStr;
 
 use super::announced::CancelKey;
-use super::rows::Format;
+use super::rows::ValueFormat;
 
 /// Protocol 3.0.
 const VERSION_3: u32 = 3 << 16;
@@ -64,7 +64,7 @@ pub fn bind(
     portal: &str,
     statement: &str,
     parameters: impl IntoIterator<Item: Parameter>,
-    results: Format,
+    results: ValueFormat,
 ) -> Result<(), TooManyParameters> {
     let start = begin(out, b'B');
     cstr(out, portal);

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use script::{Action, Capture, Command, Cursor, Random, Script, Statement, Streams, Target, Variables};
+use script::{
+    Action, AssignmentTarget, Capture, Cursor, Random, Script, ScriptCommand, Statement, Streams, Variables,
+};
 
 use super::prepare::Program;
 use super::prepare::{Automatic, default_seed_given, starting};
@@ -122,7 +124,7 @@ impl Trial {
     /// Runs a command; returns the truth of its condition, if it is one.
     fn command(
         &mut self,
-        (cursor, script, command): (Cursor, &Script, &Command),
+        (cursor, script, command): (Cursor, &Script, &ScriptCommand),
         sql: &mut dyn Sql,
         asking: &mut dyn Asking,
     ) -> Result<bool, Problem> {
@@ -136,8 +138,8 @@ impl Trial {
                 let value = expression.eval(&mut self.variables, &mut self.random, &mut |_| ());
                 let value = value.map_err(|error| error.to_string())?;
                 match target {
-                    Target::Variable(slot) => self.variables.set(*slot, value),
-                    Target::BadName(name) => {
+                    AssignmentTarget::Variable(slot) => self.variables.set(*slot, value),
+                    AssignmentTarget::BadName(name) => {
                         let stored = self.variables.define("set", name.as_bytes(), b"");
                         stored.map_err(|error| error.to_string())?;
                     }
@@ -194,7 +196,7 @@ impl Trial {
     }
 }
 
-fn failed(script: &Script, command: &Command, problem: Problem) -> Error {
+fn failed(script: &Script, command: &ScriptCommand, problem: Problem) -> Error {
     match problem {
         Problem::Script { text: problem, sqlstate } => {
             let (file, line) = (script.name.clone(), command.line);

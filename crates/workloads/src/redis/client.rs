@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use engine::{Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step};
+use engine::{Client, Endpoint, Event, Failure, Io, Returned, Step, TransactionOutcome};
 use protocol::Address;
 use protocol::redis::{Replies, Reply, Want};
 use script::Random;
@@ -165,7 +165,7 @@ impl RedisClient {
         let (rows, affected) = (hits.into(), written.into());
         let returned = Returned { rows, bytes, affected, queries, changes, ..Returned::default() };
         let failure = (failed > 0).then_some(Failure::Other);
-        Step::Ended(Outcome { script: self.current(), failure, tries: 1, returned })
+        Step::Ended(TransactionOutcome { script: self.current(), failure, tries: 1, returned })
     }
 
     /// What the current commands, or the last ones, count as.

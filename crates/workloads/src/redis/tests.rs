@@ -4,8 +4,8 @@ use spec::figures;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use engine::sim::{Replies, Server, simulate};
-use engine::{DriverChoice, Load, Measured, Plan, Stop, Until};
+use engine::sim::{Replies, SimServer, simulate};
+use engine::{DriverChoice, EngineResult, Load, RunPlan, StopFlag, Until};
 
 use protocol::Address;
 use protocol::redis::{ControlError, Info, Limits, RedisAnswer, RedisConnection};
@@ -22,7 +22,7 @@ struct InTurn {
     received: Vec<u8>,
 }
 
-impl Server for InTurn {
+impl SimServer for InTurn {
     fn received(&mut self, _connection: usize, bytes: &[u8], replies: &mut Replies) {
         self.received.extend_from_slice(bytes);
         // Each command begins with the number of its words.
@@ -42,12 +42,12 @@ fn small(command: Command) -> RedisOptions {
 }
 
 /// Four transactions of one client.
-fn run(options: &RedisOptions, replies: &[&str], piece: usize) -> (Measured, Vec<u8>) {
+fn run(options: &RedisOptions, replies: &[&str], piece: usize) -> (EngineResult, Vec<u8>) {
     let workload = Redis::open(options).unwrap();
     let places = Places::from(Address::Unix("/simulated/redis.sock".into()));
     let wanted = Clients { count: 1, threads: 1, seed: 1, statements: false };
     let clients = workload.clients(&places, wanted).unwrap();
-    let plan = Plan {
+    let plan = RunPlan {
         threads: 1,
         cpus: None,
         spin: 0,
@@ -69,7 +69,7 @@ fn run(options: &RedisOptions, replies: &[&str], piece: usize) -> (Measured, Vec
     };
     let replies = replies.iter().map(ToString::to_string).collect();
     let mut server = InTurn { replies, given: 0, piece, received: Vec::new() };
-    let measured = simulate(&plan, clients, &mut server, &mut (), &Stop::new()).unwrap();
+    let measured = simulate(&plan, clients, &mut server, &mut (), &StopFlag::new()).unwrap();
     (measured, server.received)
 }
 

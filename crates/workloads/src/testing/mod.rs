@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 pub(crate) use self::setting::{MessageLog, connect, connect_to, plan};
 use self::wire::{Request, complete, error, ready, rows, take};
 use crate::jobs::{Connection, Runtime};
-use engine::sim::{Greeting, Replies, Server, simulate};
-use engine::{Address, Client, Measured, Observer, Plan, Stop, Time};
+use engine::sim::{Greeting, Replies, SimServer, simulate};
+use engine::{Address, Client, EngineResult, Observer, RunPlan, StopFlag, Time};
 use protocol::postgres::sql::SqlError;
 use spec::Error;
 
@@ -99,7 +99,7 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
         clients: Vec<Box<dyn Client>>,
         transactions: u64,
         scripts: usize,
-    ) -> Result<Measured, Error> {
+    ) -> Result<EngineResult, Error> {
         self.run_plan(clients, &plan(transactions, scripts), &mut ())
     }
 
@@ -107,10 +107,10 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
     pub(crate) fn run_plan(
         &mut self,
         clients: Vec<Box<dyn Client>>,
-        plan: &Plan,
+        plan: &RunPlan,
         observer: &mut dyn Observer,
-    ) -> Result<Measured, Error> {
-        simulate(plan, clients, self, observer, &Stop::new())
+    ) -> Result<EngineResult, Error> {
+        simulate(plan, clients, self, observer, &StopFlag::new())
     }
 
     /// Statements, without parsing, syncs and connections.
@@ -254,7 +254,7 @@ enum End {
     Reset,
 }
 
-impl<F: FnMut(usize, &str) -> Vec<Answer>> Server for FakePostgres<F> {
+impl<F: FnMut(usize, &str) -> Vec<Answer>> SimServer for FakePostgres<F> {
     fn connect(&mut self, connection: usize, address: &Address, _now: Time) -> Greeting {
         self.addresses.push(address.clone());
         if connection < self.full_at && !self.down.contains(&connection) {

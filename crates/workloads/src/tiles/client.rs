@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Outcome, Returned, Step, Time};
-use protocol::postgres::{Format, Message, ServerError, Want, frontend};
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Returned, Step, Time, TransactionOutcome};
+use protocol::postgres::{Message, ServerError, ValueFormat, Want, frontend};
 use script::Random;
 use tile::Tile;
 
@@ -132,7 +132,7 @@ impl TileClient {
         let now = io.now;
         let out = io.out(link);
         // Three parameters are never too many.
-        let _ = frontend::bind(out, "", name, parameters, Format::Binary);
+        let _ = frontend::bind(out, "", name, parameters, ValueFormat::Binary);
         frontend::execute(out, "", 0);
         frontend::sync(out);
         let tile_link = &mut self.tile_links[link];
@@ -212,7 +212,7 @@ impl TileClient {
             return Step::Wait;
         }
         let Self { script, failure, returned, .. } = *self;
-        Step::Ended(Outcome { script, failure, tries: 1, returned })
+        Step::Ended(TransactionOutcome { script, failure, tries: 1, returned })
     }
 
     /// The client stops; with `lost` because of its server.

@@ -3,8 +3,8 @@
 use spec::figures;
 use std::cell::RefCell;
 
-use engine::Stop;
-use engine::sim::{Replies, Server, simulate};
+use engine::StopFlag;
+use engine::sim::{Replies, SimServer, simulate};
 use protocol::redis::{ControlError, Info, RedisAnswer, RedisConnection};
 
 use crate::place::{Places, RedisServer, Site};
@@ -279,7 +279,7 @@ fn a_query_the_server_refuses_stops_the_run_before_it_starts() {
 #[derive(Default)]
 struct TileServer(Vec<String>);
 
-impl Server for TileServer {
+impl SimServer for TileServer {
     fn received(&mut self, _connection: usize, bytes: &[u8], replies: &mut Replies) {
         let text = std::str::from_utf8(bytes).unwrap();
         self.0.push(text.split(' ').nth(1).unwrap().to_owned());
@@ -313,8 +313,8 @@ fn users_see_the_same_views_by_sql_and_from_a_tile_server() {
     let workload = by(Via::Http("http://127.0.0.1:3000/{z}/{x}/{y}".to_owned()));
     let mut server = TileServer::default();
     let clients = workload.clients(&Places::default(), wanted).unwrap();
-    let plan = engine::Plan { items: workload.items().len(), ..plan(8, 2) };
-    let measured = simulate(&plan, clients, &mut server, &mut (), &Stop::new()).unwrap();
+    let plan = engine::RunPlan { items: workload.items().len(), ..plan(8, 2) };
+    let measured = simulate(&plan, clients, &mut server, &mut (), &StopFlag::new()).unwrap();
     let by_http = measured.totals();
     assert_eq!(server.0, asked);
     assert_eq!((by_http.ok, by_http.queries, by_http.bytes), (8, by_sql.queries, by_sql.bytes));

@@ -137,7 +137,7 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &bench::Opti
 
 /// How long transactions waited for their start, as pgbench counts it; and how late the load generator
 /// started transactions that had a free client.
-fn lags(out: &mut String, measured: &engine::Measured) {
+fn lags(out: &mut String, measured: &engine::EngineResult) {
     let scripts = || measured.scripts.iter();
     let started: u64 = scripts().map(|script| script.response.count()).sum();
     let waited: f64 =
@@ -160,7 +160,7 @@ fn lags(out: &mut String, measured: &engine::Measured) {
 }
 
 /// Transactions of a closed load that ended after its measured part, or never.
-fn open_at_the_end(out: &mut String, measured: &engine::Measured) {
+fn open_at_the_end(out: &mut String, measured: &engine::EngineResult) {
     let (processed, completed) = (measured.totals().processed(), measured.completed());
     if measured.client_time.is_some() && processed != completed {
         let _ =
@@ -441,7 +441,7 @@ mod tests {
             script.response.record(response_ms * 1_000_000);
             script.service.record(service_ms * 1_000_000);
         }
-        let mut measured = engine::Measured { scripts: vec![script], ..Default::default() };
+        let mut measured = engine::EngineResult { scripts: vec![script], ..Default::default() };
         measured.own.start_lag.record(500_000);
         let mut out = String::new();
         lags(&mut out, &measured);

@@ -1,6 +1,6 @@
 //! Turns the command line's connection options into a connector.
 
-use protocol::postgres::{Config, Host};
+use protocol::postgres::{Config, HostAddress};
 use server::control::{Connector, ConnectorOptions};
 
 use super::args::{Connection, Fault};
@@ -30,8 +30,8 @@ pub(super) fn connector(connection: &Connection, talk: &Talk) -> Result<Connecto
 /// Host and port of the first server, as given.
 pub(super) fn first_host(config: &Config) -> (String, u16) {
     match config.hosts.first().map(|spec| (&spec.host, spec.port)) {
-        Some((Host::Unix(folder), port)) => (folder.to_string_lossy().into_owned(), port),
-        Some((Host::Tcp { name, .. }, port)) => (name.clone(), port),
+        Some((HostAddress::Unix(folder), port)) => (folder.to_string_lossy().into_owned(), port),
+        Some((HostAddress::Tcp { name, .. }, port)) => (name.clone(), port),
         None => (String::new(), 0),
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 use ::report::pgbench::{Aggregates, End, LogFormat, Transaction};
-use engine::{Entry, EntryEnd, Failure, Time};
+use engine::{EntryEnd, Failure, Time, TransactionEntry};
 use script::Random;
 
 use super::args::LogFiles;
@@ -80,7 +80,7 @@ impl Log {
         }
     }
 
-    pub(super) fn transactions(&mut self, thread: usize, entries: &[Entry]) {
+    pub(super) fn transactions(&mut self, thread: usize, entries: &[TransactionEntry]) {
         let Some(log) = self.threads.get_mut(thread) else { return };
         for entry in entries {
             let number = &mut self.numbers[entry.client as usize];
@@ -131,7 +131,7 @@ impl ThreadLog {
     }
 }
 
-fn transaction(entry: &Entry, number: u64, epoch_us: i64) -> Transaction {
+fn transaction(entry: &TransactionEntry, number: u64, epoch_us: i64) -> Transaction {
     let us = |time: Time| time / 1000;
     let processed = entry.end == EntryEnd::Succeeded;
     Transaction {

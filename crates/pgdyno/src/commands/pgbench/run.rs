@@ -37,7 +37,7 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
     let stop = signals::listen_silently(INTERRUPTED)
         .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;
     let mut recorder = open_recorder(settings, &connector)?;
-    let to_end = engine::Stop::from(stop.flag());
+    let to_end = engine::StopFlag::from(stop.flag());
     let mut watch = Watch {
         talk,
         log: open_log(settings, &workload, &setup)?,

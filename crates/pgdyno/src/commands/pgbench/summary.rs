@@ -4,7 +4,7 @@ use ::report::pgbench::{
     Command, Failures, Figures, Lag, Length as ReportLength, Losses, Partitions, Report, Script, Settings,
     Times,
 };
-use engine::{Measured, ScriptFigures};
+use engine::{EngineResult, ScriptFigures};
 use spec::Counts;
 use workloads::ClientWorkload;
 use workloads::pgbench::Pgbench;
@@ -16,7 +16,7 @@ pub(super) fn report(
     settings: &RunSettings,
     workload: &Pgbench,
     server_version: &str,
-    measured: &Measured,
+    measured: &EngineResult,
 ) -> Report {
     Report {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -36,7 +36,7 @@ pub(super) fn report(
 }
 
 /// Lost and reopened connections.
-pub(in crate::commands) fn losses(measured: &Measured) -> Losses {
+pub(in crate::commands) fn losses(measured: &EngineResult) -> Losses {
     Losses {
         connections: measured.connections_lost,
         outages: measured.outages.clone(),
@@ -76,7 +76,7 @@ fn how(settings: &RunSettings, pgbench: &Pgbench) -> Settings {
     }
 }
 
-fn scripts(settings: &RunSettings, workload: &Pgbench, measured: &Measured) -> Vec<Script> {
+fn scripts(settings: &RunSettings, workload: &Pgbench, measured: &EngineResult) -> Vec<Script> {
     let mut commands: Vec<Vec<Command>> = vec![Vec::new(); settings.scripts.all.len()];
     let figures = measured.statements.iter();
     for (statement, figures) in workload.statements().into_iter().zip(figures) {

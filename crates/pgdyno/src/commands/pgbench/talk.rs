@@ -27,13 +27,13 @@ pub(crate) enum Level {
     Hint,
 }
 
-impl From<engine::Level> for Level {
-    fn from(level: engine::Level) -> Self {
+impl From<engine::MessageLevel> for Level {
+    fn from(level: engine::MessageLevel) -> Self {
         match level {
-            engine::Level::Plain => Self::Foreign,
-            engine::Level::Debug => Self::Debug,
-            engine::Level::Info => Self::Info,
-            engine::Level::Error => Self::Error,
+            engine::MessageLevel::Plain => Self::Foreign,
+            engine::MessageLevel::Debug => Self::Debug,
+            engine::MessageLevel::Info => Self::Info,
+            engine::MessageLevel::Error => Self::Error,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::{Abort, Entry, Message, Observer, Second, Stop, Time};
+use engine::{Abort, ClientMessage, Observer, Second, StopFlag, Time, TransactionEntry};
 
 use super::log::Log;
 use super::progress::Ticker;
@@ -13,7 +13,7 @@ pub(super) struct Watch<'a> {
     pub(super) log: Option<Log>,
     pub(super) ticker: Option<Ticker>,
     pub(super) exit_on_abort: bool,
-    pub(super) stop: &'a Stop,
+    pub(super) stop: &'a StopFlag,
     pub(super) aborted: Option<usize>,
 }
 
@@ -30,7 +30,7 @@ impl Observer for Watch<'_> {
         }
     }
 
-    fn message(&mut self, message: &Message) {
+    fn message(&mut self, message: &ClientMessage) {
         self.talk.say(message.level.into(), &message.text);
     }
 
@@ -50,7 +50,7 @@ impl Observer for Watch<'_> {
         self.talk.say(Level::Info, &text);
     }
 
-    fn transactions(&mut self, thread: usize, entries: &[Entry]) {
+    fn transactions(&mut self, thread: usize, entries: &[TransactionEntry]) {
         if let Some(log) = &mut self.log {
             log.transactions(thread, entries);
         }

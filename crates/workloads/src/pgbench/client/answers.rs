@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use engine::{Abort, Failure, Io, Level, Link, StatementEnd, Step};
+use engine::{Abort, Failure, Io, Link, MessageLevel, StatementEnd, Step};
 use protocol::postgres::{ErrorFields, Message, frontend};
 use script::{Action, Capture};
 
@@ -140,7 +140,7 @@ impl PgbenchClient {
                 return None;
             }
             if self.program.drop_in {
-                io.say(Level::Error, without_end(self.exchange.not_prepared(&error, &self.program)));
+                io.say(MessageLevel::Error, without_end(self.exchange.not_prepared(&error, &self.program)));
                 return None;
             }
             if let Some(command) = self.exchange.prepared_next() {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use engine::{Abort, Failure, Io};
 use protocol::postgres::frontend::{self, Parameter};
-use protocol::postgres::{Format, ServerError};
+use protocol::postgres::{ServerError, ValueFormat};
 use script::{Capture, Slot, Statement, Variables};
 
 use super::capture::Captured;
@@ -220,7 +220,7 @@ pub(super) fn extended(
             ""
         }
     };
-    if frontend::bind(out, "", name, values, Format::Text).is_err() {
+    if frontend::bind(out, "", name, values, ValueFormat::Text).is_err() {
         return false;
     }
     frontend::describe_portal(out, "");

@@ -28,7 +28,7 @@ mod words;
 
 use std::sync::Arc;
 
-use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Outcome, Returned, Step, Time};
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Returned, Step, Time, TransactionOutcome};
 use protocol::postgres::TxStatus;
 
 use self::choice::Draws;
@@ -208,7 +208,7 @@ impl PgbenchClient {
     }
 
     /// How the open transaction ended.
-    fn outcome(&mut self, failure: Option<Failure>) -> Outcome {
+    fn outcome(&mut self, failure: Option<Failure>) -> TransactionOutcome {
         let (keyed, keyed_empty) = self.keyed.counts();
         let returned = Returned { keyed, keyed_empty, ..self.take_counts() };
         self.transaction.end(self.draws.drawn(), failure, returned)

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use engine::{Abort, Io, Level, Step};
+use engine::{Abort, Io, MessageLevel, Step};
 use protocol::postgres::{Want, frontend};
-use script::{Action, Capture, Command, Script, Shell, Statement};
+use script::{Action, Capture, Script, ScriptCommand, Shell, Statement};
 
 use super::exchange::{StatementReference, extended, shown};
 use super::script_run::Failed;
@@ -61,7 +61,7 @@ impl PgbenchClient {
         self.advance(io)
     }
 
-    fn command(&mut self, script: &Script, command: &Command, io: &mut Io<'_>) -> Flow {
+    fn command(&mut self, script: &Script, command: &ScriptCommand, io: &mut Io<'_>) -> Flow {
         if let Some(truth) = self.script.condition(script, command, io) {
             return truth.map_or_else(|failed| self.failed(&failed), Flow::Next);
         }
@@ -156,7 +156,7 @@ impl PgbenchClient {
             if !self.program.drop_in {
                 return Err(self.position().failed("SQL", text));
             }
-            io.say(Level::Error, text.to_owned());
+            io.say(MessageLevel::Error, text.to_owned());
             return Ok(false);
         }
         self.request(command, statement.number, io);

@@ -2,8 +2,8 @@
 
 use engine::{Io, StatementEnd, Time};
 use script::{
-    Action, Capture, Command, Cursor, DebugLine, EvalError, Expression, Random, Script, Sleep, Statement,
-    Target, Value, Variables,
+    Action, AssignmentTarget, Capture, Cursor, DebugLine, EvalError, Expression, Random, Script,
+    ScriptCommand, Sleep, Statement, Value, Variables,
 };
 
 use super::words::Position;
@@ -101,7 +101,7 @@ impl ScriptRun {
     }
 
     /// The current command; `None` after the last one.
-    pub(super) fn command<'p>(&self, program: &'p Program) -> Option<&'p Command> {
+    pub(super) fn command<'p>(&self, program: &'p Program) -> Option<&'p ScriptCommand> {
         self.script(program).commands.get(self.cursor.command())
     }
 
@@ -177,7 +177,7 @@ impl ScriptRun {
     pub(super) fn condition<'p>(
         &mut self,
         script: &'p Script,
-        command: &'p Command,
+        command: &'p ScriptCommand,
         io: &mut Io<'_>,
     ) -> Option<Result<bool, Failed<'p>>> {
         let condition = self.cursor.condition(script)?;
@@ -186,8 +186,8 @@ impl ScriptRun {
 
     pub(super) fn set<'p>(
         &mut self,
-        command: &'p Command,
-        target: &Target,
+        command: &'p ScriptCommand,
+        target: &AssignmentTarget,
         expression: &Expression,
         io: &mut Io<'_>,
     ) -> Result<(), Failed<'p>> {
@@ -210,7 +210,7 @@ impl ScriptRun {
     fn evaluate<'p>(
         &mut self,
         expression: &Expression,
-        within: &'p Command,
+        within: &'p ScriptCommand,
         io: &mut Io<'_>,
     ) -> Result<Value, Failed<'p>> {
         let (script, command) = (self.script, self.cursor.command());
@@ -223,6 +223,6 @@ impl ScriptRun {
 }
 
 /// A backslash command's name as written.
-fn name(command: &Command) -> &str {
+fn name(command: &ScriptCommand) -> &str {
     command.words.first().map_or("", String::as_str)
 }

@@ -1,6 +1,6 @@
 //! The current transaction, and its tries.
 
-use engine::{Failure, Io, Outcome, Returned, Time};
+use engine::{Failure, Io, Returned, Time, TransactionOutcome};
 
 use crate::pgbench::prepare::Program;
 
@@ -40,9 +40,14 @@ impl Transaction {
         now.saturating_sub(self.due)
     }
 
-    pub(super) fn end(&mut self, script: usize, failure: Option<Failure>, returned: Returned) -> Outcome {
+    pub(super) fn end(
+        &mut self,
+        script: usize,
+        failure: Option<Failure>,
+        returned: Returned,
+    ) -> TransactionOutcome {
         self.open = false;
-        Outcome { script: script as u16, failure, tries: self.tries, returned }
+        TransactionOutcome { script: script as u16, failure, tries: self.tries, returned }
     }
 
     /// pgbench's rule: a try is left, the promised latency has not passed, and the run is not over.

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Arguments, Display};
 
-use engine::{Abort, Io, Level};
-use script::{Action, Command, EvalError};
+use engine::{Abort, Io, MessageLevel};
+use script::{Action, EvalError, ScriptCommand};
 
 use super::transaction::Transaction;
 use crate::pgbench::drop_in::DropInOptions;
@@ -31,7 +31,7 @@ impl Reporter {
     #[inline]
     pub(super) fn debug(self, what: Arguments<'_>, io: &mut Io<'_>) {
         if self.debug {
-            io.say(Level::Debug, format!("client {} {what}", self.client));
+            io.say(MessageLevel::Debug, format!("client {} {what}", self.client));
         }
     }
 
@@ -39,7 +39,7 @@ impl Reporter {
         self.debug(format_args!("receiving"), io);
     }
 
-    pub(super) fn command(self, command: &Command, io: &mut Io<'_>) {
+    pub(super) fn command(self, command: &ScriptCommand, io: &mut Io<'_>) {
         if self.debug && !matches!(command.action, Action::Sql(_)) {
             self.debug(format_args!("executing \\{}", command.words.join(" ")), io);
         }
@@ -47,7 +47,7 @@ impl Reporter {
 
     fn info(self, what: Arguments<'_>, io: &mut Io<'_>) {
         if self.verbose {
-            io.say(Level::Info, format!("client {} {what}", self.client));
+            io.say(MessageLevel::Info, format!("client {} {what}", self.client));
         }
     }
 

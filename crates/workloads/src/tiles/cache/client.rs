@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Outcome, Returned, Step, Time};
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Returned, Step, Time, TransactionOutcome};
 use protocol::Address;
-use protocol::postgres::{Format, Message, ServerError, Want, frontend};
+use protocol::postgres::{Message, ServerError, ValueFormat, Want, frontend};
 use protocol::redis::{Replies, Reply, Want as WantReply};
 use script::Random;
 
@@ -163,7 +163,7 @@ impl CachedClient {
         let name = self.names.of(usize::from(self.pick.statement));
         let out = io.out(DATABASE);
         // Three parameters are never too many.
-        let _ = frontend::bind(out, "", name, parameters, Format::Binary);
+        let _ = frontend::bind(out, "", name, parameters, ValueFormat::Binary);
         frontend::execute(out, "", 0);
         frontend::sync(out);
         self.database.connection.take_counts();
@@ -250,7 +250,7 @@ impl CachedClient {
 
     fn end(&mut self, made: bool, failure: Option<Failure>) -> Step {
         let script = self.pick.script + u16::from(made);
-        Step::Ended(Outcome { script, failure, tries: 1, returned: self.returned })
+        Step::Ended(TransactionOutcome { script, failure, tries: 1, returned: self.returned })
     }
 
     /// The client stops; with `lost` because of a server.

@@ -8,11 +8,11 @@ use super::*;
 use crate::pgbench::HostPolicy;
 use crate::place::PostgresPlace;
 use crate::testing::connect_to;
-use protocol::postgres::{Role, Server};
+use protocol::postgres::{PlaceWithRole, Role};
 
 /// `/a` is the primary, `/b` and `/c` are standbys.
 fn places() -> Places {
-    let server = |folder: &str, role| Server { place: connect_to(folder), role };
+    let server = |folder: &str, role| PlaceWithRole { place: connect_to(folder), role };
     let all = vec![server("/a", Role::Primary), server("/b", Role::Standby), server("/c", Role::Standby)];
     PostgresPlace { all, ..connect_to("/a").into() }.into()
 }

@@ -6,7 +6,7 @@ use crate::place::PostgresPlace;
 use crate::testing::connect_to;
 use protocol::Address;
 use protocol::postgres::conninfo::TargetSession;
-use protocol::postgres::{HostName, NamedAddress, Place, Role, Server};
+use protocol::postgres::{HostName, NamedAddress, Place, PlaceWithRole, Role};
 use std::sync::Arc;
 
 fn again(mode_used: Mode) -> PgbenchOptions {
@@ -186,7 +186,7 @@ fn failover(
     scripts: &[&str],
     server_down: usize,
     standby: Option<&'static str>,
-) -> (String, Measured) {
+) -> (String, EngineResult) {
     let workload = Pgbench::with_drop_in_options(options, &sources(scripts), drop_in_options).unwrap();
     let mut server = FakePostgres::new(losing(3, Answer::Lost));
     server.down = server_down..server_down + 2;
@@ -255,7 +255,7 @@ fn a_server_whose_name_leads_elsewhere_is_followed_when_connections_are_made_ane
 
 #[test]
 fn spread_clients_go_on_elsewhere() {
-    let server = |folder: &str, role| Server { place: connect_to(folder), role };
+    let server = |folder: &str, role| PlaceWithRole { place: connect_to(folder), role };
     let all = vec![server("/a", Role::Primary), server("/b", Role::Standby), server("/c", Role::Standby)];
     let places: Places = PostgresPlace { all, ..connect_to("/a").into() }.into();
     let drop_in_options = |hosts| DropInOptions { hosts, ..DropInOptions::default() };
@@ -284,7 +284,7 @@ fn a_run_that_is_over_does_not_wait_for_those_who_are_away() {
         Pgbench::with_scripts(&again(Mode::Simple), &sources(&["\\sleep 1 ms\nselect 1;"])).unwrap();
     let places = places();
     let until = engine::Until::Elapsed(2_000_000_000);
-    let plan = engine::Plan { until, drain: u64::MAX / 4, count_drained: true, ..plan(1, 1) };
+    let plan = engine::RunPlan { until, drain: u64::MAX / 4, count_drained: true, ..plan(1, 1) };
     let mut messages = MessageLog::default();
     let clients = workload.clients(&places, load(3)).unwrap();
     let measured = server.run_plan(clients, &plan, &mut messages).unwrap();

@@ -9,7 +9,7 @@ mod preparing;
 mod retries;
 mod shells;
 
-use engine::Measured;
+use engine::EngineResult;
 
 use crate::pgbench::{DropInOptions, Mode, Pgbench, PgbenchOptions, ScriptSource};
 use crate::place::Places;
@@ -51,7 +51,7 @@ fn drop_in<F: FnMut(usize, &str) -> Vec<Answer>>(
     script: &str,
     transactions: u64,
     server: &mut FakePostgres<F>,
-) -> (Vec<String>, Measured) {
+) -> (Vec<String>, EngineResult) {
     let workload = Pgbench::with_drop_in_options(options, &sources(&[script]), drop_in_options).unwrap();
     let places = places();
     let clients = workload.clients(&places, load(1)).unwrap();
@@ -75,7 +75,7 @@ fn play(
     script: &str,
     transactions: u64,
     answer: impl FnMut(usize, &str) -> Vec<Answer>,
-) -> (Vec<String>, Measured) {
+) -> (Vec<String>, EngineResult) {
     let mut server = FakePostgres::new(answer);
     let measured = server.run(clients(options, &[script], 1), transactions, 1).unwrap();
     (server.log.iter().map(|line| without_random(line)).collect(), measured)

@@ -5,7 +5,12 @@ use super::*;
 /// A script of two statements, the second of which the server does not parse.
 const SCRIPT: &str = "select 1;\nbad;";
 
-fn run(options: &PgbenchOptions, script: &str, transactions: u64, known: &[&str]) -> (Vec<String>, Measured) {
+fn run(
+    options: &PgbenchOptions,
+    script: &str,
+    transactions: u64,
+    known: &[&str],
+) -> (Vec<String>, EngineResult) {
     let mut server = FakePostgres::new(|_, sql: &str| usual(sql));
     server.unparsable = vec!["bad"];
     server.known_already = known.iter().map(|name| (*name).to_owned()).collect();
