@@ -154,11 +154,11 @@ pub(crate) fn of_class(class: spec::Class) -> u8 {
     }
 }
 
-pub(crate) fn of_answer(outcome: answer::Outcome) -> u8 {
+pub(crate) fn of_answer(outcome: answer::AnswerOutcome) -> u8 {
     match outcome {
-        answer::Outcome::NothingSlower => SAME_OR_BETTER,
-        answer::Outcome::SomethingSlower => WORSE,
-        answer::Outcome::Undecided => INCONCLUSIVE,
-        answer::Outcome::Invalid => INVALID,
+        answer::AnswerOutcome::NothingSlower => SAME_OR_BETTER,
+        answer::AnswerOutcome::SomethingSlower => WORSE,
+        answer::AnswerOutcome::Undecided => INCONCLUSIVE,
+        answer::AnswerOutcome::Invalid => INVALID,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use results::comparison::Cell;
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::{AnswerDifference, ColumnDifference, ColumnError, Run, RunEvent};
 
 use results::ReportData;
@@ -66,7 +66,8 @@ fn push(table: &mut Table, run: &Run, cell: &Cell, found: &AnswerDifference) {
     };
     for column in columns {
         let error: Option<ColumnError> = column.and_then(|column| column.error);
-        let percent = |share: Option<f64>| share.map_or(Value::Null, |share| Value::Real(100.0 * share));
+        let percent =
+            |share: Option<f64>| share.map_or(CellValue::Null, |share| CellValue::Real(100.0 * share));
         table.push(vec![
             run.workload.clone().into(),
             Some(levels(cell)).filter(|levels| !levels.is_empty()).into(),

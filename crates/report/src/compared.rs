@@ -1,7 +1,9 @@
 //! Comparisons as text: changes, verdicts, what they cover and what they lack.
 
 use results::answer::SuspectRuns;
-use results::comparison::{ArmComparison, Cell, CellComparison, Comparison, Figure, Grouped, Metric, Tally};
+use results::comparison::{
+    ArmComparison, Cell, CellComparison, Comparison, GridFigure, Grouped, Metric, Tally,
+};
 use stats::{Estimate, ValueGroup, Verdict};
 
 use crate::numbers;
@@ -58,7 +60,7 @@ pub fn control(of: &Comparison) -> Option<String> {
     })
 }
 
-pub(crate) fn lacks(of: &Figure) -> Option<String> {
+pub(crate) fn lacks(of: &GridFigure) -> Option<String> {
     if of.grid.cells < of.cells {
         Some(incomplete(of.grid.cells, of.cells))
     } else {
@@ -66,7 +68,7 @@ pub(crate) fn lacks(of: &Figure) -> Option<String> {
     }
 }
 
-pub(crate) fn but(of: &Figure) -> String {
+pub(crate) fn but(of: &GridFigure) -> String {
     lacks(of).map(|lacks| format!("; {lacks}")).unwrap_or_default()
 }
 
@@ -81,7 +83,7 @@ pub(crate) struct Part<'a> {
     pub(crate) workload: Option<&'a str>,
     /// Cells in the figure; 0 if offered rates set the throughput of all.
     pub(crate) averaged: usize,
-    pub(crate) figure: Option<&'a Figure>,
+    pub(crate) figure: Option<&'a GridFigure>,
     /// Printed instead of a verdict if the figure is missing; `None` if the figure has no cells.
     without: Option<Verdict>,
 }

@@ -1,7 +1,7 @@
 //! Ladders as text and tables.
 
 use results::ladder::{Ladder, Quality, Rung, ladders};
-use results::{ReportData, Table, Value};
+use results::{CellValue, ReportData, Table};
 use spec::{Arrivals, figures};
 
 use crate::arrivals::percentiles_of;
@@ -124,11 +124,11 @@ fn shown(quality: &'static str) -> &'static str {
     if quality == "breaks here" { "BREAKS" } else { quality }
 }
 
-fn micros(ns: Option<f64>) -> Value {
+fn micros(ns: Option<f64>) -> CellValue {
     real(ns.map(|ns| ns / 1e3))
 }
 
-fn percent(share: Option<f64>) -> Value {
+fn percent(share: Option<f64>) -> CellValue {
     real(share.map(|share| share * 100.0))
 }
 

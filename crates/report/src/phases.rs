@@ -1,7 +1,7 @@
 //! Phases of jobs: single times for programs, and as means over rounds, for people.
 
 use results::comparison::Cell;
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::{Phase, PhaseSource, Run, RunKind, Validity};
 
 use crate::block::Block;
@@ -57,7 +57,7 @@ pub(crate) fn phases_of<'r>(jobs: impl IntoIterator<Item = &'r Run>) -> Table {
                 (&phase.name).into(),
                 (&phase.item).into(),
                 real(Some(phase.start_us as f64 / 1e3)),
-                if is_short { Value::worded(ms, took(phase), "") } else { ms },
+                if is_short { CellValue::worded(ms, took(phase), "") } else { ms },
                 phase.count.into(),
                 phase.source.name().into(),
                 real(rate),
@@ -143,10 +143,10 @@ fn laid_out(caption: &str, groups: &[Group<'_>]) -> Table {
     let table = Table::captioned(caption).named(["phase", "item"]);
     let mut table = if across { table.named(labels.iter()) } else { table.named(["cell", "took"]) };
     for phase in known {
-        let named: [Value; 2] = [phase.0.into(), phase.1.into()];
+        let named: [CellValue; 2] = [phase.0.into(), phase.1.into()];
         let each = || groups.iter().map(|group| group.took(phase));
         if across {
-            table.push(named.into_iter().chain(each().map(Value::from)));
+            table.push(named.into_iter().chain(each().map(CellValue::from)));
             continue;
         }
         for (label, took) in labels.iter().zip(each()) {

@@ -1,6 +1,6 @@
 //! How throughput grows with clients in closed load: the universal scalability law, fitted to each curve.
 
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::OfferedLoad;
 use stats::{FitDoubt, Rung, Scaling};
 
@@ -184,7 +184,7 @@ pub fn scaling(data: &ReportData) -> Table {
             [real(interval.map(|(low, _)| low)), real(interval.map(|(_, high)| high))]
         };
         let peak = scaling.peak;
-        let mut row: Vec<Value> = vec![
+        let mut row: Vec<CellValue> = vec![
             law.workload.clone().into(),
             law.cell.clone().into(),
             law.arm.clone().into(),

@@ -1,7 +1,7 @@
 //! Repeats without arms: mean, interval, range and outliers of each cell.
 
 use results::comparison::{Metric, Spread};
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use crate::numbers::{self, real};
 use results::ReportData;
@@ -42,7 +42,7 @@ pub fn spread(found: &[Spread], metric: Metric) -> Table {
             real(interval.map(|(_, high)| high)),
             real(summary.min),
             real(summary.max),
-            Value::Data(outliers.into()),
+            CellValue::Data(outliers.into()),
             of.suspect.map(|suspect| suspect.words()).into(),
         ]);
     }

@@ -6,7 +6,7 @@ use fixture::{Shape, data, doubt, remade, speed_up};
 use report::format::{Format, print};
 use report::{ReportData, html, short, summary, tables};
 use results::Course;
-use results::answer::{Outcome, Verdicts};
+use results::answer::{AnswerOutcome, Verdicts};
 use results::comparison::Comparison;
 use spec::shell::PrintedCommand;
 use spec::{Reason, Run, Validity, figures};
@@ -56,7 +56,7 @@ fn workloads_that_differ_have_a_line_each_in_every_output() {
     });
     let data = remade(data);
     let answer = verdicts(&data);
-    assert_eq!((answer.lines.len(), answer.outcome), (3, Outcome::SomethingSlower));
+    assert_eq!((answer.lines.len(), answer.outcome), (3, AnswerOutcome::SomethingSlower));
     let summary = flat(&summary::text(&data));
     for said in [
         "gis: checkout, full_page_writes on → off, ",
@@ -94,7 +94,7 @@ fn scripts_that_differ_have_a_line_each_in_every_output() {
     }
     let data = remade(data);
     let answer = verdicts(&data);
-    assert_eq!((answer.lines.len(), answer.outcome), (2, Outcome::SomethingSlower));
+    assert_eq!((answer.lines.len(), answer.outcome), (2, AnswerOutcome::SomethingSlower));
     for (name, text) in outputs(&data, data.throughput.as_ref().unwrap()) {
         for script in ["search.sql", "insert.sql"] {
             assert!(text.contains(script), "{name} has no {script}: {text}");
@@ -145,7 +145,7 @@ fn a_percentile_of_few_transactions_is_no_figure_and_has_no_verdict() {
     }
     let runs = tables::runs(&data);
     let at = runs.at("p99_us").unwrap();
-    assert!(runs.rows.iter().all(|row| row[at] == results::Value::Null), "no figure of a run");
+    assert!(runs.rows.iter().all(|row| row[at] == results::CellValue::Null), "no figure of a run");
     // One to three transactions in each of 8 rounds.
     assert!(html::page(&data).contains("too few (17 of 1,000)"));
 }

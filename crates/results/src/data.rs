@@ -10,7 +10,8 @@ use spec::{
 
 use crate::cells::{CellFigures, InTime};
 use crate::comparison::{
-    Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, differences, two_groups,
+    Apart, ApartError, Cell, Comparison, Difference, Grouped, MeasuredExperiment, Metric, differences,
+    two_groups,
 };
 use crate::limits::Limits;
 use crate::store::{Course, ExperimentId, Store, StoredExperiment, StoredTile};
@@ -86,16 +87,20 @@ impl ReportData {
     ///
     /// # Errors
     /// As [`ReportData::load`].
-    pub fn measured(store: &Store, experiment: ExperimentId, label: String) -> Result<Measured, Error> {
+    pub fn measured(
+        store: &Store,
+        experiment: ExperimentId,
+        label: String,
+    ) -> Result<MeasuredExperiment, Error> {
         let StoredExperiment { experiment: of, host, target, .. } = store.experiment(experiment)?;
-        Ok(Measured { label, experiment: of, host, target, runs: store.runs(experiment)? })
+        Ok(MeasuredExperiment { label, experiment: of, host, target, runs: store.runs(experiment)? })
     }
 
     /// Two experiments, the second against the first: not interleaved.
     ///
     /// # Errors
     /// When they cannot be compared.
-    pub fn apart(base: &Measured, new: &Measured) -> Result<Self, ApartError> {
+    pub fn apart(base: &MeasuredExperiment, new: &MeasuredExperiment) -> Result<Self, ApartError> {
         let Apart { experiment, runs, notes } = Apart::of(base, new)?;
         let data = Self::new(experiment, base.host.clone(), base.target.clone(), runs);
         Ok(Self { notes, ..data })

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use spec::{Error, given};
 use tile::Tile;
-use tile::list::{self, Form, List, ListError, Reason};
+use tile::list::{self, Form, ListError, SkipReason, TileList};
 
 use crate::error;
 
@@ -43,16 +43,16 @@ pub(crate) fn read(path: &Path) -> Result<Trace, Error> {
     Ok(Trace { tiles, text, remarks })
 }
 
-fn remarks(list: &List, shown: &str) -> Vec<String> {
+fn remarks(list: &TileList, shown: &str) -> Vec<String> {
     let mut remarks = Vec::new();
     let tiles = spec::count(list.tiles.len() as u64, "tile");
     if list.form == Form::Log {
         let passed = list.passed_over.iter().map(|passed| {
             let why = match passed.reason {
-                Reason::NoTile => "name no tile",
-                Reason::OffMap => "are off the map (column or row beyond the last of the zoom)",
-                Reason::Method => "are no GET",
-                Reason::Status => "were answered with an error or a redirection",
+                SkipReason::NoTile => "name no tile",
+                SkipReason::OffMap => "are off the map (column or row beyond the last of the zoom)",
+                SkipReason::Method => "are no GET",
+                SkipReason::Status => "were answered with an error or a redirection",
             };
             format!("{} {why} (line {}: {})", spec::count(passed.lines, "line"), passed.first, passed.example)
         });

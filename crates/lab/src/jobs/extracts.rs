@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use osm::synth::{KeepError, Progress as Cells, SynthError};
+use osm::synth::{KeepError, SynthError, SynthProgress as Cells};
 use server::Stop;
 use server::child::Account;
 use server::home::{Home, Part};

@@ -13,7 +13,7 @@ use super::http::Head;
 use super::site::shown;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct PartialState {
     /// The requested URL, without a password.
     url: String,
     /// The server's MD5 sum of the whole file when the first bytes came.
@@ -30,7 +30,7 @@ pub(super) struct State {
 pub(super) struct Partial {
     file: File,
     path: PathBuf,
-    state: State,
+    state: PartialState,
     length: u64,
     /// Bytes of an older version of the file were found and dropped.
     pub(super) outdated: bool,
@@ -48,13 +48,14 @@ impl Partial {
         }
         let file = locked(&path)?;
         let state = std::fs::read(state_path(&path)).ok();
-        let state: Option<State> = state.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let state: Option<PartialState> = state.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let length = file.metadata().map_err(|error| error::file(&path, error))?.len();
         let mut partial = Self { file, path, state: state.unwrap_or_default(), length, outdated: false };
         if partial.state.url != url || partial.state.md5 != md5 {
             partial.outdated = partial.state.url == url && length > 0;
             partial.truncate()?;
-            partial.state = State { url: url.to_owned(), md5: md5.to_owned(), ..State::default() };
+            partial.state =
+                PartialState { url: url.to_owned(), md5: md5.to_owned(), ..PartialState::default() };
         }
         Ok(partial)
     }
@@ -73,7 +74,7 @@ impl Partial {
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
-    pub(super) fn state(&self) -> &State {
+    pub(super) fn state(&self) -> &PartialState {
         &self.state
     }
 
@@ -110,7 +111,7 @@ impl Partial {
     /// Starts over with an answer that has the whole file.
     pub(super) fn begin(&mut self, head: &Head) -> Result<(), Error> {
         self.truncate()?;
-        self.state = State {
+        self.state = PartialState {
             from: shown(&head.url),
             etag: head.etag.clone(),
             last_modified: head.last_modified.clone(),

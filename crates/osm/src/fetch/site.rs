@@ -11,12 +11,12 @@ const INDEX: &str = "/index-v1-nogeom.json";
 
 /// A server with Geofabrik's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Site {
+pub(super) struct DownloadSite {
     /// Replaces Geofabrik's address; without a slash at its end.
     mirror: Option<String>,
 }
 
-impl Site {
+impl DownloadSite {
     pub(super) fn new(mirror: Option<&str>) -> Result<Self, Error> {
         let Some(mirror) = mirror else { return Ok(Self { mirror: None }) };
         let host = split(mirror).map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
@@ -83,15 +83,15 @@ mod tests {
     #[test]
     fn a_mirror_stands_in_place_of_geofabrik() {
         let malta = "https://download.geofabrik.de/europe/malta-latest.osm.pbf";
-        let own = Site::new(None).unwrap();
+        let own = DownloadSite::new(None).unwrap();
         assert_eq!(own.index(), "https://download.geofabrik.de/index-v1-nogeom.json");
         assert_eq!(own.of(malta), malta);
         for mirror in ["http://localhost:8080/osm", "http://localhost:8080/osm/"] {
-            let mirror = Site::new(Some(mirror)).unwrap();
+            let mirror = DownloadSite::new(Some(mirror)).unwrap();
             assert_eq!(mirror.index(), "http://localhost:8080/osm/index-v1-nogeom.json");
             assert_eq!(mirror.of(malta), "http://localhost:8080/osm/europe/malta-latest.osm.pbf");
         }
-        let is_here = |mirror: &str| Site::new(Some(mirror)).unwrap().is_on_this_machine();
+        let is_here = |mirror: &str| DownloadSite::new(Some(mirror)).unwrap().is_on_this_machine();
         assert!(
             is_here("http://me:x@localhost:80")
                 && is_here("http://127.0.0.1")
@@ -99,7 +99,7 @@ mod tests {
         );
         assert!(!is_here("https://example.org/localhost") && !own.is_on_this_machine());
         for wrong in ["localhost:8080", "ftp://x/", "http://", "http:///x", "/srv/osm", "http://a b/"] {
-            assert!(Site::new(Some(wrong)).is_err(), "{wrong}");
+            assert!(DownloadSite::new(Some(wrong)).is_err(), "{wrong}");
         }
     }
 

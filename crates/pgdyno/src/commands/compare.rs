@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use report::{Block, ReportData, tables};
 use results::Store;
 use results::answer::Verdicts;
-use results::comparison::{Comparison, Measured, Metric};
+use results::comparison::{Comparison, MeasuredExperiment, Metric};
 
 use super::report as page;
 use super::{chosen, load, loaded, print, print_blocks, print_compared};
@@ -177,8 +177,8 @@ fn apart(args: &Args, which: [&String; 2]) -> anyhow::Result<ReportData> {
         labels
     };
     let [one, other] = labels;
-    let base: Measured = ReportData::measured(&base, old, one)?;
-    let new: Measured = ReportData::measured(&new, now, other)?;
+    let base: MeasuredExperiment = ReportData::measured(&base, old, one)?;
+    let new: MeasuredExperiment = ReportData::measured(&new, now, other)?;
     ReportData::apart(&base, &new).map_err(|error| {
         let hint =
             "only cells of the same levels are compared; pgdyno table cells -e NUMBER lists them".to_owned();

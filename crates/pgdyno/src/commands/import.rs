@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use results::import::{self, Found, FoundRun};
+use results::import::{self, FoundRun, FoundRuns};
 use results::{Collection, Earlier, Imported, Store, StoredRun, Table};
 
 use super::print;
@@ -107,9 +107,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-fn earlier(args: &Args, ran: &import::Options, path: &Path) -> Outcome {
+fn earlier(args: &Args, ran: &import::ImportOptions, path: &Path) -> Outcome {
     let plain = Collection { name: NAME.to_owned(), ..Collection::default() };
-    let has_options = args.again || *ran != import::Options::default() || collection(args) != plain;
+    let has_options = args.again || *ran != import::ImportOptions::default() || collection(args) != plain;
     let file = match args.files.as_slice() {
         [file] if !has_options => file,
         _ => {
@@ -133,7 +133,7 @@ fn earlier(args: &Args, ran: &import::Options, path: &Path) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-fn how_it_ran(args: &Args) -> anyhow::Result<import::Options> {
+fn how_it_ran(args: &Args) -> anyhow::Result<import::ImportOptions> {
     let positive = |name: &str, value: Option<f64>, most: f64| match value {
         Some(value) if !(value > 0.0 && value <= most) => Err(Failure::with_code(
             USAGE,
@@ -142,7 +142,7 @@ fn how_it_ran(args: &Args) -> anyhow::Result<import::Options> {
         )),
         value => Ok(value),
     };
-    Ok(import::Options {
+    Ok(import::ImportOptions {
         sampling_rate: positive("--sampling-rate", args.ran.sampling_rate, 1.0)?,
         rate: positive("--rate", args.ran.rate, 10_000_000.0)?,
         latency_limit_ms: positive("--latency-limit", args.ran.latency_limit, 86_400_000.0)?,
@@ -161,7 +161,7 @@ fn collection(args: &Args) -> Collection {
     }
 }
 
-fn read(args: &Args, ran: &import::Options) -> anyhow::Result<(Found, Duration)> {
+fn read(args: &Args, ran: &import::ImportOptions) -> anyhow::Result<(FoundRuns, Duration)> {
     let bytes: u64 = args
         .files
         .iter()
@@ -190,7 +190,7 @@ fn speed(rows: u64, took: Duration) -> String {
 }
 
 /// Reports runs that are in the file already; an error if there are no others.
-fn say_known(found: &Found, imported: &Imported, args: &Args) -> anyhow::Result<()> {
+fn say_known(found: &FoundRuns, imported: &Imported, args: &Args) -> anyhow::Result<()> {
     for known in &imported.known {
         warning(&format!(
             "{}: imported before (run {} of experiment {}), left out",

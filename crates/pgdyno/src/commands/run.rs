@@ -265,9 +265,9 @@ impl How<'_> {
         }
         let outcome = Answer::of(found).outcome;
         let is_answered =
-            comparison.is_some() || found.limits().is_some() || outcome == answer::Outcome::Invalid;
+            comparison.is_some() || found.limits().is_some() || outcome == answer::AnswerOutcome::Invalid;
         Ok(exit::of_answer(match self.shown {
-            Shown::Ladders if !is_answered => answer::Outcome::of_ladders(&ladders(found)),
+            Shown::Ladders if !is_answered => answer::AnswerOutcome::of_ladders(&ladders(found)),
             _ => outcome,
         }))
     }

@@ -1,6 +1,6 @@
 //! `pgdyno target …`: starts, lists, stops and removes private servers; restores settings of any server.
 
-use results::{Table, Value};
+use results::{CellValue, Table};
 use server::child::Watchdog;
 use server::home::Home;
 use server::managed::{self, Choice, Cluster, Status};
@@ -187,7 +187,7 @@ fn all_well(mut wrong: Vec<Error>) -> anyhow::Result<()> {
     last.map_or(Ok(()), |error| Err(error.into()))
 }
 
-fn row(server: Status) -> Vec<Value> {
+fn row(server: Status) -> Vec<CellValue> {
     let state = match (server.pid, server.ready) {
         (Some(_), true) => "running",
         (Some(_), false) => "starting",
@@ -214,7 +214,7 @@ fn row(server: Status) -> Vec<Value> {
 }
 
 /// A server known only from a journal: it is not contacted.
-fn foreign_row(left: Left) -> Vec<Value> {
+fn foreign_row(left: Left) -> Vec<CellValue> {
     let list = left.list();
     let (used_by, settings) = match left.by {
         LeftBy::Living(pid) => (Some(pid), format!("changed by a run under way: {list}")),
@@ -224,12 +224,12 @@ fn foreign_row(left: Left) -> Vec<Value> {
     vec![
         left.dsn.into(),
         "not pgdyno's".into(),
-        Value::Null,
-        Value::Null,
+        CellValue::Null,
+        CellValue::Null,
         used_by.into(),
-        Value::Null,
+        CellValue::Null,
         settings.into(),
-        Value::Null,
+        CellValue::Null,
     ]
 }
 
@@ -264,7 +264,12 @@ fn restore_private(args: &RestoreArgs, name: &str) -> anyhow::Result<()> {
     let mended = restore_managed_settings(&mut cluster)?;
     let mut table = restored_table();
     if mended {
-        table.push(vec![format!("private server {name}").into(), "all".into(), Value::Null, Value::Null]);
+        table.push(vec![
+            format!("private server {name}").into(),
+            "all".into(),
+            CellValue::Null,
+            CellValue::Null,
+        ]);
     }
     let undone = restore_changes(&mut cluster)?;
     if !mended && undone.is_none() {

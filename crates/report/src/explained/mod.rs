@@ -8,7 +8,7 @@ mod shares;
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::comparison::{Cell, zooms};
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::{MapPart, MeasuredTarget, Run, StatementPart, StatementPlan};
 
 pub(crate) use self::changed::{change, of_base, summary};
@@ -304,7 +304,7 @@ pub fn plans(data: &ReportData) -> Table {
     let of_maps = ["layer", "zoom", "share_p25_pct", "share_p75_pct", "below_20_pct"];
     table.optional(of_maps);
     for own in Explained::all(data) {
-        let head: [Value; 5] = [
+        let head: [CellValue; 5] = [
             own.cell.workload.as_str().into(),
             levels(&own.cell).into(),
             own.arm.clone().into(),
@@ -323,7 +323,7 @@ pub fn plans(data: &ReportData) -> Table {
             let calls = [calls.map(|own| own.name.clone()).into(), real(calls.map(|own| own.calls))];
             let quartiles = [pct(|share| share.p25), pct(|share| share.p75)];
             let below = below.map(|below| 100.0 * below as f64 / own.transactions as f64);
-            let of_map: [Value; 5] = match map {
+            let of_map: [CellValue; 5] = match map {
                 None => Default::default(),
                 Some(part) => {
                     let [low, high] = quartiles;
@@ -429,10 +429,13 @@ pub(crate) mod tests {
         let means: f64 = own.parts.iter().map(|part| part.ms.mean).sum();
         assert!((means - own.total_ms.mean).abs() < 1e-9);
         let table = plans(&data(vec![run("a", 1, scan, &[1.0])]));
-        let parts: Vec<&Value> = table.rows.iter().map(|row| &row[5]).collect();
+        let parts: Vec<&CellValue> = table.rows.iter().map(|row| &row[5]).collect();
         assert_eq!(
             parts,
-            ["planning", "seq_scan", "other", "outside", "total"].map(Value::from).iter().collect::<Vec<_>>()
+            ["planning", "seq_scan", "other", "outside", "total"]
+                .map(CellValue::from)
+                .iter()
+                .collect::<Vec<_>>()
         );
     }
 

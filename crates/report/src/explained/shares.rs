@@ -1,6 +1,6 @@
 //! Where the time of explained transactions goes, in short: a line for each arm and script.
 
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::StatementPart;
 
 use super::Explained;
@@ -22,7 +22,7 @@ pub fn plan_shares(data: &ReportData) -> Table {
     table.optional(["arm"]);
     for own in &all {
         let shares = parts.iter().map(|part| real(own.part(*part).map(|own| 100.0 * own.share.median)));
-        let head: [Value; 5] = [
+        let head: [CellValue; 5] = [
             own.cell.workload.as_str().into(),
             levels(&own.cell).into(),
             own.arm.clone().into(),
@@ -49,9 +49,10 @@ mod tests {
             ["seq_scan_pct", "index_pct"].map(|name| has(name).unwrap_or_else(|| panic!("{table:?}")));
         assert_eq!((has("joins_pct"), table.rows.len()), (None, 2));
         // The base first; the median of the three, twice as long with its planning.
-        assert_eq!(table.rows[0][2..5], ["a".into(), "a.sql".into(), Value::Real(2.2)]);
-        let share = |value: &Value| matches!(value, Value::Real(share) if (share - 100.0 / 1.1).abs() < 1e-9);
+        assert_eq!(table.rows[0][2..5], ["a".into(), "a.sql".into(), CellValue::Real(2.2)]);
+        let share =
+            |value: &CellValue| matches!(value, CellValue::Real(share) if (share - 100.0 / 1.1).abs() < 1e-9);
         assert!(share(&table.rows[0][scans]) && share(&table.rows[1][indexes]), "{table:?}");
-        assert_eq!((&table.rows[0][indexes], &table.rows[1][scans]), (&Value::Null, &Value::Null));
+        assert_eq!((&table.rows[0][indexes], &table.rows[1][scans]), (&CellValue::Null, &CellValue::Null));
     }
 }

@@ -115,20 +115,20 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use results::Value;
+    use results::CellValue;
 
     use super::*;
 
     fn sample() -> Table {
         let mut table = Table::new(["workload", "clients", "tps", "doubt"]);
-        table.push(vec!["polygons".into(), 4_i64.into(), 17.332_67.into(), Value::Null]);
+        table.push(vec!["polygons".into(), 4_i64.into(), 17.332_67.into(), CellValue::Null]);
         table.push(vec![
             "tpcb, \"own\"\u{1b}[2J|x".into(),
             16_i64.into(),
             885.33.into(),
             "client\nbusy".into(),
         ]);
-        table.push(vec!["".into(), Value::Null, f64::NAN.into(), Value::Blob(vec![0, 255])]);
+        table.push(vec!["".into(), CellValue::Null, f64::NAN.into(), CellValue::Blob(vec![0, 255])]);
         table
     }
 
@@ -162,7 +162,7 @@ mod tests {
             cells in prop::collection::vec("\\PC{0,6}|[\\x00-\\x9f\u{2028}\u{2066}|`<a]{0,8}", 1..4),
         ) {
             let mut table = Table::new(vec![name.as_str(); cells.len()]);
-            table.push(cells.iter().map(Value::from));
+            table.push(cells.iter().map(CellValue::from));
             for format in [Format::Text, Format::Json, Format::Csv, Format::CsvFormulas, Format::Md] {
                 let printed = print_as_named(&table, format).replace("\r\n", "\n");
                 prop_assert!(!printed.contains(|c| c != '\n' && visible::is_hostile(c)), "{:?}", printed);

@@ -29,26 +29,30 @@ pub(crate) fn percentile(of: &results::cells::Response, quantile: f64) -> String
 }
 
 /// In µs for programs; for people, why there is none.
-pub(crate) fn percentile_us(of: &results::cells::Response, quantile: f64) -> results::Value {
-    let missing =
-        || (of.count > 0).then(|| results::Value::worded(results::Value::Null, percentile(of, quantile), ""));
+pub(crate) fn percentile_us(of: &results::cells::Response, quantile: f64) -> results::CellValue {
+    let missing = || {
+        (of.count > 0)
+            .then(|| results::CellValue::worded(results::CellValue::Null, percentile(of, quantile), ""))
+    };
     of.ns(quantile).map_or_else(|| missing().into(), |ns| (ns / 1e3).into())
 }
 
 /// A count that is a reason for doubt.
-pub(crate) fn should_be_0(number: Option<u64>) -> results::Value {
+pub(crate) fn should_be_0(number: Option<u64>) -> results::CellValue {
     number
-        .map(|number| results::Value::worded(number, count(number), if number > 0 { "doubt" } else { "" }))
+        .map(|number| {
+            results::CellValue::worded(number, count(number), if number > 0 { "doubt" } else { "" })
+        })
         .into()
 }
 
 /// A number for programs; empty if it is missing or not finite.
-pub(crate) fn real(value: Option<f64>) -> results::Value {
+pub(crate) fn real(value: Option<f64>) -> results::CellValue {
     value.filter(|number| number.is_finite()).into()
 }
 
 /// Whether percentiles are from slices, for programs: `yes`, or empty.
-pub(crate) fn sliced(is_sliced: bool) -> results::Value {
+pub(crate) fn sliced(is_sliced: bool) -> results::CellValue {
     is_sliced.then_some("yes").into()
 }
 

@@ -1,7 +1,7 @@
 //! Crosstabs: levels of a factor across, arms down, mean and maximum, and the change against the base.
 
 use results::comparison::{self, Crosstab, Metric, Summary};
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use crate::block::Block;
 use crate::numbers::{self, real};
@@ -170,7 +170,7 @@ fn of_tabs(tabs: &[&Tab], arms: &[String]) -> Table {
             let (tps, took) = if tab.job { (&nothing, values) } else { (values, &nothing) };
             let took = took.iter().filter(|_| has_jobs);
             let figures = tps.iter().chain(took).copied().map(real);
-            let change = |pct| Value::worded(real(Some(pct)), numbers::change(pct), "strong");
+            let change = |pct| CellValue::worded(real(Some(pct)), numbers::change(pct), "strong");
             let changes = changes.into_iter().map(|pct: Option<f64>| pct.map(change).into());
             let head = [tab.workload.clone().into(), word.into(), level.into()];
             table.push(head.into_iter().chain(figures).chain(changes).chain([over.clone().into()]));

@@ -5,8 +5,8 @@ mod table;
 use results::answer::SuspectRuns;
 use results::data::cell_text;
 use results::limits::{
-    ArmLimit, Broke, Cause, Confirmed, FarPeak, Findings, Found, GeneratorLimit, LimitState, Limits, Ratio,
-    RatioVerdict, WhyFar,
+    ArmLimit, Broke, Cause, Confirmed, FarPeak, Findings, FoundLimit, GeneratorLimit, LimitState, Limits,
+    Ratio, RatioVerdict, WhyFar,
 };
 use results::{ReportData, Table};
 use stats::{LimitClass, LimitEnded};
@@ -23,7 +23,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
          arrivals on a schedule. Errors, skipped and unfinished transactions count against it. Charts of response times and of what \
          was achieved stand below, with the workload.",
     );
-    let of_cell = |cell: &Found<'_>| {
+    let of_cell = |cell: &FoundLimit<'_>| {
         let name = cell_text(&cell.cell);
         let tables = arms(&limits, cell).map(|arm| arm.table(&name).into()).collect::<Vec<_>>();
         [Block::Heading(name)].into_iter().chain(tables).collect::<Vec<_>>()
@@ -36,7 +36,7 @@ pub(crate) fn lines(limits: &Limits<'_>) -> Vec<String> {
         return vec!["not known: nothing could be tried".to_owned()];
     }
     let several = limits.cells.len() > 1;
-    let of_cell = |cell: &Found<'_>| {
+    let of_cell = |cell: &FoundLimit<'_>| {
         let head = several.then(|| format!("{}:", cell_text(&cell.cell)));
         head.into_iter().chain(cell_lines(limits, cell)).collect::<Vec<_>>()
     };
@@ -49,12 +49,12 @@ struct Arm<'a> {
     found: Findings,
 }
 
-fn arms<'a>(limits: &'a Limits<'a>, cell: &'a Found<'a>) -> impl Iterator<Item = Arm<'a>> {
+fn arms<'a>(limits: &'a Limits<'a>, cell: &'a FoundLimit<'a>) -> impl Iterator<Item = Arm<'a>> {
     let found = |limit| Findings::of(&limits.asked, &cell.limit, limit);
     cell.limit.arms.iter().map(move |limit| Arm { limit, found: found(limit) })
 }
 
-fn cell_lines(limits: &Limits<'_>, cell: &Found<'_>) -> Vec<String> {
+fn cell_lines(limits: &Limits<'_>, cell: &FoundLimit<'_>) -> Vec<String> {
     let limit = &cell.limit;
     let arms: Vec<Arm<'_>> = arms(limits, cell).collect();
     let mut lines: Vec<String> = arms.iter().flat_map(Arm::lines).collect();
@@ -81,7 +81,7 @@ fn cell_lines(limits: &Limits<'_>, cell: &Found<'_>) -> Vec<String> {
     lines
 }
 
-fn ratio_lines(limits: &Limits<'_>, cell: &Found<'_>) -> Vec<String> {
+fn ratio_lines(limits: &Limits<'_>, cell: &FoundLimit<'_>) -> Vec<String> {
     let base = cell.limit.arms.first().and_then(|arm| arm.arm.as_deref()).unwrap_or_default();
     let name = cell_text(&cell.cell);
     let line = |ratio: Ratio| {

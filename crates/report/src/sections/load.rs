@@ -1,6 +1,6 @@
 //! Jobs: phases as chart and table, and the sizes after them.
 
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::{Relation, RelationKind, Run, RunEvent, RunKind, figures};
 
 use super::tiles;
@@ -161,13 +161,13 @@ fn sizes_of_arms(arms: &[Sizes]) -> Table {
         }
     }
     known.sort_by_key(|relation| (is_index(relation), &relation.table, &relation.name));
-    let cell = |bytes: Option<u64>| Value::from(bytes.map_or(numbers::ABSENT.to_owned(), numbers::bytes));
+    let cell = |bytes: Option<u64>| CellValue::from(bytes.map_or(numbers::ABSENT.to_owned(), numbers::bytes));
     for relation in known {
-        let named = [&relation.name, relation.kind.name(), &relation.table].map(Value::from);
+        let named = [&relation.name, relation.kind.name(), &relation.table].map(CellValue::from);
         sheet.push(named.into_iter().chain(arms.iter().map(|arm| cell(arm.bytes(&relation.name)))));
     }
     let all = |arm: &Sizes| arm.relations.iter().fold(0, |sum: u64, own| sum.saturating_add(own.bytes));
-    let blank = Value::default;
+    let blank = CellValue::default;
     sheet.push(
         ["all".into(), blank(), blank()].into_iter().chain(arms.iter().map(|arm| cell(Some(all(arm))))),
     );
@@ -191,7 +191,7 @@ fn table_sizes(tables: &[&Relation], indexes: &[&Relation]) -> Table {
     }
     let total = tables.iter().chain(indexes).fold(0, |sum: u64, relation| sum.saturating_add(relation.bytes));
     if tables.len() > 1 {
-        let blank = Value::default;
+        let blank = CellValue::default;
         sheet.push(["all".into(), blank(), blank(), numbers::bytes(total).into(), blank()]);
     }
     sheet

@@ -1,7 +1,7 @@
 //! Where the time of statements goes: a bar per arm in each cell, the differences of plans, and the slowest
 //! plan node by node.
 
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::{PlanNode, RunEvent, StatementPart, StatementPlan};
 
 use super::shares;
@@ -156,8 +156,8 @@ impl PlansOfCell {
                 sheet.push([part.words().into()].into_iter().chain(own.iter().map(cell)));
             }
         }
-        let totals = self.arms.iter().map(|own| Value::from(milliseconds(&own.total_ms)));
-        sheet.push([Value::from("planning and execution")].into_iter().chain(totals));
+        let totals = self.arms.iter().map(|own| CellValue::from(milliseconds(&own.total_ms)));
+        sheet.push([CellValue::from("planning and execution")].into_iter().chain(totals));
         sheet
     }
 
@@ -180,7 +180,7 @@ impl PlansOfCell {
             let part = booked.map_or(numbers::ABSENT, |own| own.part.words());
             let cells =
                 of_arms.iter().map(|own| own.map_or_else(|| numbers::ABSENT.into(), figures_of_function));
-            sheet.push([Value::from(*name), part.into()].into_iter().chain(cells));
+            sheet.push([CellValue::from(*name), part.into()].into_iter().chain(cells));
         }
         (!names.is_empty()).then_some(sheet)
     }
@@ -238,12 +238,12 @@ fn changes(arms: &[Explained], base: &str) -> Vec<String> {
 }
 
 /// `1.2 [1.1, 1.4], 45 %`.
-fn figures_of(own: &crate::explained::PartFigures) -> Value {
+fn figures_of(own: &crate::explained::PartFigures) -> CellValue {
     format!("{}, {:.0} %", milliseconds(&own.ms), 100.0 * own.share.median).into()
 }
 
 /// `1.2 [1.1, 1.4], 45 %, 820 calls`.
-fn figures_of_function(own: &FunctionFigures) -> Value {
+fn figures_of_function(own: &FunctionFigures) -> CellValue {
     let (share, calls) = (100.0 * own.share.median, numbers::counted(own.calls.round() as usize, "call"));
     format!("{}, {share:.0} %, {calls}", milliseconds(&own.ms)).into()
 }
@@ -322,12 +322,13 @@ fn nodes(plan: &StatementPlan, rounding: f64) -> Table {
     for (node, rows) in plan.nodes.iter().zip(rows) {
         let role = if node.role.is_empty() { String::new() } else { format!("{}: ", node.role) };
         let indent = "\u{a0}\u{a0}".repeat(node.depth as usize);
-        let counts = [rows, numbers::count(node.loops.round() as u64)].map(Value::from);
-        let blocks = [node.hit_blocks, node.read_blocks].map(|blocks| Value::from(numbers::count(blocks)));
+        let counts = [rows, numbers::count(node.loops.round() as u64)].map(CellValue::from);
+        let blocks =
+            [node.hit_blocks, node.read_blocks].map(|blocks| CellValue::from(numbers::count(blocks)));
         let own_ms =
-            Value::from(if node.loops > 0.0 { numbers::figure(node.own_ms) } else { "never".to_owned() });
-        let words = Value::from(format!("{indent}{role}{}", node.words()));
-        let functions = Value::from(node.functions.join(", "));
+            CellValue::from(if node.loops > 0.0 { numbers::figure(node.own_ms) } else { "never".to_owned() });
+        let words = CellValue::from(format!("{indent}{role}{}", node.words()));
+        let functions = CellValue::from(node.functions.join(", "));
         let functions_ms =
             if node.functions_ms > 0.0 { numbers::figure(node.functions_ms) } else { String::new() };
         sheet.push(
@@ -474,7 +475,7 @@ mod tests {
         let scan = table.rows.iter().find(|row| row[at("part")] == "seq_scan".into()).unwrap();
         assert_eq!(
             (&scan[at("zoom")], &scan[at("below_20_pct")]),
-            (&results::Value::Int(12), &results::Value::Real(0.0))
+            (&results::CellValue::Int(12), &results::CellValue::Real(0.0))
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Every run in order of execution.
 
 use results::comparison::Cell;
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::{Doubt, Run, Validity};
 
 use crate::arrivals;
@@ -90,12 +90,12 @@ fn runs_of(data: &ReportData, runs: &[&Run], label: impl Fn(&Cell) -> String) ->
             real(run.took_s().filter(|_| run.is_measured())),
             real(p99_ns(run).map(|ns| ns / 1e3)),
             numbers::sliced(run.is_sliced()),
-            Value::marked(validity(data, run), class),
-            Value::marked(doubts(&run.doubts), class),
+            CellValue::marked(validity(data, run), class),
+            CellValue::marked(doubts(&run.doubts), class),
             run.position_in_pair.into(),
             real(Some(run.measured_s)),
-            Value::worded(&run.started_at, when(&run.started_at), ""),
-            Value::shown(run.seed),
+            CellValue::worded(&run.started_at, when(&run.started_at), ""),
+            CellValue::shown(run.seed),
         ]);
     }
     let in_time: Vec<InTime> = runs.iter().map(|run| InTime::of(&[run])).collect();

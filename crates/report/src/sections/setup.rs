@@ -254,7 +254,7 @@ fn settings(caption: &str, names: &[&str], sets: &[InForce<'_>], class: &'static
     let mut table = Table::captioned(caption).text(["setting"]).text(sets.iter().map(|(arm, _)| head(*arm)));
     for name in names {
         let cell = |(_, set): &InForce<'_>| match set.get(name) {
-            Some(setting) => results::Value::marked(&setting.value, class),
+            Some(setting) => results::CellValue::marked(&setting.value, class),
             None => numbers::ABSENT.into(),
         };
         table.push([(*name).into()].into_iter().chain(sets.iter().map(cell)));

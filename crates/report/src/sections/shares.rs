@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use results::comparison::Cell;
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::StatementPart;
 
 use crate::block::{Block, Paragraph};
@@ -177,7 +177,7 @@ fn sheet(columns: &[Column<'_>], zooms: &[u8]) -> Table {
         Table::captioned(caption).text(["zoom"]).numbers(columns.iter().map(|column| &column.name));
     for zoom in zooms {
         let cell = |column: &Column<'_>| match column.zooms.get(zoom) {
-            None => Value::from(numbers::ABSENT),
+            None => CellValue::from(numbers::ABSENT),
             Some(own) => written(own).into(),
         };
         sheet.push([format!("z{zoom}").into()].into_iter().chain(columns.iter().map(cell)));

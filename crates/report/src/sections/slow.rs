@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::tile::Tile;
 use maud::Render;
-use results::{StoredTile, Table, Value, comparison};
+use results::{CellValue, StoredTile, Table, comparison};
 use spec::TileFigures;
 
 use crate::block::Block;
@@ -158,8 +158,8 @@ fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Table {
         let place = format!("{}, {}", degrees(latitude, LATITUDE), degrees(longitude, LONGITUDE));
         let mean =
             |arm: &Option<&str>| mean(*tile, *arm).map_or_else(String::new, numbers::latency_us).into();
-        let means: Vec<Value> = arms.iter().map(mean).collect();
-        let head = [Value::linked(format!("z{tile}"), address(*tile)), place.into()];
+        let means: Vec<CellValue> = arms.iter().map(mean).collect();
+        let head = [CellValue::linked(format!("z{tile}"), address(*tile)), place.into()];
         let tail = [
             numbers::latency_us(figures.max_us).into(),
             numbers::bytes(figures.bytes() as u64).into(),

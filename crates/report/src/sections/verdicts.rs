@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use results::answer::{self, Next, Scope, Verdicts, speed_trend};
+use results::answer::{self, LineScope, Next, Verdicts, speed_trend};
 use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::figures;
 use stats::{Better, Estimate, Verdict};
 
@@ -140,7 +140,7 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
             value_of(cell, of.metric, cell.base).into(),
             value_of(cell, of.metric, cell.new).into(),
             cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
-            Value::marked(verdict_words(cell, of, groups), class),
+            CellValue::marked(verdict_words(cell, of, groups), class),
             cell.estimate
                 .and_then(|estimate| estimate.p_adjusted())
                 .map_or(numbers::ABSENT.to_owned(), probability)
@@ -256,7 +256,7 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     };
     table(data, found, &["change, 95 %", "p", "n", verdict], words, p, |line| {
         let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
-        let values = line.answers.filter(|own| own.scope != Scope::Whole).map(|own| own.values.clone());
+        let values = line.answers.filter(|own| own.scope != LineScope::Whole).map(|own| own.values.clone());
         let parts = [Some(verdict), values, line.groups.clone(), line.remarks.clone()];
         vec![parts.into_iter().flatten().collect::<Vec<_>>().join("; ").into()]
     })
@@ -290,13 +290,13 @@ struct Line<'a> {
     is_job: bool,
     change: Option<&'a Estimate>,
     verdict: String,
-    answers: Option<&'a answer::Line>,
+    answers: Option<&'a answer::VerdictLine>,
     groups: Option<String>,
     remarks: Option<String>,
     sliced: Option<Sliced>,
     in_time: [InTime; 2],
     /// Other large differences; lines of workloads only.
-    differences: Value,
+    differences: CellValue,
     is_whole: bool,
     next: Option<Next>,
 }
@@ -305,9 +305,9 @@ fn table(
     data: &ReportData,
     found: &Comparison,
     columns: &[&str],
-    change: impl Fn(Option<&Estimate>) -> Vec<Value>,
-    p: impl Fn(Option<&Estimate>) -> Value,
-    verdict: impl Fn(&Line<'_>) -> Vec<Value>,
+    change: impl Fn(Option<&Estimate>) -> Vec<CellValue>,
+    p: impl Fn(Option<&Estimate>) -> CellValue,
+    verdict: impl Fn(&Line<'_>) -> Vec<CellValue>,
 ) -> Table {
     let unit = match found.metric {
         Metric::Tps => Metric::Tps.name().to_owned(),
@@ -336,7 +336,7 @@ fn table(
         table.optional(figures);
     }
     for line in &lines {
-        let mut row: Vec<Value> = vec![line.arm.into(), line.workload.into(), line.cell.clone().into()];
+        let mut row: Vec<CellValue> = vec![line.arm.into(), line.workload.into(), line.cell.clone().into()];
         let [figures, took] = match line.is_job {
             true => [[None; 2], line.figures.map(|speed| speed.map(f64::recip))],
             false => [line.figures, [None; 2]],
@@ -368,8 +368,8 @@ fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmC
 }
 
 /// The line of a script; `None` for another part of the answer.
-fn script_line<'a>(own: &'a answer::Line, next: Option<&Next>, margin: f64) -> Option<Line<'a>> {
-    let Scope::Script { workload, script } = &own.scope else { return None };
+fn script_line<'a>(own: &'a answer::VerdictLine, next: Option<&Next>, margin: f64) -> Option<Line<'a>> {
+    let LineScope::Script { workload, script } = &own.scope else { return None };
     let next = next.filter(|next| !own.verdict.is_decided() && next.is_of(Some(script)));
     Some(Line {
         arm: &own.arm,
@@ -390,7 +390,8 @@ fn lines<'a>(
     answer: &'a Verdicts,
 ) -> Vec<Line<'a>> {
     let next = Next::of(data, of, &answer.lines);
-    let answers = |scope: &Scope| answer.lines.iter().find(|own| own.arm == arm.arm && own.scope == *scope);
+    let answers =
+        |scope: &LineScope| answer.lines.iter().find(|own| own.arm == arm.arm && own.scope == *scope);
     let cell = |cell: &'a CellComparison| Line {
         arm: &arm.arm,
         workload: &cell.cell.workload,
@@ -399,7 +400,7 @@ fn lines<'a>(
         is_job: cell.job && of.metric == Metric::Tps,
         change: cell.estimate.as_ref(),
         verdict: verdict(cell.verdict, of.margin),
-        answers: answers(&Scope::Cell(cell.cell.clone())),
+        answers: answers(&LineScope::Cell(cell.cell.clone())),
         next: next
             .clone()
             .filter(|next| !cell.verdict.is_decided() && next.is_of(Some(&cell_text(&cell.cell)))),
@@ -426,11 +427,12 @@ fn lines<'a>(
         let cell = offered.into_iter().chain(part.lacks()).collect::<Vec<_>>().join("; ");
         let change = part.figure.map(|figure| &figure.grid.estimate);
         let is_whole = part.workload.is_none();
-        let answers = answers(&part.workload.map_or(Scope::Whole, |name| Scope::Workload(name.to_owned())));
+        let answers =
+            answers(&part.workload.map_or(LineScope::Whole, |name| LineScope::Workload(name.to_owned())));
         let is_open = part.figure.is_none_or(|figure| !figure.verdict.is_decided());
         let next = next.clone().filter(|next| is_open && next.is_of(part.workload));
         let differences =
-            part.workload.map_or(Value::Null, |name| differences::raw(&data.differences, name, &arm.arm));
+            part.workload.map_or(CellValue::Null, |name| differences::raw(&data.differences, name, &arm.arm));
         // For two experiments.
         let remarks: Vec<String> = control(of).into_iter().chain(data.notes.iter().cloned()).collect();
         let remarks = (is_whole && !remarks.is_empty()).then(|| remarks.join("; "));

@@ -1,7 +1,7 @@
 //! The value of each of several settings: alone, and as one of all, if an experiment takes an arm apart.
 
-use results::comparison::{ArmComparison, Comparison, Setting, TakenApart};
-use results::{Table, Value};
+use results::comparison::{ArmComparison, Comparison, MeasuredSetting, TakenApart};
+use results::{CellValue, Table};
 use spec::ExperimentRecord;
 use stats::{Estimate, Verdict};
 
@@ -25,7 +25,7 @@ pub(crate) struct SettingsWorth {
 
 #[derive(Debug)]
 pub(crate) struct SettingWorth {
-    setting: Setting,
+    setting: MeasuredSetting,
     alone: Change,
     /// All but it, against all: the loss without it.
     without: Change,
@@ -62,7 +62,7 @@ impl Change {
         }
     }
 
-    fn values(&self, margin: f64) -> [Value; 4] {
+    fn values(&self, margin: f64) -> [CellValue; 4] {
         let interval = self.estimate.and_then(|estimate| estimate.interval_pct());
         [
             real(self.estimate.map(|estimate| estimate.change_pct())),
@@ -167,12 +167,17 @@ pub fn settings(data: &ReportData) -> Table {
         "risk",
     ]);
     for worth in worth(data) {
-        let all: [Value; 5] =
-            [worth.of.clone().into(), worth.whole.clone().into(), Value::Null, Value::Null, Value::Null];
-        let nothing = std::iter::repeat_n(Value::Null, 5);
+        let all: [CellValue; 5] = [
+            worth.of.clone().into(),
+            worth.whole.clone().into(),
+            CellValue::Null,
+            CellValue::Null,
+            CellValue::Null,
+        ];
+        let nothing = std::iter::repeat_n(CellValue::Null, 5);
         table.push(all.into_iter().chain(worth.all.values(worth.margin)).chain(nothing));
         for SettingWorth { setting, alone, without } in &worth.settings {
-            let start: [Value; 5] = [
+            let start: [CellValue; 5] = [
                 worth.of.clone().into(),
                 worth.whole.clone().into(),
                 setting.name.clone().into(),
@@ -275,7 +280,7 @@ mod tests {
             table.rows[setting][place].clone()
         };
         let pct = |setting, column| match of(setting, column) {
-            Value::Real(pct) => (pct * 1e6).round() / 1e6,
+            CellValue::Real(pct) => (pct * 1e6).round() / 1e6,
             other => panic!("{other:?}"),
         };
         assert_eq!(pct(0, "alone_pct"), 300.0, "all of them");
@@ -285,8 +290,8 @@ mod tests {
             (0.0, -50.0),
             "b is worth something beside a only"
         );
-        assert_eq!(of(1, "risk"), Value::Null);
-        assert!(matches!(of(2, "risk"), Value::Text(risk) if risk.contains("last commits")));
+        assert_eq!(of(1, "risk"), CellValue::Null);
+        assert!(matches!(of(2, "risk"), CellValue::Text(risk) if risk.contains("last commits")));
     }
 
     #[test]

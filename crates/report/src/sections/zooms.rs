@@ -1,7 +1,7 @@
 //! Tiles by layer and zoom: which zoom is slow, and where the time goes.
 
 use results::comparison::zooms::{FEWEST, Which};
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
@@ -94,7 +94,7 @@ fn contents(of: &ZoomsOfCell) -> Table {
     Table { caption: caption.to_owned(), ..in_words(whole).select(&columns) }
 }
 
-fn few() -> Value {
+fn few() -> CellValue {
     format!("fewer than {FEWEST} requests").into()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use ::tile::mvt::{Feature, Kind, Layer};
+use ::tile::mvt::{Feature, GeometryKind, Layer};
 
 pub(super) const GRID: i32 = 1024;
 
@@ -108,7 +108,7 @@ fn ground(paths: &mut [Paths]) -> Vec<DrawnPath> {
 fn add(paths: &mut Paths, feature: &Feature, extent: u32, detail: f64) {
     let scaled = || feature.parts.iter().map(|part| simplified(part, extent, detail));
     match feature.kind {
-        Kind::Point => {
+        GeometryKind::Point => {
             let step = |number: i32| (f64::from(number) / detail) as i32;
             for point in scaled().flatten().filter(|point| inside(*point)) {
                 if paths.dotted.insert((step(point.0), step(point.1))) {
@@ -116,12 +116,12 @@ fn add(paths: &mut Paths, feature: &Feature, extent: u32, detail: f64) {
                 }
             }
         }
-        Kind::Line => {
+        GeometryKind::Line => {
             for line in scaled().filter(|line| line.len() > 1 && seen(line)) {
                 paths.lines.add(&line, false);
             }
         }
-        Kind::Polygon => {
+        GeometryKind::Polygon => {
             let rings: Vec<_> = scaled().filter(|ring| ring.len() > 2 && seen(ring)).collect();
             let largest = rings.iter().map(|ring| area(ring)).fold(0.0, f64::max);
             let mut own = Path::default();

@@ -11,12 +11,12 @@ const NOT_SET: &str = "not set";
 #[derive(Debug, Clone, PartialEq)]
 pub struct TakenApart {
     pub whole: String,
-    pub settings: Vec<Setting>,
+    pub settings: Vec<MeasuredSetting>,
 }
 
 /// One of its settings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
+pub struct MeasuredSetting {
     pub name: String,
     pub value: String,
     /// The base arm's value, if it sets it.
@@ -43,7 +43,7 @@ impl TakenApart {
             let names: BTreeSet<&String> = whole.settings.keys().chain(base.settings.keys()).collect();
             let differing =
                 names.into_iter().filter(|name| base.settings.get(*name) != whole.settings.get(*name));
-            let settings: Option<Vec<Setting>> = differing
+            let settings: Option<Vec<MeasuredSetting>> = differing
                 .map(|name| {
                     let named = |settings: BTreeMap<String, String>| {
                         experiment
@@ -52,7 +52,7 @@ impl TakenApart {
                             .find(|arm| arm.settings == settings)
                             .map(|arm| arm.name.clone())
                     };
-                    Some(Setting {
+                    Some(MeasuredSetting {
                         name: name.clone(),
                         value: whole.settings.get(name).cloned().unwrap_or_else(|| NOT_SET.to_owned()),
                         base: base.settings.get(name).cloned(),
@@ -73,7 +73,7 @@ impl TakenApart {
     /// meaning.
     #[must_use]
     pub fn is_part(&self, arm: &str) -> bool {
-        self.settings.iter().any(|Setting { name, only, without, .. }| {
+        self.settings.iter().any(|MeasuredSetting { name, only, without, .. }| {
             let made = |part: &str, word: &str| part == arm && part == format!("{word} {name}");
             made(only, "only") || made(without, "without")
         })

@@ -31,12 +31,12 @@ pub struct Limits<'r> {
     /// Change that counts as none, as a share; if arms are compared.
     pub margin: f64,
     /// In the order of their start.
-    pub cells: Vec<Found<'r>>,
+    pub cells: Vec<FoundLimit<'r>>,
 }
 
 /// The result of the search for the limit of a cell.
 #[derive(Debug, Clone)]
-pub struct Found<'r> {
+pub struct FoundLimit<'r> {
     /// Without the rate, and without the clients if these grow.
     pub cell: Cell,
     pub limit: CellLimit<'r>,
@@ -100,7 +100,7 @@ impl<'r> Limits<'r> {
             let clients = runs.first().map_or(1, |run| run.clients);
             // The server's connection limit is no longer known; the search ended with these clients.
             let most = runs.iter().map(|run| run.clients).max();
-            Found { cell, limit: CellLimit::of(&asked, &arms, (clients, most), &runs) }
+            FoundLimit { cell, limit: CellLimit::of(&asked, &arms, (clients, most), &runs) }
         };
         let cells = cells.into_iter().map(found).collect();
         Some(Self { margin: experiment.margin, cells, asked })
@@ -130,7 +130,7 @@ impl<'r> Limits<'r> {
     }
 }
 
-impl Found<'_> {
+impl FoundLimit<'_> {
     /// The outcomes of its searches. An arm that was not tried although the base keeps the promise has no
     /// outcome for a change.
     fn outcome(&self, asked: &AskedLimit) -> Vec<SearchOutcome> {

@@ -8,8 +8,8 @@ use rusqlite::{OptionalExtension, Transaction, params_from_iter};
 use spec::plan::of_former;
 use spec::{Class, Error};
 
-use super::import::Failure;
-use super::schema::{self, COPIED, FACTS, State};
+use super::import::ImportFailure;
+use super::schema::{self, COPIED, FACTS, SchemaState};
 use super::{ExperimentId, Sqlite, Store};
 use crate::error::{damaged, not_results};
 
@@ -31,8 +31,8 @@ impl Earlier {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let (store, state) = Store::open_existing(path)?;
         match state {
-            State::Earlier(found) if COPIED.contains(&found) => {}
-            State::Present => {
+            SchemaState::Earlier(found) if COPIED.contains(&found) => {}
+            SchemaState::Present => {
                 return Err(Error::new(
                     Class::BadInput,
                     format!("{}: a results file of this version", path.display()),
@@ -59,7 +59,7 @@ impl Store {
     }
 }
 
-fn copy(from: &Store, transaction: &Transaction<'_>) -> Result<Vec<ExperimentId>, Failure> {
+fn copy(from: &Store, transaction: &Transaction<'_>) -> Result<Vec<ExperimentId>, ImportFailure> {
     let mut numbers = Numbers::new();
     for table in schema::tables()?.iter().filter(|table| !["meta", FACTS].contains(&table.as_str())) {
         copy_table(from, transaction, table, &mut numbers)?;
@@ -77,7 +77,7 @@ fn copy_table(
     transaction: &Transaction<'_>,
     table: &str,
     numbers: &mut Numbers,
-) -> Result<(), Failure> {
+) -> Result<(), ImportFailure> {
     let unreadable = |error: rusqlite::Error| from.error(&error);
     // A view in place of a table could compute anything.
     if !schema::computes_nothing(&from.connection, "table", table).map_err(unreadable)? {
@@ -146,7 +146,7 @@ mod tests {
     use super::super::schema::LAST_UNMARKED;
     use super::*;
     use crate::fixture::{experiment, finished, host, run, target};
-    use crate::table::Value::Int;
+    use crate::table::CellValue::Int;
 
     fn file(folder: &Path, name: &str) -> PathBuf {
         let path = folder.join(name);

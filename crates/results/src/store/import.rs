@@ -36,7 +36,7 @@ pub struct Imported {
     pub experiment: Option<ExperimentId>,
     pub stored: Vec<StoredRun>,
     /// Runs left out, since the file already has them.
-    pub known: Vec<Known>,
+    pub known: Vec<KnownRun>,
 }
 
 /// An imported run and its place in the experiment.
@@ -51,7 +51,7 @@ pub struct StoredRun {
 
 /// A run that is left out because the file already has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownRun {
     pub place: usize,
     pub run_id: i64,
     pub experiment: String,
@@ -75,12 +75,12 @@ impl Store {
     }
 }
 
-pub(super) enum Failure {
+pub(super) enum ImportFailure {
     Sqlite(rusqlite::Error),
     Import(Error),
 }
 
-impl Failure {
+impl ImportFailure {
     pub(super) fn of(self, store: &Store) -> Error {
         match self {
             Self::Sqlite(error) => store.error(&error),
@@ -89,13 +89,13 @@ impl Failure {
     }
 }
 
-impl From<rusqlite::Error> for Failure {
+impl From<rusqlite::Error> for ImportFailure {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for ImportFailure {
     fn from(error: Error) -> Self {
         Self::Import(error)
     }
@@ -110,11 +110,11 @@ fn import(
     collection: &Collection,
     found: &[FoundRun],
     again: bool,
-) -> Result<Imported, Failure> {
+) -> Result<Imported, ImportFailure> {
     let (mut known, mut new) = (Vec::new(), Vec::new());
     for (place, run) in found.iter().enumerate() {
         match if again { None } else { known_before(transaction, run)? } {
-            Some((run_id, experiment)) => known.push(Known { place, run_id, experiment }),
+            Some((run_id, experiment)) => known.push(KnownRun { place, run_id, experiment }),
             None => new.push((place, run)),
         }
     }
@@ -172,7 +172,7 @@ impl<'a> Destination<'a> {
         transaction: &Transaction<'_>,
         collection: &'a Collection,
         first: &FoundRun,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ImportFailure> {
         let experiment = experiment(collection);
         let id = match newest_with_hash(transaction, &experiment.hash)? {
             Some(id) => id,
@@ -199,7 +199,7 @@ impl<'a> Destination<'a> {
         if collection.compare.is_some() && collection.compare != destination.compare {
             let compares =
                 destination.compare.map_or("nothing".to_owned(), |factor| format!("the factor {factor}"));
-            return Err(Failure::Import(request(
+            return Err(ImportFailure::Import(request(
                 format!("the experiment {} compares {compares}", collection.name),
                 "give another --name, or leave --compare out",
             )));
@@ -213,11 +213,11 @@ impl<'a> Destination<'a> {
         transaction: &Transaction<'_>,
         place: usize,
         found: &FoundRun,
-    ) -> Result<StoredRun, Failure> {
+    ) -> Result<StoredRun, ImportFailure> {
         let mut run = found.run.clone();
         run.uuid = uuid::Uuid::new_v4().to_string();
         self.level(&mut run).map_err(|what| {
-            Failure::Import(request(
+            ImportFailure::Import(request(
                 format!("{}: {what}", found.source),
                 "--level FACTOR=LEVEL says it for all files given",
             ))

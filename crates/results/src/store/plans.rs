@@ -170,7 +170,7 @@ fn function(row: &Row<'_>) -> Sqlite<(usize, FunctionTime)> {
 mod tests {
     use super::*;
     use crate::fixture::{experiment, finished, host, run, target};
-    use crate::table::Value;
+    use crate::table::CellValue;
 
     #[test]
     fn plans_come_back_as_they_were_and_their_parts_are_a_view() {
@@ -232,9 +232,9 @@ mod tests {
                 plan.parts().into_iter().map(|(part, ms)| (part.name(), ms)).collect();
             wanted.retain(|(_, ms)| *ms != 0.0);
             wanted.sort_by_key(|(part, _)| *part);
-            let wanted: Vec<Vec<Value>> = wanted
+            let wanted: Vec<Vec<CellValue>> = wanted
                 .iter()
-                .map(|(part, ms)| vec![Value::Text((*part).to_owned()), Value::Real(*ms)])
+                .map(|(part, ms)| vec![CellValue::Text((*part).to_owned()), CellValue::Real(*ms)])
                 .collect();
             assert_eq!(store.query(&sql).unwrap().rows, wanted);
         }

@@ -5,7 +5,7 @@ use spec::{Class, Error, ExperimentRecord};
 
 use super::*;
 use crate::fixture::{experiment, finished, host, run, target};
-use crate::table::Value;
+use crate::table::CellValue;
 
 fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -95,7 +95,7 @@ fn texts_are_kept_once_and_come_back() {
     store.keep_texts(id, &all[..2]).unwrap();
     store.keep_texts(id, &all).unwrap();
     assert_eq!(store.texts(id).unwrap(), all);
-    assert_eq!(store.query("SELECT count(*) FROM text").unwrap().rows, [[Value::Int(2)]]);
+    assert_eq!(store.query("SELECT count(*) FROM text").unwrap().rows, [[CellValue::Int(2)]]);
     assert_eq!(store.texts(ExperimentId(99)).unwrap(), []);
 }
 
@@ -163,7 +163,7 @@ fn runs_that_were_set_aside_are_measured_again() {
     let (_folder, path) = place();
     let (mut store, id) = filled(&path);
     let last = store.query("SELECT max(run_id) FROM run").unwrap();
-    let Value::Int(last) = last.rows[0][0] else { panic!("{last:?}") };
+    let CellValue::Int(last) = last.rows[0][0] else { panic!("{last:?}") };
     store.set_aside(&[last], "the table is gone").unwrap();
     let keys = store.finished_runs(id).unwrap();
     assert_eq!(keys.iter().map(|key| key.round).collect::<Vec<_>>(), [1, 1], "it is still to be done");
@@ -177,9 +177,9 @@ fn runs_that_others_were_measured_for_count_no_more() {
     let (_folder, path) = place();
     let (mut store, id) = filled(&path);
     let last = store.query("SELECT max(run_id) FROM run").unwrap();
-    let Value::Int(last) = last.rows[0][0] else { panic!("{last:?}") };
+    let CellValue::Int(last) = last.rows[0][0] else { panic!("{last:?}") };
     let counted = "SELECT sum(runs) FROM v_cell";
-    let Value::Int(before) = store.query(counted).unwrap().rows[0][0] else { panic!() };
+    let CellValue::Int(before) = store.query(counted).unwrap().rows[0][0] else { panic!() };
     store.supersede(&[last], "it was throttled").unwrap();
     assert_eq!(store.finished_runs(id).unwrap().len(), 2);
     let runs = store.runs(id).unwrap();
@@ -188,7 +188,7 @@ fn runs_that_others_were_measured_for_count_no_more() {
         (last.validity, last.set_aside.as_deref()),
         (spec::Validity::Invalid, Some("it was throttled"))
     );
-    assert_eq!(store.query(counted).unwrap().rows[0][0], Value::Int(before - 1));
+    assert_eq!(store.query(counted).unwrap().rows[0][0], CellValue::Int(before - 1));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn settings_are_kept_once_per_set() {
     let (_folder, path) = place();
     let (store, _) = filled(&path);
     let count = store.query("SELECT count(*) FROM settings").unwrap();
-    assert_eq!(count.rows, [[Value::Int(1)]]);
+    assert_eq!(count.rows, [[CellValue::Int(1)]]);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn questions_may_only_read() {
     let (store, _) = filled(&path);
     let table = store.query("SELECT workload, tps_max, runs FROM v_cell ORDER BY arm").unwrap();
     assert_eq!(table.names(), ["workload", "tps_max", "runs"]);
-    assert_eq!(table.rows[1], [Value::from("reads"), Value::Real(1000.0), Value::Int(2)]);
+    assert_eq!(table.rows[1], [CellValue::from("reads"), CellValue::Real(1000.0), CellValue::Int(2)]);
     let attach = format!("ATTACH '{}' AS other", path.display());
     for wrong in
         ["DELETE FROM run", "SELEC 1", "DROP VIEW v_run", "SELECT 1; SELECT 2", "BEGIN", &attach, " "]
@@ -280,7 +280,7 @@ fn a_run_is_there_whole_or_not_at_all() {
     let block = [finished(run("reads", 4, Some("B"), 3, 1000.0)), finished(twice)];
     assert!(store.store(id, &block).is_err());
     assert_eq!(store.runs(id).unwrap().len(), 3);
-    assert_eq!(store.query("SELECT count(*) FROM phase").unwrap().rows, [[Value::Int(3)]]);
+    assert_eq!(store.query("SELECT count(*) FROM phase").unwrap().rows, [[CellValue::Int(3)]]);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn every_table_and_view_is_on_the_schema_page() {
     let page = include_str!("../../../../docs/schema.md");
     let tables = store.query("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')").unwrap();
     for row in tables.rows {
-        let [Value::Text(name)] = &row[..] else { panic!("a name") };
+        let [CellValue::Text(name)] = &row[..] else { panic!("a name") };
         assert!(page.contains(&format!("`{name}`")), "docs/schema.md lacks {name}");
     }
 }
@@ -413,7 +413,7 @@ fn a_file_that_does_not_change_can_be_read_without_companions() {
     drop(store);
     assert!(!log.exists());
     let (store, state) = Store::open_unwritable(&path).unwrap().unwrap();
-    assert_eq!((state, store.runs(id).unwrap().len()), (State::Present, 3));
+    assert_eq!((state, store.runs(id).unwrap().len()), (SchemaState::Present, 3));
     assert!(!log.exists());
 }
 

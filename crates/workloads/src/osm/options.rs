@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use osm::synth::{Scale, Synthetic, USUAL_SEED};
+use osm::synth::{ExtractScale, Synthetic, USUAL_SEED};
 use protocol::postgres::sql::{Sql, quote_literal};
 use serde::{Deserialize, Serialize};
 use spec::Error;
@@ -52,7 +52,7 @@ pub struct OsmOptions {
     pub args: String,
     /// Instead of an extract: the size of a synthetic one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scale: Option<Scale>,
+    pub scale: Option<ExtractScale>,
     /// Seed of a synthetic extract; by default [`USUAL_SEED`]. 0..=2^63 - 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,

@@ -27,8 +27,8 @@ impl FetchedTile {
             // A layer without a feature has a name, and nothing to draw.
             empty: u64::from(measured.as_ref().is_some_and(|held| held.features() == 0)),
             features_in: None,
-            features_out: measured.as_ref().map(mvt::Measured::features),
-            vertices: measured.as_ref().map(mvt::Measured::vertices),
+            features_out: measured.as_ref().map(mvt::TileContents::features),
+            vertices: measured.as_ref().map(mvt::TileContents::vertices),
             bytes: self.bytes.len() as u64,
         }
     }

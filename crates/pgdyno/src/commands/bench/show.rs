@@ -5,7 +5,7 @@ use std::fmt::Write;
 use engine::Until;
 use lab::bench::{self, Benched};
 use report::visible::line;
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::figures::{self, Counters};
 use spec::{Arrivals, Counts, Doubt, Offer, Run};
 use stats::{Histogram, TooFew};
@@ -293,7 +293,7 @@ pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Ta
             response: &response,
             service: &service,
         };
-        push(["all".into(), Value::Null], figures, all);
+        push(["all".into(), CellValue::Null], figures, all);
     }
     table
 }
@@ -359,12 +359,17 @@ fn of_script(all: Arrivals, counts: &Counters, only: bool) -> Arrivals {
     Arrivals { started_only: all.started_only, ..Arrivals::new(counts, offer) }
 }
 
-fn row(head: [Value; 2], figures: &Figures<'_>, arrivals: Option<Arrivals>, done: &Benched) -> Vec<Value> {
+fn row(
+    head: [CellValue; 2],
+    figures: &Figures<'_>,
+    arrivals: Option<Arrivals>,
+    done: &Benched,
+) -> Vec<CellValue> {
     let [name, weight] = head;
     let Figures { counts, response: latency, .. } = figures;
     let promise = done.run.promise_ms();
-    let rate = |of: fn(&Arrivals) -> f64| Value::from(arrivals.as_ref().map(of));
-    let us = |ns: Option<f64>| Value::from(ns.map(|ns| ns / 1e3));
+    let rate = |of: fn(&Arrivals) -> f64| CellValue::from(arrivals.as_ref().map(of));
+    let us = |ns: Option<f64>| CellValue::from(ns.map(|ns| ns / 1e3));
     let quantile = |q| us(latency.percentile_ns(q).map(|ns| ns as f64));
     vec![
         name,
@@ -399,7 +404,7 @@ fn row(head: [Value; 2], figures: &Figures<'_>, arrivals: Option<Arrivals>, done
     ]
 }
 
-fn run(done: &Benched, options: &bench::Options) -> [Value; 11] {
+fn run(done: &Benched, options: &bench::Options) -> [CellValue; 11] {
     let run = &done.run;
     let version = run.settings.iter().find(|setting| setting.name == "server_version");
     [
@@ -424,7 +429,7 @@ pub(crate) fn phases(run: &Run) -> Table {
         let ms = phase.duration_us as f64 / 1e3;
         table.push(vec![phase.name.clone().into(), phase.item.clone().into(), ms.into(), phase.count.into()]);
     }
-    let whole = vec!["all".into(), "".into(), (run.measured_s * 1e3).into(), Value::Null];
+    let whole = vec!["all".into(), "".into(), (run.measured_s * 1e3).into(), CellValue::Null];
     table.push(whole);
     table
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use osm::fetch::{ATTRIBUTION, Cache, Destination, Entry, FetchTimeouts, Fetched, Source, UnknownExtract};
+use osm::fetch::{
+    ATTRIBUTION, Cache, Destination, ExtractSource, FetchTimeouts, Fetched, IndexEntry, UnknownExtract,
+};
 use report::visible;
 use results::Table;
 use server::child::Account;
@@ -59,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
     }
     let timeouts = FetchTimeouts { silence: Duration::from_secs(args.timeout), ..FetchTimeouts::default() };
-    let mut source = Source::new(args.mirror.as_deref(), timeouts)?;
+    let mut source = ExtractSource::new(args.mirror.as_deref(), timeouts)?;
     if let Some(bytes) = args.max_size {
         source = source.with_max_size(bytes);
     }
@@ -96,7 +98,7 @@ fn not_kept(error: spec::Error, cache: &Cache) -> anyhow::Error {
     Failure::with_code(BAD_INPUT, what, Some("without --offline it is fetched".to_owned()))
 }
 
-fn list<'a>(entries: impl Iterator<Item = &'a Entry>, args: &Args) -> Outcome {
+fn list<'a>(entries: impl Iterator<Item = &'a IndexEntry>, args: &Args) -> Outcome {
     let mut table = Table::new(["id", "name", "parent"]);
     for entry in entries {
         table.push(vec![entry.id.clone().into(), entry.name.clone().into(), entry.parent.clone().into()]);

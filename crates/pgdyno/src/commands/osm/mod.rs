@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use lab::bench::{self, KeepIn};
 use lab::target_spec::TargetAccess;
-use osm::synth::Scale;
+use osm::synth::ExtractScale;
 
 use super::bench::{phases, stored, told_where};
 use super::{print, signals};
@@ -36,7 +36,7 @@ pub(crate) struct Load {
     extract: Option<PathBuf>,
     /// Load a synthetic extract of this scale instead of a file, 0.001 to 10000 (see osm synth)
     #[arg(long, value_parser = synth::scale)]
-    scale: Option<Scale>,
+    scale: Option<ExtractScale>,
     /// Its seed [default: 1]
     #[arg(long, requires = "scale")]
     seed: Option<u64>,

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use osm::synth::{Made, Progress, Scale, SynthError, SynthOptions, write};
+use osm::synth::{ExtractScale, SynthError, SynthOptions, SynthProgress, WrittenExtract, write};
 use results::Table;
 use server::Stop;
 
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Size: 1 is a region of about a million nodes; from 0.001 to 10000, three decimals at most. All that a smaller one has is
     /// in a larger one of the same seed
     #[arg(long, default_value = "1", value_parser = scale)]
-    scale: Scale,
+    scale: ExtractScale,
     /// Other land for each
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     format: FormatOption,
 }
 
-pub(super) fn scale(text: &str) -> Result<Scale, String> {
+pub(super) fn scale(text: &str) -> Result<ExtractScale, String> {
     text.parse().map_err(|error: osm::synth::ScaleError| error.to_string())
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Writes next to the file, then renames.
-fn into_file(path: &Path, options: &SynthOptions, stop: &Stop) -> anyhow::Result<Made> {
+fn into_file(path: &Path, options: &SynthOptions, stop: &Stop) -> anyhow::Result<WrittenExtract> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |error: std::io::Error| {
         let hint = "look at the folder and its free space, or name another file with -o".to_owned();
@@ -92,7 +92,7 @@ struct Told {
 }
 
 impl Told {
-    fn hear(&mut self, Progress { kind, cells, of_cells }: Progress) {
+    fn hear(&mut self, SynthProgress { kind, cells, of_cells }: SynthProgress) {
         if Instant::now() >= self.next {
             self.next = Instant::now() + TOLD_EVERY;
             let kind = format!("{kind:?}").to_lowercase();
@@ -101,7 +101,7 @@ impl Told {
     }
 }
 
-fn table(args: &Args, made: &Made) -> Table {
+fn table(args: &Args, made: &WrittenExtract) -> Table {
     let mut table = Table::new(["path", "scale", "seed", "bytes", "nodes", "ways", "relations"]);
     table.push(vec![
         args.output.display().to_string().into(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use report::visible;
-use results::{ExperimentId, Store, Table, Value};
+use results::{CellValue, ExperimentId, Store, Table};
 use spec::figures::Better;
 use workloads::probe::{FIGURES, Figure, Probed, ProbedFigure};
 
@@ -134,7 +134,7 @@ fn table(found: &[Stored], for_people: bool) -> Table {
     let mut table = Table::new(columns);
     for figure in FIGURES.iter() {
         let base = found[0].probed.get(figure.row.name);
-        let mut row = vec![Value::from(if for_people { figure.row.label } else { figure.row.name })];
+        let mut row = vec![CellValue::from(if for_people { figure.row.label } else { figure.row.name })];
         for (at, stored) in found.iter().enumerate() {
             let own = stored.probed.get(figure.row.name);
             let times = (at > 0).then(|| Times::of(figure, base, own)).flatten();
@@ -158,7 +158,7 @@ fn table(found: &[Stored], for_people: bool) -> Table {
         if found.iter().all(|stored| known(stored).is_none()) {
             continue;
         }
-        let mut row = vec![Value::from(name)];
+        let mut row = vec![CellValue::from(name)];
         for (at, stored) in found.iter().enumerate() {
             // Build details of a version are left out.
             let value = known(stored).map(|value| match value.split_once(" on ") {
@@ -167,7 +167,7 @@ fn table(found: &[Stored], for_people: bool) -> Table {
             });
             row.push(value.into());
             if at > 0 && !for_people {
-                row.extend([Value::Null, Value::Null]);
+                row.extend([CellValue::Null, CellValue::Null]);
             }
         }
         table.push(row);
@@ -225,14 +225,14 @@ mod tests {
         assert_eq!(text.names(), ["what", "1", "2"]);
         assert_eq!(legend(&both, Format::Text), "1  a\n2  a\n\n");
         let row = |table: &Table, name: &str| {
-            let row = table.rows.iter().find(|row| row[0] == Value::from(name)).unwrap();
+            let row = table.rows.iter().find(|row| row[0] == CellValue::from(name)).unwrap();
             row[1..].to_vec()
         };
         assert_eq!(
             row(&text, "CPU, one backend"),
             ["10.50 M rows/s".into(), "21.00 M rows/s (2.00x)".into()]
         );
-        let Value::Text(commit) = &row(&text, "commit")[1] else { panic!("no text") };
+        let CellValue::Text(commit) = &row(&text, "commit")[1] else { panic!("no text") };
         assert!(commit.ends_with("(1.34x ~)"), "{commit}");
         assert_eq!(row(&text, "index build"), ["not available".into(), "not available".into()]);
         assert_eq!(row(&text, "CPUs"), ["2".into(), "2".into()]);

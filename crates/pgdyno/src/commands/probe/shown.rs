@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use report::{format, visible};
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::figures::Unit;
 use workloads::probe::{FigureState, Probed, ProbedFigure};
 
@@ -136,7 +136,7 @@ fn for_people(probed: &Probed) -> Table {
             Ok(value) => [value.clone(), String::new()],
             Err(why) => [String::new(), format!("not available: {why}")],
         };
-        table.push(vec![fact.name.clone().into(), value.into(), why.into(), Value::Null]);
+        table.push(vec![fact.name.clone().into(), value.into(), why.into(), CellValue::Null]);
     }
     table
 }
@@ -149,7 +149,7 @@ fn for_programs(probed: &Probed) -> Table {
     ]);
     for found in &probed.found {
         let (figure, spread) = (found.row(), found.spread());
-        let number = |of: fn(&workloads::probe::Spread) -> f64| Value::from(spread.as_ref().map(of));
+        let number = |of: fn(&workloads::probe::Spread) -> f64| CellValue::from(spread.as_ref().map(of));
         let (state, why) = match &found.state {
             FigureState::Measured => ("measured", None),
             FigureState::Cut(why) => ("cut", Some(why)),
@@ -177,7 +177,7 @@ fn for_programs(probed: &Probed) -> Table {
         ]);
     }
     let mut plain = |kind: &str, name: &str, state: &str, text: &str| {
-        let mut row = vec![Value::Null; table.columns.len()];
+        let mut row = vec![CellValue::Null; table.columns.len()];
         for (column, value) in [(0, kind), (1, name), (10, state), (11, text)] {
             row[column] = value.into();
         }

@@ -1,7 +1,7 @@
 //! The answer for one arm.
 
 use results::comparison::{ArmComparison, Comparison, Metric};
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use super::words::{ArmAnswer, extremes};
 use super::{AnswerBlocks, Output};
@@ -151,7 +151,7 @@ fn by_workload(of: &Comparison, arm: &ArmComparison, latency: Option<&ArmCompari
     let parts = |arm| Part::workloads(arm).into_iter().chain([Part::whole(arm)]);
     for part in parts(arm).filter(|part| part.workload.is_some() || part.averaged > 0) {
         let verdict = match part.figure {
-            Some(figure) => Value::marked(
+            Some(figure) => CellValue::marked(
                 format!(
                     "{}{}",
                     verdict_with_need(

@@ -1,7 +1,7 @@
 //! The answer to a comparison of two sides on one workload, in a few lines: a sentence, both speeds,
 //! anything unusual, and the next command.
 
-use results::answer::Line;
+use results::answer::VerdictLine;
 use results::comparison::{CellComparison, Comparison, Metric};
 use stats::Verdict;
 
@@ -53,7 +53,7 @@ fn asked(question: &str) -> Option<(&str, &str)> {
 fn sentence(
     question: &str,
     of: &Comparison,
-    (cell, line): (&CellComparison, &Line),
+    (cell, line): (&CellComparison, &VerdictLine),
     labels: &[String; 2],
 ) -> Option<String> {
     let workload = &cell.cell.workload;

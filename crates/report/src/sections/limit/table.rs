@@ -2,7 +2,7 @@
 
 use results::data::cell_text;
 use results::limits::{Cause, Confirmed, LimitState, RatioVerdict, WhyFar};
-use results::{ReportData, Table, Value};
+use results::{CellValue, ReportData, Table};
 use spec::figures;
 use stats::LimitEnded;
 
@@ -76,7 +76,7 @@ pub fn limits(data: &ReportData) -> Option<Table> {
 }
 
 impl Arm<'_> {
-    fn bounds(&self) -> [Value; 8] {
+    fn bounds(&self) -> [CellValue; 8] {
         let (state, ended) = match self.limit.state {
             LimitState::Ended(ended) if self.found.generator.is_some() => {
                 let state = if ended.lower.is_some() { "at least" } else { "undecided" };
@@ -102,7 +102,7 @@ impl Arm<'_> {
         ]
     }
 
-    fn causes(&self) -> [Value; 3] {
+    fn causes(&self) -> [CellValue; 3] {
         let broke = self.found.broke.as_ref();
         let waits = broke.iter().flat_map(|broke| &broke.waits);
         let waits: Vec<String> =

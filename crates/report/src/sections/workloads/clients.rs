@@ -1,7 +1,7 @@
 //! Throughput and response time over clients, a line per arm.
 
 use results::comparison::Summary;
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use super::Curve;
 use crate::chart::axis::{Spacing, Tick};
@@ -140,7 +140,7 @@ fn sheet(clients: &[u32], series: &[Series], drawn: &Drawn) -> Table {
             .numbers(series.iter().map(name));
     let text = |value: f64| drawn.unit.text(value);
     for &n in clients {
-        let cell = |series: &Series| -> Value {
+        let cell = |series: &Series| -> CellValue {
             match series.points.iter().find(|point| point.x == place(n)) {
                 Some(Point { y, range: Some((low, high)), .. }) => {
                     format!("{} ({} to {})", text(*y), text(*low), text(*high)).into()

@@ -3,7 +3,7 @@
 use results::cells::CellFigures;
 use results::comparison::Cell;
 use results::data::{cell_label, levels, varying};
-use results::{ReportData, Table, Value};
+use results::{CellValue, ReportData, Table};
 use spec::figures;
 
 use super::scripts::scripts_of;
@@ -133,7 +133,7 @@ fn cells_of(cells: &[&CellFigures], label: impl Fn(&Cell) -> String) -> Table {
     table.hide(for_programs);
     for cell in cells {
         let percentile = |q| percentile_us(&cell.response, q);
-        let bytes = |bytes| Value::worded(bytes, numbers::bytes(bytes as u64), "");
+        let bytes = |bytes| CellValue::worded(bytes, numbers::bytes(bytes as u64), "");
         table.push([
             (&cell.cell.workload).into(),
             label(&cell.cell).into(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use results::comparison::Cell;
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::figures::{self, Figure, Unit};
 use spec::{RelationKind, Run, Validity};
 
@@ -168,7 +168,7 @@ impl Timed {
         let mut table =
             Table::captioned(format_args!("{}: {caption}", self.workload)).text([first]).numbers(others);
         for row in rows {
-            table.push(row.into_iter().map(Value::from));
+            table.push(row.into_iter().map(CellValue::from));
         }
         table
     }
@@ -298,7 +298,7 @@ pub fn jobs(data: &ReportData) -> Table {
     let of_grid = data.workloads().into_iter().filter_map(|name| Timed::of(data, name));
     for timed in preparations(data).into_iter().chain(of_grid) {
         for own in &timed.cells {
-            let head: [Value; 5] = [
+            let head: [CellValue; 5] = [
                 timed.workload.clone().into(),
                 levels(&own.cell).into(),
                 own.arm.clone().into(),

@@ -5,7 +5,7 @@ use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::numbers;
 use results::cells::Response;
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use crate::sections::verdicts::sentence;
 
@@ -85,7 +85,7 @@ fn sheet(arms: &[Arm<'_>], most: u64) -> Table {
         .numbers(arms.iter().map(|(name, _)| if name.is_empty() { "all" } else { name }));
     let mut row = |label: &str, of: &dyn Fn(&Response) -> String| {
         sheet.push(
-            [label.into()].into_iter().chain(arms.iter().map(|(_, response)| Value::from(of(response)))),
+            [label.into()].into_iter().chain(arms.iter().map(|(_, response)| CellValue::from(of(response)))),
         );
     };
     // At least one value is beyond each.

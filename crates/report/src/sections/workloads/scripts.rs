@@ -1,7 +1,7 @@
 //! The figures of each script of a mix.
 
 use results::comparison::Cell;
-use results::{ReportData, Table, Value};
+use results::{CellValue, ReportData, Table};
 use spec::figures;
 
 use crate::numbers::{self, real, should_be_0};
@@ -52,7 +52,7 @@ pub(super) fn scripts_of(cells: &[&CellFigures], label: impl Fn(&Cell) -> String
             quantile(own.p95_ns),
             quantile(own.p99_ns),
             should_be_0(Some(own.failed)),
-            cell.is_of_started_only().then(|| Value::marked("started only", "doubt")).into(),
+            cell.is_of_started_only().then(|| CellValue::marked("started only", "doubt")).into(),
             numbers::sliced(cell.sliced),
         ]);
     }

@@ -7,7 +7,7 @@ use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::numbers;
 use crate::sections::verdicts::sentence;
 use results::cells::CellFigures;
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 /// Points per arm, at most; longer runs are averaged over equal spans.
 const POINTS: usize = 240;
@@ -131,7 +131,7 @@ fn by_second(arms: &[Arm<'_>]) -> Table {
     let longest = arms.iter().max_by_key(|(_, seconds)| seconds.len()).map(|(_, seconds)| seconds.as_slice());
     for (position, (second, _)) in longest.unwrap_or_default().iter().enumerate() {
         let rate = |(_, seconds): &Arm<'_>| match seconds.get(position) {
-            Some((_, rate)) => Value::from(numbers::tps(*rate)),
+            Some((_, rate)) => CellValue::from(numbers::tps(*rate)),
             None => numbers::ABSENT.into(),
         };
         sheet.push([numbers::count(*second as u64).into()].into_iter().chain(arms.iter().map(rate)));

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use spec::{ExperimentRecord, OrderScheme, Run, same_layers};
 use stats::{Better, Estimate, Verdict};
 
-pub use requests::{Place, PlaceRequests, Which, layers, requests};
+pub use requests::{LayerAtZoom, PlaceRequests, Which, layers, requests};
 
 use super::pairs::{Cell, by_cell_and_arm};
 
@@ -24,8 +24,8 @@ const FEWEST_OF_ROUND: u64 = 5;
 pub struct ZoomComparison {
     pub cell: Cell,
     pub arm: String,
-    pub place: Place,
-    pub of_base: Place,
+    pub place: LayerAtZoom,
+    pub of_base: LayerAtZoom,
     pub layer: String,
     pub base_layer: String,
     /// Requests of the base and of the arm, all rounds together.
@@ -62,7 +62,7 @@ impl ZoomComparison {
     }
 }
 
-type Rounds = BTreeMap<u32, BTreeMap<Place, PlaceRequests>>;
+type Rounds = BTreeMap<u32, BTreeMap<LayerAtZoom, PlaceRequests>>;
 
 /// Every other arm against the base, by cell, arm in file order, layer and zoom; empty if nothing is
 /// compared or no map was requested. Invalid runs are left out, with their whole pair.
@@ -97,15 +97,15 @@ impl Sides<'_> {
         let layers = same_layers(&layers(first), &layers(other));
         let [base, arm] =
             [base, arm].map(|runs| -> Rounds { runs.iter().map(|run| (run.round, requests(run))).collect() });
-        let places: BTreeSet<Place> = arm.values().flat_map(|round| round.keys().copied()).collect();
-        let of_base = |place: Place| Some(Place { layer: *layers.get(&place.layer)?, ..place });
+        let places: BTreeSet<LayerAtZoom> = arm.values().flat_map(|round| round.keys().copied()).collect();
+        let of_base = |place: LayerAtZoom| Some(LayerAtZoom { layer: *layers.get(&place.layer)?, ..place });
         let pairs = places.into_iter().filter_map(|place| Some((of_base(place)?, place)));
         pairs.filter_map(|pair| self.compare_one(pair, (&base, &arm))).collect()
     }
 
     fn compare_one(
         &self,
-        (of_base, place): (Place, Place),
+        (of_base, place): (LayerAtZoom, LayerAtZoom),
         (base, arm): (&Rounds, &Rounds),
     ) -> Option<ZoomComparison> {
         let [old, new] =

@@ -130,7 +130,7 @@ fn a_sample_counts_once() {
     }
     let mut sum = PlaceRequests::default();
     for run in runs.iter().filter(|run| run.arm.as_deref() == Some("A")) {
-        sum.add(&requests(run)[&Place { layer: 0, zoom: Some(15), which: Which::All }]);
+        sum.add(&requests(run)[&LayerAtZoom { layer: 0, zoom: Some(15), which: Which::All }]);
     }
     assert_eq!((sum.requests, sum.sample.unwrap().tiles), (160, 8));
     assert_eq!(layers(&runs[0]), ["t"]);

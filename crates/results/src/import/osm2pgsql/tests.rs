@@ -16,7 +16,7 @@ fn log(name: &str) -> String {
 fn read_input(input: impl Read) -> Result<Vec<FoundRun>, Error> {
     // 2026-01-02 03:04:05 UTC.
     let changed_us = 1_767_323_045_000_000;
-    read(Path::new("load.log"), input, changed_us, &mut Progress::new(&mut |_, _| {}))
+    read(Path::new("load.log"), input, changed_us, &mut ImportProgress::new(&mut |_, _| {}))
 }
 
 fn all(text: &str) -> Vec<FoundRun> {
@@ -223,7 +223,7 @@ fn the_log_of_a_planet_is_read_in_a_stream() {
     let mut bytes = 0;
     let input = Planet { hour: 0, waiting: Cursor::default() };
     let mut show = |_, now| bytes = now;
-    let found = read(Path::new("planet.log"), input, 0, &mut Progress::new(&mut show)).unwrap();
+    let found = read(Path::new("planet.log"), input, 0, &mut ImportProgress::new(&mut show)).unwrap();
     assert!(bytes > 20_000_000, "{bytes}");
     let run = found[0].run();
     assert_eq!((run.measured_s, run.validity), (SECONDS as f64, Validity::Suspect));
