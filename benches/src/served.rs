@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use protocol::postgres::sql::Sql;
 use server::child::{Account, Watchdog};
 use server::home::Home;
-use server::managed::{Cluster, SUPERUSER, Via};
+use server::managed::{Cluster, NetworkAccess, SUPERUSER};
 
 use crate::{Args, Missing, child, stop};
 
@@ -43,7 +43,7 @@ impl Server {
         let home = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let program = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
         let watchdog = Watchdog::current()?;
-        let via = if way == Way::Socket { Via::Socket } else { Via::Tcp };
+        let via = if way == Way::Socket { NetworkAccess::Socket } else { NetworkAccess::Tcp };
         let wanted = server::managed::ServerOptions { via, ..Default::default() };
         let mut cluster =
             Cluster::ensure(&Home::at(home.path()), "benches", &wanted, &watchdog, stop::switch())?;

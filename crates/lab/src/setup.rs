@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engine::{DriverChoice, Timeline, Until};
 use serde::{Deserialize, Serialize};
-use server::managed::Via;
+use server::managed::NetworkAccess;
 use spec::plan::change::Change;
 use spec::plan::pooler;
 pub use spec::plan::{Arm, AskedDriver, Placement, Waiting};
@@ -146,7 +146,7 @@ pub enum Cache {
 pub enum Connection {
     #[default]
     Direct,
-    Via(Via),
+    Via(NetworkAccess),
     Pooler(pooler::PoolerOptions),
 }
 

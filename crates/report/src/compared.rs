@@ -78,7 +78,7 @@ fn incomplete(with_pair: usize, all: usize) -> String {
 }
 
 /// A workload of an arm, or its whole grid, with the figure over its cells.
-pub(crate) struct Part<'a> {
+pub(crate) struct ComparedPart<'a> {
     /// `None` for the whole grid.
     pub(crate) workload: Option<&'a str>,
     /// Cells in the figure; 0 if offered rates set the throughput of all.
@@ -88,7 +88,7 @@ pub(crate) struct Part<'a> {
     without: Option<Verdict>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> ComparedPart<'a> {
     fn of(arm: &'a ArmComparison, workload: Option<&'a str>) -> Self {
         let figure = workload.map_or(arm.grid.as_ref(), |name| arm.workloads.get(name));
         let without = arm.without_figure(workload);

@@ -67,13 +67,13 @@ pub(crate) fn phases_of<'r>(jobs: impl IntoIterator<Item = &'r Run>) -> Table {
     table
 }
 
-struct Group<'r> {
+struct PhaseGroup<'r> {
     cell: Cell,
     arm: Option<&'r str>,
     runs: Vec<&'r Run>,
 }
 
-impl Group<'_> {
+impl PhaseGroup<'_> {
     fn label(&self) -> String {
         let parts = [self.arm.unwrap_or_default().to_owned(), levels(&self.cell)];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -105,7 +105,7 @@ impl Group<'_> {
 /// Phases of each job as means over its rounds, for people.
 #[must_use]
 pub fn phases_in_words(data: &ReportData) -> Vec<Block> {
-    let mut workloads: Vec<(&str, Vec<Group<'_>>)> = Vec::new();
+    let mut workloads: Vec<(&str, Vec<PhaseGroup<'_>>)> = Vec::new();
     let prepared = data.jobs().filter(|job| !job.is_measured());
     let counted = prepared.chain(data.grid_runs().filter(|run| run.kind == RunKind::Job));
     for job in counted.filter(|job| !job.phases.is_empty() && job.validity != Validity::Invalid) {
@@ -116,10 +116,10 @@ pub fn phases_in_words(data: &ReportData) -> Vec<Block> {
         let (groups, cell) = (&mut workloads[at].1, Cell::of(job));
         match groups.iter_mut().find(|own| own.cell == cell && own.arm == job.arm.as_deref()) {
             Some(group) => group.runs.push(job),
-            None => groups.push(Group { cell, arm: job.arm.as_deref(), runs: vec![job] }),
+            None => groups.push(PhaseGroup { cell, arm: job.arm.as_deref(), runs: vec![job] }),
         }
     }
-    let words = |(workload, groups): (&str, Vec<Group<'_>>)| {
+    let words = |(workload, groups): (&str, Vec<PhaseGroup<'_>>)| {
         let rounds = groups.iter().map(|group| group.runs.len()).max().unwrap_or(0);
         let what = match rounds {
             1 => "phases in milliseconds",
@@ -131,14 +131,14 @@ pub fn phases_in_words(data: &ReportData) -> Vec<Block> {
 }
 
 /// A row for each phase, a column for each group; more groups than fit are listed below each other.
-fn laid_out(caption: &str, groups: &[Group<'_>]) -> Table {
+fn laid_out(caption: &str, groups: &[PhaseGroup<'_>]) -> Table {
     let mut known: Vec<(&str, &str)> = Vec::new();
     for phase in groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.phases) {
         if !known.contains(&(&phase.name, &phase.item)) {
             known.push((&phase.name, &phase.item));
         }
     }
-    let labels: Vec<String> = groups.iter().map(Group::label).collect();
+    let labels: Vec<String> = groups.iter().map(PhaseGroup::label).collect();
     let across = groups.len() <= MOST_ACROSS;
     let table = Table::captioned(caption).named(["phase", "item"]);
     let mut table = if across { table.named(labels.iter()) } else { table.named(["cell", "took"]) };
@@ -184,7 +184,7 @@ mod tests {
             job("a", 2, &[("node", "", 3_000_000, Stamped), ("index", "point", 0, Reported)]),
             job("b", 1, &[("node", "", 500_000, Stamped)]),
         ];
-        let group = |arm: &'static str| Group {
+        let group = |arm: &'static str| PhaseGroup {
             cell: Cell::of(&runs[0]),
             arm: Some(arm),
             runs: runs.iter().filter(|run| run.arm.as_deref() == Some(arm)).collect(),

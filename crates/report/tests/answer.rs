@@ -3,7 +3,7 @@
 mod fixture;
 
 use fixture::{Shape, data, doubt, remade, speed_up};
-use report::format::{Format, print};
+use report::format::{TableFormat, print};
 use report::{ReportData, html, short, summary, tables};
 use results::Course;
 use results::answer::{AnswerOutcome, Verdicts};
@@ -23,10 +23,10 @@ fn outputs(data: &ReportData, found: &Comparison) -> Vec<(&'static str, String)>
     let words = tables::compared_in_words(data, found);
     let programs = tables::compared(data, found);
     vec![
-        ("text", flat(&print(&words, Format::Text))),
-        ("Markdown", flat(&print(&words, Format::Md))),
-        ("CSV", print(&programs, Format::Csv)),
-        ("JSON", print(&programs, Format::Json)),
+        ("text", flat(&print(&words, TableFormat::Text))),
+        ("Markdown", flat(&print(&words, TableFormat::Md))),
+        ("CSV", print(&programs, TableFormat::Csv)),
+        ("JSON", print(&programs, TableFormat::Json)),
     ]
 }
 

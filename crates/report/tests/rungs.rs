@@ -3,7 +3,7 @@
 mod fixture;
 
 use fixture::{Shape, data};
-use report::format::{Format, blocks, print};
+use report::format::{TableFormat, blocks, print};
 use report::{Block, ReportData, charts, html, tables};
 use results::CellValue;
 use results::ladder::{Ladder, LadderOutcome, ladders};
@@ -80,10 +80,10 @@ fn quality_breaks_at_the_first_rung_from_which_on_it_stays_broken() {
         sentences(&told)[0],
         "Quality breaks at 10 clients, 10/s: 2 % late, skipped, failed or unfinished (bound 1 %)."
     );
-    let text = blocks(&told, Format::Text);
+    let text = blocks(&told, TableFormat::Text);
     assert!(text.contains("Ladder: reporting, promise 250 ms"), "{text}");
     let [Block::Table(table), ..] = &told[..] else { panic!("{text}") };
-    let text = print(table, Format::Text);
+    let text = print(table, TableFormat::Text);
     assert!(text.contains("BREAKS") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let page = html::page(&data);
     assert!(page.contains("Ladder: reporting, promise 250 ms") && page.contains("BREAKS"));

@@ -5,7 +5,7 @@ mod fixture;
 use std::collections::BTreeSet;
 
 use fixture::{Shape, data, doubt, offer, remade, speed_up};
-use report::format::{Format, print};
+use report::format::{TableFormat, print};
 use report::{ReportData, html, summary, tables};
 use results::{CellValue, Table};
 use spec::plan::{Decision, NotRun, Plan};
@@ -25,7 +25,7 @@ fn flat(text: &str) -> String {
 }
 
 fn csv(table: &Table) -> String {
-    print(table, Format::Csv)
+    print(table, TableFormat::Csv)
 }
 
 fn sample() -> ReportData {
@@ -55,7 +55,7 @@ fn what_was_measured_again_is_counted_and_shown() {
         let text = flat(&text);
         assert!(text.contains(told), "{what}: {text}");
     }
-    let runs = print(&tables::runs(&data), Format::Csv);
+    let runs = print(&tables::runs(&data), TableFormat::Csv);
     assert_eq!(runs.matches("measured again").count(), 1, "{runs}");
     // The program was killed before it was measured again; the next one did not know the reason.
     let mut runs = data.runs;
@@ -89,10 +89,10 @@ fn percentiles_from_slices_are_marked_in_every_table() {
             let wanted = (*cell == CellValue::from("clients 4")).then_some("yes");
             assert_eq!(*mark, CellValue::from(wanted), "{cell:?}");
         }
-        assert!(print(&table, Format::Text).contains("sliced"));
+        assert!(print(&table, TableFormat::Text).contains("sliced"));
     }
     assert!(tables::below_percentiles(&data).unwrap().contains("from slices, which empty the queues"));
-    assert!(!print(&tables::runs(&sample()), Format::Text).contains("sliced"), "nothing is");
+    assert!(!print(&tables::runs(&sample()), TableFormat::Text).contains("sliced"), "nothing is");
 }
 
 /// Regression: "+213 % [+208, +218] n 2 faster" was printed as certain.
@@ -312,15 +312,15 @@ fn every_output_tells_what_arms_differ_in_besides() {
     let outputs = [
         flat(&summary::text(&made)),
         html::page(&made),
-        print(&words, Format::Md),
-        flat(&print(&words, Format::Text)),
+        print(&words, TableFormat::Md),
+        flat(&print(&words, TableFormat::Text)),
     ];
     for text in outputs {
         for phrase in phrases {
             assert!(text.contains(phrase), "{phrase} in {text}");
         }
     }
-    let lines: serde_json::Value = serde_json::from_str(&print(&compared(&made), Format::Json)).unwrap();
+    let lines: serde_json::Value = serde_json::from_str(&print(&compared(&made), TableFormat::Json)).unwrap();
     let told: Vec<_> =
         lines.as_array().unwrap().iter().filter(|line| !line["differences"].is_null()).collect();
     assert_eq!(told.len(), 1, "one workload differs: {told:?}");
@@ -345,7 +345,7 @@ fn every_table_as_text() {
         ("phases", tables::phases(&data)),
         ("sizes", tables::sizes(&data)),
     ] {
-        insta::assert_snapshot!(name, print(&table, Format::Text));
+        insta::assert_snapshot!(name, print(&table, TableFormat::Text));
     }
 }
 
@@ -359,12 +359,12 @@ fn every_output_tells_of_runs_in_two_groups() {
     let data = remade(data);
     let words = "5 runs about 7,000, one 31,";
     for table in [tables::cells(&data), compared(&data)] {
-        for format in [Format::Json, Format::Csv, Format::Md] {
+        for format in [TableFormat::Json, TableFormat::Csv, TableFormat::Md] {
             let printed = print(&table, format);
             assert!(printed.contains(words), "{format:?}: {printed}");
         }
         // Text output wraps the words in a narrow column.
-        assert!(flat(&print(&table, Format::Text)).contains("placement?"));
+        assert!(flat(&print(&table, TableFormat::Text)).contains("placement?"));
     }
     // With recorded placement it is not a question, and there is advice.
     let mut seen = data.clone();
@@ -404,7 +404,7 @@ fn comparisons_fit_80_columns() {
     data.runs.iter_mut().filter(|run| run.round == 2).for_each(|run| speed_up(run, 4.0));
     let data = remade(data);
     for found in [&data.throughput, &data.latency].into_iter().flatten() {
-        let text = print(&tables::compared_in_words(&data, found), Format::Text);
+        let text = print(&tables::compared_in_words(&data, found), TableFormat::Text);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }
@@ -458,7 +458,7 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
     }
     let data = remade(data);
     let cells = tables::cells(&data);
-    assert!(print(&cells, Format::Text).contains("invalid"));
+    assert!(print(&cells, TableFormat::Text).contains("invalid"));
     let (cells, comparison) = (csv(&cells), compared(&data));
     for line in ["ser,clients 1,stock,0,,,,,,,,,,4,", "ser,clients 1,gis,0,,,,,,,,,,4,"] {
         assert!(cells.contains(line), "{cells}");
@@ -543,7 +543,7 @@ fn every_output_tells_how_a_promise_was_kept_in_closed_load() {
             assert_eq!((first("promise_ms"), first("late_share_pct")), (&0.05.into(), &100.0.into()));
             assert!(matches!(first("late"), CellValue::Int(1..)));
             assert!(!table.names().iter().any(|name| name.contains("offered")));
-            assert!(print(&table, Format::Text).contains("100 %"));
+            assert!(print(&table, TableFormat::Text).contains("100 %"));
         }
         assert!(csv(&tables::crosstab(&data)).contains("late ones are in it"));
         let summary = flat(&summary::text(&data));
@@ -602,7 +602,7 @@ fn tiles() -> ReportData {
 fn tiles_have_a_line_for_each_layer_and_zoom() {
     let data = tiles();
     insta::assert_snapshot!("tiles", csv(&tables::tiles(&data)));
-    insta::assert_snapshot!("tiles_in_words", print(&tables::tiles_in_words(&data), Format::Text));
+    insta::assert_snapshot!("tiles_in_words", print(&tables::tiles_in_words(&data), TableFormat::Text));
     let summary = flat(&summary::text(&data));
     let line = "gis differs most from stock at z12: 0.50 times as long [0.49, 0.51]; z12 takes 69 % of its time with 50 % of its tiles";
     assert!(summary.contains(line), "{summary}");
@@ -626,7 +626,7 @@ fn every_line_of_the_table_of_figures_is_in_every_output() {
     let made = remade(made);
     let all = tables::figures(&made);
     let (named, differing) = (column(&all, "figure"), tables::differences(&made));
-    let (json, csv, differing) = (print(&all, Format::Json), csv(&all), column(&differing, "figure"));
+    let (json, csv, differing) = (print(&all, TableFormat::Json), csv(&all), column(&differing, "figure"));
     for row in figures::table() {
         let name = CellValue::from(row.name);
         assert!(named.contains(&&name), "{}", row.name);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use server::child::{Account, CutShort, Line, Program, Stream, Supervised};
+use server::child::{Account, CutShort, OutputLine, Program, Stream, Supervised};
 use spec::given;
 use workloads::jobs::{ChildEnd, ChildInput, ChildOrder, Output, RunChild};
 
@@ -73,7 +73,7 @@ impl RunChild for Programs {
         program.env.clone_from(&order.env);
         program.unwanted = order.unwanted;
         let lent = lend(&mut program, &order.inputs)?;
-        let mut pass_on = |line: Line| {
+        let mut pass_on = |line: OutputLine| {
             let output = match line.stream {
                 Stream::Stdout => Output::Stdout,
                 Stream::Stderr => Output::Stderr,

@@ -23,7 +23,7 @@ use engine::{NotConnected, Observer, Second, Time, Until};
 use results::{Finished, Spool};
 use server::child::Watchdog;
 use server::home::Home;
-use server::managed::Via;
+use server::managed::NetworkAccess;
 use server::measuring;
 use server::placement::Placed;
 use server::sink::{Delay, Sink};
@@ -624,7 +624,7 @@ fn event(kind: &str, detail: String) -> RunEvent {
 }
 
 fn by_tls(setup: &Setup) -> bool {
-    setup.connection == Connection::Via(Via::Tls)
+    setup.connection == Connection::Via(NetworkAccess::Tls)
 }
 
 fn not_by_tls(why: String) -> LabError {

@@ -283,20 +283,20 @@ fn print_as_named(table: &results::Table, format: Format) -> anyhow::Result<()> 
 }
 
 fn print_with(
-    text_of: fn(&results::Table, ::report::Format) -> String,
+    text_of: fn(&results::Table, ::report::TableFormat) -> String,
     table: &results::Table,
     format: Format,
 ) -> anyhow::Result<()> {
     Ok(crate::print::data(&text_of(table, of(format)))?)
 }
 
-fn of(format: Format) -> ::report::Format {
+fn of(format: Format) -> ::report::TableFormat {
     match format {
-        Format::Text => ::report::Format::Text,
-        Format::Json => ::report::Format::Json,
-        Format::Csv => ::report::Format::Csv,
-        Format::CsvFormulas => ::report::Format::CsvFormulas,
-        Format::Md => ::report::Format::Md,
+        Format::Text => ::report::TableFormat::Text,
+        Format::Json => ::report::TableFormat::Json,
+        Format::Csv => ::report::TableFormat::Csv,
+        Format::CsvFormulas => ::report::TableFormat::CsvFormulas,
+        Format::Md => ::report::TableFormat::Md,
     }
 }
 

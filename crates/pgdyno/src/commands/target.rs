@@ -4,7 +4,7 @@ use results::{CellValue, Table};
 use server::child::Watchdog;
 use server::home::Home;
 use server::managed::{self, Choice, Cluster, Status};
-use server::settings::journal::{self, Left, LeftBy, Recovered};
+use server::settings::journal::{self, LeftBy, Leftover, Recovered};
 use server::settings::restore_managed_settings;
 use server::storage;
 use server::{self, Target};
@@ -214,7 +214,7 @@ fn row(server: Status) -> Vec<CellValue> {
 }
 
 /// A server known only from a journal: it is not contacted.
-fn foreign_row(left: Left) -> Vec<CellValue> {
+fn foreign_row(left: Leftover) -> Vec<CellValue> {
     let list = left.list();
     let (used_by, settings) = match left.by {
         LeftBy::Living(pid) => (Some(pid), format!("changed by a run under way: {list}")),
@@ -233,7 +233,7 @@ fn foreign_row(left: Left) -> Vec<CellValue> {
     ]
 }
 
-fn left_words(left: &Left) -> Option<String> {
+fn left_words(left: &Leftover) -> Option<String> {
     match &left.by {
         LeftBy::Living(_) => None,
         LeftBy::Killed => Some(format!(

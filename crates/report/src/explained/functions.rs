@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use spec::{FunctionTime, StatementPart};
 
-use super::{Distribution, Transaction};
+use super::{Distribution, TransactionPlans};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FunctionFigures {
@@ -18,13 +18,13 @@ pub(crate) struct FunctionFigures {
     pub(crate) is_booked: bool,
 }
 
-pub(super) fn of(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<FunctionFigures> {
+pub(super) fn of(transactions: &[TransactionPlans<'_>], totals: &[f64]) -> Vec<FunctionFigures> {
     let all = || transactions.iter().flatten().flat_map(|plan| &plan.functions);
     let names: BTreeSet<&str> = all().map(|function| function.name.as_str()).collect();
     let one = |name: &str| {
         let each = |of: fn(&FunctionTime) -> f64| -> Vec<f64> {
             let own = |function: &&FunctionTime| function.name == name;
-            let sum = |plans: &Transaction<'_>| {
+            let sum = |plans: &TransactionPlans<'_>| {
                 plans.iter().flat_map(|plan| &plan.functions).filter(own).map(of).sum()
             };
             transactions.iter().map(sum).collect()

@@ -99,7 +99,7 @@ impl Distribution {
     }
 }
 
-type Transaction<'a> = Vec<&'a StatementPlan>;
+type TransactionPlans<'a> = Vec<&'a StatementPlan>;
 
 impl Explained {
     /// All samples, by cell, arm (the base first) and script.
@@ -119,7 +119,7 @@ impl Explained {
     }
 
     fn of_run(cell: &Cell, run: &Run, rows_rounding: f64) -> Vec<Self> {
-        let mut scripts: Vec<(&str, BTreeMap<u32, Transaction<'_>>)> = Vec::new();
+        let mut scripts: Vec<(&str, BTreeMap<u32, TransactionPlans<'_>>)> = Vec::new();
         for plan in &run.plans {
             let known = scripts.iter().position(|(name, _)| *name == plan.script);
             let at = known.unwrap_or_else(|| {
@@ -128,15 +128,15 @@ impl Explained {
             });
             scripts[at].1.entry(plan.draw).or_default().push(plan);
         }
-        let one = |(script, draws): (&str, BTreeMap<u32, Transaction<'_>>)| {
-            let transactions: Vec<Transaction<'_>> = draws.into_values().collect();
+        let one = |(script, draws): (&str, BTreeMap<u32, TransactionPlans<'_>>)| {
+            let transactions: Vec<TransactionPlans<'_>> = draws.into_values().collect();
             Self { rows_rounding, ..Self::of_script((cell, run), script, &transactions) }
         };
         scripts.into_iter().map(one).collect()
     }
 
     /// Of at least one transaction, each of at least one statement.
-    fn of_script((cell, run): (&Cell, &Run), script: &str, transactions: &[Transaction<'_>]) -> Self {
+    fn of_script((cell, run): (&Cell, &Run), script: &str, transactions: &[TransactionPlans<'_>]) -> Self {
         let each = |of: &dyn Fn(&StatementPlan) -> f64| -> Vec<f64> {
             transactions.iter().map(|plans| plans.iter().map(|plan| of(plan)).sum()).collect()
         };
@@ -241,15 +241,16 @@ fn shape(plans: &[&StatementPlan]) -> Vec<String> {
 }
 
 /// The transaction with the commonest plans; the first of several.
-fn commonest<'t, 'p>(transactions: &'t [Transaction<'p>]) -> &'t Transaction<'p> {
-    let like =
-        |plans: &Transaction<'_>| transactions.iter().filter(|other| shape(other) == shape(plans)).count();
+fn commonest<'t, 'p>(transactions: &'t [TransactionPlans<'p>]) -> &'t TransactionPlans<'p> {
+    let like = |plans: &TransactionPlans<'_>| {
+        transactions.iter().filter(|other| shape(other) == shape(plans)).count()
+    };
     let most = transactions.iter().map(like).max();
     let found = transactions.iter().find(|plans| Some(like(plans)) == most);
     found.unwrap_or(&transactions[0])
 }
 
-fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
+fn parts(transactions: &[TransactionPlans<'_>], totals: &[f64]) -> Vec<PartFigures> {
     let each: Vec<BTreeMap<StatementPart, f64>> = transactions
         .iter()
         .map(|plans| {

@@ -15,7 +15,7 @@ pub(super) enum Units {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum NumberKind {
     Plain,
     Change,
     /// An end of a change's interval.
@@ -39,17 +39,17 @@ impl Units {
     pub(super) fn text(self, value: &CellValue, column: &Column) -> String {
         let kind = match (self, column.kind) {
             (Self::Suited, Of::Named) => kind(&column.name).0,
-            _ => Kind::Plain,
+            _ => NumberKind::Plain,
         };
         match (value, kind) {
-            (CellValue::Int(number), Kind::Plain) => number.to_string(),
-            (CellValue::Real(number), Kind::Plain) if column.name.ends_with("_pct") => {
+            (CellValue::Int(number), NumberKind::Plain) => number.to_string(),
+            (CellValue::Real(number), NumberKind::Plain) if column.name.ends_with("_pct") => {
                 numbers::fixed(*number, 1).replace(',', "")
             }
-            (CellValue::Real(number), Kind::Plain) if column.name.starts_with("cost_") => {
+            (CellValue::Real(number), NumberKind::Plain) if column.name.starts_with("cost_") => {
                 numbers::money(*number).replace(',', "")
             }
-            (CellValue::Real(number), Kind::Plain) => numbers::figure(*number).replace(',', ""),
+            (CellValue::Real(number), NumberKind::Plain) => numbers::figure(*number).replace(',', ""),
             (CellValue::Int(number), kind) => suited(*number as f64, kind),
             (CellValue::Real(number), kind) => suited(*number, kind),
             (CellValue::Null, _) => String::new(),
@@ -80,35 +80,35 @@ impl Units {
     }
 }
 
-fn suited(number: f64, kind: Kind) -> String {
+fn suited(number: f64, kind: NumberKind) -> String {
     match kind {
-        Kind::Plain => numbers::figure(number),
-        Kind::Change => numbers::change(number),
-        Kind::End => numbers::change_end(number),
-        Kind::Share => numbers::percent(number / 100.0),
+        NumberKind::Plain => numbers::figure(number),
+        NumberKind::Change => numbers::change(number),
+        NumberKind::End => numbers::change_end(number),
+        NumberKind::Share => numbers::percent(number / 100.0),
         // From a minute on, minutes and hours are easier to read.
-        Kind::Time(to_ns) if number * to_ns >= 60e9 => numbers::duration(number * to_ns / 1e9),
-        Kind::Time(to_ns) => numbers::latency_ns(number * to_ns),
-        Kind::Seconds => numbers::duration(number),
-        Kind::Bytes => numbers::bytes(number.max(0.0) as u64),
+        NumberKind::Time(to_ns) if number * to_ns >= 60e9 => numbers::duration(number * to_ns / 1e9),
+        NumberKind::Time(to_ns) => numbers::latency_ns(number * to_ns),
+        NumberKind::Seconds => numbers::duration(number),
+        NumberKind::Bytes => numbers::bytes(number.max(0.0) as u64),
     }
 }
 
 /// What a column's name says about its numbers, and the name without that.
-fn kind(column: &str) -> (Kind, &str) {
+fn kind(column: &str) -> (NumberKind, &str) {
     let units = [
-        ("change_pct", Kind::Change),
-        ("low_pct", Kind::End),
-        ("high_pct", Kind::End),
-        ("_pct", Kind::Share),
-        ("_us", Kind::Time(1e3)),
-        ("_ms", Kind::Time(1e6)),
-        ("_s", Kind::Seconds),
-        ("_bytes", Kind::Bytes),
+        ("change_pct", NumberKind::Change),
+        ("low_pct", NumberKind::End),
+        ("high_pct", NumberKind::End),
+        ("_pct", NumberKind::Share),
+        ("_us", NumberKind::Time(1e3)),
+        ("_ms", NumberKind::Time(1e6)),
+        ("_s", NumberKind::Seconds),
+        ("_bytes", NumberKind::Bytes),
     ];
     // A rate is not a duration.
     if column.ends_with("per_s") {
-        return (Kind::Plain, column);
+        return (NumberKind::Plain, column);
     }
     // The unit is what follows the last underscore.
     let named = |unit: &str| Some(&column[..column.len() - (unit.len() - unit.rfind('_')?)]);
@@ -117,7 +117,7 @@ fn kind(column: &str) -> (Kind, &str) {
         .filter(|(unit, _)| column.ends_with(unit))
         .find_map(|(unit, kind)| Some((kind, named(unit)?)))
         .filter(|(_, name)| !name.is_empty())
-        .unwrap_or((Kind::Plain, column))
+        .unwrap_or((NumberKind::Plain, column))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ struct Tab {
     factor: String,
     arms: Vec<String>,
     /// In the order of their levels, then the geometric mean over all of them, if there is one.
-    rows: Vec<Row>,
+    rows: Vec<LevelRow>,
     over: String,
     open: bool,
     /// Whether figures are the seconds of jobs.
@@ -27,7 +27,7 @@ struct Tab {
     has_late: bool,
 }
 
-struct Row {
+struct LevelRow {
     /// `None` for the geometric mean over all of them.
     level: Option<String>,
     mean: Vec<Option<f64>>,
@@ -38,12 +38,12 @@ struct Row {
 impl Tab {
     fn of(data: &ReportData, tab: Crosstab) -> Self {
         let averages = tab.geometric_means(|of| of.mean).zip(tab.geometric_means(|of| of.max));
-        let average = averages.map(|(mean, max)| Row { level: None, mean, max, changes: tab.changes });
+        let average = averages.map(|(mean, max)| LevelRow { level: None, mean, max, changes: tab.changes });
         let rows = tab.rows.into_iter().map(|row| {
             let figures = |of: fn(&Summary) -> Option<f64>| {
                 row.cells.iter().map(|cell| cell.as_ref().and_then(of)).collect()
             };
-            Row {
+            LevelRow {
                 mean: figures(|of| of.mean),
                 max: figures(|of| of.max),
                 level: Some(row.level),

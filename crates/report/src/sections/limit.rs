@@ -44,20 +44,20 @@ pub(crate) fn lines(limits: &Limits<'_>) -> Vec<String> {
     limits.cells.iter().flat_map(of_cell).chain(ratios).collect()
 }
 
-struct Arm<'a> {
+struct ArmFindings<'a> {
     limit: &'a ArmLimit<'a>,
     found: Findings,
 }
 
-fn arms<'a>(limits: &'a Limits<'a>, cell: &'a FoundLimit<'a>) -> impl Iterator<Item = Arm<'a>> {
+fn arms<'a>(limits: &'a Limits<'a>, cell: &'a FoundLimit<'a>) -> impl Iterator<Item = ArmFindings<'a>> {
     let found = |limit| Findings::of(&limits.asked, &cell.limit, limit);
-    cell.limit.arms.iter().map(move |limit| Arm { limit, found: found(limit) })
+    cell.limit.arms.iter().map(move |limit| ArmFindings { limit, found: found(limit) })
 }
 
 fn cell_lines(limits: &Limits<'_>, cell: &FoundLimit<'_>) -> Vec<String> {
     let limit = &cell.limit;
-    let arms: Vec<Arm<'_>> = arms(limits, cell).collect();
-    let mut lines: Vec<String> = arms.iter().flat_map(Arm::lines).collect();
+    let arms: Vec<ArmFindings<'_>> = arms(limits, cell).collect();
+    let mut lines: Vec<String> = arms.iter().flat_map(ArmFindings::lines).collect();
     if let Some(peak) = limit.peak_per_s {
         let clients = numbers::counted(limit.peak_clients as usize, "client");
         let trials = match limit.clients == limit.peak_clients {
@@ -67,7 +67,8 @@ fn cell_lines(limits: &Limits<'_>, cell: &FoundLimit<'_>) -> Vec<String> {
         let far = cell.far_peak(&limits.asked).as_ref().map(far_words).unwrap_or_default();
         lines.push(format!("as fast as they can, {clients} did {}/s{trials}{far}", numbers::tps(peak)));
     }
-    let by_clients = |arm: &Arm<'_>| arm.found.broke.as_ref().is_some_and(|own| own.cause == Cause::Clients);
+    let by_clients =
+        |arm: &ArmFindings<'_>| arm.found.broke.as_ref().is_some_and(|own| own.cause == Cause::Clients);
     if limit.still_growing {
         lines.push(
             "more clients may do more, and the server accepts no more: the number of clients may set the limit"
@@ -107,7 +108,7 @@ fn ratio_lines(limits: &Limits<'_>, cell: &FoundLimit<'_>) -> Vec<String> {
     cell.ratios(&limits.asked).into_iter().map(line).collect()
 }
 
-impl Arm<'_> {
+impl ArmFindings<'_> {
     fn lines(&self) -> Vec<String> {
         let of = self.limit.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
         let found = self.found_words();

@@ -9,7 +9,7 @@ use spec::StatementPart;
 
 use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
-use crate::chart::line::{LineChart, Point, Series, Unit};
+use crate::chart::line::{AxisUnit, ChartPoint, LineChart, Series};
 use crate::explained::{A_FIFTH, Distribution, Explained};
 use crate::numbers;
 use results::data::{cell_label, varying};
@@ -72,7 +72,7 @@ impl Shares {
             y_name: "share of index scans",
             x_ticks: zooms.iter().map(|zoom| Tick { value: f64::from(*zoom), label: format!("z{zoom}") }).collect(),
             y_spacing: Spacing::Linear,
-            unit: Unit::Percent,
+            unit: AxisUnit::Percent,
             markers: true,
             series,
             data: sheet.clone(),
@@ -158,7 +158,7 @@ impl Column<'_> {
         let point = |(zoom, own): (&u8, &&Explained)| {
             let share = share(own);
             let percent = |share: f64| share * 100.0;
-            Point {
+            ChartPoint {
                 x: f64::from(*zoom),
                 y: percent(share.median),
                 range: Some((percent(share.p25), percent(share.p75))),

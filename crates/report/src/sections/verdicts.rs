@@ -10,9 +10,9 @@ use stats::{Better, Estimate, Verdict};
 
 use crate::arrivals::Columns;
 use crate::block::{Block, Paragraph};
-use crate::chart::forest::{Forest, Row};
+use crate::chart::forest::{Forest, ForestRow};
 use crate::compared::{
-    Part, Tone, change, control, groups_of_pair, indicative, lacks, strong, tally, value_of, verdict,
+    ComparedPart, Tone, change, control, groups_of_pair, indicative, lacks, strong, tally, value_of, verdict,
     verdict_with_need, with_doubt,
 };
 use crate::differences;
@@ -59,7 +59,7 @@ pub(super) fn sentence(text: &str) -> String {
 fn forest(of: &Comparison, arm: &ArmComparison) -> Forest {
     let row = |label: String, change: &Estimate, verdict: Verdict, total: bool| {
         let (tone, interval) = (Tone::of(verdict), change.interval_pct());
-        (Row { label, change: change.change_pct(), interval, tone, total }, verdict)
+        (ForestRow { label, change: change.change_pct(), interval, tone, total }, verdict)
     };
     let cells = arm
         .cells
@@ -282,7 +282,7 @@ pub fn below(data: &ReportData, found: &Comparison) -> Vec<Block> {
 }
 
 #[derive(Default)]
-struct Line<'a> {
+struct VerdictRow<'a> {
     arm: &'a str,
     workload: &'a str,
     cell: String,
@@ -307,7 +307,7 @@ fn table(
     columns: &[&str],
     change: impl Fn(Option<&Estimate>) -> Vec<CellValue>,
     p: impl Fn(Option<&Estimate>) -> CellValue,
-    verdict: impl Fn(&Line<'_>) -> Vec<CellValue>,
+    verdict: impl Fn(&VerdictRow<'_>) -> Vec<CellValue>,
 ) -> Table {
     let unit = match found.metric {
         Metric::Tps => Metric::Tps.name().to_owned(),
@@ -315,13 +315,13 @@ fn table(
     };
     let answer = Verdicts::of(found, &data.experiment, &data.runs);
     let measured = found.arms.iter().flat_map(|arm| lines(data, found, arm, &answer));
-    let not_run = data.not_run().into_iter().map(|NotRun { what, why }| Line {
+    let not_run = data.not_run().into_iter().map(|NotRun { what, why }| VerdictRow {
         cell: what,
         verdict: "not run".to_owned(),
         remarks: Some(why),
-        ..Line::default()
+        ..VerdictRow::default()
     });
-    let lines: Vec<Line<'_>> = measured.chain(not_run).collect();
+    let lines: Vec<VerdictRow<'_>> = measured.chain(not_run).collect();
     let in_time = Columns::of(lines.iter().flat_map(|line| &line.in_time));
     let figures = [format!("base_{unit}"), unit];
     let took = ["base_took_s", "took_s"];
@@ -331,7 +331,7 @@ fn table(
     table.columns.extend(both);
     table.optional(took);
     // Experiments with jobs only have no throughput.
-    let measured = |line: &&Line<'_>| line.figures.iter().any(Option::is_some);
+    let measured = |line: &&VerdictRow<'_>| line.figures.iter().any(Option::is_some);
     if lines.iter().filter(measured).all(|line| line.is_job) && lines.iter().any(|line| line.is_job) {
         table.optional(figures);
     }
@@ -368,10 +368,10 @@ fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmC
 }
 
 /// The line of a script; `None` for another part of the answer.
-fn script_line<'a>(own: &'a answer::VerdictLine, next: Option<&Next>, margin: f64) -> Option<Line<'a>> {
+fn script_line<'a>(own: &'a answer::VerdictLine, next: Option<&Next>, margin: f64) -> Option<VerdictRow<'a>> {
     let LineScope::Script { workload, script } = &own.scope else { return None };
     let next = next.filter(|next| !own.verdict.is_decided() && next.is_of(Some(script)));
-    Some(Line {
+    Some(VerdictRow {
         arm: &own.arm,
         workload,
         cell: format!("script {script}, response time"),
@@ -379,7 +379,7 @@ fn script_line<'a>(own: &'a answer::VerdictLine, next: Option<&Next>, margin: f6
         verdict: verdict(own.verdict, margin),
         answers: Some(own),
         next: next.cloned(),
-        ..Line::default()
+        ..VerdictRow::default()
     })
 }
 
@@ -388,11 +388,11 @@ fn lines<'a>(
     of: &Comparison,
     arm: &'a ArmComparison,
     answer: &'a Verdicts,
-) -> Vec<Line<'a>> {
+) -> Vec<VerdictRow<'a>> {
     let next = Next::of(data, of, &answer.lines);
     let answers =
         |scope: &LineScope| answer.lines.iter().find(|own| own.arm == arm.arm && own.scope == *scope);
-    let cell = |cell: &'a CellComparison| Line {
+    let cell = |cell: &'a CellComparison| VerdictRow {
         arm: &arm.arm,
         workload: &cell.cell.workload,
         cell: levels(&cell.cell),
@@ -408,9 +408,9 @@ fn lines<'a>(
         remarks: remarks(data, of, cell, arm),
         sliced: cell.sliced,
         in_time: [&of.base, &arm.arm].map(|arm| data.in_time(&cell.cell, arm)),
-        ..Line::default()
+        ..VerdictRow::default()
     };
-    let parts = Part::workloads(arm).into_iter().chain([Part::whole(arm)]);
+    let parts = ComparedPart::workloads(arm).into_iter().chain([ComparedPart::whole(arm)]);
     let parts = parts.filter_map(|part| {
         let is_offered = part.workload.is_none() && arm.scheduled > 0;
         // A workload of offered rates only has no figure, like the whole grid.
@@ -437,8 +437,8 @@ fn lines<'a>(
         let remarks: Vec<String> = control(of).into_iter().chain(data.notes.iter().cloned()).collect();
         let remarks = (is_whole && !remarks.is_empty()).then(|| remarks.join("; "));
         let (arm, workload) = (arm.arm.as_str(), part.name());
-        let line = Line { arm, workload, cell, change, verdict, remarks, ..Line::default() };
-        Some(Line { differences, is_whole, next, answers, ..line })
+        let line = VerdictRow { arm, workload, cell, change, verdict, remarks, ..VerdictRow::default() };
+        Some(VerdictRow { differences, is_whole, next, answers, ..line })
     });
     let scripts = answer.of_arm(&arm.arm).filter_map(|own| script_line(own, next.as_ref(), of.margin));
     arm.cells.iter().map(cell).chain(scripts).chain(parts).collect()

@@ -6,7 +6,7 @@ use spec::ExperimentRecord;
 use stats::{Estimate, Verdict};
 
 use crate::block::Block;
-use crate::compared::{self, Part};
+use crate::compared::{self, ComparedPart};
 use crate::numbers::real;
 use results::ReportData;
 
@@ -19,26 +19,26 @@ pub(crate) struct SettingsWorth {
     noun: &'static str,
     margin: f64,
     /// All of them against the base.
-    all: Change,
+    all: ArmChange,
     pub(crate) settings: Vec<SettingWorth>,
 }
 
 #[derive(Debug)]
 pub(crate) struct SettingWorth {
     setting: MeasuredSetting,
-    alone: Change,
+    alone: ArmChange,
     /// All but it, against all: the loss without it.
-    without: Change,
+    without: ArmChange,
 }
 
 /// A figure of one arm against another; empty if no pair is valid.
 #[derive(Debug, Clone, Copy)]
-struct Change {
+struct ArmChange {
     estimate: Option<Estimate>,
     verdict: Verdict,
 }
 
-impl Change {
+impl ArmChange {
     fn of(comparison: &Comparison, arm: &str, workload: Option<&str>) -> Self {
         let found = comparison.arms.iter().find(|own| own.arm == arm);
         let part = |own: &ArmComparison| match workload {
@@ -92,7 +92,7 @@ pub(crate) fn worth(data: &ReportData) -> Vec<SettingsWorth> {
     // An offered rate sets the throughput of the others, independent of settings.
     let parts: Vec<Option<&str>> = whole
         .iter()
-        .flat_map(|arm| Part::workloads(arm))
+        .flat_map(|arm| ComparedPart::workloads(arm))
         .filter(|part| part.averaged > 0)
         .map(|part| part.workload)
         .collect();
@@ -103,13 +103,13 @@ pub(crate) fn worth(data: &ReportData) -> Vec<SettingsWorth> {
         base: answer.base.clone(),
         noun: answer.noun(),
         margin: answer.margin,
-        all: Change::of(answer, &apart.whole, workload),
+        all: ArmChange::of(answer, &apart.whole, workload),
         settings: apart
             .settings
             .iter()
             .map(|setting| SettingWorth {
-                alone: Change::of(answer, &setting.only, workload),
-                without: Change::of(&lacking, &setting.without, workload),
+                alone: ArmChange::of(answer, &setting.only, workload),
+                without: ArmChange::of(&lacking, &setting.without, workload),
                 setting: setting.clone(),
             })
             .collect(),

@@ -97,7 +97,7 @@ pub fn tiles_in_words(data: &ReportData) -> Table {
 }
 
 /// Terminals have no room for the means of the sample.
-pub(crate) fn in_words<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Table {
+pub(crate) fn in_words<'a>(lines: impl IntoIterator<Item = ZoomLine<'a>>) -> Table {
     let mut table = Table::new(IN_WORDS);
     table.optional(OPTIONAL_IN_WORDS);
     table.hide(&IN_WORDS[18..]);
@@ -105,21 +105,21 @@ pub(crate) fn in_words<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Table {
     table
 }
 
-pub(crate) struct Line<'a> {
+pub(crate) struct ZoomLine<'a> {
     of: &'a ZoomsOfCell,
     own: &'a ZoomsOfArm,
     pub(crate) zoom: &'a ZoomFigures,
     change: Option<&'a ZoomComparison>,
 }
 
-fn lines(of: &ZoomsOfCell) -> impl Iterator<Item = Line<'_>> {
-    let line = |own, zoom| Line { of, own, zoom, change: of.change(own.arm.as_deref(), zoom.place) };
+fn lines(of: &ZoomsOfCell) -> impl Iterator<Item = ZoomLine<'_>> {
+    let line = |own, zoom| ZoomLine { of, own, zoom, change: of.change(own.arm.as_deref(), zoom.place) };
     of.arms.iter().flat_map(move |own| own.zooms.iter().map(move |zoom| line(own, zoom)))
 }
 
 /// The arms of a layer and zoom next to each other.
-pub(crate) fn lines_by_place(of: &ZoomsOfCell) -> Vec<Line<'_>> {
-    let mut lines: Vec<Line<'_>> = lines(of).collect();
+pub(crate) fn lines_by_place(of: &ZoomsOfCell) -> Vec<ZoomLine<'_>> {
+    let mut lines: Vec<ZoomLine<'_>> = lines(of).collect();
     lines.sort_by_key(|line| {
         let place = line.zoom.place;
         (of.layer_of_base(line.own, place), place.which, place.zoom)
@@ -127,7 +127,7 @@ pub(crate) fn lines_by_place(of: &ZoomsOfCell) -> Vec<Line<'_>> {
     lines
 }
 
-impl Line<'_> {
+impl ZoomLine<'_> {
     fn requests(&self) -> [CellValue; 3] {
         let ZoomFigures { requests, tiles_share, time_share, .. } = self.zoom;
         [(*requests).into(), percent(*tiles_share), percent(*time_share)]

@@ -28,7 +28,7 @@ const AGAIN: Duration = Duration::from_millis(20);
 
 /// The result of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ChangeResult {
     /// The last 64 KB of a command's output, or the server's notices; may be empty.
     pub output: String,
     /// From the start of the do to the end of the check.
@@ -74,7 +74,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Runs the do and the check.
-    pub(crate) fn make(&self, change: &Change) -> Result<Outcome, Error> {
+    pub(crate) fn make(&self, change: &Change) -> Result<ChangeResult, Error> {
         let start = Instant::now();
         let output = match &change.do_ {
             Some(step) => self.carry_out(ChangePart::Do, step)?,
@@ -83,7 +83,7 @@ impl<'a> Executor<'a> {
         if let Some(check) = &change.check {
             see(&self.place, check)?;
         }
-        Ok(Outcome { output, took: start.elapsed() })
+        Ok(ChangeResult { output, took: start.elapsed() })
     }
 
     /// Runs the undo, once nothing works on the change any more. What a finished do (`done`) left running

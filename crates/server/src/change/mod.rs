@@ -16,7 +16,7 @@ pub use environment::Environment;
 use error::invalid;
 pub use error::{ChangeFailure, ChangeFailureKind};
 pub(crate) use error::{not_allowed, not_undone, stopped_undo};
-pub use executor::Outcome;
+pub use executor::ChangeResult;
 pub(crate) use executor::{Executor, see};
 pub use spec::plan::change::{Change, ChangePart, ChangeStep};
 use spec::{Class, Error};

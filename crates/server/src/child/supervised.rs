@@ -7,7 +7,7 @@ use std::time::Instant;
 use protocol::postgres::Place;
 use spec::Error;
 
-use super::{Account, Finished, Line, Program, Watchdog};
+use super::{Account, FinishedProgram, OutputLine, Program, Watchdog};
 use crate::control::{LOOK_AFTER, LOOK_BOUND, ServerCheck, ServerChecker};
 use crate::stop::Stop;
 
@@ -68,7 +68,11 @@ impl Supervised {
     ///
     /// # Errors
     /// [`CutShort`]; a failing program is not an error here.
-    pub fn run(&self, mut program: Program, on_line: &mut dyn FnMut(Line)) -> Result<Finished, CutShort> {
+    pub fn run(
+        &self,
+        mut program: Program,
+        on_line: &mut dyn FnMut(OutputLine),
+    ) -> Result<FinishedProgram, CutShort> {
         program.account = Account::unprivileged()?;
         if program.account.is_some() {
             // Root's environment may contain secrets, and another account can read its processes'
@@ -87,7 +91,7 @@ impl Supervised {
             last_output: Instant::now(),
             dead: None,
         });
-        let mut pass_on = |line: Line| {
+        let mut pass_on = |line: OutputLine| {
             overseer.borrow_mut().last_output = Instant::now();
             on_line(line);
         };
@@ -95,7 +99,7 @@ impl Supervised {
         let finished = self.watchdog.run(&program, &stop, &mut pass_on);
         match (overseer.into_inner().dead, finished?) {
             (Some(why), _) => Err(CutShort::DeadServer(why)),
-            (None, Finished { stopped: true, .. }) => Err(CutShort::Stopped),
+            (None, FinishedProgram { stopped: true, .. }) => Err(CutShort::Stopped),
             (None, finished) => Ok(finished),
         }
     }

@@ -69,7 +69,7 @@ impl Distrust {
 ///
 /// # Errors
 /// The path of the first folder that cannot be used, and why.
-pub(super) fn walk(path: &Path) -> Result<Result<Walked, Missing>, (PathBuf, io::Error)> {
+pub(super) fn walk(path: &Path) -> Result<Result<Walked, MissingFolders>, (PathBuf, io::Error)> {
     let root = PathBuf::from("/");
     let failed = |path: &Path, error: Errno| (path.to_owned(), io::Error::from(error));
     let top = open("/", LOOK | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
@@ -88,7 +88,7 @@ pub(super) fn walk(path: &Path) -> Result<Result<Walked, Missing>, (PathBuf, io:
             Err(Errno::NOENT) => {
                 left.push(name);
                 left.reverse();
-                return Ok(Err(Missing { left, above: way.swap_remove(way.len() - 1) }));
+                return Ok(Err(MissingFolders { left, above: way.swap_remove(way.len() - 1) }));
             }
             other => other.map_err(|error| failed(&at, error))?,
         };
@@ -129,7 +129,7 @@ pub(super) struct Walked {
 
 /// The missing part of a path.
 #[derive(Debug)]
-pub(super) struct Missing {
+pub(super) struct MissingFolders {
     /// Names of the folders to make, each inside the one before.
     pub(super) left: Vec<OsString>,
     /// The last existing folder.

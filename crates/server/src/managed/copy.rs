@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use protocol::postgres::sql::Sql;
 use spec::Error;
 
-use super::data_folder::{Copying, Sizes, is_shut_down, linked, sizes};
+use super::data_folder::{Copying, DataFolderSizes, is_shut_down, linked, sizes};
 use super::databases::TABLESPACE;
 use super::error::{file, not_clean, not_ours};
 use super::file_storage::{FileStorage, part_name, storage_folder_of};
@@ -18,7 +18,7 @@ use super::storage_choice::StorageChoice;
 use super::{Cluster, Running, SOCKET_PORT, ServerOptions, create};
 use crate::child::Account;
 use crate::error::sql_error;
-use crate::home::{Dir, Home, Part, passed_through};
+use crate::home::{Dir, Home, HomeFolder, passed_through};
 use crate::storage::{Holds, LINK};
 
 /// Settings that may contain an absolute path without leading out of a copy: nothing is written there.
@@ -33,13 +33,13 @@ const ONLY_READ: [&str; 6] = [
 
 /// Size of a managed server's data folder; `None` where there is none.
 #[must_use]
-pub fn sizes_of(home: &Home, name: &str) -> Option<Sizes> {
+pub fn sizes_of(home: &Home, name: &str) -> Option<DataFolderSizes> {
     let (_, sizes) = sizes_in(home, name)?;
     Some(sizes)
 }
 
 /// As [`sizes_of`], with the size of the data folder alone.
-fn sizes_in(home: &Home, name: &str) -> Option<(Sizes, Sizes)> {
+fn sizes_in(home: &Home, name: &str) -> Option<(DataFolderSizes, DataFolderSizes)> {
     let folder = super::folder_of(home, name).ok()??;
     let marker = super::read_marker(&folder).ok()?.filter(|marker| marker.complete)?;
     let storage = storage_folder_of(&folder);
@@ -54,7 +54,7 @@ fn sizes_in(home: &Home, name: &str) -> Option<(Sizes, Sizes)> {
 /// where there is no such server.
 #[must_use]
 pub fn disks_of(home: &Home, name: &str) -> Vec<(PathBuf, u64)> {
-    let folder = home.path(Part::Clusters).join(name);
+    let folder = home.path(HomeFolder::Clusters).join(name);
     let Some((inside, all)) = sizes_in(home, name) else { return Vec::new() };
     let data = folder.join(super::DATA);
     let inside = inside.data + inside.wal;
@@ -66,7 +66,11 @@ pub fn disks_of(home: &Home, name: &str) -> Vec<(PathBuf, u64)> {
 }
 
 /// Adds the files that are stored elsewhere.
-fn sizes_with(inside: Sizes, storage: Option<(Holds, &Dir)>, account: Option<&Account>) -> io::Result<Sizes> {
+fn sizes_with(
+    inside: DataFolderSizes,
+    storage: Option<(Holds, &Dir)>,
+    account: Option<&Account>,
+) -> io::Result<DataFolderSizes> {
     let mut all = inside;
     let of = |folder: &Dir, holds: Holds| {
         let part = folder.open_for(part_name(holds), account)?.ok_or(io::ErrorKind::NotFound)?;
@@ -95,7 +99,7 @@ pub(super) fn split_copy_name(name: &str) -> Option<(&str, u32)> {
 
 impl Cluster {
     /// Size of the data folder.
-    pub fn sizes(&self) -> Result<Sizes, Error> {
+    pub fn sizes(&self) -> Result<DataFolderSizes, Error> {
         let storage = self.open_storage_folder()?;
         let storage =
             self.file_storage.as_ref().map(|file_storage| file_storage.storage.holds).zip(storage.as_ref());
@@ -206,7 +210,7 @@ impl Cluster {
     /// Numbers of its existing copies.
     #[must_use]
     pub fn copies(&self) -> Vec<u32> {
-        let clusters = self.home.part(Part::Clusters).ok().flatten();
+        let clusters = self.home.part(HomeFolder::Clusters).ok().flatten();
         let names = clusters.and_then(|clusters| clusters.names().ok()).unwrap_or_default();
         let names = names.into_iter().filter_map(|name| name.into_string().ok());
         let of_this = |name: String| match split_copy_name(&name) {
@@ -274,7 +278,7 @@ impl Cluster {
     /// The folder of a copy, locked and marked as incomplete.
     fn empty_copy(&self, home: &Home, name: String, made_for: &str) -> Result<Self, Error> {
         let account = Account::unprivileged()?;
-        let clusters = home.make_part(Part::Clusters, account.as_ref())?;
+        let clusters = home.make_part(HomeFolder::Clusters, account.as_ref())?;
         let folder = clusters
             .make(&name, passed_through(account.is_some()))
             .map_err(|error| file(&clusters.path().join(&name), error))?;

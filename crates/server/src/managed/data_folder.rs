@@ -20,15 +20,15 @@ const STATE_AT: usize = 16;
 
 /// Size of a data folder, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sizes {
+pub struct DataFolderSizes {
     /// Everything except the log.
     pub data: u64,
     /// The write-ahead log.
     pub wal: u64,
 }
 
-pub(super) fn sizes(data: &Dir) -> io::Result<Sizes> {
-    let mut sizes = Sizes::default();
+pub(super) fn sizes(data: &Dir) -> io::Result<DataFolderSizes> {
+    let mut sizes = DataFolderSizes::default();
     data.walk(&mut |path, _, entry| {
         let of = if path.starts_with("pg_wal") { &mut sizes.wal } else { &mut sizes.data };
         *of += if let DirEntry::File { length } = entry { *length } else { 0 };
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(std::fs::read(to.join("pg_wal/1")).unwrap(), b"log");
         assert!(!to.join("postmaster.pid").exists());
         assert_eq!(written_bytes, large.len() as u64 + 3);
-        assert_eq!(sizes(&copy).unwrap(), Sizes { data: large.len() as u64, wal: 3 });
+        assert_eq!(sizes(&copy).unwrap(), DataFolderSizes { data: large.len() as u64, wal: 3 });
 
         assert_eq!(linked(&source, None).unwrap(), None);
         std::os::unix::fs::symlink("/elsewhere", from.join("pg_tblspc")).unwrap();

@@ -13,7 +13,7 @@ use spec::{Class, Error};
 use super::DATA;
 use super::error::{file, not_ours};
 use crate::child::{Account, Watchdog};
-use crate::home::{Dir, Distrust, Home, Part, Readable, passed_through};
+use crate::home::{Dir, Distrust, Home, HomeFolder, Readable, passed_through};
 use crate::stop::Stop;
 use crate::storage::{Ground, Holds, LINK, Mounted, Storage, Used, available_below, is_in_use, used_by};
 
@@ -86,7 +86,7 @@ impl For<'_> {
     }
 
     fn own_folder(&self) -> Result<Dir, Error> {
-        let path = || self.home.path(Part::Clusters).join(self.name);
+        let path = || self.home.path(HomeFolder::Clusters).join(self.name);
         super::folder_of(self.home, self.name)?.ok_or_else(|| file(&path(), io::ErrorKind::NotFound.into()))
     }
 }

@@ -26,9 +26,9 @@ use std::path::{Path, PathBuf};
 use spec::{Class, Error, is_disk_full};
 
 pub use copy::{disks_of, sizes_of};
-pub use data_folder::Sizes;
+pub use data_folder::DataFolderSizes;
 pub use installation::{Choice, Installation, no_server_in};
-pub use network::Via;
+pub use network::NetworkAccess;
 pub use orphans::stop_orphans;
 pub(crate) use status::journals;
 pub use status::{Status, list, status};
@@ -36,13 +36,13 @@ pub use status::{Status, list, status};
 pub(crate) use self::error::LastLines;
 use self::error::{file, in_use, not_found, not_ours, other_version};
 use self::file_storage::{FileStorage, is_left_over};
-use self::log::Log;
+use self::log::ServerLog;
 use self::marker::Marker;
 use self::network::Network;
 use self::postmaster::PidFile;
 use self::storage_choice::StorageChoice;
 use crate::child::{Account, Child, Watchdog};
-use crate::home::{Dir, Home, Part, passed_through, remove_socket_folder};
+use crate::home::{Dir, Home, HomeFolder, passed_through, remove_socket_folder};
 use crate::lock::{Lock, LockResult};
 use crate::settings::journal::JournalFile;
 use crate::stop::Stop;
@@ -64,7 +64,7 @@ const DATA: &str = "data";
 pub struct ServerOptions {
     pub choice: Choice,
     /// How it is reached; a running detached server keeps its ways as well.
-    pub via: Via,
+    pub via: NetworkAccess,
     /// Continue when pgdyno ends, until it is stopped explicitly.
     pub detached: bool,
     /// Where some of its files are stored; all are in its folder when `None`.
@@ -86,7 +86,7 @@ pub struct Cluster {
     watchdog: Watchdog,
     stop: Stop,
     marker: Marker,
-    log: Log,
+    log: ServerLog,
     log_start: u64,
     socket_folder: PathBuf,
     running: Running,
@@ -173,7 +173,7 @@ impl Cluster {
         for name in self.folder.names().map_err(failed)?.iter().filter(|name| !Marker::is(name)) {
             self.folder.remove_all(name).map_err(failed)?;
         }
-        if let Some(clusters) = self.home.part(Part::Clusters)? {
+        if let Some(clusters) = self.home.part(HomeFolder::Clusters)? {
             clusters.remove_all(&self.name).map_err(failed)?;
         }
         remove_socket_folder(self.folder.path());
@@ -288,7 +288,7 @@ impl Cluster {
         choice: StorageChoice<'_>,
     ) -> Result<Self, Error> {
         let account = Account::unprivileged()?;
-        let clusters = home.make_part(Part::Clusters, account.as_ref())?;
+        let clusters = home.make_part(HomeFolder::Clusters, account.as_ref())?;
         let folder = clusters
             .make(name, passed_through(account.is_some()))
             .map_err(|error| file(&clusters.path().join(name), error))?;
@@ -310,7 +310,7 @@ impl Cluster {
             }
             None => return Err(not_ours(folder.path())),
         };
-        let log = Log::new(&folder);
+        let log = ServerLog::new(&folder);
         let mut cluster = Self {
             home: home.clone(),
             name: name.to_owned(),
@@ -398,7 +398,7 @@ impl Cluster {
 }
 
 fn folder_of(home: &Home, name: &str) -> Result<Option<Dir>, Error> {
-    let Some(clusters) = home.part(Part::Clusters)? else { return Ok(None) };
+    let Some(clusters) = home.part(HomeFolder::Clusters)? else { return Ok(None) };
     clusters.open(name).map_err(|error| file(&clusters.path().join(name), error))
 }
 

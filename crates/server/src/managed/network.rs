@@ -21,7 +21,7 @@ use crate::home::Readable;
 /// How a managed server is reached; each way includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Via {
+pub enum NetworkAccess {
     /// By its Unix socket, in a private folder, without a password.
     #[default]
     Socket,
@@ -31,7 +31,7 @@ pub enum Via {
     Tls,
 }
 
-impl Via {
+impl NetworkAccess {
     /// The option's value.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -64,7 +64,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When it was built without TLS, or it does not start again.
-    pub fn listen(&mut self, via: Via) -> Result<(), Error> {
+    pub fn listen(&mut self, via: NetworkAccess) -> Result<(), Error> {
         if self.marker.via() < via {
             self.check_can(via)?;
             let runs = !matches!(self.running, Running::No);
@@ -81,8 +81,8 @@ impl Cluster {
     /// How to connect to one of its databases in this way; `None` if it was not requested
     /// ([`ServerOptions::via`](super::ServerOptions::via), [`Cluster::listen`]).
     #[must_use]
-    pub fn place_by(&self, via: Via, database: &str) -> Option<Place> {
-        if via == Via::Socket {
+    pub fn place_by(&self, via: NetworkAccess, database: &str) -> Option<Place> {
+        if via == NetworkAccess::Socket {
             return Some(self.place(database));
         }
         let network = self.network.as_ref()?;
@@ -91,7 +91,7 @@ impl Cluster {
             scram_cache: network.scram_cache.clone(),
             ..(*self.place(database).login).clone()
         };
-        let tls = if via == Via::Tls { Some(network.tls.clone()?) } else { None };
+        let tls = if via == NetworkAccess::Tls { Some(network.tls.clone()?) } else { None };
         login.ssl_mode = if tls.is_some() { SslMode::VerifyFull } else { SslMode::Disable };
         let address = Address::Tcp((Ipv4Addr::LOCALHOST, self.marker.port).into());
         Some(Place { tls, ..Place::new(address, Arc::new(login)) })
@@ -114,8 +114,8 @@ impl Cluster {
     }
 
     /// Checks that the server was built with the needed features, before anything is changed.
-    pub(super) fn check_can(&self, via: Via) -> Result<(), Error> {
-        if via < Via::Tls {
+    pub(super) fn check_can(&self, via: NetworkAccess) -> Result<(), Error> {
+        if via < NetworkAccess::Tls {
             return Ok(());
         }
         let postgres = self.installation.program("postgres");
@@ -143,7 +143,7 @@ impl Cluster {
     /// Makes sure that a running server with network has a password, and loads what clients need.
     pub(super) fn ensure_network(&mut self) -> Result<(), Error> {
         let via = self.marker.via();
-        if via == Via::Socket {
+        if via == NetworkAccess::Socket {
             self.network = None;
             return Ok(());
         }
@@ -151,7 +151,7 @@ impl Cluster {
             self.set_password()?;
         }
         let password = self.folder.read_text(PASSWORD).map_err(|error| self.file(PASSWORD, error))?;
-        let tls = if via == Via::Tls { Some(verified_by(&self.certificate_file())?) } else { None };
+        let tls = if via == NetworkAccess::Tls { Some(verified_by(&self.certificate_file())?) } else { None };
         self.network = Some(Network {
             password: Password::new(password.trim(), PasswordSource::Passfile(self.password_file())),
             scram_cache: Arc::default(),
@@ -177,7 +177,7 @@ impl Cluster {
 
     /// Makes the certificate of a server with TLS once.
     pub(super) fn ensure_certificate(&self) -> Result<(), Error> {
-        if self.marker.via() < Via::Tls || (self.folder.has(KEY) && self.folder.has(CERTIFICATE)) {
+        if self.marker.via() < NetworkAccess::Tls || (self.folder.has(KEY) && self.folder.has(CERTIFICATE)) {
             return Ok(());
         }
         self.make_certificate()

@@ -10,7 +10,7 @@ use spec::{Class, Error};
 use super::error::{LastLines, disk_full, file, storage_full, would_not_stop};
 use super::log::{disk_full_line, quote};
 use super::postmaster::{self, PidFile};
-use super::{Choice, Cluster, Running, SOCKET_PORT, Via, installation_for};
+use super::{Choice, Cluster, NetworkAccess, Running, SOCKET_PORT, installation_for};
 use crate::child::{Program, StopWay};
 use crate::home::{Dir, socket_folder};
 use crate::host::proc::is_alive;
@@ -159,7 +159,7 @@ impl Cluster {
                 .args(["-c".to_owned(), format!("listen_addresses={listen}")])
                 .args(["-c", "unix_socket_permissions=0700"])
                 .stopped_by(StopWay::Postgres);
-        if self.marker.via() < Via::Tls {
+        if self.marker.via() < NetworkAccess::Tls {
             return program;
         }
         program

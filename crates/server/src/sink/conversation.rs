@@ -17,7 +17,7 @@ pub(super) struct Conversation {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum SinkRequest {
     /// Login, TLS, or preparing something: answer with this at once, and count nothing.
     Entry(Vec<u8>),
     /// A query, or a Sync after an execution: answer with this after the delay.
@@ -30,7 +30,7 @@ pub(super) enum Asked {
 
 impl Conversation {
     /// Takes one message; `None` while it is incomplete. Adds its length to `used`.
-    pub(super) fn next(&mut self, input: &[u8], used: &mut usize) -> Option<Asked> {
+    pub(super) fn next(&mut self, input: &[u8], used: &mut usize) -> Option<SinkRequest> {
         if !self.greeted {
             return self.greet(input, used);
         }
@@ -39,7 +39,7 @@ impl Conversation {
             let kind = *rest.first()?;
             let length = word(rest.get(1..5)?) as usize;
             if !(4..=LONGEST).contains(&length) {
-                return Some(Asked::Leave);
+                return Some(SinkRequest::Leave);
             }
             let body = rest.get(5..1 + length)?;
             *used += 1 + length;
@@ -57,25 +57,29 @@ impl Conversation {
                     ready(&mut self.reply);
                     let reply = std::mem::take(&mut self.reply);
                     let executed = std::mem::take(&mut self.executed);
-                    return Some(if executed { Asked::Reply(reply) } else { Asked::Entry(reply) });
+                    return Some(if executed {
+                        SinkRequest::Reply(reply)
+                    } else {
+                        SinkRequest::Entry(reply)
+                    });
                 }
-                b'Q' if body.starts_with(b"figures") => return Some(Asked::Figures),
-                b'Q' => return Some(Asked::Reply(one_row(b"1"))),
-                _ => return Some(Asked::Leave),
+                b'Q' if body.starts_with(b"figures") => return Some(SinkRequest::Figures),
+                b'Q' => return Some(SinkRequest::Reply(one_row(b"1"))),
+                _ => return Some(SinkRequest::Leave),
             }
         }
     }
 
-    fn greet(&mut self, input: &[u8], used: &mut usize) -> Option<Asked> {
+    fn greet(&mut self, input: &[u8], used: &mut usize) -> Option<SinkRequest> {
         let length = word(input.get(..4)?) as usize;
         if !(8..=LONGEST).contains(&length) {
-            return Some(Asked::Leave);
+            return Some(SinkRequest::Leave);
         }
         let body = input.get(4..length)?;
         *used += length;
         Some(match word(&body[..4]) {
-            TLS_REQUEST => Asked::Entry(b"N".to_vec()),
-            CANCEL_REQUEST => Asked::Leave,
+            TLS_REQUEST => SinkRequest::Entry(b"N".to_vec()),
+            CANCEL_REQUEST => SinkRequest::Leave,
             _ => {
                 self.greeted = true;
                 let mut welcome = Vec::new();
@@ -83,7 +87,7 @@ impl Conversation {
                 message(&mut welcome, b'S', b"server_version\x0018.0\0");
                 message(&mut welcome, b'K', &[0; 8]);
                 ready(&mut welcome);
-                Asked::Entry(welcome)
+                SinkRequest::Entry(welcome)
             }
         })
     }
@@ -150,7 +154,7 @@ mod tests {
 
     fn greeted() -> Conversation {
         let (mut conversation, mut used) = (Conversation::default(), 0);
-        assert!(matches!(conversation.next(&startup(), &mut used), Some(Asked::Entry(_))));
+        assert!(matches!(conversation.next(&startup(), &mut used), Some(SinkRequest::Entry(_))));
         assert_eq!(used, 16);
         conversation
     }
@@ -162,10 +166,10 @@ mod tests {
         let input = [input.concat(), asked(b'S', b""), asked(b'Q', b"SELECT 1\0"), asked(b'S', b"")].concat();
         let mut used = 0;
         let mut next = || conversation.next(&input, &mut used);
-        assert!(matches!(next(), Some(Asked::Entry(reply)) if reply[0] == b'1'));
-        assert!(matches!(next(), Some(Asked::Reply(reply)) if reply[0] == b'2'));
-        assert!(matches!(next(), Some(Asked::Reply(reply)) if reply[0] == b'T'));
-        assert!(matches!(next(), Some(Asked::Entry(_))));
+        assert!(matches!(next(), Some(SinkRequest::Entry(reply)) if reply[0] == b'1'));
+        assert!(matches!(next(), Some(SinkRequest::Reply(reply)) if reply[0] == b'2'));
+        assert!(matches!(next(), Some(SinkRequest::Reply(reply)) if reply[0] == b'T'));
+        assert!(matches!(next(), Some(SinkRequest::Entry(_))));
         assert_eq!(next(), None);
         assert_eq!(used, input.len());
     }
@@ -177,10 +181,10 @@ mod tests {
         for end in 0..query.len() {
             assert_eq!(conversation.next(&query[..end], &mut 0), None, "{end} bytes");
         }
-        assert_eq!(conversation.next(&query, &mut 0), Some(Asked::Figures));
+        assert_eq!(conversation.next(&query, &mut 0), Some(SinkRequest::Figures));
         for wrong in [&b"Q\0\0\0\x01"[..], b"Q\xff\xff\xff\xff", b"X\0\0\0\x04", b"?\0\0\0\x04"] {
-            assert_eq!(conversation.next(wrong, &mut 0), Some(Asked::Leave), "{wrong:?}");
+            assert_eq!(conversation.next(wrong, &mut 0), Some(SinkRequest::Leave), "{wrong:?}");
         }
-        assert_eq!(Conversation::default().next(b"\0\0\0\x01", &mut 0), Some(Asked::Leave));
+        assert_eq!(Conversation::default().next(b"\0\0\0\x01", &mut 0), Some(SinkRequest::Leave));
     }
 }

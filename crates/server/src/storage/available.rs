@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::error::Unavailable;
-use super::made::Made;
+use super::made::MadeFolder;
 use super::tools::Tools;
 use super::zfs::{self, By};
 use crate::child::Account;
@@ -238,7 +238,7 @@ fn check_room(home: &Home, filesystem: &Filesystem) -> Result<(), Unavailable> {
 #[must_use]
 pub fn overcommitted(home: &Home) -> Option<String> {
     let free = Disk::of(home.folder())?.free_bytes;
-    let may_grow: u64 = Made::all(home).iter().map(Made::may_grow_bytes).sum();
+    let may_grow: u64 = MadeFolder::all(home).iter().map(MadeFolder::may_grow_bytes).sum();
     (may_grow.saturating_add(LEFT_FREE) > free).then(|| {
         format!(
             "the filesystems that were made may grow by {} in all, and {} are free under {}: should they fill it, their servers \

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use spec::Error;
 
 use super::error::{failed, of_file};
-use super::journal::{Journal, Step};
+use super::journal::{StorageJournal, StorageStep};
 use super::loop_device::{attach, attached};
-use super::made::{IMAGE, JOURNAL, MOUNTED, Made, Order};
+use super::made::{IMAGE, JOURNAL, KeeperOrder, MOUNTED, MadeFolder};
 use super::mount_point;
 use super::tools::Tools;
 use super::zfs::{self, By};
@@ -26,9 +26,9 @@ const BUSY: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Makes the requested filesystem; if this fails, [`super::dismantle`] removes the rest.
-pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), Error> {
-    let mut journal = Journal::new(&order.filesystem);
-    begin(&mut journal, made, Step::Image)?;
+pub(super) fn make(made: &MadeFolder, order: &KeeperOrder, tools: &Tools<'_>) -> Result<(), Error> {
+    let mut journal = StorageJournal::new(&order.filesystem);
+    begin(&mut journal, made, StorageStep::Image)?;
     make_image(made, order.filesystem.size_bytes)?;
     let mounted = made.mounted();
     let at_mounted = of_file(&mounted);
@@ -36,13 +36,13 @@ pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), 
     match &order.filesystem.kind {
         FilesystemKind::Zfs { .. } => make_pool(made, &mut journal, tools)?,
         kind => {
-            begin(&mut journal, made, Step::Loop)?;
+            begin(&mut journal, made, StorageStep::Loop)?;
             let device = attach(made, tools)?;
-            begin(&mut journal, made, Step::Format)?;
+            begin(&mut journal, made, StorageStep::Format)?;
             let (tool, args) = format(kind);
             let args: Vec<&str> = args.iter().map(String::as_str).chain([device.as_str()]).collect();
             tools.run(tool, &args, FORMAT_BOUND)?;
-            begin(&mut journal, made, Step::Mount)?;
+            begin(&mut journal, made, StorageStep::Mount)?;
             mount(made, &order.filesystem, &device, tools)?;
         }
     }
@@ -52,7 +52,7 @@ pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), 
 }
 
 /// Checks that the filesystem is mounted: otherwise files would silently be stored on the disk below.
-fn is_there(made: &Made) -> Result<(), Error> {
+fn is_there(made: &MadeFolder) -> Result<(), Error> {
     let mounted = made.mounted();
     match is_mounted(&mounted) {
         true => Ok(()),
@@ -64,9 +64,9 @@ fn is_there(made: &Made) -> Result<(), Error> {
 }
 
 /// Unmounts it and mounts it again, so that none of its data are in memory; nobody may use it.
-pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), Error> {
+pub(super) fn again(made: &MadeFolder, tools: &Tools<'_>) -> Result<(), Error> {
     let gone = || failed(format!("{} has no journal any more", made.folder.display()));
-    let journal = Journal::read(made).ok_or_else(gone)?;
+    let journal = StorageJournal::read(made).ok_or_else(gone)?;
     if let Some(pool) = &journal.pool {
         zfs::export(pool, tools)?;
         forget(made)?;
@@ -83,7 +83,7 @@ pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), Error> {
 }
 
 /// A program that is being started holds pgdyno's open files until it runs, for some milliseconds.
-fn unmount(made: &Made) -> io::Result<()> {
+fn unmount(made: &MadeFolder) -> io::Result<()> {
     let start = Instant::now();
     loop {
         match mount_point::unmount(made, false) {
@@ -95,18 +95,18 @@ fn unmount(made: &Made) -> io::Result<()> {
     }
 }
 
-fn begin(journal: &mut Journal, made: &Made, step: Step) -> Result<(), Error> {
+fn begin(journal: &mut StorageJournal, made: &MadeFolder, step: StorageStep) -> Result<(), Error> {
     journal.begin(made, step).map_err(of_file(&made.folder.join(JOURNAL)))
 }
 
-fn make_image(made: &Made, size: u64) -> Result<(), Error> {
+fn make_image(made: &MadeFolder, size: u64) -> Result<(), Error> {
     let image = made.image();
     let file = made.open().and_then(|folder| folder.create(IMAGE, Readable::ByUs));
     file.and_then(|file| file.set_len(size)).map_err(of_file(&image))
 }
 
 /// Drops the image from the page cache.
-fn forget(made: &Made) -> Result<(), Error> {
+fn forget(made: &MadeFolder) -> Result<(), Error> {
     let image = made.image();
     let file = made.open().and_then(|folder| folder.file(IMAGE)).map_err(of_file(&image))?;
     file.sync_all().map_err(of_file(&image))?;
@@ -137,7 +137,7 @@ fn format(kind: &FilesystemKind) -> (&'static str, Vec<String>) {
     }
 }
 
-fn mount(made: &Made, filesystem: &Filesystem, device: &str, tools: &Tools<'_>) -> Result<(), Error> {
+fn mount(made: &MadeFolder, filesystem: &Filesystem, device: &str, tools: &Tools<'_>) -> Result<(), Error> {
     let kind = &filesystem.kind;
     let mut options = vec!["nosuid".to_owned(), "nodev".to_owned()];
     match kind {
@@ -152,15 +152,15 @@ fn mount(made: &Made, filesystem: &Filesystem, device: &str, tools: &Tools<'_>) 
     mount_point::mount(made, device, kind.name(), &options.join(","), tools)
 }
 
-fn make_pool(made: &Made, journal: &mut Journal, tools: &Tools<'_>) -> Result<(), Error> {
+fn make_pool(made: &MadeFolder, journal: &mut StorageJournal, tools: &Tools<'_>) -> Result<(), Error> {
     journal.kernel = zfs::by(tools) == By::Kernel;
     journal.pool = Some(zfs::new_name());
     let _turn = zfs::turn(&made.home())?;
     if !journal.kernel {
-        begin(journal, made, Step::Daemon)?;
+        begin(journal, made, StorageStep::Daemon)?;
         zfs::start_daemon(&made.home(), tools)?;
     }
-    begin(journal, made, Step::Pool)?;
+    begin(journal, made, StorageStep::Pool)?;
     let pool = journal.pool.clone().unwrap_or_default();
     zfs::create(made, &pool, &journal.filesystem, tools)
 }

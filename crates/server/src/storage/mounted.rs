@@ -14,9 +14,9 @@ use spec::{Class, Error};
 use super::available::available_below;
 use super::dismantle::{Deadline, dismantle};
 use super::error::failed;
-use super::made::{AGAIN, DONE, FAILED, KEEPER_ARGUMENT, Made, Order, REMOVE};
+use super::made::{AGAIN, DONE, FAILED, KEEPER_ARGUMENT, KeeperOrder, MadeFolder, REMOVE};
 use crate::child::{Account, WATCHDOG_ARGUMENT, Watchdog};
-use crate::home::{Home, Part};
+use crate::home::{Home, HomeFolder};
 use crate::host::Disk;
 use crate::stop::Stop;
 use spec::plan::storage::{Filesystem, FilesystemKind, Ground};
@@ -34,7 +34,7 @@ const SLICE: Duration = Duration::from_millis(50);
 /// stopped before. When pgdyno is killed, its keeper does so within 10 s.
 #[derive(Debug)]
 pub struct Mounted {
-    made: Made,
+    made: MadeFolder,
     kind: FilesystemKind,
     label: String,
     keeper: Mutex<Option<Keeper>>,
@@ -53,8 +53,8 @@ impl Mounted {
         stop: &Stop,
     ) -> Result<Self, Error> {
         let label = available_below(home, &Ground::Filesystem(filesystem.clone()))?.label().to_owned();
-        let made = Made::next(&home.make_part(Part::Storage, account)?);
-        let order = Order { folder: made.folder.clone(), filesystem: filesystem.clone() };
+        let made = MadeFolder::next(&home.make_part(HomeFolder::Storage, account)?);
+        let order = KeeperOrder { folder: made.folder.clone(), filesystem: filesystem.clone() };
         let mut keeper = Keeper::start(watchdog, &order)?;
         // When this fails, the keeper is dropped, and removes what it made.
         let answer = keeper.await_answer(&|_| stop.at_once());
@@ -84,7 +84,7 @@ impl Mounted {
         &self.kind
     }
 
-    pub(super) fn made(&self) -> &Made {
+    pub(super) fn made(&self) -> &MadeFolder {
         &self.made
     }
 
@@ -200,7 +200,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn start(watchdog: &Watchdog, order: &Order) -> Result<Self, Error> {
+    fn start(watchdog: &Watchdog, order: &KeeperOrder) -> Result<Self, Error> {
         let failed = |error: io::Error| keeper_failed(&order.folder, error);
         let text = serde_json::to_string(order).map_err(|error| failed(error.into()))?;
         let mut command = watchdog.command();

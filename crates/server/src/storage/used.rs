@@ -9,7 +9,7 @@ use std::time::Duration;
 use spec::{Class, Error};
 
 use super::error::{Unavailable, failed, of_file, tool_failed};
-use super::journal::Journal;
+use super::journal::StorageJournal;
 use super::mounted::Mounted;
 use super::tools::Tools;
 use super::zfs;
@@ -132,7 +132,7 @@ fn of_pool(mounted: &Mounted, tools: &Tools<'_>) -> Result<Used, Error> {
         return Err(Unavailable::new("what the files of one server take", reason).into());
     }
     let gone = || failed("its pool is not known any more".to_owned());
-    let pool = Journal::read(mounted.made()).and_then(|journal| journal.pool).ok_or_else(gone)?;
+    let pool = StorageJournal::read(mounted.made()).and_then(|journal| journal.pool).ok_or_else(gone)?;
     // Not every ZFS has a command to sync everything; changing a property waits until it is.
     let now = uuid::Uuid::new_v4();
     tools.run("zfs", &["set", &format!("pgdyno:looked={now}"), &pool], BOUND)?;

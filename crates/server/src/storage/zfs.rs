@@ -13,10 +13,10 @@ use rustix::process::Signal;
 use spec::Error;
 
 use super::error::{Unavailable, of_file, too_slow, tool_failed};
-use super::made::Made;
+use super::made::MadeFolder;
 use super::tools::Tools;
 use crate::error::file_error;
-use crate::home::{Dir, Home, Part, Readable, no_home};
+use crate::home::{Dir, Home, HomeFolder, Readable, no_home};
 use crate::host::proc::{processes, signal_with_variable};
 use crate::lock::{Lock, LockResult};
 use spec::plan::storage::{Filesystem, FilesystemKind};
@@ -154,13 +154,13 @@ pub(super) fn turn(home: &Home) -> Result<Lock, Error> {
 
 /// The folder of the daemon's lock and log.
 fn daemon_folder(home: &Home) -> Result<Dir, Error> {
-    let storage = home.part(Part::Storage)?.ok_or_else(no_home)?;
+    let storage = home.part(HomeFolder::Storage)?.ok_or_else(no_home)?;
     storage.make(DAEMON, 0o700).map_err(of_file(&storage.path().join(DAEMON)))
 }
 
 /// Set only for the daemon of this home.
 fn variable(home: &Home) -> (&'static str, PathBuf) {
-    let folder = home.path(Part::Storage).join(DAEMON);
+    let folder = home.path(HomeFolder::Storage).join(DAEMON);
     ("PGDYNO_ZFS", folder.canonicalize().unwrap_or(folder))
 }
 
@@ -256,7 +256,12 @@ fn pools(tools: &Tools<'_>) -> Result<Vec<String>, Error> {
 
 /// Whether this pool exists, and is on our image. A failed query is an error: an existing pool must not be
 /// taken for gone.
-pub(super) fn is_there(made: &Made, pool: &str, kernel: bool, tools: &Tools<'_>) -> Result<bool, Error> {
+pub(super) fn is_there(
+    made: &MadeFolder,
+    pool: &str,
+    kernel: bool,
+    tools: &Tools<'_>,
+) -> Result<bool, Error> {
     let reachable = if kernel { Path::new("/dev/zfs").exists() } else { answers() };
     if !reachable || !pool.starts_with(POOL) || !pools(tools)?.iter().any(|known| known == pool) {
         return Ok(false);
@@ -276,7 +281,7 @@ pub(super) fn new_name() -> String {
 
 /// Makes the pool on the image, and mounts it. It is not remembered, so that only we open it.
 pub(super) fn create(
-    made: &Made,
+    made: &MadeFolder,
     pool: &str,
     filesystem: &Filesystem,
     tools: &Tools<'_>,
@@ -299,7 +304,7 @@ pub(super) fn export(pool: &str, tools: &Tools<'_>) -> Result<(), Error> {
 }
 
 /// Imports it again.
-pub(super) fn import(made: &Made, pool: &str, tools: &Tools<'_>) -> Result<(), Error> {
+pub(super) fn import(made: &MadeFolder, pool: &str, tools: &Tools<'_>) -> Result<(), Error> {
     let folder = made.folder.display().to_string();
     tools.run("zpool", &["import", "-o", "cachefile=none", "-d", &folder, pool], BOUND).map(drop)
 }

@@ -123,7 +123,7 @@ mod tests {
     use protocol::postgres::{Login, Place};
 
     use super::*;
-    use crate::home::{Home, Part};
+    use crate::home::{Home, HomeFolder};
     use crate::pooler::Upstream;
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         let before = ServedTables { upstream: &upstream, schemas: &schemas, clients: 8 };
         let uri = "postgresql://ann:geheim@%2Frun:5432/shop?sslmode=disable";
         for kind in TileServerKind::ALL {
-            let folders = Folders::make(&Home::at(folder.path()), Part::TileServers, "", None).unwrap();
+            let folders = Folders::make(&Home::at(folder.path()), HomeFolder::TileServers, "", None).unwrap();
             let installed = Installed { program: "/bin/x".into(), version: "1".into() };
             let options = TileServerOptions { workers: Some(2), ..TileServerOptions::usual(kind) };
             let program = program(&folders, (&installed, &options), &before, (3000, None)).unwrap();

@@ -124,7 +124,7 @@ mod tests {
     use protocol::postgres::conninfo::{Password, PasswordSource, SslOptions};
 
     use super::*;
-    use crate::home::{Home, Part};
+    use crate::home::{Home, HomeFolder};
 
     fn upstream(address: Address, login: Login) -> Upstream {
         Upstream { place: Place::new(address, Arc::new(login)), ssl: SslOptions::default() }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn the_way_to_a_server_is_written_for_both_drivers() {
         let folder = tempfile::tempdir().unwrap();
-        let folders = Folders::make(&Home::at(folder.path()), Part::TileServers, "", None).unwrap();
+        let folders = Folders::make(&Home::at(folder.path()), HomeFolder::TileServers, "", None).unwrap();
         let mut login = Login::new("an@n", "my db");
         login.password = Some(Password::new("p:w$%", PasswordSource::Environment));
         login.parameters = [("options", "-c work_mem=8MB"), ("TimeZone", "a b"), ("application_name", "x")]

@@ -22,7 +22,7 @@ pub use spec::plan::tile_server::{TileServerKind, TileServerOptions};
 
 use self::ask::get;
 use crate::child::{Account, Watchdog};
-use crate::home::{Home, Part};
+use crate::home::{Home, HomeFolder};
 use crate::member::{self, Folders, Member};
 use crate::pooler::Upstream;
 use crate::secrets::Secrets;
@@ -99,7 +99,7 @@ impl TileServer {
         stop: &Stop,
     ) -> Result<Self, Error> {
         let kind = options.kind;
-        let folders = Folders::make(home, Part::TileServers, "", account)?;
+        let folders = Folders::make(home, HomeFolder::TileServers, "", account)?;
         let secrets = Secrets::of(&before.upstream.place.login);
         let program = config::program(&folders, (installed, options), before, (port, account))?;
         let mut member = Member::start((kind.name(), secrets.clone()), program, folders, watchdog)?;
@@ -168,7 +168,7 @@ impl TileServer {
         }
     }
 
-    fn get(&self, path: &str) -> Result<ask::Answer, Error> {
+    fn get(&self, path: &str) -> Result<ask::HttpAnswer, Error> {
         get(self.address(), path, ANSWER_TIMEOUT)
             .map_err(|error| self.failing(path, &protocol::wording::system(&error)))
     }
@@ -219,7 +219,7 @@ fn is_well(kind: TileServerKind, port: u16) -> bool {
 
 /// Removes what tile servers of dead pgdynos left and their watchdogs could not remove.
 pub fn remove_dead(home: &Home) {
-    member::remove_dead(home, Part::TileServers);
+    member::remove_dead(home, HomeFolder::TileServers);
 }
 
 /// All that the user may access, except for PostgreSQL's and ours. Names that need quotes are left out: TiPg

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::{Sql, SqlError};
 use server::change::{Change, ChangeFailure, ChangeFailureKind, ChangeOptions, ChangeStep};
-use server::home::Part;
+use server::home::HomeFolder;
 use server::managed::{self, Cluster};
 use server::settings::journal::{LeftBy, Recovered, left, left_in, restore_changes};
 use server::url::{Rights, restore_left};
@@ -135,7 +135,7 @@ fn with_words(words: &str) -> Vec<u32> {
 
 fn no_journal(place: &Place) -> bool {
     left(&place.home).unwrap().is_empty()
-        && !place.home.path(Part::Clusters).join("main/journal.json").exists()
+        && !place.home.path(HomeFolder::Clusters).join("main/journal.json").exists()
 }
 
 fn within(start: Instant) -> Duration {

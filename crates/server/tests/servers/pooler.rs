@@ -10,8 +10,8 @@ use protocol::Address;
 use protocol::postgres::sql::Sql;
 use server::Target;
 use server::control::Control;
-use server::home::Part;
-use server::managed::{Cluster, Via};
+use server::home::HomeFolder;
+use server::managed::{Cluster, NetworkAccess};
 use server::pooler::{Installed, NotCarried, PoolMode, PooledLoad, Pooler, PoolerOptions, Upstream, Version};
 use server::settings::SettingValues;
 use server::url::Rights;
@@ -183,7 +183,7 @@ fn a_server_by_url_is_reached_with_its_password_and_without_it_the_reason_is_tol
     assert_eq!(scalar(&mut connect(&pooler, "postgres"), "SELECT session_user"), "ann");
     let command = std::fs::read(format!("/proc/{}/cmdline", pooler.pid())).unwrap();
     assert!(!String::from_utf8_lossy(&command).contains("p\"w"));
-    for entry in std::fs::read_dir(place.home.path(Part::Poolers)).unwrap() {
+    for entry in std::fs::read_dir(place.home.path(HomeFolder::Poolers)).unwrap() {
         for file in std::fs::read_dir(entry.unwrap().path()).unwrap().map(Result::unwrap) {
             let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
             assert!(file.path().is_dir() || mode & 0o137 == 0, "{:?} {mode:o}", file.path());
@@ -203,7 +203,7 @@ fn a_server_by_url_is_reached_with_its_password_and_without_it_the_reason_is_tol
 fn a_pooler_reaches_its_server_under_tls_as_the_url_says() {
     let place = Place::new();
     let mut server = cluster(&place);
-    server.listen(Via::Tls).unwrap();
+    server.listen(NetworkAccess::Tls).unwrap();
     let file = place.folder().join("passfile");
     let password = std::fs::read_to_string(server.password_file()).unwrap();
     std::fs::write(&file, format!("*:*:*:*:{password}")).unwrap();
@@ -270,7 +270,7 @@ fn owner(place: &Place, server: &Cluster) -> (Child, u32, PathBuf) {
 
 /// How many poolers have a folder in the home.
 fn left(place: &Place) -> usize {
-    std::fs::read_dir(place.home.path(Part::Poolers)).map_or(0, Iterator::count)
+    std::fs::read_dir(place.home.path(HomeFolder::Poolers)).map_or(0, Iterator::count)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use protocol::postgres::sql::Sql;
-use server::home::Part;
+use server::home::HomeFolder;
 use server::managed::{Cluster, ServerOptions, list, stop_orphans};
 use server::storage::{Filesystem, FilesystemKind, Ground, Holds, Storage, available_below, remove_dead};
 use server::{Stop, Target};
@@ -64,7 +64,7 @@ fn life_of(storage: &Storage) {
     }
     let mut target = open(&place, storage).unwrap();
     let data = target.data_folder().unwrap();
-    let ground = real(place.home.path(Part::Storage));
+    let ground = real(place.home.path(HomeFolder::Storage));
     target.use_database("pgdyno").unwrap();
     target.control().unwrap().execute(TABLE).unwrap();
     let file = data.join(ask(&target, "SELECT pg_relation_filepath('t')"));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use server::Stop;
 use server::child::Account;
-use server::home::{Home, Part};
+use server::home::{Home, HomeFolder};
 use server::storage::{Filesystem, FilesystemKind, Ground, Mounted, available_below, remove_dead};
 use spec::{Class, Error};
 
@@ -48,7 +48,7 @@ fn said(program: &str, args: &[&str]) -> String {
 
 /// Whatever of a home's filesystems is there: folders, mounts, loop devices, a daemon.
 pub fn traces(home: &Home) -> Vec<String> {
-    let storage = home.path(Part::Storage).display().to_string();
+    let storage = home.path(HomeFolder::Storage).display().to_string();
     let mut found = Vec::new();
     for (what, all) in
         [("mount", std::fs::read_to_string("/proc/mounts").unwrap()), ("loop", said("losetup", &["-a"]))]
@@ -56,7 +56,7 @@ pub fn traces(home: &Home) -> Vec<String> {
         found
             .extend(all.lines().filter(|line| line.contains(&storage)).map(|line| format!("{what}: {line}")));
     }
-    for entry in std::fs::read_dir(home.path(Part::Storage)).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(home.path(HomeFolder::Storage)).into_iter().flatten().flatten() {
         if entry.file_name() != "zfs-fuse" {
             found.push(format!("folder: {}", entry.path().display()));
         }

@@ -80,7 +80,7 @@ fn tile(server: &TileServer, kind: TileServerKind) -> (u16, Vec<u8>) {
 
 /// How many tile servers have a folder in the home.
 fn left(place: &Place) -> usize {
-    std::fs::read_dir(place.home.path(server::home::Part::TileServers)).map_or(0, Iterator::count)
+    std::fs::read_dir(place.home.path(server::home::HomeFolder::TileServers)).map_or(0, Iterator::count)
 }
 
 fn dies(server: &mut TileServer) -> Error {
@@ -174,7 +174,7 @@ fn it_is_private_and_what_is_secret_stands_nowhere() {
             let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
             assert!(!String::from_utf8_lossy(&command).contains("p%22w"), "{kind}");
         }
-        for entry in std::fs::read_dir(place.home.path(server::home::Part::TileServers)).unwrap() {
+        for entry in std::fs::read_dir(place.home.path(server::home::HomeFolder::TileServers)).unwrap() {
             for file in std::fs::read_dir(entry.unwrap().path()).unwrap().map(Result::unwrap) {
                 let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
                 assert!(mode & 0o137 == 0 || !file.path().is_file(), "{:?} {mode:o}", file.path());

@@ -21,7 +21,7 @@ use server::home::Home;
 use server::managed::{Cluster, ServerOptions};
 use server::placement::Placed;
 use server::pooler::{self, PoolMode, PooledLoad, Pooler, Upstream};
-use server::redis::Redis;
+use server::redis::PrivateRedis;
 use server::settings::journal::{GUARD_ARGUMENT, guard_main};
 use server::storage::Mounted;
 use server::tile_server::{self, ServedTables, TileServer, TileServerKind};
@@ -95,7 +95,7 @@ fn change(home: &OsString, server: &str, changes: &[OsString]) -> Result<(), Err
 
 fn own_redis(home: &OsString) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
-    let redis = Redis::start(&Home::at(home.as_ref()), &watchdog, &server::Stop::new())?;
+    let redis = PrivateRedis::start(&Home::at(home.as_ref()), &watchdog, &server::Stop::new())?;
     if let protocol::Address::Unix(socket) = redis.address() {
         let _ = writeln!(std::io::stdout(), "{} {}", redis.pid(), socket.display());
     }

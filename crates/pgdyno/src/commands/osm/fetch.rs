@@ -9,7 +9,7 @@ use osm::fetch::{
 use report::visible;
 use results::Table;
 use server::child::Account;
-use server::home::{Home, Part};
+use server::home::{Home, HomeFolder};
 
 use super::watched::Watched;
 use crate::commands::{print, signals};
@@ -52,7 +52,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     let home = Home::locate()?;
     home.open()?;
-    let cache = Cache::at(&home.path(Part::Extracts));
+    let cache = Cache::at(&home.path(HomeFolder::Extracts));
     let name = args.name.as_deref().unwrap_or_default();
     if args.offline {
         return match &args.list {
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Some(path) => Destination::File(path),
         None => {
             let account = Account::unprivileged()?;
-            home.make_part(Part::Extracts, account.as_ref())?;
+            home.make_part(HomeFolder::Extracts, account.as_ref())?;
             Destination::Cache(&cache)
         }
     };

@@ -1,6 +1,6 @@
 //! Settings left changed on the server: no run is measured with them silently.
 
-use server::settings::journal::{Left, LeftBy};
+use server::settings::journal::{LeftBy, Leftover};
 use spec::Error;
 
 use super::args::Fault;
@@ -9,7 +9,7 @@ use super::talk::{Level, Talk};
 
 /// Reports changed settings; refuses to measure if a killed pgdyno left them, unless `allowed`. Also fails if
 /// the home cannot be used.
-pub(super) fn check(found: Result<Vec<Left>, Error>, allowed: bool, talk: &Talk) -> Result<(), Fault> {
+pub(super) fn check(found: Result<Vec<Leftover>, Error>, allowed: bool, talk: &Talk) -> Result<(), Fault> {
     for left in found.map_err(|error| fault([error.to_string()]))? {
         let (kind, list) = (left.kind(), left.list());
         match &left.by {
@@ -43,9 +43,9 @@ fn refusal(text: String) -> Fault {
 mod tests {
     use super::*;
 
-    fn left(by: LeftBy) -> Result<Vec<Left>, Error> {
+    fn left(by: LeftBy) -> Result<Vec<Leftover>, Error> {
         let settings = vec!["fsync = off (before: not set by ALTER SYSTEM)".to_owned()];
-        Ok(vec![Left { dsn: "host=x".to_owned(), settings, changes: Vec::new(), by }])
+        Ok(vec![Leftover { dsn: "host=x".to_owned(), settings, changes: Vec::new(), by }])
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ::report::pgbench::{Moment, Progress};
+use ::report::pgbench::{Moment, ProgressInterval};
 use engine::{ScriptFigures, Second};
 use lab::runner::ScriptSecond;
 use stats::Histogram;
@@ -12,7 +12,7 @@ use super::args::ProgressLines;
 /// Collects seconds until a line is due.
 pub(crate) struct Ticker {
     lines: ProgressLines,
-    line: Progress,
+    line: ProgressInterval,
 }
 
 struct Part<'a> {
@@ -58,7 +58,7 @@ impl<'a> From<&'a ScriptSecond> for Part<'a> {
 impl Ticker {
     /// `rate`, `limit` and `retries` select optional parts of the lines.
     pub(crate) fn new(lines: ProgressLines, rate: bool, limit: bool, retries: bool) -> Self {
-        let line = Progress {
+        let line = ProgressInterval {
             moment: Moment::Elapsed(0),
             interval_ns: 0,
             processed: 0,
@@ -104,7 +104,7 @@ impl Ticker {
         };
         let text = self.line.text();
         let fresh = |part: Option<u64>| part.map(|_| 0);
-        self.line = Progress {
+        self.line = ProgressInterval {
             interval_ns: 0,
             processed: 0,
             failed: 0,

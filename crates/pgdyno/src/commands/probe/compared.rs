@@ -103,7 +103,7 @@ fn newest(store: &Store, id: ExperimentId) -> anyhow::Result<Option<Stored>> {
 /// Explains the columns of the table for people.
 fn legend(found: &[Stored], format: Format) -> String {
     let label = |text: &str| match format {
-        Format::Md => report::format::line(text, report::Format::Md),
+        Format::Md => report::format::line(text, report::TableFormat::Md),
         _ => visible::line(text).into_owned(),
     };
     let line = |(at, stored): (usize, &Stored)| format!("{}  {}\n", at + 1, label(&stored.label));

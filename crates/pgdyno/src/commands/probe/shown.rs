@@ -20,7 +20,7 @@ pub(super) fn print(server: &str, probed: &Probed, format: Format) -> anyhow::Re
         Format::Text => Ok(data(&text(server, probed))?),
         Format::Md => {
             commands::print(&for_people(probed), Format::Md)?;
-            let note = |note: &String| format!("- {}\n", format::line(note, report::Format::Md));
+            let note = |note: &String| format!("- {}\n", format::line(note, report::TableFormat::Md));
             Ok(data(&format!("\n{}", notes(probed).iter().map(note).collect::<String>()))?)
         }
         format => commands::print(&for_programs(probed), format),
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn programs_get_every_digit_and_unit() {
         let table = for_programs(&probed());
-        let text = ::report::format::print(&table, ::report::Format::Csv);
+        let text = ::report::format::print(&table, ::report::TableFormat::Csv);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "figure,round_trip_us,34,us,30,51,30,51,5,lower,measured,");
         let commit =

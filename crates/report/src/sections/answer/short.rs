@@ -6,7 +6,7 @@ use results::comparison::{CellComparison, Comparison, Metric};
 use stats::Verdict;
 
 use super::lines::{lines, wrapped};
-use super::{AnswerBlocks, Output};
+use super::{AnswerBlocks, AnswerPlace};
 use crate::compared::{indicative, value_of, with_doubt};
 use crate::{numbers, visible};
 use results::ReportData;
@@ -29,7 +29,7 @@ pub fn text(data: &ReportData) -> Option<String> {
     let head = wrapped(&sentence(&answer.answer.question, of, (cell, line), &sides)?);
     let speeds: String =
         speeds(data, of, cell, &sides).iter().map(|line| format!("{}\n", visible::line(line))).collect();
-    Some(head + &speeds + &lines(&answer.blocks(Output::Short)))
+    Some(head + &speeds + &lines(&answer.blocks(AnswerPlace::Short)))
 }
 
 fn label(data: &ReportData, name: &str) -> String {

@@ -6,7 +6,7 @@ use results::{CellValue, ReportData, Table};
 use spec::figures;
 use stats::LimitEnded;
 
-use super::{Arm, arms, shape_name};
+use super::{ArmFindings, arms, shape_name};
 use crate::numbers::real;
 
 /// The table of limits without a row.
@@ -75,7 +75,7 @@ pub fn limits(data: &ReportData) -> Option<Table> {
     Some(table)
 }
 
-impl Arm<'_> {
+impl ArmFindings<'_> {
     fn bounds(&self) -> [CellValue; 8] {
         let (state, ended) = match self.limit.state {
             LimitState::Ended(ended) if self.found.generator.is_some() => {

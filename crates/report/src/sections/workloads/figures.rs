@@ -31,11 +31,11 @@ const ON_PAGE: [&str; 15] = [
 ];
 
 /// The cells of a workload, with their tables for a page.
-pub(in crate::sections) struct Figures<'a> {
+pub(in crate::sections) struct WorkloadFigures<'a> {
     pub(super) cells: Vec<&'a CellFigures>,
 }
 
-impl<'a> Figures<'a> {
+impl<'a> WorkloadFigures<'a> {
     pub(in crate::sections) fn of(workload: &str, all: &'a [CellFigures]) -> Self {
         Self { cells: all.iter().filter(|cell| cell.cell.workload == workload).collect() }
     }

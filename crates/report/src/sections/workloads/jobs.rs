@@ -20,7 +20,7 @@ const TIMES: &str = "Time from start to end and its stages, which follow each ot
 const AMOUNTS_ARE: &str =
     "CPU time, largest memory, WAL, traffic with the disk, and sizes: means over rounds [95 %]";
 
-type Line = (&'static str, Vec<String>);
+type JobLine = (&'static str, Vec<String>);
 
 pub(super) struct Timed {
     workload: String,
@@ -140,7 +140,7 @@ impl Timed {
         stages::all().filter(known).collect()
     }
 
-    fn times(&self) -> Vec<Line> {
+    fn times(&self) -> Vec<JobLine> {
         let stages = self.stages();
         let runs: Vec<String> = self.cells.iter().map(counted).collect();
         let took = self.cells.iter().map(|own| own.took_s.text(numbers::duration)).collect();
@@ -151,7 +151,7 @@ impl Timed {
         [("runs", runs), ("time", took)].into_iter().chain(stages.into_iter().map(stage)).collect()
     }
 
-    fn amounts(&self) -> Vec<Line> {
+    fn amounts(&self) -> Vec<JobLine> {
         let mean =
             |own: &TimedCell, amount: &Amount| own.amounts.get(amount.name).copied().unwrap_or_default();
         let known = |amount: &&Amount| self.cells.iter().any(|own| mean(own, amount).mean.is_some());
@@ -162,7 +162,7 @@ impl Timed {
         figures.collect()
     }
 
-    fn table(&self, caption: &str, figures: &[Line]) -> Table {
+    fn table(&self, caption: &str, figures: &[JobLine]) -> Table {
         let (head, rows) = self.laid_out(figures);
         let (first, others) = head.split_first().expect("a column for names");
         let mut table =
@@ -174,7 +174,7 @@ impl Timed {
     }
 
     /// Column heads, and rows: figures are rows if there are few cells, else columns.
-    fn laid_out(&self, figures: &[Line]) -> (Vec<String>, Vec<Vec<String>>) {
+    fn laid_out(&self, figures: &[JobLine]) -> (Vec<String>, Vec<Vec<String>>) {
         let labels: Vec<String> = self.cells.iter().map(|own| self.label(own)).collect();
         let line = |name: &str, each: Vec<String>| std::iter::once(name.to_owned()).chain(each).collect();
         if labels.len() <= MOST_ACROSS {

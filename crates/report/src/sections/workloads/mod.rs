@@ -8,7 +8,7 @@ mod latency;
 mod scripts;
 mod time;
 
-pub(super) use self::figures::Figures;
+pub(super) use self::figures::WorkloadFigures;
 pub use self::figures::cells;
 pub use self::jobs::{amounts, jobs, jobs_in_words};
 pub use self::scripts::scripts;
@@ -33,7 +33,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
 }
 
 fn of_workload(data: &ReportData, workload: &str) -> Vec<Block> {
-    let figures = Figures::of(workload, &data.grid);
+    let figures = WorkloadFigures::of(workload, &data.grid);
     let mut blocks = vec![Block::Heading(workload.to_owned())];
     match jobs::Timed::of(data, workload) {
         Some(job) => blocks.extend(job.blocks()),
