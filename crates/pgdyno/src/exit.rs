@@ -33,24 +33,24 @@ pub(crate) const INPUT_OUTPUT: u8 = 74;
 pub(crate) const INTERRUPTED: u8 = 75;
 
 /// The exit code of a successful command, or an error.
-pub(crate) type Outcome = anyhow::Result<u8>;
+pub(crate) type ExitResult = anyhow::Result<u8>;
 
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CommandFailure {
     pub(crate) code: u8,
     pub(crate) what: String,
     pub(crate) hint: Option<String>,
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.what)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for CommandFailure {}
 
-impl Failure {
+impl CommandFailure {
     pub(crate) fn with_code(code: u8, what: impl Into<String>, hint: Option<String>) -> anyhow::Error {
         Self { code, what: what.into(), hint }.into()
     }
@@ -96,7 +96,7 @@ fn without_values(mut error: clap::Error) -> clap::Error {
     error
 }
 
-pub(crate) fn from(outcome: Outcome) -> ExitCode {
+pub(crate) fn from(outcome: ExitResult) -> ExitCode {
     let error = match outcome {
         Ok(code) => return ExitCode::from(code),
         Err(error) => error,
@@ -123,7 +123,7 @@ fn words(error: &anyhow::Error) -> String {
 }
 
 fn classify(error: &anyhow::Error) -> (u8, Option<String>) {
-    if let Some(failure) = error.downcast_ref::<Failure>() {
+    if let Some(failure) = error.downcast_ref::<CommandFailure>() {
         return (failure.code, failure.hint.clone());
     }
     if let Some(error) = error.downcast_ref::<lab::LabError>() {

@@ -9,7 +9,7 @@ use spec::{Artifact, Counts, Error, MapPart, TextKind, TileSample};
 use crate::answers::Sampled;
 use crate::jobs::Job;
 use crate::place::{Places, Site};
-use crate::plans::Explained;
+use crate::plans::SamplePlans;
 use crate::tiles::Tile;
 
 /// One script, layer or command, as counted in `TransactionOutcome::script`.
@@ -205,8 +205,8 @@ pub trait Workload: Send {
         _site: &mut Site<'_>,
         _seed: u64,
         _slowest: &[TileItem],
-    ) -> Result<Explained, Error> {
-        Ok(Explained::not("statements of this workload are not explained"))
+    ) -> Result<SamplePlans, Error> {
+        Ok(SamplePlans::not("statements of this workload are not explained"))
     }
 
     /// Files to store with the experiment, such as sample tiles.

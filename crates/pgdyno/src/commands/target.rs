@@ -12,13 +12,13 @@ use spec::{Class, Error};
 use spec::{shell, visible};
 
 use super::{print, signals};
-use crate::exit::{Outcome, SAME_OR_BETTER};
+use crate::exit::{ExitResult, SAME_OR_BETTER};
 use crate::options::{FormatOption, Programs};
 use crate::print::{self, data, talk, warning};
 
 /// `pgdyno target …`.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum TargetCommand {
     /// Start a private server, and make it first if it is new. Prints how to connect
     Start(StartArgs),
     /// Stop a private server. Its data stays
@@ -72,7 +72,7 @@ pub(crate) struct RestoreArgs {
     format: FormatOption,
 }
 
-pub(crate) fn run(command: &Command) -> Outcome {
+pub(crate) fn run(command: &TargetCommand) -> ExitResult {
     for name in managed::stop_orphans(&home()?) {
         talk(&format!(
             "stopped private server {name:?}, which a pgdyno that was killed with its watchdogs left running"
@@ -82,11 +82,11 @@ pub(crate) fn run(command: &Command) -> Outcome {
         talk(&told);
     }
     match command {
-        Command::Start(args) => start(args),
-        Command::Stop(args) => stop(args),
-        Command::Status(args) => status(args),
-        Command::Destroy(args) => destroy(args),
-        Command::Restore(args) => restore(args),
+        TargetCommand::Start(args) => start(args),
+        TargetCommand::Stop(args) => stop(args),
+        TargetCommand::Status(args) => status(args),
+        TargetCommand::Destroy(args) => destroy(args),
+        TargetCommand::Restore(args) => restore(args),
     }?;
     Ok(SAME_OR_BETTER)
 }

@@ -17,7 +17,7 @@ use server::child::Watchdog;
 use server::home::Home;
 use server::sink::{Delay, Sink};
 use stats::Histogram;
-use workloads::pgbench::{Mode, Pgbench, PgbenchOptions, ScriptSource};
+use workloads::pgbench::{Pgbench, PgbenchOptions, QueryProtocol, ScriptSource};
 use workloads::{ClientWorkload, Clients, Places};
 
 const MS: Time = 1_000_000;
@@ -36,7 +36,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(delay: Delay, mode: Mode) -> Self {
+    fn new(delay: Delay, mode: QueryProtocol) -> Self {
         let place = Place::new();
         let program = Path::new(env!("CARGO_BIN_EXE_pgdyno"));
         let watchdog = Watchdog { exe: program.to_owned() };
@@ -132,7 +132,7 @@ fn agreeing(mut run: impl FnMut() -> (EngineResult, Histogram)) -> (EngineResult
 #[test]
 fn a_constant_delay_is_recorded_as_it_is() {
     let delay = Duration::from_millis(5);
-    for (mode, driver) in [(Mode::Simple, DRIVERS[0]), (Mode::Prepared, DRIVERS[1])] {
+    for (mode, driver) in [(QueryProtocol::Simple, DRIVERS[0]), (QueryProtocol::Prepared, DRIVERS[1])] {
         let bench = Bench::new(Delay::Constant(delay), mode);
         for (clients, load) in [(8, Load::Closed), (8, uniform(200.0))] {
             let (measured, seen) = bench.drive(driver, clients, load, Duration::from_millis(500));
@@ -146,7 +146,7 @@ fn a_constant_delay_is_recorded_as_it_is() {
 #[test]
 fn two_delays_stay_two() {
     let (fast, slow) = (Duration::from_millis(2), Duration::from_millis(60));
-    let bench = Bench::new(Delay::Bimodal { fast, slow, every: 10 }, Mode::Simple);
+    let bench = Bench::new(Delay::Bimodal { fast, slow, every: 10 }, QueryProtocol::Simple);
     for load in [Load::Closed, uniform(100.0)] {
         let (measured, seen) = bench.drive(DriverChoice::Auto, 4, load, Duration::from_secs(1));
         let slow = seen.count_above(59 * MS);
@@ -160,7 +160,7 @@ fn two_delays_stay_two() {
 fn a_stall_delays_every_arrival_in_open_load_and_one_transaction_in_closed() {
     let ms = Duration::from_millis;
     let stalls = Delay::Stalls { base: ms(1), every: ms(1000), length: ms(300) };
-    let bench = Bench::new(stalls, Mode::Simple);
+    let bench = Bench::new(stalls, QueryProtocol::Simple);
     for driver in DRIVERS {
         let (open, seen) = bench.drive(driver, 1, uniform(100.0), ms(1500));
         let stalls = seen.count_above(200 * MS);
@@ -181,7 +181,7 @@ fn a_stall_delays_every_arrival_in_open_load_and_one_transaction_in_closed() {
 
 #[test]
 fn the_drop_in_measures_the_same() {
-    let bench = Bench::new(Delay::Constant(Duration::from_millis(3)), Mode::Simple);
+    let bench = Bench::new(Delay::Constant(Duration::from_millis(3)), QueryProtocol::Simple);
     for rate in [None, Some(300.0)] {
         let setup = Setup {
             server: Server::Sink,
@@ -228,7 +228,7 @@ fn the_drop_in_measures_the_same() {
 
 #[test]
 fn sinks_serve_thousands_and_end_with_us() {
-    let bench = Bench::new(Delay::None, Mode::Prepared);
+    let bench = Bench::new(Delay::None, QueryProtocol::Prepared);
     let (measured, seen) =
         bench.drive_once(DriverChoice::Auto, 300, Load::Closed, Duration::from_millis(200));
     assert!(measured.aborts.is_empty() && seen.count() > 300);

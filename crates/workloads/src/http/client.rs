@@ -10,7 +10,7 @@ use protocol::wording;
 use script::Random;
 
 use super::accept::Accept;
-use super::connection::{ClientConnection, Ended};
+use super::connection::{ClientConnection, ResponseEnd};
 use super::requests::{Request, Requests};
 use crate::link::MOST_MESSAGES;
 use crate::views::Visit;
@@ -148,8 +148,8 @@ impl HttpClient {
     }
 
     #[inline]
-    fn end(&mut self, link: Link, ended: &Ended, io: &mut Io<'_>) -> Step {
-        let Ended { bytes, stays, fault } = *ended;
+    fn end(&mut self, link: Link, ended: &ResponseEnd, io: &mut Io<'_>) -> Step {
+        let ResponseEnd { bytes, stays, fault } = *ended;
         (self.connections[link].served, self.answered) = (true, true);
         if !stays || !self.shared.keepalive {
             self.close(link, io);

@@ -11,7 +11,7 @@ use protocol::postgres::sql::{Sql, quote_identifier};
 use spec::Error;
 use spec::figures::{self, Figures};
 
-use super::command::Command;
+use super::command::Osm2pgsqlCommand;
 use super::failed;
 use super::made::{self, NodesOwner};
 use super::nodes::{self, NodesFile};
@@ -49,7 +49,7 @@ struct CheckedLoad {
     called: String,
 }
 
-struct End {
+struct LoadEnd {
     end: ChildEnd,
     log: LoadLog,
     /// Why a table that it made could not be recorded.
@@ -146,8 +146,8 @@ impl LoadJob {
         &self,
         site: &mut JobSite<'_>,
         begun: &CheckedLoad,
-    ) -> Result<(End, BTreeSet<String>), Error> {
-        let command = Command {
+    ) -> Result<(LoadEnd, BTreeSet<String>), Error> {
+        let command = Osm2pgsqlCommand {
             options: &self.options,
             extract: &begun.extract,
             database: site.database,
@@ -177,7 +177,7 @@ impl LoadJob {
         let lost = |problem: String| error::program("osm2pgsql", problem);
         let end = end.map_err(lost)?;
         let log = parser.finish(end.wall_us);
-        Ok((End { end, log, not_noted }, tables))
+        Ok((LoadEnd { end, log, not_noted }, tables))
     }
 
     fn nodes_file(&self) -> Option<NodesFile<'_>> {
@@ -257,7 +257,7 @@ impl Job for LoadJob {
             file.remove();
         }
         let (end, tables) = run_and_record?;
-        let End { end, log, not_noted } = end;
+        let LoadEnd { end, log, not_noted } = end;
         let error_text = failed::error_text(log.error.as_deref(), &log.text);
         let why = || failed::why(error_text.as_deref(), &end, self.options.style.as_deref());
         let why = (!end.success()).then(why);
@@ -352,7 +352,7 @@ mod tests {
     use super::*;
     use protocol::postgres::Database;
 
-    use crate::jobs::{ChildOrder, Output, RunChild};
+    use crate::jobs::{ChildOrder, OutputStream, RunChild};
     use crate::testing::NoServer;
     use crate::testing::sql::FakeSql;
 
@@ -367,15 +367,15 @@ mod tests {
         fn run(
             &mut self,
             order: &ChildOrder,
-            on_line: &mut dyn FnMut(Output, u64, &str),
+            on_line: &mut dyn FnMut(OutputStream, u64, &str),
         ) -> Result<ChildEnd, String> {
             self.orders.push(order.clone());
             if order.args == ["--version"] {
-                on_line(Output::Stderr, 1000, "2026-11-21 02:44:37  osm2pgsql version 1.8.0");
+                on_line(OutputStream::Stderr, 1000, "2026-11-21 02:44:37  osm2pgsql version 1.8.0");
                 return Ok(ChildEnd { code: Some(0), ..ChildEnd::default() });
             }
             for (number, line) in (1..).zip(&self.lines) {
-                on_line(Output::Stderr, number * 1000, line);
+                on_line(OutputStream::Stderr, number * 1000, line);
             }
             Ok(self.end)
         }

@@ -11,7 +11,7 @@ use spec::Error;
 
 use super::made::{is_of_all_loads, is_there};
 use crate::error;
-use crate::jobs::{Connection, Runtime};
+use crate::jobs::{BoxedSql, Runtime};
 
 /// This long after the last table was set up no other one is, µs.
 const SET_UP_US: u64 = 3_000_000;
@@ -162,7 +162,7 @@ pub(super) fn kept<T>(
     }
 }
 
-fn lock(runtime: &dyn Runtime, others: &[ExistingTable]) -> Result<Connection, Error> {
+fn lock(runtime: &dyn Runtime, others: &[ExistingTable]) -> Result<BoxedSql, Error> {
     let mut keeper = runtime.connect().map_err(error::sql(DOING))?;
     let names: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
     // Another session may be changing one of them for a long time.

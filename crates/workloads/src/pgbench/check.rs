@@ -22,7 +22,7 @@ const PARTITIONS: &str = "SELECT part.partstrat, (SELECT count(*) FROM pg_catalo
 
 /// Facts about pgbench's tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tables {
+pub struct TableFacts {
     /// Rows of `pgbench_branches`: the scale.
     pub scale: u64,
     /// How `pgbench_accounts` is partitioned; `None` when it is not.
@@ -58,7 +58,7 @@ impl std::error::Error for TablesError {
 ///
 /// # Errors
 /// When there are no such tables, or the server refuses.
-pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesError> {
+pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<TableFacts, TablesError> {
     let hint = || {
         Some(format!("Perhaps you need to do initialization (\"pgbench -i\") in database \"{database}\"."))
     };
@@ -69,7 +69,7 @@ pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesE
     })?;
     let scale = count.and_then(|count| count.parse().ok()).unwrap_or_default();
     // A server too old for the query has no partitioned tables.
-    let Ok(rows) = sql.rows(PARTITIONS) else { return Ok(Tables { scale, ..Tables::default() }) };
+    let Ok(rows) = sql.rows(PARTITIONS) else { return Ok(TableFacts { scale, ..TableFacts::default() }) };
     let Some(row) = rows.into_iter().next() else {
         let message = "no pgbench_accounts table found in search_path".to_owned();
         return Err(TablesError { message, hint: hint(), error: None });
@@ -85,14 +85,14 @@ pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesE
         }
     };
     let partitions = row.next().flatten().and_then(|count| count.parse().ok()).unwrap_or_default();
-    Ok(Tables { scale, partition_method, partitions })
+    Ok(TableFacts { scale, partition_method, partitions })
 }
 
 /// Looks for pgbench's tables, for an experiment.
 ///
 /// # Errors
 /// When one is missing or they are empty.
-pub fn tables(sql: &mut dyn Sql) -> Result<Tables, Error> {
+pub fn tables(sql: &mut dyn Sql) -> Result<TableFacts, Error> {
     let doing = "looking for pgbench's tables";
     let columns: Vec<_> = NAMES.iter().map(|name| format!("to_regclass('{name}') IS NOT NULL")).collect();
     let rows = sql.rows(&format!("SELECT {}", columns.join(", "))).map_err(error::sql(doing))?;
@@ -108,7 +108,7 @@ pub fn tables(sql: &mut dyn Sql) -> Result<Tables, Error> {
         return Err(missing(format!("table {name} does not exist in this database")));
     }
     match count_tables(sql, "") {
-        Ok(Tables { scale: 0, .. }) => Err(missing("pgbench's tables are empty".to_owned())),
+        Ok(TableFacts { scale: 0, .. }) => Err(missing("pgbench's tables are empty".to_owned())),
         Ok(tables) => Ok(tables),
         // Existing tables that cannot be read are not made again.
         Err(TablesError { error: Some(error), .. }) if !error.is(UNDEFINED_TABLE) => {
@@ -220,7 +220,7 @@ mod tests {
             sql.answer("partstrat", rows);
             count_tables(&mut sql, "db").map_err(|error| error.to_string())
         };
-        let tables = |partition_method, partitions| Tables { scale: 3, partition_method, partitions };
+        let tables = |partition_method, partitions| TableFacts { scale: 3, partition_method, partitions };
         assert_eq!(found(&[&["NULL", "0"]]), Ok(tables(None, 0)));
         assert_eq!(found(&[&["r", "5"]]), Ok(tables(Some(PartitionMethod::Range), 5)));
         assert_eq!(found(&[&["h", "0"]]), Ok(tables(Some(PartitionMethod::Hash), 0)));

@@ -6,9 +6,9 @@ use script::{
     Action, AssignmentTarget, Capture, Cursor, Random, Script, ScriptCommand, Statement, Streams, Variables,
 };
 
-use super::prepare::Program;
+use super::prepare::PreparedScripts;
 use super::prepare::{Automatic, default_seed_given, starting};
-use crate::answers::Answer;
+use crate::answers::TransactionAnswer;
 use crate::error;
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
 use spec::{Class, Error};
@@ -86,11 +86,11 @@ pub(super) struct Trial {
     random: Random,
     /// Statements that should return rows.
     pub(super) queries: u64,
-    pub(super) answer: Answer,
+    pub(super) answer: TransactionAnswer,
 }
 
 impl Trial {
-    pub(super) fn new(program: &Program, scale: u64, seed: u64) -> Self {
+    pub(super) fn new(program: &PreparedScripts, scale: u64, seed: u64) -> Self {
         let symbols = Arc::new(program.scripts.symbols().clone());
         let streams = Streams::new(seed, 1, 1, default_seed_given(program));
         let automatic = Automatic { client: 0, scale, seed, default_seed: streams.default_seed };
@@ -98,7 +98,7 @@ impl Trial {
             variables: starting(program, &symbols, automatic),
             random: streams.clients[0].clone(),
             queries: 0,
-            answer: Answer::default(),
+            answer: TransactionAnswer::default(),
         }
     }
 

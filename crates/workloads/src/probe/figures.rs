@@ -1,6 +1,6 @@
 //! What a probe measures: for each of its figures in the table of figures a file of SQL, whose header says how.
 //!
-//! The header is TOML in comments: the fields of [`Figure`], and `as`, another figure whose header and
+//! The header is TOML in comments: the fields of [`ProbeFigure`], and `as`, another figure whose header and
 //! statements are the defaults. After a blank line follow the statements, with variables as in psql.
 //! Statements before `-- each shot:` are sent once.
 
@@ -12,7 +12,7 @@ use spec::figures::{self, FigureRow};
 /// One figure of a probe.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Figure {
+pub struct ProbeFigure {
     /// Its line of the table of figures: name, label, unit, which way is better, meaning.
     #[serde(deserialize_with = "row_of_name")]
     pub row: &'static FigureRow,
@@ -102,9 +102,9 @@ const FILES: [(&FigureRow, &str); 13] = files![
 ];
 
 /// All figures, in the order they are measured and shown.
-pub static FIGURES: LazyLock<Vec<Figure>> = LazyLock::new(|| FILES.into_iter().map(read).collect());
+pub static FIGURES: LazyLock<Vec<ProbeFigure>> = LazyLock::new(|| FILES.into_iter().map(read).collect());
 
-fn read((row, text): (&'static FigureRow, &'static str)) -> Figure {
+fn read((row, text): (&'static FigureRow, &'static str)) -> ProbeFigure {
     let (mut header, mut statements) = parts_of(text);
     header.insert("row".to_owned(), row.name.into());
     if let Some(base) = header.remove("as") {
@@ -115,9 +115,9 @@ fn read((row, text): (&'static FigureRow, &'static str)) -> Figure {
         }
         statements = if statements.is_empty() { others } else { statements };
     }
-    let figure: Figure = header.try_into().unwrap_or_else(|error| panic!("{}.sql: {error}", row.name));
+    let figure: ProbeFigure = header.try_into().unwrap_or_else(|error| panic!("{}.sql: {error}", row.name));
     let (before, statements) = statements.split_once("-- each shot:\n").unwrap_or(("", statements));
-    Figure { before, statements, ..figure }
+    ProbeFigure { before, statements, ..figure }
 }
 
 fn row_of_name<'de, D: serde::Deserializer<'de>>(name: D) -> Result<&'static FigureRow, D::Error> {
@@ -127,7 +127,7 @@ fn row_of_name<'de, D: serde::Deserializer<'de>>(name: D) -> Result<&'static Fig
 
 /// The figure of this name.
 #[cfg(test)]
-pub(super) fn figure(name: &str) -> &'static Figure {
+pub(super) fn figure(name: &str) -> &'static ProbeFigure {
     FIGURES.iter().find(|figure| figure.row.name == name).expect("a figure")
 }
 

@@ -68,14 +68,17 @@ mod tests {
     use protocol::redis::command;
 
     use super::*;
-    use crate::redis::options::Command;
-    use crate::redis::sizes::Sizes;
+    use crate::redis::options::RedisCommand;
+    use crate::redis::sizes::ValueSizes;
 
     #[test]
     fn commands_are_those_of_the_protocol() {
         for ttl_s in [None, Some(60)] {
-            let options =
-                RedisOptions { value_bytes: Sizes::all(5), ttl_s, ..RedisOptions::new(Command::Mixed) };
+            let options = RedisOptions {
+                value_bytes: ValueSizes::all(5),
+                ttl_s,
+                ..RedisOptions::new(RedisCommand::Mixed)
+            };
             let keys = Keys::new(&options);
             let wire = Wire::new(&options, &keys);
             for key in [0, 7, 999_999_999] {

@@ -1,7 +1,7 @@
 //! The server's side of the protocol, as far as the tests need it.
 
 /// A message of the client.
-pub(super) enum Request {
+pub(super) enum TestRequest {
     Startup,
     Query(String),
     Parse(String, String),
@@ -15,7 +15,7 @@ pub(super) enum Request {
 }
 
 /// Takes a complete message from the front of `input`.
-pub(super) fn take(input: &mut Vec<u8>, started: bool) -> Option<Request> {
+pub(super) fn take(input: &mut Vec<u8>, started: bool) -> Option<TestRequest> {
     let head = usize::from(started);
     let length = u32::from_be_bytes(input.get(head..head + 4)?.try_into().ok()?) as usize;
     let end = head + length;
@@ -24,22 +24,22 @@ pub(super) fn take(input: &mut Vec<u8>, started: bool) -> Option<Request> {
     }
     let message: Vec<u8> = input.drain(..end).collect();
     if !started {
-        return Some(Request::Startup);
+        return Some(TestRequest::Startup);
     }
     let body = &message[5..];
     Some(match message[0] {
-        b'Q' => Request::Query(strings(body, 1).remove(0)),
+        b'Q' => TestRequest::Query(strings(body, 1).remove(0)),
         b'P' => {
             let mut words = strings(body, 2);
             let text = words.remove(1);
-            Request::Parse(words.remove(0), text)
+            TestRequest::Parse(words.remove(0), text)
         }
         b'B' => bind(body),
-        b'D' => Request::Describe,
-        b'E' => Request::Execute,
-        b'S' => Request::Sync,
-        b'c' => Request::CopyDone,
-        b'X' => Request::Terminate,
+        b'D' => TestRequest::Describe,
+        b'E' => TestRequest::Execute,
+        b'S' => TestRequest::Sync,
+        b'c' => TestRequest::CopyDone,
+        b'X' => TestRequest::Terminate,
         other => panic!("the fake server knows no message {}", char::from(other)),
     })
 }
@@ -48,7 +48,7 @@ fn strings(body: &[u8], count: usize) -> Vec<String> {
     body.split(|byte| *byte == 0).take(count).map(|text| String::from_utf8_lossy(text).into_owned()).collect()
 }
 
-fn bind(body: &[u8]) -> Request {
+fn bind(body: &[u8]) -> TestRequest {
     let words = strings(body, 2);
     let mut at = words[0].len() + words[1].len() + 2;
     let mut number = |bytes: usize| {
@@ -67,7 +67,7 @@ fn bind(body: &[u8]) -> Request {
             String::from_utf8_lossy(&body[start..start + length]).into_owned()
         }));
     }
-    Request::Bind(words[1].clone(), parameters)
+    TestRequest::Bind(words[1].clone(), parameters)
 }
 
 /// A statement with its parameters substituted for `$n`.

@@ -4,12 +4,12 @@ use protocol::postgres::sql::{Sql, quote_identifier};
 use spec::{Error, StatementPart as Share, StatementPlan};
 use tile::Tile;
 
-use super::guard::Part;
+use super::guard::CountedLayer;
 use super::layer::Style;
 use crate::answers::SAMPLE;
 use crate::error;
 use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained};
-use crate::plans::{Explained, KeptPlan};
+use crate::plans::{KeptPlan, SamplePlans};
 use crate::workload::TileItem;
 
 /// Explains tiles of each layer and zoom. The connection cannot be used for anything else afterwards.
@@ -18,16 +18,16 @@ use crate::workload::TileItem;
 /// When the connection fails; the server's refusals are part of the result.
 pub(super) fn explain(
     sql: &mut dyn Sql,
-    parts: &[(Part<'_>, String)],
+    parts: &[(CountedLayer<'_>, String)],
     slowest: &[TileItem],
     style: Style,
-) -> Result<Explained, Error> {
+) -> Result<SamplePlans, Error> {
     let mut session = match Session::open(sql) {
         Ok(session) => session,
         Err(Unexplained::Server(error)) => return Err(error::sql("preparing to explain")(error)),
-        Err(why) => return Ok(Explained::not(why.to_string())),
+        Err(why) => return Ok(SamplePlans::not(why.to_string())),
     };
-    let mut explained = Explained::default();
+    let mut explained = SamplePlans::default();
     for (number, (part, script)) in parts.iter().enumerate() {
         let name = format!("pgdyno_tile_{number}");
         let Some(first) = part.tiles.first() else { continue };
@@ -73,7 +73,7 @@ fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> KeptPla
 fn sample(
     sql: &mut dyn Sql,
     session: &mut Session,
-    explained: &mut Explained,
+    explained: &mut SamplePlans,
     (script, name): (&str, &str),
     tiles: &[Tile],
 ) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use spec::{Error, TileSample};
 use tile::{Tile, mvt};
 
 use super::fetch::Fetch;
-use super::layer::Layer;
+use super::layer::TileLayer;
 
 /// After this time no further tile of a zoom is fetched.
 const ENOUGH: Duration = Duration::from_secs(5);
@@ -37,7 +37,7 @@ impl FetchedTile {
 /// Fetches tiles of one zoom, until they take too long; at least one.
 pub(super) fn several(
     from: &mut dyn Fetch,
-    layer: &Layer,
+    layer: &TileLayer,
     tiles: &[Tile],
 ) -> Result<Vec<FetchedTile>, Error> {
     let start = Instant::now();

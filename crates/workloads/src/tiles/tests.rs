@@ -9,7 +9,7 @@ use protocol::redis::{ControlError, Info, RedisAnswer, RedisConnection};
 
 use crate::place::{Places, RedisServer, Site};
 use crate::testing::sql::FakeSql;
-use crate::testing::{Answer, FakePostgres, connect, plan};
+use crate::testing::{AnswerPart, FakePostgres, connect, plan};
 use crate::tiles::{Picker, Sessions, Tiles, TilesOptions, Via, Zooms};
 use crate::workload::{ClientWorkload, Clients, Prepared, Workload};
 
@@ -246,11 +246,11 @@ fn clients_fetch_prepared_tiles() {
         let mut server = FakePostgres::new(|_, sql: &str| {
             // Tiles of zoom 13 hold nothing, and one tile fails.
             if sql.contains("ST_TileEnvelope(13, ") {
-                vec![Answer::Rows(vec!["st_asmvt"], vec![vec![Some("")]])]
+                vec![AnswerPart::Rows(vec!["st_asmvt"], vec![vec![Some("")]])]
             } else if sql.contains("8846") {
-                vec![Answer::Error("XX000", "could not make it")]
+                vec![AnswerPart::Error("XX000", "could not make it")]
             } else {
-                vec![Answer::Rows(vec!["st_asmvt"], vec![vec![Some("0123456789")]])]
+                vec![AnswerPart::Rows(vec!["st_asmvt"], vec![vec![Some("0123456789")]])]
             }
         });
         server.piece = piece;
@@ -270,7 +270,7 @@ fn a_query_the_server_refuses_stops_the_run_before_it_starts() {
     workload.prepare(&mut Site::postgres(&mut sql), 42).unwrap();
     let places = Places::from(connect());
     let wanted = Clients { count: 1, threads: 1, seed: 3, statements: false };
-    let mut server = FakePostgres::new(|_, _: &str| vec![Answer::Fatal("57P01", "shutting down")]);
+    let mut server = FakePostgres::new(|_, _: &str| vec![AnswerPart::Fatal("57P01", "shutting down")]);
     let measured = server.run(workload.clients(&places, wanted).unwrap(), 1, 2).unwrap();
     assert!(measured.aborts[0].message.contains("FATAL:  shutting down"), "{:?}", measured.aborts);
 }
@@ -299,7 +299,7 @@ fn users_see_the_same_views_by_sql_and_from_a_tile_server() {
     };
     let wanted = Clients { count: 1, threads: 1, seed: 3, statements: false };
     let workload = by(Via::Sql);
-    let tile = || vec![Answer::Rows(vec!["st_asmvt"], vec![vec![Some("01234")]])];
+    let tile = || vec![AnswerPart::Rows(vec!["st_asmvt"], vec![vec![Some("01234")]])];
     let mut postgres = FakePostgres::new(|_, _: &str| tile());
     let clients = workload.clients(&Places::from(connect()), wanted).unwrap();
     let by_sql = postgres.run(clients, 8, 2).unwrap().totals();

@@ -1,6 +1,6 @@
 //! The operations of a calibration, and their targets.
 
-use workloads::pgbench::{self, Mode, Pgbench, ScriptSource};
+use workloads::pgbench::{self, Pgbench, QueryProtocol, ScriptSource};
 
 use crate::error::LabError;
 
@@ -43,8 +43,8 @@ impl Operation {
 
     pub(crate) fn workload(self) -> Result<Pgbench, LabError> {
         let mode = match self {
-            Self::Nothing | Self::SinkSimple | Self::SelectOne => Mode::Simple,
-            Self::SinkPrepared | Self::PointRead => Mode::Prepared,
+            Self::Nothing | Self::SinkSimple | Self::SelectOne => QueryProtocol::Simple,
+            Self::SinkPrepared | Self::PointRead => QueryProtocol::Prepared,
         };
         let options = pgbench::PgbenchOptions { mode, vacuum: false, ..pgbench::PgbenchOptions::default() };
         let text =

@@ -264,7 +264,7 @@ pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Ta
     columns.extend(DISTRIBUTIONS.iter().filter(|_| whole));
     let mut table = Table::new(&columns);
     let all = Arrivals::of(&done.run);
-    let mut push = |head, figures: Figures<'_>, arrivals| {
+    let mut push = |head, figures: ShownFigures<'_>, arrivals| {
         let mut cells = row(head, &figures, arrivals, done);
         cells.extend(run(done, options));
         let open = options.rate.is_some();
@@ -277,7 +277,7 @@ pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Ta
     {
         let head = [script.name.clone().into(), script.weight.into()];
         let arrivals = all.map(|all| of_script(all, &record.counts, done.scripts.len() == 1));
-        let figures = Figures {
+        let figures = ShownFigures {
             counts: figures.counts,
             completed: figures.completed,
             response: &figures.response,
@@ -287,7 +287,7 @@ pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Ta
     }
     if done.scripts.len() != 1 {
         let (response, service) = (done.run.response(), done.run.service());
-        let figures = Figures {
+        let figures = ShownFigures {
             counts: done.measured.totals(),
             completed: done.measured.completed(),
             response: &response,
@@ -298,7 +298,7 @@ pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Ta
     table
 }
 
-struct Figures<'a> {
+struct ShownFigures<'a> {
     counts: Counts,
     completed: u64,
     response: &'a Histogram,
@@ -361,12 +361,12 @@ fn of_script(all: Arrivals, counts: &Counters, only: bool) -> Arrivals {
 
 fn row(
     head: [CellValue; 2],
-    figures: &Figures<'_>,
+    figures: &ShownFigures<'_>,
     arrivals: Option<Arrivals>,
     done: &Benched,
 ) -> Vec<CellValue> {
     let [name, weight] = head;
-    let Figures { counts, response: latency, .. } = figures;
+    let ShownFigures { counts, response: latency, .. } = figures;
     let promise = done.run.promise_ms();
     let rate = |of: fn(&Arrivals) -> f64| CellValue::from(arrivals.as_ref().map(of));
     let us = |ns: Option<f64>| CellValue::from(ns.map(|ns| ns / 1e3));

@@ -14,8 +14,8 @@ use spec::{Run, Validity};
 
 use super::bench::{fresh_seed, stored};
 use super::{print, signals};
-use crate::exit::{Outcome, SAME_OR_BETTER};
-use crate::options::{Driver, Format, Output};
+use crate::exit::{ExitResult, SAME_OR_BETTER};
+use crate::options::{Driver, OutputArgs, OutputFormat};
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
@@ -35,10 +35,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN", hide_env_values = true)]
     pg_bin: Option<PathBuf>,
     #[command(flatten)]
-    output: Output,
+    output: OutputArgs,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let mut clients = args.clients.clone();
     clients.sort_unstable();
     clients.dedup();
@@ -57,12 +57,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     drop(screen);
     done.remarks.iter().for_each(|remark| warning(remark));
     match args.output.format.format {
-        Format::Text => {
-            print(&narrow(table(&done)), Format::Text)?;
+        OutputFormat::Text => {
+            print(&narrow(table(&done)), OutputFormat::Text)?;
             data(&words(&done))?;
             data("\n")?;
             if !done.placements.is_empty() {
-                print(&placement::table(&done.placements), Format::Text)?;
+                print(&placement::table(&done.placements), OutputFormat::Text)?;
             }
             data(&placement::words(&done))?;
         }

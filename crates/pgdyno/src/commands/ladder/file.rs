@@ -4,7 +4,7 @@ use spec::experiment::{BoundedDuration, LengthOrBounds, Measure, Share, ValueLis
 use toml::Value;
 
 use super::args::{LadderArgs, Rungs};
-use super::{Made, usage};
+use super::{MadeExperiment, usage};
 use crate::commands::bench::against::base::Folder;
 use crate::commands::bench::against::parts::{make_room, of_scripts};
 
@@ -12,7 +12,7 @@ use crate::commands::bench::against::parts::{make_room, of_scripts};
 const CLIENTS: u32 = 16;
 
 /// The experiment of a ladder.
-pub(super) fn made(args: &LadderArgs, folder: &Folder) -> anyhow::Result<Made> {
+pub(super) fn made(args: &LadderArgs, folder: &Folder) -> anyhow::Result<MadeExperiment> {
     let rungs = &args.rungs;
     let steps = Steps::of(rungs)?;
     let question = |name: &str| question(name, rungs, &steps);

@@ -3,18 +3,22 @@
 use spec::experiment::{BoundedDuration, LengthOrBounds, LoadShape, Measure, Search as Sought, Share, Whole};
 use toml::Value;
 
-use super::Made;
-use super::args::{Clients, LimitArgs, Search};
+use super::MadeExperiment;
+use super::args::{ClientsArg, LimitArgs, Search};
 use crate::commands::bench::against::base::Folder;
 use crate::commands::bench::against::file::{Compared, made as compared};
-use crate::commands::bench::against::kind::Change;
+use crate::commands::bench::against::kind::AgainstChange;
 use crate::commands::bench::against::parts::{make_room, of_scripts};
 
 /// First number of clients with `auto`.
 const FIRST_CLIENTS: u32 = 8;
 
 /// The experiment of a search; of two searches if there is a change.
-pub(super) fn made(args: &LimitArgs, change: Option<&Change>, folder: &Folder) -> anyhow::Result<Made> {
+pub(super) fn made(
+    args: &LimitArgs,
+    change: Option<&AgainstChange>,
+    folder: &Folder,
+) -> anyhow::Result<MadeExperiment> {
     let promise = args.search.promise.join(" and ");
     let mut made = match change {
         Some(change) => {
@@ -39,7 +43,7 @@ pub(super) fn made(args: &LimitArgs, change: Option<&Change>, folder: &Folder) -
     Ok(made)
 }
 
-fn alone(args: &LimitArgs, promise: &str, folder: &Folder) -> anyhow::Result<Made> {
+fn alone(args: &LimitArgs, promise: &str, folder: &Folder) -> anyhow::Result<MadeExperiment> {
     let question = |name: &str| format!("How much {name} can it take at {promise}?");
     let asked = args.made.asked();
     let mut made = of_scripts(&asked, super::SAVED_BY, question, folder)?;
@@ -54,8 +58,8 @@ fn alone(args: &LimitArgs, promise: &str, folder: &Folder) -> anyhow::Result<Mad
 
 fn clients(search: &Search) -> u32 {
     match search.clients {
-        Clients::Auto => FIRST_CLIENTS,
-        Clients::Fixed(clients) => clients,
+        ClientsArg::Auto => FIRST_CLIENTS,
+        ClientsArg::Fixed(clients) => clients,
     }
 }
 
@@ -65,7 +69,7 @@ fn load(search: &Search, promise: &str) -> LoadShape {
         lowest: search.lowest.map(Value::Float),
         highest: search.highest.map(Value::Float),
         width: Some(Share::percent(search.width)),
-        grow_clients: search.clients == Clients::Auto,
+        grow_clients: search.clients == ClientsArg::Auto,
         confirm: search.confirm.clone(),
     };
     LoadShape { search: Some(sought), ..LoadShape::default() }

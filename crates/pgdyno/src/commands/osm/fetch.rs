@@ -13,8 +13,8 @@ use server::home::{Home, HomeFolder};
 
 use super::watched::Watched;
 use crate::commands::{print, signals};
-use crate::exit::{BAD_INPUT, Failure, Outcome, SAME_OR_BETTER};
-use crate::options::{Format, FormatOption, size};
+use crate::exit::{BAD_INPUT, CommandFailure, ExitResult, SAME_OR_BETTER};
+use crate::options::{FormatOption, OutputFormat, size};
 use crate::print::{data, talk, warning};
 
 /// `pgdyno osm fetch`.
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     format: FormatOption,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let home = Home::locate()?;
     home.open()?;
     let cache = Cache::at(&home.path(HomeFolder::Extracts));
@@ -95,10 +95,10 @@ fn not_kept(error: spec::Error, cache: &Cache) -> anyhow::Error {
     };
     let kept = if kept.is_empty() { "nothing".to_owned() } else { kept.join(", ") };
     let what = format!("{name} was not fetched before; what is kept: {kept}");
-    Failure::with_code(BAD_INPUT, what, Some("without --offline it is fetched".to_owned()))
+    CommandFailure::with_code(BAD_INPUT, what, Some("without --offline it is fetched".to_owned()))
 }
 
-fn list<'a>(entries: impl Iterator<Item = &'a IndexEntry>, args: &Args) -> Outcome {
+fn list<'a>(entries: impl Iterator<Item = &'a IndexEntry>, args: &Args) -> ExitResult {
     let mut table = Table::new(["id", "name", "parent"]);
     for entry in entries {
         table.push(vec![entry.id.clone().into(), entry.name.clone().into(), entry.parent.clone().into()]);
@@ -107,7 +107,7 @@ fn list<'a>(entries: impl Iterator<Item = &'a IndexEntry>, args: &Args) -> Outco
     Ok(SAME_OR_BETTER)
 }
 
-fn given(fetched: &Fetched, args: &Args) -> Outcome {
+fn given(fetched: &Fetched, args: &Args) -> ExitResult {
     let date = fetched.last_modified.as_deref().and_then(|time| time.get(..10));
     let date = date.map_or(String::new(), |day| format!(" of {day}"));
     let how = match (fetched.there_already, args.offline) {
@@ -122,7 +122,7 @@ fn given(fetched: &Fetched, args: &Args) -> Outcome {
     }
     talk(ATTRIBUTION);
     match args.format.format {
-        Format::Text => data(&format!("{}\n", visible::line(&fetched.path.to_string_lossy())))?,
+        OutputFormat::Text => data(&format!("{}\n", visible::line(&fetched.path.to_string_lossy())))?,
         format => print(&facts(fetched), format)?,
     }
     Ok(SAME_OR_BETTER)

@@ -10,8 +10,8 @@ use results::Table;
 use server::Stop;
 
 use crate::commands::{print, signals};
-use crate::exit::{Failure, INPUT_OUTPUT, INTERRUPTED, Outcome, SAME_OR_BETTER};
-use crate::options::{Format, FormatOption};
+use crate::exit::{CommandFailure, ExitResult, INPUT_OUTPUT, INTERRUPTED, SAME_OR_BETTER};
+use crate::options::{FormatOption, OutputFormat};
 use crate::print::{data, talk};
 
 /// Time between two progress lines.
@@ -41,14 +41,14 @@ pub(super) fn scale(text: &str) -> Result<ExtractScale, String> {
     text.parse().map_err(|error: osm::synth::ScaleError| error.to_string())
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let threads =
         args.threads.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
     let options = SynthOptions { scale: args.scale, seed: args.seed, threads };
     let stop = signals::listen_at_once()?;
     let made = into_file(&args.output, &options, &stop)?;
     match args.format.format {
-        Format::Text => data(&format!("{}\n", args.output.display()))?,
+        OutputFormat::Text => data(&format!("{}\n", args.output.display()))?,
         format => print(&table(args, &made), format)?,
     }
     talk(&format!(
@@ -63,7 +63,11 @@ fn into_file(path: &Path, options: &SynthOptions, stop: &Stop) -> anyhow::Result
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |error: std::io::Error| {
         let hint = "look at the folder and its free space, or name another file with -o".to_owned();
-        Failure::with_code(INPUT_OUTPUT, format!("cannot write {}: {error}", path.display()), Some(hint))
+        CommandFailure::with_code(
+            INPUT_OUTPUT,
+            format!("cannot write {}: {error}", path.display()),
+            Some(hint),
+        )
     };
     if path.is_dir() {
         return Err(failed(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
@@ -77,7 +81,7 @@ fn into_file(path: &Path, options: &SynthOptions, stop: &Stop) -> anyhow::Result
     let made = made.map_err(|error| match error {
         SynthError::Io(error) => failed(error),
         stopped @ SynthError::Stopped => {
-            Failure::with_code(INTERRUPTED, format!("{stopped}; nothing was written"), None)
+            CommandFailure::with_code(INTERRUPTED, format!("{stopped}; nothing was written"), None)
         }
     })?;
     // Temporary files are readable only by their owner; an extract is not secret.

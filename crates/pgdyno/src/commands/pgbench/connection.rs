@@ -3,15 +3,15 @@
 use protocol::postgres::{Config, HostAddress};
 use server::control::{Connector, ConnectorOptions};
 
-use super::args::{Connection, Fault};
+use super::args::{ArgumentError, ConnectionArgs};
 use super::fault;
-use super::talk::{Level, NAME, Talk};
+use super::talk::{LogLevel, NAME, Talk};
 
 /// Resolves the connection, and prints remarks (such as a passfile that others can read).
 ///
 /// # Errors
 /// Invalid options, in libpq's words.
-pub(super) fn connector(connection: &Connection, talk: &Talk) -> Result<Connector, Fault> {
+pub(super) fn connector(connection: &ConnectionArgs, talk: &Talk) -> Result<Connector, ArgumentError> {
     let wanted = ConnectorOptions {
         database: connection.database.as_deref(),
         host: connection.host.as_deref(),
@@ -22,7 +22,7 @@ pub(super) fn connector(connection: &Connection, talk: &Talk) -> Result<Connecto
     let connector = Connector::new(&wanted)
         .map_err(|problem| fault([problem, "could not create connection for setup".to_owned()]))?;
     for warning in &connector.config().warnings {
-        talk.say(Level::Plain, &format!("WARNING: {warning}"));
+        talk.say(LogLevel::Plain, &format!("WARNING: {warning}"));
     }
     Ok(connector)
 }

@@ -10,7 +10,7 @@ use workloads::ClientWorkload;
 use workloads::pgbench::Pgbench;
 use workloads::pgbench::init::PartitionMethod;
 
-use super::args::{Length, RunSettings};
+use super::args::{PgbenchLength, RunSettings};
 
 pub(super) fn report(
     settings: &RunSettings,
@@ -61,8 +61,8 @@ fn how(settings: &RunSettings, pgbench: &Pgbench) -> Settings {
         threads: load.threads,
         max_tries: workload.max_tries,
         length: match load.length {
-            Length::Transactions(count) => ReportLength::Transactions(count.into()),
-            Length::Seconds(seconds) => ReportLength::Seconds(seconds.into()),
+            PgbenchLength::Transactions(count) => ReportLength::Transactions(count.into()),
+            PgbenchLength::Seconds(seconds) => ReportLength::Seconds(seconds.into()),
         },
         reconnect: workload.reconnect,
         rate: load.rate,

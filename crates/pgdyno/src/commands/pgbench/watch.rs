@@ -6,9 +6,9 @@ use engine::{Abort, ClientMessage, Observer, Second, StopFlag, Time, Transaction
 
 use super::log::Log;
 use super::progress::Ticker;
-use super::talk::{Level, Talk};
+use super::talk::{LogLevel, Talk};
 
-pub(super) struct Watch<'a> {
+pub(super) struct PgbenchWatch<'a> {
     pub(super) talk: &'a Talk,
     pub(super) log: Option<Log>,
     pub(super) ticker: Option<Ticker>,
@@ -17,7 +17,7 @@ pub(super) struct Watch<'a> {
     pub(super) aborted: Option<usize>,
 }
 
-impl Observer for Watch<'_> {
+impl Observer for PgbenchWatch<'_> {
     fn began(&mut self, epoch: SystemTime) {
         if let Some(log) = &mut self.log {
             log.began(since_1970_us(epoch));
@@ -36,7 +36,7 @@ impl Observer for Watch<'_> {
 
     fn aborted(&mut self, abort: &Abort) {
         for line in abort.causes.iter().chain([&abort.message]) {
-            self.talk.say(Level::Error, line);
+            self.talk.say(LogLevel::Error, line);
         }
         self.aborted.get_or_insert(abort.client);
         if self.exit_on_abort {
@@ -47,7 +47,7 @@ impl Observer for Watch<'_> {
     fn waiting(&mut self, clients: usize) {
         let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
         let text = format!("waiting for {clients} with an open transaction; Ctrl-C ends the run");
-        self.talk.say(Level::Info, &text);
+        self.talk.say(LogLevel::Info, &text);
     }
 
     fn transactions(&mut self, thread: usize, entries: &[TransactionEntry]) {
@@ -61,7 +61,7 @@ impl Observer for Watch<'_> {
             log.flush();
         }
         if let Some(line) = self.ticker.as_mut().and_then(|ticker| ticker.second(second)) {
-            self.talk.say(Level::Plain, &line);
+            self.talk.say(LogLevel::Plain, &line);
         }
     }
 }

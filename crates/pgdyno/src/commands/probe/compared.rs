@@ -5,12 +5,12 @@ use std::path::Path;
 use report::visible;
 use results::{CellValue, ExperimentId, Store, Table};
 use spec::figures::Better;
-use workloads::probe::{FIGURES, Figure, Probed, ProbedFigure};
+use workloads::probe::{FIGURES, ProbeFigure, Probed, ProbedFigure};
 
 use super::quantity::value;
 use crate::commands::print_as_named;
-use crate::exit::{BAD_INPUT, Failure, Outcome, SAME_OR_BETTER};
-use crate::options::{Format, Output};
+use crate::exit::{BAD_INPUT, CommandFailure, ExitResult, SAME_OR_BETTER};
+use crate::options::{OutputArgs, OutputFormat};
 use crate::print::data;
 
 const FACTS: [&str; 10] = [
@@ -31,7 +31,7 @@ struct Stored {
     probed: Probed,
 }
 
-pub(super) fn run(which: &[String], output: &Output) -> Outcome {
+pub(super) fn run(which: &[String], output: &OutputArgs) -> ExitResult {
     let own = output.results.path();
     let mut found = Vec::new();
     match which {
@@ -48,7 +48,11 @@ pub(super) fn run(which: &[String], output: &Output) -> Outcome {
     }
     if found.is_empty() {
         let what = format!("no probe is stored in {}", own.display());
-        return Err(Failure::with_code(BAD_INPUT, what, Some("pgdyno probe DBNAME|URI stores one".into())));
+        return Err(CommandFailure::with_code(
+            BAD_INPUT,
+            what,
+            Some("pgdyno probe DBNAME|URI stores one".into()),
+        ));
     }
     let format = output.format.format;
     let for_people = format.is_for_people();
@@ -86,7 +90,7 @@ fn of_number(path: &Path, which: &str) -> anyhow::Result<Stored> {
     let id = store.find(Some(which))?;
     newest(&store, id)?.ok_or_else(|| {
         let what = format!("experiment {which} is no probe");
-        Failure::with_code(
+        CommandFailure::with_code(
             BAD_INPUT,
             what,
             Some("pgdyno table experiments lists those in a results file".into()),
@@ -101,9 +105,9 @@ fn newest(store: &Store, id: ExperimentId) -> anyhow::Result<Option<Stored>> {
 }
 
 /// Explains the columns of the table for people.
-fn legend(found: &[Stored], format: Format) -> String {
+fn legend(found: &[Stored], format: OutputFormat) -> String {
     let label = |text: &str| match format {
-        Format::Md => report::format::line(text, report::TableFormat::Md),
+        OutputFormat::Md => report::format::line(text, report::TableFormat::Md),
         _ => visible::line(text).into_owned(),
     };
     let line = |(at, stored): (usize, &Stored)| format!("{}  {}\n", at + 1, label(&stored.label));
@@ -182,7 +186,7 @@ struct Times {
 }
 
 impl Times {
-    fn of(figure: &Figure, base: Option<&ProbedFigure>, own: Option<&ProbedFigure>) -> Option<Self> {
+    fn of(figure: &ProbeFigure, base: Option<&ProbedFigure>, own: Option<&ProbedFigure>) -> Option<Self> {
         let (base, own) = (base?.spread()?, own?.spread()?);
         let ratio = match figure.row.better {
             Better::Lower => base.median / own.median,
@@ -192,7 +196,7 @@ impl Times {
     }
 }
 
-fn cell(figure: &Figure, found: Option<&ProbedFigure>, times: Option<Times>) -> String {
+fn cell(figure: &ProbeFigure, found: Option<&ProbedFigure>, times: Option<Times>) -> String {
     let Some(spread) = found.and_then(ProbedFigure::spread) else { return "not available".to_owned() };
     let times =
         times.map(|times| format!(" ({:.2}x{})", times.better, if times.overlap { " ~" } else { "" }));
@@ -201,7 +205,7 @@ fn cell(figure: &Figure, found: Option<&ProbedFigure>, times: Option<Times>) -> 
 
 #[cfg(test)]
 mod tests {
-    use workloads::probe::{Fact, FigureState};
+    use workloads::probe::{FigureState, ProbeFact};
 
     use super::*;
 
@@ -212,7 +216,7 @@ mod tests {
             state: FigureState::Measured,
             shots: shots.iter().map(|value| (0, *value)).collect(),
         };
-        let facts = vec![Fact { name: "CPUs".into(), value: Ok("2".into()) }];
+        let facts = vec![ProbeFact { name: "CPUs".into(), value: Ok("2".into()) }];
         let found = vec![found("cpu_one_rows_per_s", cpu), found("commit_us", commit)];
         Stored { label: label.into(), probed: Probed { found, facts, ..Probed::default() } }
     }
@@ -223,7 +227,7 @@ mod tests {
             [stored("a", &[10e6, 11e6], &[2000.0, 2100.0]), stored("a", &[20e6, 22e6], &[1000.0, 2050.0])];
         let text = table(&both, true);
         assert_eq!(text.names(), ["what", "1", "2"]);
-        assert_eq!(legend(&both, Format::Text), "1  a\n2  a\n\n");
+        assert_eq!(legend(&both, OutputFormat::Text), "1  a\n2  a\n\n");
         let row = |table: &Table, name: &str| {
             let row = table.rows.iter().find(|row| row[0] == CellValue::from(name)).unwrap();
             row[1..].to_vec()

@@ -9,17 +9,17 @@ use workloads::probe::{FigureState, Probed, ProbedFigure};
 
 use super::quantity::{range, value};
 use crate::commands;
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::print::data;
 
 const TITLE: usize = 25;
 const FIGURE: usize = 17;
 
-pub(super) fn print(server: &str, probed: &Probed, format: Format) -> anyhow::Result<()> {
+pub(super) fn print(server: &str, probed: &Probed, format: OutputFormat) -> anyhow::Result<()> {
     match format {
-        Format::Text => Ok(data(&text(server, probed))?),
-        Format::Md => {
-            commands::print(&for_people(probed), Format::Md)?;
+        OutputFormat::Text => Ok(data(&text(server, probed))?),
+        OutputFormat::Md => {
+            commands::print(&for_people(probed), OutputFormat::Md)?;
             let note = |note: &String| format!("- {}\n", format::line(note, report::TableFormat::Md));
             Ok(data(&format!("\n{}", notes(probed).iter().map(note).collect::<String>()))?)
         }
@@ -195,7 +195,7 @@ fn for_programs(probed: &Probed) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use workloads::probe::Fact;
+    use workloads::probe::ProbeFact;
 
     use super::*;
 
@@ -224,8 +224,8 @@ mod tests {
                 ),
             ],
             facts: vec![
-                Fact { name: "CPUs".into(), value: Ok("2".into()) },
-                Fact { name: "memory".into(), value: Err("no right".into()) },
+                ProbeFact { name: "CPUs".into(), value: Ok("2".into()) },
+                ProbeFact { name: "memory".into(), value: Err("no right".into()) },
             ],
             remarks: vec![
                 "the host had a load of 7 on 2 CPUs when the probe began: an idle one may be worth more"

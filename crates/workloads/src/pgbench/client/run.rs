@@ -7,11 +7,11 @@ use protocol::postgres::{Want, frontend};
 use script::{Action, Capture, Script, ScriptCommand, Shell, Statement};
 
 use super::exchange::{StatementReference, extended, shown};
-use super::script_run::Failed;
+use super::script_run::RefusedCommand;
 use super::words::{Lossy, SEND_FAILED, causes};
-use super::{PgbenchClient, State, shell};
+use super::{ClientState, PgbenchClient, shell};
 use crate::pgbench::ShellCommand;
-use crate::pgbench::options::Mode;
+use crate::pgbench::options::QueryProtocol;
 
 /// What the client does after a command.
 enum Flow {
@@ -73,7 +73,7 @@ impl PgbenchClient {
             }
             Action::Sleep(sleep) => match self.script.pause(sleep) {
                 Ok(pause) => {
-                    self.state = State::Sleeping;
+                    self.state = ClientState::Sleeping;
                     Flow::Pause(Step::Until(io.now.saturating_add(pause)))
                 }
                 Err(failed) => self.failed(&failed),
@@ -88,7 +88,7 @@ impl PgbenchClient {
     }
 
     /// A backslash command failed.
-    fn failed(&self, failed: &Failed<'_>) -> Flow {
+    fn failed(&self, failed: &RefusedCommand<'_>) -> Flow {
         let causes = causes(&failed.error, self.program.drop_in);
         Abort { causes, ..self.position().failed(failed.name, failed.reason) }.into()
     }
@@ -100,7 +100,7 @@ impl PgbenchClient {
             let reason = format!("\\{name} is not allowed in pipeline mode");
             return self.position().failed(name, &reason).into();
         }
-        let prepared = self.script.mode(&self.program) == Mode::Prepared;
+        let prepared = self.script.mode(&self.program) == QueryProtocol::Prepared;
         if let Some(abort) = self.unusable() {
             if self.comes_back() {
                 return Flow::Pause(self.found_lost(&abort.message, io));
@@ -126,7 +126,7 @@ impl PgbenchClient {
     }
 
     fn wait_for_server(&mut self, io: &mut Io<'_>) -> Flow {
-        self.state = State::Waiting;
+        self.state = ClientState::Waiting;
         self.reporter.receiving(io);
         Flow::Pause(Step::Wait)
     }
@@ -160,7 +160,7 @@ impl PgbenchClient {
             return Ok(false);
         }
         self.request(command, statement.number, io);
-        self.state = State::Preparing;
+        self.state = ClientState::Preparing;
         Ok(true)
     }
 
@@ -178,7 +178,7 @@ impl PgbenchClient {
         }
         let waits = self.exchange.prepares();
         if waits {
-            self.state = State::Preparing;
+            self.state = ClientState::Preparing;
         }
         waits
     }
@@ -198,13 +198,13 @@ impl PgbenchClient {
         }
         let (at, variables) = (self.conns.at, &self.script.variables);
         let prepared = match self.script.mode(&self.program) {
-            Mode::Simple => {
+            QueryProtocol::Simple => {
                 let text = self.exchange.query(statement, variables);
                 self.reporter.debug(format_args!("sending {}", Lossy(text)), io);
                 frontend::query(io.out(at), text);
                 return true;
             }
-            mode => mode == Mode::Prepared,
+            mode => mode == QueryProtocol::Prepared,
         };
         let asked = match prepared {
             true => StatementReference::Name(self.conns.current().names.of(statement.number)),
@@ -230,11 +230,11 @@ impl PgbenchClient {
     /// that preparing already took a snapshot.
     fn start_pipeline(&mut self, io: &mut Io<'_>) -> Flow {
         let mode = self.script.mode(&self.program);
-        if mode == Mode::Simple {
+        if mode == QueryProtocol::Simple {
             let reason = "cannot use pipeline mode with the simple query protocol";
             return self.position().failed("startpipeline", reason).into();
         }
-        if mode == Mode::Prepared && self.prepare_pipeline(io) {
+        if mode == QueryProtocol::Prepared && self.prepare_pipeline(io) {
             return Flow::Pause(Step::Wait);
         }
         if !self.pipeline.is_off() {
@@ -272,20 +272,20 @@ impl PgbenchClient {
     fn start_shell(&mut self, shell: &Shell, name: &'static str, io: &mut Io<'_>) -> Flow {
         let mut text = Vec::new();
         if let Err(error) = shell.append_command(&self.script.variables, &mut text) {
-            return self.failed(&Failed { name, error, reason: shell::FAILED });
+            return self.failed(&RefusedCommand { name, error, reason: shell::FAILED });
         }
         let Some(runner) = &self.program.drop_in_options.shell else {
             // Refused when the scripts were parsed.
             return self.position().failed(name, shell::FAILED).into();
         };
         self.shells.start(&**runner, ShellCommand { text, capture: name == "setshell" }, io);
-        self.state = State::Shell;
+        self.state = ClientState::Shell;
         Flow::Pause(Step::Wait)
     }
 
     /// Another thread woke the client: its command ended, or the wake-up is outdated.
     pub(super) fn woken(&mut self, io: &mut Io<'_>) -> Step {
-        if self.state != State::Shell {
+        if self.state != ClientState::Shell {
             return Step::Wait;
         }
         let Some(done) = self.shells.take() else { return Step::Wait };

@@ -2,7 +2,7 @@
 
 use engine::{Failure, Io, Returned, Time, TransactionOutcome};
 
-use crate::pgbench::prepare::Program;
+use crate::pgbench::prepare::PreparedScripts;
 
 /// The open transaction, or the last one.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Transaction {
     }
 
     /// pgbench's rule: a try is left, the promised latency has not passed, and the run is not over.
-    pub(super) fn may_retry(&self, program: &Program, io: &Io<'_>) -> bool {
+    pub(super) fn may_retry(&self, program: &PreparedScripts, io: &Io<'_>) -> bool {
         let most = program.options.max_tries;
         let tries_left = most == 0 || self.tries < most;
         let in_time = program.options.promise().is_none_or(|promise| self.age(io.now) <= promise);

@@ -7,7 +7,7 @@ use script::{Action, EvalError, ScriptCommand};
 
 use super::transaction::Transaction;
 use crate::pgbench::drop_in::DropInOptions;
-use crate::pgbench::prepare::Program;
+use crate::pgbench::prepare::PreparedScripts;
 
 /// pgbench's message when libpq does not accept a statement.
 pub(super) const SEND_FAILED: &str = "SQL command send failed";
@@ -58,7 +58,13 @@ impl Reporter {
     }
 
     /// What happens to the transaction after an error.
-    pub(super) fn tried(self, again: bool, transaction: &Transaction, program: &Program, io: &mut Io<'_>) {
+    pub(super) fn tried(
+        self,
+        again: bool,
+        transaction: &Transaction,
+        program: &PreparedScripts,
+        io: &mut Io<'_>,
+    ) {
         if !self.verbose {
             return;
         }

@@ -5,13 +5,13 @@ use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 use spec::Error;
 
 use super::feature_table::{as_written, texts};
-use super::{Layer, Made};
+use super::{TileLayer, TileQuery};
 use crate::error;
 
 /// Accepted types of zoom, column and row.
 const NUMBERS: [&str; 4] = ["integer", "bigint", "smallint", "numeric"];
 
-pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, Error> {
+pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<TileLayer, Error> {
     let shown = format!("{name}()");
     let doing = format!("looking at function {shown}");
     let asked = |error: SqlError| error::sql(&doing)(error);
@@ -53,7 +53,12 @@ pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, Error> {
     }
     let statement = super::text::read(&fitting.call(name))
         .map_err(|problem| error::script(format!("{shown}: {problem}")))?;
-    Ok(Layer { shown, made: Made::Statement(statement), feature_tables: Vec::new(), remarks: Vec::new() })
+    Ok(TileLayer {
+        shown,
+        made: TileQuery::Statement(statement),
+        feature_tables: Vec::new(),
+        remarks: Vec::new(),
+    })
 }
 
 struct TileFunction {

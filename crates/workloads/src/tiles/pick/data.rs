@@ -2,7 +2,7 @@
 
 use protocol::postgres::sql::{Sql, long};
 
-use super::super::layer::{FeatureTable, Layer, Style};
+use super::super::layer::{FeatureTable, Style, TileLayer};
 use super::super::options::TilesOptions;
 use super::no_feature_table;
 use crate::error;
@@ -21,7 +21,7 @@ type Point = (f64, f64);
 /// The tile of a random feature that the tile would show.
 pub(super) fn by_data(
     sql: &mut dyn Sql,
-    layer: &Layer,
+    layer: &TileLayer,
     options: &TilesOptions,
     style: Style,
     seed: u64,

@@ -59,8 +59,8 @@ fn clients_are_spread_as_the_policy_says() {
 fn reads_go_to_standbys_and_the_rest_to_the_primary() {
     for options in [
         PgbenchOptions::default(),
-        mode(Mode::Prepared),
-        PgbenchOptions { reconnect: true, ..mode(Mode::Prepared) },
+        mode(QueryProtocol::Prepared),
+        PgbenchOptions { reconnect: true, ..mode(QueryProtocol::Prepared) },
     ] {
         let policy = HostPolicy::ReadWrite { reads: vec![1] };
         let (folders, asked) = spread(policy, &["update t;", "select 1;"], &options);
