@@ -161,7 +161,7 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Tcp => cost::by_clients(options, &cost::Manner::tcp()),
         What::Tls => cost::by_clients(options, &cost::Manner::tls()),
         What::Open => cost::by_clients(options, &cost::Manner::open()),
-        What::Redis => redis::values(options),
+        What::Redis => redis::print_values(options),
         What::Http => http::bodies(options),
         What::Tiles => tiles::by_clients(options),
         What::Init => init::tables(options),

@@ -62,7 +62,7 @@ impl RedisRow {
 }
 
 /// All rows: client CPU per request, requests per second.
-pub(crate) fn values(options: &Args) -> anyhow::Result<()> {
+pub(crate) fn print_values(options: &Args) -> anyhow::Result<()> {
     let title = format!("Redis, {CLIENTS} clients, per request");
     println!("{}", page::title(options, What::Redis, &title, ""));
     let server = BenchRedis::start()?;

@@ -90,7 +90,7 @@ impl<'a> TestedProgram<'a> {
         Ok(Compared {
             answer: ComparisonAnswer::parse(&ran.output)?,
             wall_s: ran.wall_s,
-            stolen_pct: stored::stolen(&self.sql(stored::STOLEN)?)?,
+            stolen_pct: stored::stolen(&self.query(stored::STOLEN)?)?,
         })
     }
 
@@ -103,7 +103,7 @@ impl<'a> TestedProgram<'a> {
         self.run(&[&["run", &file, "--again", "--format", "json"], more].concat(), VERDICTS)
     }
 
-    fn sql(&self, query: &str) -> anyhow::Result<String> {
+    fn query(&self, query: &str) -> anyhow::Result<String> {
         Ok(self.run(&["sql", query, "--format", "json"], 0..=0)?.output)
     }
 

@@ -22,7 +22,7 @@ use crate::runner::{Judged, judge_and_record, planned};
 use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::strategies::{Block, Done, Next, Strategy};
 use crate::validity::Probes;
-use spec::experiment::value::whole;
+use spec::experiment::value::whole_number;
 
 /// A workload without a server: each transaction is a pause of a millisecond.
 struct Pauses;
@@ -91,7 +91,7 @@ impl Factor for Length {
     }
 
     fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
-        whole(value, 1, 10_000).map(|ms| ms.to_string())
+        whole_number(value, 1, 10_000).map(|ms| ms.to_string())
     }
 
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {

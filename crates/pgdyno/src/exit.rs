@@ -104,7 +104,7 @@ pub(crate) fn from(outcome: ExitResult) -> ExitCode {
     let (code, hint) = classify(&error);
     match error.downcast_ref::<lab::LabError>() {
         Some(lab::LabError::File(problems)) => print::error_lines(&problems.lines()),
-        _ => print::error(&words(&error), hint.as_deref()),
+        _ => print::print_error(&words(&error), hint.as_deref()),
     }
     ExitCode::from(code)
 }

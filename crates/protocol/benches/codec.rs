@@ -68,7 +68,7 @@ fn decode(connection: &mut Connection, input: &[u8]) -> usize {
 fn decode_with(bencher: Bencher<'_, '_>, want: Want, rows: usize) {
     let input = answer(rows);
     let mut connection = Connection::new(Arc::new(Login::new("u", "d")));
-    connection.rows(want);
+    connection.request_rows(want);
     bencher
         .counter(BytesCount::new(input.len()))
         .counter(ItemsCount::new(rows))

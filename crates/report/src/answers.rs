@@ -44,7 +44,7 @@ pub fn answers(data: &ReportData) -> Table {
             let Ok(found) = serde_json::from_str::<AnswerDifference>(&event.detail) else { continue };
             let cell = asked_in(run);
             if seen.insert((cell.clone(), arm, &event.detail)) {
-                push(&mut table, run, &cell, &found);
+                push_row(&mut table, run, &cell, &found);
             }
         }
     }
@@ -59,7 +59,7 @@ fn asked_in(run: &Run) -> Cell {
     cell
 }
 
-fn push(table: &mut Table, run: &Run, cell: &Cell, found: &AnswerDifference) {
+fn push_row(table: &mut Table, run: &Run, cell: &Cell, found: &AnswerDifference) {
     let columns: Vec<Option<&ColumnDifference>> = match found.columns.is_empty() {
         true => vec![None],
         false => found.columns.iter().map(Some).collect(),

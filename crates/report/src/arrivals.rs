@@ -18,8 +18,8 @@ pub fn words(arrivals: &Arrivals) -> String {
     };
     format!(
         "offered {}/s, in time {}/s ({}), late {}, skipped {}, unfinished {}{drained}",
-        numbers::figure(arrivals.offered_per_s()),
-        numbers::figure(arrivals.achieved_per_s()),
+        numbers::figure_text(arrivals.offered_per_s()),
+        numbers::figure_text(arrivals.achieved_per_s()),
         share(arrivals),
         numbers::count(arrivals.late),
         numbers::count(arrivals.skipped),
@@ -158,7 +158,7 @@ impl Columns {
 
 /// Adds the columns of arrivals and promise after the column `after`; adds none if no load is open and no
 /// promise was given.
-pub(crate) fn insert(table: &mut Table, after: &str, rows: &[InTime]) {
+pub(crate) fn insert_columns(table: &mut Table, after: &str, rows: &[InTime]) {
     let Some(columns) = Columns::of(rows) else { return };
     let at = table.at(after).map_or(table.columns.len(), |at| at + 1);
     table.columns.splice(at..at, columns.columns(""));

@@ -4,7 +4,7 @@ use results::comparison::{Comparison, Difference, largest};
 use results::{CellValue, Table};
 use spec::figures::Unit;
 
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::ReportData;
 
 /// Differences listed below an answer, at most.
@@ -15,7 +15,7 @@ fn amount(unit: Unit, value: f64) -> String {
         // Less than one byte on average is not a size.
         Unit::Bytes => numbers::bytes(value.round() as u64),
         Unit::Seconds => numbers::latency_ns(value * 1e9),
-        _ => numbers::figure(value),
+        _ => numbers::figure_text(value),
     }
 }
 
@@ -77,10 +77,10 @@ pub fn differences(data: &ReportData) -> Table {
         let ratios = [own.ratio()].into_iter().chain(own.mean_ratio());
         let head = [own.arm.as_str(), &own.workload, own.of.row.name, own.of.row.unit.name(), own.per.name()]
             .map(CellValue::from);
-        let figures = [Some(own.base), Some(own.new)].into_iter().chain(ratios).map(real);
+        let figures = [Some(own.base), Some(own.new)].into_iter().chain(ratios).map(real_cell);
         let judged = [
             (own.estimate.n as u64).into(),
-            real(own.over_noise()),
+            real_cell(own.over_noise()),
             if own.large { "yes" } else { "no" }.into(),
         ];
         table.push(head.into_iter().chain(figures).chain(judged));

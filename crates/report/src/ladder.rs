@@ -6,7 +6,7 @@ use spec::{Arrivals, figures};
 
 use crate::arrivals::percentiles_of;
 use crate::block::Block;
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 
 /// `reporting, promise 250 ms, arm gis`.
 pub(crate) fn name(of: &Ladder) -> String {
@@ -107,7 +107,7 @@ fn table(of: &Ladder) -> Table {
         table.push(vec![
             rung.clients.into(),
             rung.rate.map(numbers::as_given).into(),
-            real(rung.tps),
+            real_cell(rung.tps),
             micros(rung.mean_ns),
             micros(rung.stddev_ns),
             percent(rung.late_share),
@@ -125,11 +125,11 @@ fn shown(quality: &'static str) -> &'static str {
 }
 
 fn micros(ns: Option<f64>) -> CellValue {
-    real(ns.map(|ns| ns / 1e3))
+    real_cell(ns.map(|ns| ns / 1e3))
 }
 
 fn percent(share: Option<f64>) -> CellValue {
-    real(share.map(|share| share * 100.0))
+    real_cell(share.map(|share| share * 100.0))
 }
 
 /// `12 clients, 12/s`.
@@ -187,12 +187,12 @@ pub fn ladder(data: &ReportData) -> Table {
                 of.workload.clone().into(),
                 of.cell.clone().into(),
                 of.arm.clone().into(),
-                real(of.promise_ms),
-                real(of.is_judged().then_some(of.bound * 100.0)),
+                real_cell(of.promise_ms),
+                real_cell(of.is_judged().then_some(of.bound * 100.0)),
                 rung.clients.into(),
-                real(rung.rate),
+                real_cell(rung.rate),
                 (rung.runs as u64).into(),
-                real(rung.tps),
+                real_cell(rung.tps),
                 micros(rung.mean_ns),
                 micros(rung.stddev_ns),
                 p50,

@@ -5,7 +5,7 @@ use results::{CellValue, Table};
 use spec::{Phase, PhaseSource, Run, RunKind, Validity};
 
 use crate::block::Block;
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::ReportData;
 use results::data::{cell_text, levels};
 
@@ -45,7 +45,7 @@ pub(crate) fn phases_of<'r>(jobs: impl IntoIterator<Item = &'r Run>) -> Table {
     table.hide(["count_per_s"]);
     for job in jobs {
         for phase in &job.phases {
-            let ms = real(Some(phase.duration_us as f64 / 1e3));
+            let ms = real_cell(Some(phase.duration_us as f64 / 1e3));
             let is_short = phase.source == PhaseSource::Reported && phase.duration_us == 0;
             let seconds = phase.duration_us as f64 / 1e6;
             let rate = phase.count.filter(|_| seconds > 0.0).map(|count| count as f64 / seconds);
@@ -56,11 +56,11 @@ pub(crate) fn phases_of<'r>(jobs: impl IntoIterator<Item = &'r Run>) -> Table {
                 job.is_measured().then_some(u64::from(job.round)).into(),
                 (&phase.name).into(),
                 (&phase.item).into(),
-                real(Some(phase.start_us as f64 / 1e3)),
+                real_cell(Some(phase.start_us as f64 / 1e3)),
                 if is_short { CellValue::worded(ms, took(phase), "") } else { ms },
                 phase.count.into(),
                 phase.source.name().into(),
-                real(rate),
+                real_cell(rate),
             ]);
         }
     }
@@ -93,10 +93,10 @@ impl PhaseGroup<'_> {
         let each: Vec<f64> = found.iter().map(ms).collect();
         match stats::mean_with_interval(&each) {
             Some((mean, Some((low, high)))) => {
-                let ms = numbers::figure;
+                let ms = numbers::figure_text;
                 format!("{} [{}, {}]", ms(mean), ms(low.max(0.0)), ms(high))
             }
-            Some((mean, None)) => numbers::figure(mean),
+            Some((mean, None)) => numbers::figure_text(mean),
             None => numbers::ABSENT.to_owned(),
         }
     }

@@ -305,7 +305,7 @@ pub fn varying<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Vec<String>
 
 /// Figures split by every factor but one, in order: each part with the varying levels of the others, as
 /// text; empty text if none varies.
-pub fn split<'a>(cells: &[&'a CellFigures], but: &str) -> Vec<(String, Vec<&'a CellFigures>)> {
+pub fn split_cells<'a>(cells: &[&'a CellFigures], but: &str) -> Vec<(String, Vec<&'a CellFigures>)> {
     let mut varying = varying(cells.iter().map(|figures| &figures.cell));
     varying.retain(|name| name != but);
     let mut parts: Vec<(String, Vec<&CellFigures>)> = Vec::new();

@@ -27,7 +27,7 @@ pub(crate) fn read(path: &Path) -> Result<Trace, Error> {
     let list = given::open(path)
         .map_err(ListError::Read)
         .and_then(|file| list::read(BufReader::with_capacity(1 << 16, file)))
-        .map_err(|error| error::file(path, error))?;
+        .map_err(|error| error::file_error(path, error))?;
     let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let remarks = remarks(&list, &shown);
     let all = list.tiles.len();

@@ -217,7 +217,15 @@ impl Recorder {
                 let StartedTransaction { due, started } = *transaction;
                 let client = client as u32;
                 let (script, tries) = (outcome.script, outcome.tries);
-                self.outbox.entry(TransactionEntry { client, script, end, tries, due, started, ended: now });
+                self.outbox.push_entry(TransactionEntry {
+                    client,
+                    script,
+                    end,
+                    tries,
+                    due,
+                    started,
+                    ended: now,
+                });
             }
         }
         measured
@@ -235,7 +243,7 @@ impl Recorder {
         figures.counts.skipped += 1;
         if measured && self.transactions {
             let (client, end) = (client as u32, EntryEnd::Skipped);
-            self.outbox.entry(TransactionEntry {
+            self.outbox.push_entry(TransactionEntry {
                 client,
                 script,
                 end,

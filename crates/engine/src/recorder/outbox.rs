@@ -34,7 +34,7 @@ impl Outbox {
     }
 
     #[inline]
-    pub(crate) fn entry(&mut self, entry: TransactionEntry) {
+    pub(crate) fn push_entry(&mut self, entry: TransactionEntry) {
         self.batch.entries.push(entry);
         if self.batch.entries.len() >= FULL {
             self.flush();

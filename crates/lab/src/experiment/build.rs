@@ -30,7 +30,7 @@ use server::pooler::{self, PoolMode};
 use server::settings::{Machine, reserved, resolve};
 use server::storage::Storage;
 use server::tile_server;
-use spec::experiment::value::{described, text, whole};
+use spec::experiment::value::{described, text, whole_number};
 use spec::experiment::{self as written, CellOrder, LengthOrBounds, Tables, ValueList};
 use spec::plan::Named;
 use spec::plan::change::Change;
@@ -259,7 +259,7 @@ impl Builder<'_, '_> {
             // Accepts `15` or `"15"`.
             let number = version.as_str().and_then(|text| text.parse().ok()).map_or(version, Value::Integer);
             let why = |why| format!("{why}: a major version of PostgreSQL, e.g. 15");
-            self.noted(&at("version"), whole(&number, 9, 99).map_err(why))
+            self.noted(&at("version"), whole_number(&number, 9, 99).map_err(why))
         });
         let extensions = self.each(&at("extensions"), &written.extensions, |_, _, value| text(value));
         TargetSpec::Managed {

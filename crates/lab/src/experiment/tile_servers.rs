@@ -3,7 +3,7 @@
 use server::tile_server::{TileServerKind, TileServerOptions, check};
 use toml::{Table, Value};
 
-use spec::experiment::value::{described, whole};
+use spec::experiment::value::{described, whole_number};
 
 pub(super) const KEYS: [&str; 5] = ["kind", "workers", "connections", "cache_mb", "program"];
 
@@ -39,7 +39,7 @@ fn of_table(table: &Table) -> Result<TileServerOptions, String> {
     };
     let number = |key: &str| {
         let read = |value| {
-            whole(value, 0, u32::MAX.into()).map_err(|why| format!("cannot have this {key}: it {why}"))
+            whole_number(value, 0, u32::MAX.into()).map_err(|why| format!("cannot have this {key}: it {why}"))
         };
         table.get(key).map(read).transpose().map(|number| number.map(|number| number as u32))
     };

@@ -81,7 +81,7 @@ impl Cache {
 
     /// Path of an extract that is being fetched; makes the folder.
     pub(super) fn unfinished(&self, entry: &IndexEntry) -> Result<PathBuf, Error> {
-        std::fs::create_dir_all(&self.folder).map_err(|error| error::file(&self.folder, error))?;
+        std::fs::create_dir_all(&self.folder).map_err(|error| error::file_error(&self.folder, error))?;
         Ok(self.folder.join(format!("{}.osm.pbf", file_name(&entry.id))))
     }
 
@@ -94,7 +94,7 @@ impl Cache {
     pub(super) fn note(&self, kept: &CacheNote, path: &Path) -> Result<(), Error> {
         let note = with_suffix(path, ".json");
         let text = serde_json::to_vec_pretty(kept).expect("plain data");
-        super::partial::replace_file(&note, &text).map_err(|error| error::file(&note, error))
+        super::partial::replace_file(&note, &text).map_err(|error| error::file_error(&note, error))
     }
 
     /// All files with a note that still exist.
@@ -116,8 +116,8 @@ impl Cache {
 impl CacheNote {
     pub(super) fn of(fetched: &Fetched) -> Result<Self, Error> {
         let Fetched { entry, url, path, md5, last_modified, .. } = fetched;
-        let (bytes, written_ns) =
-            size_and_time(path).ok_or_else(|| error::file(path, std::io::ErrorKind::NotFound.into()))?;
+        let (bytes, written_ns) = size_and_time(path)
+            .ok_or_else(|| error::file_error(path, std::io::ErrorKind::NotFound.into()))?;
         Ok(Self {
             entry: entry.clone(),
             url: url.clone(),

@@ -20,7 +20,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<String> {
 }
 
 pub(super) fn of_file(path: &Path, watch: &dyn FetchObserver) -> Result<String, Error> {
-    let failed = |error| error::file(path, error);
+    let failed = |error| error::file_error(path, error);
     let mut file = File::open(path).map_err(failed)?;
     let (mut sum, mut buffer) = (Md5::new(), vec![0; CHUNK]);
     loop {

@@ -128,7 +128,7 @@ impl DownloadClient {
     ) -> Result<Vec<u8>, Error> {
         let mut tries = Tries::new(&self.timeouts, 0);
         loop {
-            match self.whole(url, wanted, most, watch) {
+            match self.whole_body(url, wanted, most, watch) {
                 // An unreachable address is not a busy server.
                 Err(error) if error.attached() == Some(&Passing::Unreachable) => return Err(error),
                 Err(error) => tries.again(error, 0, watch)?,
@@ -137,7 +137,7 @@ impl DownloadClient {
         }
     }
 
-    fn whole(
+    fn whole_body(
         &self,
         url: &str,
         wanted: &'static str,

@@ -222,7 +222,7 @@ fn there(
     if !path.is_file() || checksum::of_file(path, watch)? != md5 {
         return Ok(None);
     }
-    let bytes = std::fs::metadata(path).map_err(|error| error::file(path, error))?.len();
+    let bytes = std::fs::metadata(path).map_err(|error| error::file_error(path, error))?.len();
     Ok(Some(Fetched {
         entry: entry.clone(),
         url: site::shown(url),

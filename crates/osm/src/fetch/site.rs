@@ -19,7 +19,7 @@ pub(super) struct DownloadSite {
 impl DownloadSite {
     pub(super) fn new(mirror: Option<&str>) -> Result<Self, Error> {
         let Some(mirror) = mirror else { return Ok(Self { mirror: None }) };
-        let host = split(mirror).map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
+        let host = split_url(mirror).map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
         if host.is_empty() || mirror.contains(char::is_whitespace) {
             return Err(error::address(&shown(mirror)));
         }
@@ -29,7 +29,7 @@ impl DownloadSite {
     /// Whether the server is local, so that no proxy is needed.
     pub(super) fn is_on_this_machine(&self) -> bool {
         let mirror = self.mirror.as_deref().map(shown);
-        let host = mirror.as_deref().and_then(split).map_or("", |(_, rest)| rest);
+        let host = mirror.as_deref().and_then(split_url).map_or("", |(_, rest)| rest);
         ["localhost", "127.", "[::1]"].iter().any(|local| host.starts_with(local))
     }
 
@@ -39,7 +39,7 @@ impl DownloadSite {
 
     /// Address of the file with this URL at Geofabrik.
     pub(super) fn of(&self, url: &str) -> String {
-        match (&self.mirror, split(url)) {
+        match (&self.mirror, split_url(url)) {
             (Some(mirror), Some((_, rest))) => {
                 format!("{mirror}{}", rest.find('/').map_or("", |slash| &rest[slash..]))
             }
@@ -49,14 +49,14 @@ impl DownloadSite {
 }
 
 /// Scheme and rest of a web address.
-fn split(url: &str) -> Option<(&str, &str)> {
+fn split_url(url: &str) -> Option<(&str, &str)> {
     url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"))
 }
 
 /// Scheme, host and port of a web address.
 pub(super) fn origin(url: &str) -> String {
     let shown = shown(url);
-    match split(&shown) {
+    match split_url(&shown) {
         Some((scheme, rest)) => {
             let host = rest.split(['/', '?', '#']).next().unwrap_or_default().to_ascii_lowercase();
             let usual = if scheme == "https" { ":443" } else { ":80" };

@@ -298,7 +298,7 @@ fn a_full_disk_is_reported_and_the_part_stays() {
     let place = Place::new();
     let error = place.to(Destination::File(Path::new("/proc/malta.osm.pbf")), &mut Notes::default());
     assert_eq!(error.unwrap_err().class(), spec::Class::Io);
-    let full = error::file(&place.part(), std::io::ErrorKind::StorageFull.into());
+    let full = error::file_error(&place.part(), std::io::ErrorKind::StorageFull.into());
     assert_eq!(full.hint(), Some("make room; the same command goes on where it ended"));
 }
 

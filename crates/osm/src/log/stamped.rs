@@ -49,7 +49,7 @@ impl Stamped {
         if line.text == "Starting task..." {
             self.end_flush(at_us);
             self.threads.insert(line.thread.unwrap_or(0), Task { start_us: at_us, table: None });
-        } else if let Some(step) = step(line) {
+        } else if let Some(step) = parse_step(line) {
             self.end_flush(at_us);
             self.begin(at_us, line.thread, step);
         } else if let Some(milliseconds) = line.number_after("Done task in ") {
@@ -118,7 +118,7 @@ struct LoadStep<'a> {
     table: &'a str,
 }
 
-fn step<'a>(line: &LogLine<'a>) -> Option<LoadStep<'a>> {
+fn parse_step<'a>(line: &LogLine<'a>) -> Option<LoadStep<'a>> {
     const STEPS: [(&str, &str, &str); 6] = [
         ("Clustering table ", "cluster", ""),
         ("Creating geometry index on table ", "index", " geometry"),

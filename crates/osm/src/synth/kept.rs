@@ -84,7 +84,7 @@ impl Synthetic {
         let part = path.with_file_name(format!("{}.part", self.file_name()));
         let Some(file) = locked(&part, path, stop)? else { return Ok(None) };
         let options = SynthOptions { scale: self.scale, seed: self.seed, threads };
-        let written = whole(&options, &file, progress, stop).and_then(|made| {
+        let written = write_extract(&options, &file, progress, stop).and_then(|made| {
             std::fs::rename(&part, path)?;
             Ok(made)
         });
@@ -97,7 +97,7 @@ impl Synthetic {
 }
 
 /// Writes the whole extract to the disk.
-fn whole(
+fn write_extract(
     options: &SynthOptions,
     file: &File,
     progress: &mut dyn FnMut(SynthProgress),

@@ -336,7 +336,7 @@ fn tell(
     print(&table, args.format.format)?;
     let Some(last) = problems.pop() else { return Ok(()) };
     for problem in problems {
-        print::error(&problem.to_string(), problem.hint());
+        print::print_error(&problem.to_string(), problem.hint());
     }
     Err(last.into())
 }

@@ -142,7 +142,7 @@ impl Opening {
                     };
                     *at += end;
                     self.count(end)?;
-                    if self.message(header.tag, body, out, announced)? == Handshake::Reconnect {
+                    if self.handle_message(header.tag, body, out, announced)? == Handshake::Reconnect {
                         return Ok(Handshake::Reconnect);
                     }
                 }
@@ -192,7 +192,7 @@ impl Opening {
         }
     }
 
-    fn message(
+    fn handle_message(
         &mut self,
         tag: u8,
         body: &[u8],

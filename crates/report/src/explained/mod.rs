@@ -14,7 +14,7 @@ use spec::{MapPart, MeasuredTarget, Run, StatementPart, StatementPlan};
 pub(crate) use self::changed::{change, of_base, summary};
 pub(crate) use self::functions::FunctionFigures;
 pub use self::shares::plan_shares;
-use crate::numbers::real;
+use crate::numbers::real_cell;
 use results::ReportData;
 use results::data::levels;
 
@@ -318,17 +318,17 @@ pub fn plans(data: &ReportData) -> Table {
                         share: Option<&Distribution>,
                         calls: Option<&FunctionFigures>,
                         below: Option<usize>| {
-            let ms = [ms.mean, ms.median, ms.p10, ms.p90].map(|ms| real(Some(ms)));
-            let pct = |value: fn(&Distribution) -> f64| real(share.map(|share| 100.0 * value(share)));
+            let ms = [ms.mean, ms.median, ms.p10, ms.p90].map(|ms| real_cell(Some(ms)));
+            let pct = |value: fn(&Distribution) -> f64| real_cell(share.map(|share| 100.0 * value(share)));
             let shares = [pct(|share| share.median), pct(|share| share.p10), pct(|share| share.p90)];
-            let calls = [calls.map(|own| own.name.clone()).into(), real(calls.map(|own| own.calls))];
+            let calls = [calls.map(|own| own.name.clone()).into(), real_cell(calls.map(|own| own.calls))];
             let quartiles = [pct(|share| share.p25), pct(|share| share.p75)];
             let below = below.map(|below| 100.0 * below as f64 / own.transactions as f64);
             let of_map: [CellValue; 5] = match map {
                 None => Default::default(),
                 Some(part) => {
                     let [low, high] = quartiles;
-                    [part.layer.as_str().into(), part.zoom.map(u64::from).into(), low, high, real(below)]
+                    [part.layer.as_str().into(), part.zoom.map(u64::from).into(), low, high, real_cell(below)]
                 }
             };
             let line = head.iter().cloned().chain([name.into()]).chain(ms).chain(shares).chain(calls);

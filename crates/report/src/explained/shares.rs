@@ -4,7 +4,7 @@ use results::{CellValue, Table};
 use spec::StatementPart;
 
 use super::Explained;
-use crate::numbers::real;
+use crate::numbers::real_cell;
 use results::ReportData;
 use results::data::levels;
 
@@ -21,13 +21,13 @@ pub fn plan_shares(data: &ReportData) -> Table {
         .named(parts.iter().map(|part| format!("{}_pct", part.name())));
     table.optional(["arm"]);
     for own in &all {
-        let shares = parts.iter().map(|part| real(own.part(*part).map(|own| 100.0 * own.share.median)));
+        let shares = parts.iter().map(|part| real_cell(own.part(*part).map(|own| 100.0 * own.share.median)));
         let head: [CellValue; 5] = [
             own.cell.workload.as_str().into(),
             levels(&own.cell).into(),
             own.arm.clone().into(),
             own.script.as_str().into(),
-            real(Some(own.total_ms.median)),
+            real_cell(Some(own.total_ms.median)),
         ];
         table.push(head.into_iter().chain(shares));
     }

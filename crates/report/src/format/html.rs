@@ -17,7 +17,7 @@ impl Render for Block {
             Self::Paragraph(paragraph) => paragraph.render(),
             Self::List(items) => html! { ul { @for item in items { li { (item) } } } },
             Self::Table(own) => table(own),
-            Self::Chart(chart) => figure(chart.as_ref()),
+            Self::Chart(chart) => chart_figure(chart.as_ref()),
             Self::Picture(markup) => markup.clone(),
             Self::Code(text) => html! { pre { code { (text) } } },
             Self::Details { summary, open, blocks } => html! {
@@ -49,7 +49,7 @@ impl Render for Paragraph {
     }
 }
 
-fn figure(chart: &dyn Chart) -> Markup {
+fn chart_figure(chart: &dyn Chart) -> Markup {
     let caption = chart.caption();
     let svg = |class: &str, width: f64| {
         let Drawing { markup, height } = chart.draw(width)?;

@@ -31,14 +31,14 @@ impl Units {
     /// The column's name above numbers printed by [`Self::text`].
     pub(super) fn heading(self, column: &Column) -> &str {
         match (self, column.kind) {
-            (Self::Suited, Of::Named) => kind(&column.name).1,
+            (Self::Suited, Of::Named) => number_kind(&column.name).1,
             _ => &column.name,
         }
     }
 
     pub(super) fn text(self, value: &CellValue, column: &Column) -> String {
         let kind = match (self, column.kind) {
-            (Self::Suited, Of::Named) => kind(&column.name).0,
+            (Self::Suited, Of::Named) => number_kind(&column.name).0,
             _ => NumberKind::Plain,
         };
         match (value, kind) {
@@ -49,7 +49,7 @@ impl Units {
             (CellValue::Real(number), NumberKind::Plain) if column.name.starts_with("cost_") => {
                 numbers::money(*number).replace(',', "")
             }
-            (CellValue::Real(number), NumberKind::Plain) => numbers::figure(*number).replace(',', ""),
+            (CellValue::Real(number), NumberKind::Plain) => numbers::figure_text(*number).replace(',', ""),
             (CellValue::Int(number), kind) => suited(*number as f64, kind),
             (CellValue::Real(number), kind) => suited(*number, kind),
             (CellValue::Null, _) => String::new(),
@@ -82,7 +82,7 @@ impl Units {
 
 fn suited(number: f64, kind: NumberKind) -> String {
     match kind {
-        NumberKind::Plain => numbers::figure(number),
+        NumberKind::Plain => numbers::figure_text(number),
         NumberKind::Change => numbers::change(number),
         NumberKind::End => numbers::change_end(number),
         NumberKind::Share => numbers::percent(number / 100.0),
@@ -95,7 +95,7 @@ fn suited(number: f64, kind: NumberKind) -> String {
 }
 
 /// What a column's name says about its numbers, and the name without that.
-fn kind(column: &str) -> (NumberKind, &str) {
+fn number_kind(column: &str) -> (NumberKind, &str) {
     let units = [
         ("change_pct", NumberKind::Change),
         ("low_pct", NumberKind::End),

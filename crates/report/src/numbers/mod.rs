@@ -47,7 +47,7 @@ pub(crate) fn should_be_0(number: Option<u64>) -> results::CellValue {
 }
 
 /// A number for programs; empty if it is missing or not finite.
-pub(crate) fn real(value: Option<f64>) -> results::CellValue {
+pub(crate) fn real_cell(value: Option<f64>) -> results::CellValue {
     value.filter(|number| number.is_finite()).into()
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn count(value: u64) -> String {
 }
 
 /// A figure with four significant digits below 1000, and no decimals above.
-pub(crate) fn figure(value: f64) -> String {
+pub(crate) fn figure_text(value: f64) -> String {
     if !value.is_finite() {
         return ABSENT.to_owned();
     }
@@ -79,7 +79,7 @@ pub(crate) fn figure(value: f64) -> String {
 /// Throughput per second, without its unit.
 #[must_use]
 pub fn tps(per_second: f64) -> String {
-    figure(per_second)
+    figure_text(per_second)
 }
 
 /// A figure for the tick of an axis: at most two decimals, without trailing zeros.
@@ -203,7 +203,7 @@ mod tests {
             (f64::NAN, "n/a"),
             (f64::INFINITY, "n/a"),
         ] {
-            assert_eq!(figure(value), text);
+            assert_eq!(figure_text(value), text);
         }
     }
 

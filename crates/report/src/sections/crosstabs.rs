@@ -4,7 +4,7 @@ use results::comparison::{self, Crosstab, Metric, Summary};
 use results::{CellValue, Table};
 
 use crate::block::Block;
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::ReportData;
 
 const OPEN: &str =
@@ -169,8 +169,8 @@ fn of_tabs(tabs: &[&Tab], arms: &[String]) -> Table {
             let nothing = vec![None; values.len()];
             let (tps, took) = if tab.job { (&nothing, values) } else { (values, &nothing) };
             let took = took.iter().filter(|_| has_jobs);
-            let figures = tps.iter().chain(took).copied().map(real);
-            let change = |pct| CellValue::worded(real(Some(pct)), numbers::change(pct), "strong");
+            let figures = tps.iter().chain(took).copied().map(real_cell);
+            let change = |pct| CellValue::worded(real_cell(Some(pct)), numbers::change(pct), "strong");
             let changes = changes.into_iter().map(|pct: Option<f64>| pct.map(change).into());
             let head = [tab.workload.clone().into(), word.into(), level.into()];
             table.push(head.into_iter().chain(figures).chain(changes).chain([over.clone().into()]));

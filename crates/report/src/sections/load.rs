@@ -80,7 +80,7 @@ pub(crate) fn has_map_data(data: &ReportData) -> bool {
         names.any(|name| name.contains("osm"))
     };
     loads.iter().any(|load| !is_synthetic(load))
-        || !is_known && (tiles::any(data) || others.iter().any(is_named_so))
+        || !is_known && (tiles::has_pictures(data) || others.iter().any(is_named_so))
 }
 
 fn is_of_osm2pgsql(run: &Run) -> bool {

@@ -249,7 +249,12 @@ fn figures_of_function(own: &FunctionFigures) -> CellValue {
 }
 
 fn milliseconds(ms: &Distribution) -> String {
-    format!("{} [{}, {}]", numbers::figure(ms.median), numbers::figure(ms.p10), numbers::figure(ms.p90))
+    format!(
+        "{} [{}, {}]",
+        numbers::figure_text(ms.median),
+        numbers::figure_text(ms.p10),
+        numbers::figure_text(ms.p90)
+    )
 }
 
 fn sample_words(own: &Explained) -> String {
@@ -294,7 +299,7 @@ const ROUNDED_ROWS: &str =
     "; rows as a range where the server rounds those of each loop (to whole ones before PostgreSQL 18)";
 
 /// Rows over all loops; a range if rounding of each loop leaves that open.
-fn rows(node: &PlanNode, rounding: f64) -> String {
+fn rows_text(node: &PlanNode, rounding: f64) -> String {
     let off = if node.loops > 1.0 { node.loops * rounding } else { 0.0 };
     let (least, most) = ((node.rows - off).max(0.0).ceil() as u64, (node.rows + off).floor() as u64);
     match least < most {
@@ -305,15 +310,15 @@ fn rows(node: &PlanNode, rounding: f64) -> String {
 
 /// A plan, node by node; `rounding` is the one of rows per loop.
 fn nodes(plan: &StatementPlan, rounding: f64) -> Table {
-    let rows: Vec<String> = plan.nodes.iter().map(|node| rows(node, rounding)).collect();
+    let rows: Vec<String> = plan.nodes.iter().map(|node| rows_text(node, rounding)).collect();
     let ranges = if rows.iter().any(|rows| rows.contains(RANGE)) { ROUNDED_ROWS } else { "" };
     let caption = format!(
         "{}, line {}, transaction {} of the sample: planning {} ms, execution {} ms; own figures of each node{ranges}",
         plan.script,
         plan.line,
         plan.draw + 1,
-        numbers::figure(plan.planning_ms),
-        numbers::figure(plan.execution_ms)
+        numbers::figure_text(plan.planning_ms),
+        numbers::figure_text(plan.execution_ms)
     );
     let mut sheet = Table::captioned(caption)
         .text(["node"])
@@ -325,12 +330,15 @@ fn nodes(plan: &StatementPlan, rounding: f64) -> Table {
         let counts = [rows, numbers::count(node.loops.round() as u64)].map(CellValue::from);
         let blocks =
             [node.hit_blocks, node.read_blocks].map(|blocks| CellValue::from(numbers::count(blocks)));
-        let own_ms =
-            CellValue::from(if node.loops > 0.0 { numbers::figure(node.own_ms) } else { "never".to_owned() });
+        let own_ms = CellValue::from(if node.loops > 0.0 {
+            numbers::figure_text(node.own_ms)
+        } else {
+            "never".to_owned()
+        });
         let words = CellValue::from(format!("{indent}{role}{}", node.words()));
         let functions = CellValue::from(node.functions.join(", "));
         let functions_ms =
-            if node.functions_ms > 0.0 { numbers::figure(node.functions_ms) } else { String::new() };
+            if node.functions_ms > 0.0 { numbers::figure_text(node.functions_ms) } else { String::new() };
         sheet.push(
             [words, own_ms, functions_ms.into()].into_iter().chain(counts).chain(blocks).chain([functions]),
         );
@@ -410,7 +418,7 @@ mod tests {
     #[test]
     fn rows_that_a_server_rounds_in_each_loop_are_a_range() {
         let of = |each: f64, loops: f64, rounding: f64| {
-            rows(&PlanNode { rows: each * loops, loops, ..PlanNode::default() }, rounding)
+            rows_text(&PlanNode { rows: each * loops, loops, ..PlanNode::default() }, rounding)
         };
         assert_eq!(of(0.0, 1000.0, 0.5), "0 to 500");
         assert_eq!(of(3.0, 3.0, 0.5), "8 to 10");

@@ -19,7 +19,7 @@ const ALONE_BYTES: usize = 240_000;
 
 type KeptTile<'r> = (&'r Run, &'r Artifact);
 
-pub(crate) fn any(data: &ReportData) -> bool {
+pub(crate) fn has_pictures(data: &ReportData) -> bool {
     kept(data).next().is_some()
 }
 

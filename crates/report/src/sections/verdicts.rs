@@ -17,7 +17,7 @@ use crate::compared::{
 };
 use crate::differences;
 use crate::next;
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::InTime;
 use results::ReportData;
 use results::data::{cell_text, levels};
@@ -190,7 +190,7 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     let pct = |change: Option<&Estimate>| {
         let interval = change.and_then(Estimate::interval_pct);
         let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
-        [change.map(Estimate::change_pct)].into_iter().chain(ends).map(real).collect()
+        [change.map(Estimate::change_pct)].into_iter().chain(ends).map(real_cell).collect()
     };
     let interleaved = if found.paired { "yes" } else { "no" };
     let columns = ["change_pct", "low_pct", "high_pct", "p_adjusted", "n", "verdict"];
@@ -215,7 +215,7 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         "next_command",
     ];
     let columns: Vec<&str> = columns.into_iter().chain(optional).collect();
-    let p = |change: Option<&Estimate>| real(change.and_then(Estimate::p_adjusted));
+    let p = |change: Option<&Estimate>| real_cell(change.and_then(Estimate::p_adjusted));
     let mut table = table(data, found, &columns, pct, p, |line| {
         let turns = line.sliced;
         let next = line.next.as_ref();
@@ -230,11 +230,11 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
             line.remarks.clone().into(),
             line.differences.clone(),
             interleaved.into(),
-            real(turns.map(|turns| turns.slice_ms)),
-            real(turns.map(|turns| turns.slice_most_ms)),
+            real_cell(turns.map(|turns| turns.slice_ms)),
+            real_cell(turns.map(|turns| turns.slice_most_ms)),
             turns.map(|turns| turns.quads as u64).into(),
             turns.map(|turns| turns.void as u64).into(),
-            real(turns.and_then(|turns| turns.autocorrelation)),
+            real_cell(turns.and_then(|turns| turns.autocorrelation)),
             looked(data.course.looks).into(),
             looked(data.course.extended).into(),
             next.and_then(Next::rounds).map(u64::from).into(),
@@ -341,7 +341,7 @@ fn table(
             true => [[None; 2], line.figures.map(|speed| speed.map(f64::recip))],
             false => [line.figures, [None; 2]],
         };
-        row.extend(figures.into_iter().chain(took).map(real));
+        row.extend(figures.into_iter().chain(took).map(real_cell));
         row.extend(change(line.change));
         row.extend([p(line.change), (line.change.map_or(0, |change| change.n) as u64).into()]);
         row.extend(verdict(line));

@@ -7,7 +7,7 @@ use stats::{Estimate, Verdict};
 
 use crate::block::Block;
 use crate::compared::{self, ComparedPart};
-use crate::numbers::real;
+use crate::numbers::real_cell;
 use results::ReportData;
 
 /// Of a workload, or of the whole grid if there are several.
@@ -65,9 +65,9 @@ impl ArmChange {
     fn values(&self, margin: f64) -> [CellValue; 4] {
         let interval = self.estimate.and_then(|estimate| estimate.interval_pct());
         [
-            real(self.estimate.map(|estimate| estimate.change_pct())),
-            real(interval.map(|(low, _)| low)),
-            real(interval.map(|(_, high)| high)),
+            real_cell(self.estimate.map(|estimate| estimate.change_pct())),
+            real_cell(interval.map(|(low, _)| low)),
+            real_cell(interval.map(|(_, high)| high)),
             compared::verdict(self.verdict, margin).into(),
         ]
     }

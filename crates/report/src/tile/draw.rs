@@ -197,10 +197,10 @@ impl Path {
     fn add(&mut self, points: &[(i32, i32)], close: bool) {
         let Some((&first, rest)) = points.split_first() else { return };
         self.text.push('m');
-        self.step(first, true);
+        self.move_to(first, true);
         self.text.push('l');
         for (position, &point) in rest.iter().enumerate() {
-            self.step(point, position == 0);
+            self.move_to(point, position == 0);
         }
         if close {
             self.text.push('z');
@@ -210,11 +210,11 @@ impl Path {
 
     fn dot(&mut self, point: (i32, i32)) {
         self.text.push('m');
-        self.step(point, true);
+        self.move_to(point, true);
         self.text.push_str("h0");
     }
 
-    fn step(&mut self, to: (i32, i32), after_letter: bool) {
+    fn move_to(&mut self, to: (i32, i32), after_letter: bool) {
         let (x, y) = (to.0 - self.at.0, to.1 - self.at.1);
         // A minus sign separates numbers without a blank.
         let blank = |number: i32| if number < 0 { "" } else { " " };

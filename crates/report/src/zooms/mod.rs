@@ -51,7 +51,7 @@ impl ZoomFigures {
     /// Of a tile of the sample on average: `1,200 → 800`, or `800` if the input is not known.
     pub(crate) fn features(&self) -> Option<String> {
         let sample = self.sample.as_ref()?;
-        let per_tile = |sum: u64| numbers::figure(sample.per_tile(sum));
+        let per_tile = |sum: u64| numbers::figure_text(sample.per_tile(sum));
         let out = per_tile(sample.features_out?);
         Some(sample.features_in.map_or(out.clone(), |of| format!("{} → {out}", per_tile(of))))
     }

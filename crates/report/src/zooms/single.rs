@@ -3,7 +3,7 @@
 use results::{CellValue, StoredTile, Table, TileCounts};
 use spec::TileFigures;
 
-use crate::numbers::{count, counted, real};
+use crate::numbers::{count, counted, real_cell};
 use crate::places;
 use results::data::levels;
 
@@ -43,7 +43,7 @@ fn filled(
             of.layer.as_str().into(),
             of.cached.map(|cached| if cached { "yes" } else { "no" }).into(),
         ];
-        let times = [own.mean_us, own.max_us, own.bytes].map(|figure| real(Some(figure)));
+        let times = [own.mean_us, own.max_us, own.bytes].map(|figure| real_cell(Some(figure)));
         table.push(of.into_iter().chain(place(own)).chain([own.requests.into()]).chain(times));
     }
     table

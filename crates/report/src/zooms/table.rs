@@ -7,7 +7,7 @@ use stats::{Estimate, Verdict};
 
 use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell};
 use crate::compared::{self, Tone};
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::ReportData;
 use results::data::{cell_text, levels};
 
@@ -136,8 +136,8 @@ impl ZoomLine<'_> {
     fn figures(&self) -> [CellValue; 6] {
         let zoom = self.zoom;
         let [mean, p50, p95, p99] =
-            [zoom.mean_ns, zoom.p50_ns, zoom.p95_ns, zoom.p99_ns].map(|ns| real(ns.map(|ns| ns / 1e3)));
-        [mean, p50, p95, p99, real(zoom.bytes), percent(zoom.empty)]
+            [zoom.mean_ns, zoom.p50_ns, zoom.p95_ns, zoom.p99_ns].map(|ns| real_cell(ns.map(|ns| ns / 1e3)));
+        [mean, p50, p95, p99, real_cell(zoom.bytes), percent(zoom.empty)]
     }
 
     fn verdict(&self) -> CellValue {
@@ -151,7 +151,7 @@ impl ZoomLine<'_> {
 
     /// Of a tile of the sample on average.
     fn per_tile(&self, sum: Option<u64>) -> CellValue {
-        real(self.zoom.sample.as_ref().zip(sum).map(|(sample, sum)| sample.per_tile(sum)))
+        real_cell(self.zoom.sample.as_ref().zip(sum).map(|(sample, sum)| sample.per_tile(sum)))
     }
 
     fn in_words(&self) -> Vec<CellValue> {
@@ -200,7 +200,8 @@ impl ZoomLine<'_> {
             cached.into(),
         ];
         let base_layer = change.filter(|own| own.layer != own.base_layer).map(|own| own.base_layer.clone());
-        let judged: [CellValue; 2] = [self.verdict(), real(change.and_then(|own| own.mean?.p_adjusted()))];
+        let judged: [CellValue; 2] =
+            [self.verdict(), real_cell(change.and_then(|own| own.mean?.p_adjusted()))];
         let tail: [CellValue; 10] = [
             change.map(|own| own.differences.len() as u64).into(),
             zoom.failed.into(),
@@ -219,11 +220,11 @@ impl ZoomLine<'_> {
 }
 
 fn percent(share: Option<f64>) -> CellValue {
-    real(share.map(|share| share * 100.0))
+    real_cell(share.map(|share| share * 100.0))
 }
 
 /// Change and its 95 % interval, percent.
 fn change_of(of: Option<Estimate>) -> [CellValue; 3] {
     let interval = of.and_then(|of| of.interval_pct());
-    [of.map(|of| of.change_pct()), interval.map(|of| of.0), interval.map(|of| of.1)].map(real)
+    [of.map(|of| of.change_pct()), interval.map(|of| of.0), interval.map(|of| of.1)].map(real_cell)
 }

@@ -45,7 +45,7 @@ impl Earlier {
             }
         }
         // One state of the file, even if an earlier build writes to it.
-        store.sql("BEGIN")?;
+        store.execute("BEGIN")?;
         Ok(Self(store))
     }
 }
@@ -89,7 +89,7 @@ fn copy_table(
         .query_map([table], |row| row.get(0))?
         .collect::<Sqlite<_>>()?;
     let is_numbered = columns[0] == format!("{table}_id");
-    let mut insert = transaction.prepare(&insert(table, &columns, is_numbered))?;
+    let mut insert = transaction.prepare(&insert_statement(table, &columns, is_numbered))?;
     let mut copied = HashMap::new();
     let select = format!("SELECT {} FROM {table}", columns.join(", "));
     let mut select = from.connection.prepare(&select).map_err(unreadable)?;
@@ -117,7 +117,7 @@ fn copy_table(
 }
 
 /// SQL that returns the number of an equal existing row if experiments share it, else inserts.
-fn insert(table: &str, columns: &[String], is_numbered: bool) -> String {
+fn insert_statement(table: &str, columns: &[String], is_numbered: bool) -> String {
     let stored = &columns[usize::from(is_numbered)..];
     let conflict = match SHARED.contains(&table) {
         true => format!("DO UPDATE SET {0} = {0}", stored[0]),

@@ -172,7 +172,7 @@ impl Store {
         }
         state.check(path)?;
         schema::refuse_additions(&store.connection, path)?;
-        store.sql("PRAGMA query_only = ON;")?;
+        store.execute("PRAGMA query_only = ON;")?;
         Ok(Some(store))
     }
 
@@ -252,7 +252,7 @@ impl Store {
         state.check(&self.path)?;
         schema::refuse_additions(&self.connection, &self.path)?;
         self.use_log()?;
-        self.sql("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
+        self.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
         match state {
             SchemaState::Empty => schema::make(&mut self.connection, &self.path),
             _ => self.try_writing(),
@@ -271,10 +271,10 @@ impl Store {
     /// Writes existing content: SQLite opens read-only files without an error, and a full disk or another
     /// program's lock shows only on writing.
     fn try_writing(&self) -> Result<(), Error> {
-        self.sql("BEGIN IMMEDIATE; UPDATE meta SET value = value WHERE name = 'file_uuid'; COMMIT")
+        self.execute("BEGIN IMMEDIATE; UPDATE meta SET value = value WHERE name = 'file_uuid'; COMMIT")
             .inspect_err(|_| {
                 // Nothing may be under way where this failed.
-                let _ = self.sql("ROLLBACK");
+                let _ = self.execute("ROLLBACK");
             })
     }
 
@@ -292,7 +292,7 @@ impl Store {
         }
     }
 
-    fn sql(&self, text: &str) -> Result<(), Error> {
+    fn execute(&self, text: &str) -> Result<(), Error> {
         self.connection.execute_batch(text).map_err(|error| self.error(&error))
     }
 

@@ -134,7 +134,7 @@ fn plan(row: &Row<'_>) -> Sqlite<StatementPlan> {
 
 fn node(row: &Row<'_>) -> Sqlite<(usize, PlanNode)> {
     let blocks = |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)?.unsigned_abs());
-    let part: StatementPart = rows::word(row, 6)?;
+    let part: StatementPart = rows::read_word(row, 6)?;
     let node = PlanNode {
         depth: row.get(1)?,
         role: row.get(2)?,
@@ -160,7 +160,7 @@ fn function(row: &Row<'_>) -> Sqlite<(usize, FunctionTime)> {
         name: row.get(1)?,
         calls: row.get::<_, i64>(2)?.unsigned_abs(),
         self_ms: row.get(3)?,
-        part: rows::word(row, 4)?,
+        part: rows::read_word(row, 4)?,
         booked_ms: row.get(5)?,
     };
     Ok((row.get::<_, u32>(0)? as usize, function))

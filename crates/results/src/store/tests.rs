@@ -104,7 +104,7 @@ fn texts_are_kept_once_and_come_back() {
 fn resuming_reads_no_histograms_for_one_artifact() {
     let (_folder, path) = place();
     let (store, id) = filled(&path);
-    store.sql("UPDATE hist SET v2 = x'00ff'").unwrap();
+    store.execute("UPDATE hist SET v2 = x'00ff'").unwrap();
     assert!(store.runs(id).is_err(), "no histogram can be read");
     let wanted = run("reads", 4, Some("A"), 1, 1000.0).artifacts.remove(0);
     assert_eq!(store.artifact(id, &wanted.name).unwrap(), Some(wanted));
@@ -299,14 +299,14 @@ fn every_table_and_view_is_on_the_schema_page() {
 fn a_full_disk_loses_nothing_stored_before() {
     let (_folder, path) = place();
     let (mut store, id) = filled(&path);
-    store.sql("PRAGMA max_page_count = 1").unwrap(); // the present size: no growth
+    store.execute("PRAGMA max_page_count = 1").unwrap(); // the present size: no growth
     let mut large = run("reads", 4, Some("A"), 9, 1000.0);
     large.artifacts[0].bytes = vec![7; 1 << 20];
     let error = store.store(id, &[finished(large.clone())]).unwrap_err();
     assert_eq!(error.class(), Class::Io, "{error}");
     assert!(error.to_string().contains("results.sqlite: the disk is full"));
     assert_eq!(store.runs(id).unwrap().len(), 3);
-    store.sql("PRAGMA max_page_count = 100000").unwrap();
+    store.execute("PRAGMA max_page_count = 100000").unwrap();
     store.store(id, &[finished(large.clone())]).unwrap();
 }
 
@@ -335,9 +335,9 @@ fn what_cannot_be_written_is_refused_as_it_is_opened() {
     refused(store.try_writing(), "locked by another program");
     other.execute_batch("COMMIT").unwrap();
     store.try_writing().unwrap();
-    store.sql("PRAGMA query_only = ON").unwrap();
+    store.execute("PRAGMA query_only = ON").unwrap();
     refused(store.try_writing(), "cannot be opened or written: ");
-    store.sql("PRAGMA query_only = OFF").unwrap();
+    store.execute("PRAGMA query_only = OFF").unwrap();
     store.try_writing().unwrap();
 }
 
@@ -346,7 +346,9 @@ fn what_cannot_be_written_is_refused_as_it_is_opened() {
 fn a_file_copied_in_the_middle_of_a_run_opens_without_it() {
     let (folder, path) = place();
     let (store, id) = filled(&path);
-    store.sql("PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE run SET round = 99; DELETE FROM hist").unwrap();
+    store
+        .execute("PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE run SET round = 99; DELETE FROM hist")
+        .unwrap();
     let copy = folder.path().join("copy.sqlite");
     std::fs::copy(&path, &copy).unwrap();
     std::fs::copy(folder.path().join("results.sqlite-wal"), folder.path().join("copy.sqlite-wal")).unwrap();
@@ -367,11 +369,11 @@ fn damaged_content_is_an_error() {
         "UPDATE run SET validity = 'perhaps'",
         "UPDATE run SET seed = 'x'",
     ] {
-        store.sql(&format!("BEGIN; {damage}")).unwrap();
+        store.execute(&format!("BEGIN; {damage}")).unwrap();
         let found = store.runs(id);
         let error = found.expect_err(damage).to_string();
         assert!(error.contains(": damaged: "), "{damage}: {error}");
-        store.sql("ROLLBACK").unwrap();
+        store.execute("ROLLBACK").unwrap();
     }
 }
 
@@ -489,7 +491,7 @@ fn reading_changes_nothing_in_the_folder() {
     let before = state();
     let store = Store::open_read_only(&path).unwrap();
     assert_eq!(store.runs(id).unwrap().len(), 3);
-    assert!(store.sql("DELETE FROM run").is_err());
+    assert!(store.execute("DELETE FROM run").is_err());
     drop(store);
     same(&before);
 }

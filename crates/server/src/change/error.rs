@@ -47,7 +47,7 @@ pub(crate) fn not_allowed(change: &str) -> Error {
     ChangeFailureKind::Invalid.of(ChangePart::Do, Class::Missing, what)
 }
 
-pub(super) fn sql(part: ChangePart, what: &str, error: SqlError) -> Error {
+pub(super) fn sql_error(part: ChangePart, what: &str, error: SqlError) -> Error {
     Error::of_server(error.sqlstate.as_deref(), format!("{part} {what}: {error}"))
         .because(error)
         .attach(ChangeFailure { part: Some(part), kind: ChangeFailureKind::Sql })

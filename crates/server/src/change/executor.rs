@@ -247,7 +247,7 @@ fn failed(part: ChangePart, sql: &str, error: SqlError) -> Error {
     if Stop::of_process().ends_waits() {
         return error::stopped(part, &short_sql(sql));
     }
-    error::sql(part, &short_sql(sql), error)
+    error::sql_error(part, &short_sql(sql), error)
 }
 
 fn list(pids: &[u32]) -> String {

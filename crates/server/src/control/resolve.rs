@@ -209,7 +209,7 @@ pub(super) fn suits(mut control: Control, wanted: TargetSession, config: &Config
     }
     let tried: Vec<String> = config.hosts.iter().map(HostSpec::to_string).collect();
     let what = format!("no server of {} is {words} (target_session_attrs)", tried.join(", "));
-    Err(ConnectFailure::NoSuitableServer.error(Class::Unreachable, what))
+    Err(ConnectFailure::NoSuitableServer.into_error(Class::Unreachable, what))
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl Distrust {
     }
 
     /// As an error of the system's kind.
-    pub(crate) fn error(self) -> io::Error {
+    pub(crate) fn into_io_error(self) -> io::Error {
         io::Error::new(io::ErrorKind::PermissionDenied, self)
     }
 }
@@ -97,7 +97,7 @@ pub(super) fn walk(path: &Path) -> Result<Result<Walked, MissingFolders>, (PathB
             if links > MOST_LINKS {
                 return Err(failed(&at, Errno::LOOP));
             }
-            owned_by(&stat, us(), &[0]).map_err(|why| (at.clone(), why.error()))?;
+            owned_by(&stat, us(), &[0]).map_err(|why| (at.clone(), why.into_io_error()))?;
             let to = readlinkat(&here.fd, &name, Vec::new()).map_err(|error| failed(&at, error))?;
             let to = PathBuf::from(OsString::from_vec(to.into_bytes()));
             if to.is_absolute() {
@@ -112,7 +112,7 @@ pub(super) fn walk(path: &Path) -> Result<Result<Walked, MissingFolders>, (PathB
         let is_sticky = mode(&stat) & 0o1000 != 0;
         owned_by(&stat, us(), &[0])
             .and_then(|()| if is_sticky { Ok(()) } else { closed(&stat) })
-            .map_err(|why| (at.clone(), why.error()))?;
+            .map_err(|why| (at.clone(), why.into_io_error()))?;
         way.push(Walked { fd, path: at, is_sticky });
     }
     Ok(Ok(way.swap_remove(way.len() - 1)))

@@ -11,7 +11,7 @@ use spec::Error;
 
 use super::data_folder::{Copying, DataFolderSizes, is_shut_down, linked, sizes};
 use super::databases::TABLESPACE;
-use super::error::{file, not_clean, not_ours};
+use super::error::{not_clean, not_ours, server_file_error};
 use super::file_storage::{FileStorage, part_name, storage_folder_of};
 use super::marker::{CopyOf, Marker};
 use super::storage_choice::StorageChoice;
@@ -105,7 +105,7 @@ impl Cluster {
             self.file_storage.as_ref().map(|file_storage| file_storage.storage.holds).zip(storage.as_ref());
         sizes(&self.data_folder()?)
             .and_then(|inside| sizes_with(inside, storage, self.account.as_ref()))
-            .map_err(|error| file(&self.data(), error))
+            .map_err(|error| server_file_error(&self.data(), error))
     }
 
     /// Why a copy of the running server would depend on the original; `None` where it would not.
@@ -115,7 +115,7 @@ impl Cluster {
     pub fn not_to_be_copied(&self) -> Result<Option<String>, Error> {
         let storage = self.file_storage.as_ref().map(FileStorage::path);
         if let Some(link) =
-            linked(&self.data_folder()?, storage).map_err(|error| file(&self.data(), error))?
+            linked(&self.data_folder()?, storage).map_err(|error| server_file_error(&self.data(), error))?
         {
             return Ok(Some(format!("{} is a link to elsewhere", self.data().join(link).display())));
         }
@@ -281,7 +281,7 @@ impl Cluster {
         let clusters = home.make_part(HomeFolder::Clusters, account.as_ref())?;
         let folder = clusters
             .make(&name, passed_through(account.is_some()))
-            .map_err(|error| file(&clusters.path().join(&name), error))?;
+            .map_err(|error| server_file_error(&clusters.path().join(&name), error))?;
         if super::read_marker(&folder)?.is_none() && !super::is_empty(&folder) {
             return Err(not_ours(folder.path()));
         }
@@ -293,7 +293,7 @@ impl Cluster {
             copy: Some(CopyOf { template: self.name.clone(), made_for: made_for.to_owned(), done: None }),
             ..self.marker.clone()
         };
-        marker.write(&folder).map_err(|error| file(folder.path(), error))?;
+        marker.write(&folder).map_err(|error| server_file_error(folder.path(), error))?;
         let _ = folder.remove_file(LINK);
         let choice = StorageChoice::SharedWith(self.file_storage.as_ref());
         Self::prepare(home, &name, &ServerOptions::default(), &self.watchdog, &self.stop, choice)
@@ -334,7 +334,7 @@ impl Cluster {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                     return Err(Error::stopped());
                 }
-                other => other.map_err(|error| file(to.path(), error))?,
+                other => other.map_err(|error| server_file_error(to.path(), error))?,
             }
             written = copying.written;
         }

@@ -87,7 +87,7 @@ impl Copying<'_> {
                     let copy = to.make_for(&name, self.account)?;
                     self.folder(&inner, &copy, &[], piece)?;
                 }
-                Some(DirEntry::File { .. }) => self.file(from, to, &name, piece)?,
+                Some(DirEntry::File { .. }) => self.copy_file(from, to, &name, piece)?,
                 Some(DirEntry::Link(leads_to)) => self.link(&leads_to, to, &name)?,
                 // A pipe or a socket is not data.
                 Some(DirEntry::Other) | None => {}
@@ -103,7 +103,7 @@ impl Copying<'_> {
     }
 
     /// Not by `std::fs::copy` or `io::copy`, which may make the file system share blocks.
-    fn file(&mut self, from: &Dir, to: &Dir, name: &OsString, piece: &mut [u8]) -> io::Result<()> {
+    fn copy_file(&mut self, from: &Dir, to: &Dir, name: &OsString, piece: &mut [u8]) -> io::Result<()> {
         let mut source = from.file(name)?;
         let mut copy = to.create(name, Readable::ByUs)?;
         self.account.map_or(Ok(()), |account| give(&copy, account))?;

@@ -13,7 +13,7 @@ use rustls::pki_types::ServerName;
 use serde::{Deserialize, Serialize};
 use spec::{Class, Error};
 
-use super::error::file;
+use super::error::server_file_error;
 use super::{Cluster, Running, SUPERUSER};
 use crate::child::Program;
 use crate::home::Readable;
@@ -150,7 +150,7 @@ impl Cluster {
         if !self.folder.has(PASSWORD) {
             self.set_password()?;
         }
-        let password = self.folder.read_text(PASSWORD).map_err(|error| self.file(PASSWORD, error))?;
+        let password = self.folder.read_text(PASSWORD).map_err(|error| self.file_error(PASSWORD, error))?;
         let tls = if via == NetworkAccess::Tls { Some(verified_by(&self.certificate_file())?) } else { None };
         self.network = Some(Network {
             password: Password::new(password.trim(), PasswordSource::Passfile(self.password_file())),
@@ -170,9 +170,9 @@ impl Cluster {
         control
             .execute(quiet)
             .and_then(|()| control.execute(&sql))
-            .map_err(|error| self.sql("setting the password".to_owned(), error))?;
+            .map_err(|error| self.sql_error("setting the password".to_owned(), error))?;
         let written = self.folder.replace(PASSWORD, format!("{password}\n").as_bytes(), Readable::ByUs);
-        written.map(drop).map_err(|error| self.file(PASSWORD, error))
+        written.map(drop).map_err(|error| self.file_error(PASSWORD, error))
     }
 
     /// Makes the certificate of a server with TLS once.
@@ -187,7 +187,7 @@ impl Cluster {
     /// PostgreSQL accepts a key that root's group may read, but no other shared one.
     fn make_certificate(&self) -> Result<(), Error> {
         let names = vec![HOST.to_owned(), Ipv4Addr::LOCALHOST.to_string()];
-        let failed = |error| self.file(CERTIFICATE, std::io::Error::other(error));
+        let failed = |error| self.file_error(CERTIFICATE, std::io::Error::other(error));
         let made = rcgen::generate_simple_self_signed(names).map_err(failed)?;
         let key = Readable::By(self.account.as_ref());
         // A key without its certificate is made again.
@@ -195,14 +195,14 @@ impl Cluster {
             [(KEY, made.signing_key.serialize_pem(), key), (CERTIFICATE, made.cert.pem(), Readable::ByAll)]
         {
             let written = self.folder.replace(name, text.as_bytes(), readable);
-            written.map(drop).map_err(|error| self.file(name, error))?;
+            written.map(drop).map_err(|error| self.file_error(name, error))?;
         }
         Ok(())
     }
 }
 
 fn verified_by(certificate: &Path) -> Result<Tls, Error> {
-    let failed = |why: String| file(certificate, std::io::Error::other(why));
+    let failed = |why: String| server_file_error(certificate, std::io::Error::other(why));
     let options = SslOptions {
         mode: SslMode::VerifyFull,
         root: RootCertificates::File(certificate.to_owned()),

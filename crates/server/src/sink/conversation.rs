@@ -37,21 +37,21 @@ impl Conversation {
         loop {
             let rest = &input[*used..];
             let kind = *rest.first()?;
-            let length = word(rest.get(1..5)?) as usize;
+            let length = read_word(rest.get(1..5)?) as usize;
             if !(4..=LONGEST).contains(&length) {
                 return Some(SinkRequest::Leave);
             }
             let body = rest.get(5..1 + length)?;
             *used += 1 + length;
             match kind {
-                b'P' => message(&mut self.reply, b'1', &[]),
-                b'B' => message(&mut self.reply, b'2', &[]),
+                b'P' => append_message(&mut self.reply, b'1', &[]),
+                b'B' => append_message(&mut self.reply, b'2', &[]),
                 b'D' => row_description(&mut self.reply),
                 b'E' => {
                     row(&mut self.reply, b"1");
                     self.executed = true;
                 }
-                b'C' => message(&mut self.reply, b'3', &[]),
+                b'C' => append_message(&mut self.reply, b'3', &[]),
                 b'H' => {}
                 b'S' => {
                     ready(&mut self.reply);
@@ -71,21 +71,21 @@ impl Conversation {
     }
 
     fn greet(&mut self, input: &[u8], used: &mut usize) -> Option<SinkRequest> {
-        let length = word(input.get(..4)?) as usize;
+        let length = read_word(input.get(..4)?) as usize;
         if !(8..=LONGEST).contains(&length) {
             return Some(SinkRequest::Leave);
         }
         let body = input.get(4..length)?;
         *used += length;
-        Some(match word(&body[..4]) {
+        Some(match read_word(&body[..4]) {
             TLS_REQUEST => SinkRequest::Entry(b"N".to_vec()),
             CANCEL_REQUEST => SinkRequest::Leave,
             _ => {
                 self.greeted = true;
                 let mut welcome = Vec::new();
-                message(&mut welcome, b'R', &0u32.to_be_bytes());
-                message(&mut welcome, b'S', b"server_version\x0018.0\0");
-                message(&mut welcome, b'K', &[0; 8]);
+                append_message(&mut welcome, b'R', &0u32.to_be_bytes());
+                append_message(&mut welcome, b'S', b"server_version\x0018.0\0");
+                append_message(&mut welcome, b'K', &[0; 8]);
                 ready(&mut welcome);
                 SinkRequest::Entry(welcome)
             }
@@ -110,28 +110,28 @@ fn row_description(out: &mut Vec<u8>) {
     body.extend((-1i16).to_be_bytes());
     body.extend((-1i32).to_be_bytes());
     body.extend([0; 2]);
-    message(out, b'T', &body);
+    append_message(out, b'T', &body);
 }
 
 fn row(out: &mut Vec<u8>, value: &[u8]) {
     let mut body = vec![0, 1];
     body.extend((value.len() as u32).to_be_bytes());
     body.extend(value);
-    message(out, b'D', &body);
-    message(out, b'C', b"SELECT 1\0");
+    append_message(out, b'D', &body);
+    append_message(out, b'C', b"SELECT 1\0");
 }
 
 fn ready(out: &mut Vec<u8>) {
-    message(out, b'Z', b"I");
+    append_message(out, b'Z', b"I");
 }
 
-fn message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
+fn append_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
     out.push(kind);
     out.extend((body.len() as u32 + 4).to_be_bytes());
     out.extend(body);
 }
 
-fn word(bytes: &[u8]) -> u32 {
+fn read_word(bytes: &[u8]) -> u32 {
     bytes.iter().take(4).fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
@@ -141,7 +141,7 @@ mod tests {
 
     fn asked(kind: u8, body: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        message(&mut bytes, kind, body);
+        append_message(&mut bytes, kind, body);
         bytes
     }
 

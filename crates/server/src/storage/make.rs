@@ -39,7 +39,7 @@ pub(super) fn make(made: &MadeFolder, order: &KeeperOrder, tools: &Tools<'_>) ->
             begin(&mut journal, made, StorageStep::Loop)?;
             let device = attach(made, tools)?;
             begin(&mut journal, made, StorageStep::Format)?;
-            let (tool, args) = format(kind);
+            let (tool, args) = make_command(kind);
             let args: Vec<&str> = args.iter().map(String::as_str).chain([device.as_str()]).collect();
             tools.run(tool, &args, FORMAT_BOUND)?;
             begin(&mut journal, made, StorageStep::Mount)?;
@@ -114,7 +114,7 @@ fn forget(made: &MadeFolder) -> Result<(), Error> {
 }
 
 /// The tool that makes it, with its arguments except for the device.
-fn format(kind: &FilesystemKind) -> (&'static str, Vec<String>) {
+fn make_command(kind: &FilesystemKind) -> (&'static str, Vec<String>) {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     match kind {
         FilesystemKind::Ext4 { block_size_bytes, journal } => {

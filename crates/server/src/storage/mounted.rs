@@ -58,7 +58,7 @@ impl Mounted {
         let mut keeper = Keeper::start(watchdog, &order)?;
         // When this fails, the keeper is dropped, and removes what it made.
         let answer = keeper.await_answer(&|_| stop.at_once());
-        answer.map_err(|unanswered| unanswered.error(&order.folder))?;
+        answer.map_err(|unanswered| unanswered.into_error(&order.folder))?;
         Ok(Self { made, kind: filesystem.kind.clone(), label, keeper: Mutex::new(Some(keeper)) })
     }
 
@@ -101,7 +101,7 @@ impl Mounted {
             // Its late answer would be mistaken for the next one. It removes everything by itself.
             *held = None;
         }
-        done.map_err(|unanswered| unanswered.error(&self.made.folder))
+        done.map_err(|unanswered| unanswered.into_error(&self.made.folder))
     }
 
     /// Why it cannot be used any more, if known: only we and root can have caused that.
@@ -183,7 +183,7 @@ enum Unanswered {
 }
 
 impl Unanswered {
-    fn error(self, folder: &Path) -> Error {
+    fn into_error(self, folder: &Path) -> Error {
         match self {
             Self::Failed(why) => failed(why),
             Self::Unheard(answer) => keeper_failed(folder, answer),

@@ -8,7 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Value;
 
-use super::value::{time, whole};
+use super::value::{time, whole_number};
 
 /// Elements of a list. A list of one is written as that value.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -62,7 +62,7 @@ impl<const LEAST: u64, const MOST: u64> Whole<LEAST, MOST> {
 
 impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Whole<LEAST, MOST> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        whole(&Value::deserialize(source)?, LEAST, MOST).map(Self).map_err(D::Error::custom)
+        whole_number(&Value::deserialize(source)?, LEAST, MOST).map(Self).map_err(D::Error::custom)
     }
 }
 

@@ -56,7 +56,7 @@ impl WorkloadOptions {
 
     /// An integer, which may have more digits than an `f64` can hold.
     #[must_use]
-    pub fn whole(&self, name: &str) -> Option<u64> {
+    pub fn whole_number(&self, name: &str) -> Option<u64> {
         self.0.get(name)?.as_u64()
     }
 

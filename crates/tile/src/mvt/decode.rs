@@ -100,7 +100,7 @@ fn layer(bytes: &[u8], attributes: bool) -> Result<Layer, Broken> {
 }
 
 /// Kind of geometry by its number in the specification.
-pub(super) fn kind(number: u64) -> Option<GeometryKind> {
+pub(super) fn geometry_kind(number: u64) -> Option<GeometryKind> {
     match number {
         1 => Some(GeometryKind::Point),
         2 => Some(GeometryKind::Line),
@@ -117,7 +117,7 @@ fn feature(bytes: &[u8], attributes: bool) -> Result<Option<Feature>, Broken> {
         match (number, field) {
             (1, Field::Number(number)) => id = Some(number),
             (2, Field::Bytes(bytes)) if attributes => tagged = bytes,
-            (3, Field::Number(number)) => known = kind(number),
+            (3, Field::Number(number)) => known = geometry_kind(number),
             (4, Field::Bytes(bytes)) => geometry = bytes,
             _ => {}
         }

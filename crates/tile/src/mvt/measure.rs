@@ -78,7 +78,7 @@ fn feature(bytes: &[u8]) -> Result<Option<u64>, Broken> {
     let mut geometry: &[u8] = &[];
     each_field(bytes, |number, field| {
         match (number, field) {
-            (3, Field::Number(kind)) => known = decode::kind(kind).is_some(),
+            (3, Field::Number(kind)) => known = decode::geometry_kind(kind).is_some(),
             (4, Field::Bytes(bytes)) => geometry = bytes,
             _ => {}
         }

@@ -44,7 +44,7 @@ pub(super) fn title(fields: &Value) -> String {
         "Index Scan" | "Index Only Scan" if text(fields, "Scan Direction") == "Backward" => {
             format!("{node} Backward")
         }
-        "Nested Loop" | "Hash Join" | "Merge Join" => join(node, text(fields, "Join Type")),
+        "Nested Loop" | "Hash Join" | "Merge Join" => join_kind(node, text(fields, "Join Type")),
         _ => node.to_owned(),
     };
     let partly = match text(fields, "Partial Mode") {
@@ -56,7 +56,7 @@ pub(super) fn title(fields: &Value) -> String {
 }
 
 /// `Hash Left Join`, `Nested Loop Semi Join`; an inner join has no word.
-fn join(node: &str, kind: &str) -> String {
+fn join_kind(node: &str, kind: &str) -> String {
     match (kind, node.strip_suffix(" Join")) {
         ("Inner" | "", _) => node.to_owned(),
         (kind, Some(way)) => format!("{way} {kind} Join"),

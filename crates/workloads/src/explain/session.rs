@@ -7,7 +7,7 @@ use serde_json::Value;
 use spec::StatementPlan;
 
 use super::budget::{LONG_MS, LONGEST_MS};
-use super::counted::{Calls, Counting, split};
+use super::counted::{Calls, Counting, split_answers};
 use super::{ExplainError, read_counted};
 
 /// The first supported version, in the server's numbering, and the first that reports the time of
@@ -86,7 +86,8 @@ impl Session {
         let Some(counting) = self.counting.around(&statement) else {
             return Ok((text(long(sql).rows(&statement)?), None));
         };
-        let (result, calls) = split(long(sql).query(&counting)?).ok_or_else(ExplainError::no_counts)?;
+        let (result, calls) =
+            split_answers(long(sql).query(&counting)?).ok_or_else(ExplainError::no_counts)?;
         Ok((text(result.rows), Some(calls)))
     }
 

@@ -64,7 +64,7 @@ pub(super) fn ask(
     let got = web.ask(path, control)?;
     // Only a body with the content type of a vector tile must be one.
     match mvt::measure(&got.body) {
-        Err(broken) if got.content_type.contains("vector-tile") => Err(error::missing(
+        Err(broken) if got.content_type.contains("vector-tile") => Err(error::missing_error(
             format!(
                 "GET {path} returned an invalid vector tile, although its content type names one: {broken}"
             ),

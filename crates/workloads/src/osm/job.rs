@@ -189,7 +189,7 @@ impl LoadJob {
     fn call(&self, sql: &mut dyn Sql) -> Result<String, Error> {
         let unique =
             "SELECT pg_backend_pid() || '-' || (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-        let unique = sql.scalar(unique).map_err(error::sql("naming the load"))?.unwrap_or_default();
+        let unique = sql.scalar(unique).map_err(error::sql_error("naming the load"))?.unwrap_or_default();
         let called = format!("pgdyno load {unique}");
         *self.called.borrow_mut() = Some(called.clone());
         Ok(called)
@@ -273,7 +273,7 @@ impl Job for LoadJob {
             elapsed_us: end.wall_us,
             versions: [("osm2pgsql".to_owned(), log.version.unwrap_or(begun.program.version))].into(),
             log: log.text,
-            tables: tables.iter().map(|table| plain(table)).collect(),
+            tables: tables.iter().map(|table| table_name(table)).collect(),
             is_empty,
             failed: why,
             ..JobReport::default()
@@ -293,7 +293,7 @@ impl Job for LoadJob {
 
 /// Message of a failed load about the tables of an earlier load, which osm2pgsql drops when it begins.
 fn gone(replaced: &[String]) -> Option<String> {
-    let tables: Vec<String> = replaced.iter().map(|table| plain(table)).collect();
+    let tables: Vec<String> = replaced.iter().map(|table| table_name(table)).collect();
     let what = "were replaced by this load, which did not end well; they are gone: load them again";
     (!tables.is_empty()).then(|| format!("the tables of an earlier load {what} ({})", tables.join(", ")))
 }
@@ -332,13 +332,14 @@ fn known_by(path: &Path, loads: &[LoadJob]) -> String {
 fn make_schemas(sql: &mut dyn Sql, schemas: &[String]) -> Result<(), Error> {
     for schema in schemas {
         let make = format!("CREATE SCHEMA IF NOT EXISTS {}", quote_identifier(schema));
-        sql.execute(&make).map_err(error::sql(format!("making schema {schema}, which osm.schemas names")))?;
+        sql.execute(&make)
+            .map_err(error::sql_error(format!("making schema {schema}, which osm.schemas names")))?;
     }
     Ok(())
 }
 
 /// `"osm"."roads"` as in lists of tables: `osm.roads`.
-fn plain(table: &str) -> String {
+fn table_name(table: &str) -> String {
     let name = table.trim_matches('"').replace("\".\"", ".");
     name.strip_prefix("public.").map_or(name.clone(), str::to_owned)
 }

@@ -215,11 +215,11 @@ impl OsmOptions {
         for table in tables.iter().filter(of_output) {
             let asked = format!("SELECT to_regclass({})", quote_literal(table));
             let doing = || format!("looking for rows in {table}");
-            if sql.scalar(&asked).map_err(error::sql(doing()))?.is_none() {
+            if sql.scalar(&asked).map_err(error::sql_error(doing()))?.is_none() {
                 continue;
             }
             let asked = format!("SELECT EXISTS (SELECT FROM {table})");
-            if sql.scalar(&asked).map_err(error::sql(doing()))?.as_deref() == Some("t") {
+            if sql.scalar(&asked).map_err(error::sql_error(doing()))?.as_deref() == Some("t") {
                 return Ok(true);
             }
         }

@@ -67,7 +67,7 @@ pub(super) fn others(
            AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') \
            AND (NOT EXISTS ({loaded} AND {own}) OR {same_preparation}) ORDER BY 1"
     );
-    let rows = sql.rows(&ask).map_err(error::sql(DOING))?;
+    let rows = sql.rows(&ask).map_err(error::sql_error(DOING))?;
     let read = |row: Vec<Option<String>>| {
         let mut row = row.into_iter();
         let (name, bare) = (row.next()??, row.next()?);
@@ -112,7 +112,7 @@ fn would_replace(found: &[&ExistingTable]) -> Error {
             "give the load another prefix (or other names in its style), or allow it: replace = true (--replace)",
         ),
     };
-    error::missing(
+    error::missing_error(
         format!("osm2pgsql would replace {}, {what}; nothing was changed there", names.join(", ")),
         hint,
     )
@@ -163,14 +163,14 @@ pub(super) fn kept<T>(
 }
 
 fn lock(runtime: &dyn Runtime, others: &[ExistingTable]) -> Result<BoxedSql, Error> {
-    let mut keeper = runtime.connect().map_err(error::sql(DOING))?;
+    let mut keeper = runtime.connect().map_err(error::sql_error(DOING))?;
     let names: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
     // Another session may be changing one of them for a long time.
     let lock = format!(
         "BEGIN; SET LOCAL lock_timeout = '10s'; LOCK TABLE {} IN ACCESS SHARE MODE",
         names.join(", ")
     );
-    keeper.query_long(&lock).map_err(error::sql("keeping other tables from being replaced"))?;
+    keeper.query_long(&lock).map_err(error::sql_error("keeping other tables from being replaced"))?;
     Ok(keeper)
 }
 

@@ -95,10 +95,10 @@ pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<TableFacts, Tab
 pub fn tables(sql: &mut dyn Sql) -> Result<TableFacts, Error> {
     let doing = "looking for pgbench's tables";
     let columns: Vec<_> = NAMES.iter().map(|name| format!("to_regclass('{name}') IS NOT NULL")).collect();
-    let rows = sql.rows(&format!("SELECT {}", columns.join(", "))).map_err(error::sql(doing))?;
+    let rows = sql.rows(&format!("SELECT {}", columns.join(", "))).map_err(error::sql_error(doing))?;
     let found = rows.into_iter().next().unwrap_or_default();
     let missing = |what: String| {
-        error::missing(
+        error::missing_error(
             what,
             "make pgbench's tables with prepare.pgbench = { scale = 10 } in the experiment file, or with \
                pgdyno bench -i",
@@ -112,7 +112,7 @@ pub fn tables(sql: &mut dyn Sql) -> Result<TableFacts, Error> {
         Ok(tables) => Ok(tables),
         // Existing tables that cannot be read are not made again.
         Err(TablesError { error: Some(error), .. }) if !error.is(UNDEFINED_TABLE) => {
-            Err(error::sql(doing)(error))
+            Err(error::sql_error(doing)(error))
         }
         Err(error) => Err(missing(error.message)),
     }
@@ -123,10 +123,10 @@ pub(super) fn branches(sql: &mut dyn Sql) -> Result<Option<u64>, Error> {
     let doing = "looking for pgbench's tables";
     let there = "SELECT to_regclass('pgbench_branches') IS NOT NULL \
          AND has_table_privilege(to_regclass('pgbench_branches'), 'SELECT')";
-    if sql.scalar(there).map_err(error::sql(doing))?.as_deref() != Some("t") {
+    if sql.scalar(there).map_err(error::sql_error(doing))?.as_deref() != Some("t") {
         return Ok(None);
     }
-    let count = sql.scalar("SELECT count(*) FROM pgbench_branches").map_err(error::sql(doing))?;
+    let count = sql.scalar("SELECT count(*) FROM pgbench_branches").map_err(error::sql_error(doing))?;
     Ok(count.and_then(|count| count.parse().ok()))
 }
 
@@ -168,7 +168,7 @@ pub fn vacuum(sql: &mut dyn Sql, accounts: bool, report: &mut dyn FnMut(Vacuumin
 /// As [`vacuum`], for an experiment: failures are remarks. Does nothing if the tables do not exist.
 pub(super) fn vacuum_quietly(sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
     let there = "SELECT to_regclass('pgbench_branches') IS NOT NULL";
-    let there = sql.scalar(there).map_err(error::sql("looking for pgbench's tables"))?;
+    let there = sql.scalar(there).map_err(error::sql_error("looking for pgbench's tables"))?;
     if there.as_deref() != Some("t") {
         return Ok(Vec::new());
     }
@@ -181,7 +181,7 @@ pub(super) fn vacuum_quietly(sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
         Vacuuming::Begins(_) | Vacuuming::Ends => {}
     });
     match lost {
-        Some(error) => Err(error::sql("vacuuming pgbench's tables")(error)),
+        Some(error) => Err(error::sql_error("vacuuming pgbench's tables")(error)),
         None => Ok(remarks),
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn explain(
 ) -> Result<SamplePlans, Error> {
     let session = match Session::open(sql) {
         Ok(session) => session,
-        Err(Unexplained::Server(error)) => return Err(error::sql("preparing to explain")(error)),
+        Err(Unexplained::Server(error)) => return Err(error::sql_error("preparing to explain")(error)),
         Err(why) => return Ok(SamplePlans::not(why.to_string())),
     };
     let mut explained = SamplePlans::default();

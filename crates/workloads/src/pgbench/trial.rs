@@ -218,7 +218,7 @@ fn failed(script: &Script, command: &ScriptCommand, problem: Problem) -> Error {
         }
         Problem::Lost(error) => {
             let doing = format!("running {}, line {}, for the first time", script.name, command.line);
-            error::sql(doing)(error)
+            error::sql_error(doing)(error)
         }
     }
 }

@@ -45,14 +45,14 @@ pub(super) struct ServerState {
 impl ServerState {
     /// Asks the server.
     pub(super) fn ask(sql: &mut dyn Sql, options: &ProbeOptions) -> Result<Self, Error> {
-        let rows = sql.rows(ASK).map_err(error::sql("asking what may be done"))?;
+        let rows = sql.rows(ASK).map_err(error::sql_error("asking what may be done"))?;
         let row: Vec<String> =
             rows.into_iter().next().unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect();
         let text = |at: usize| row.get(at).map_or("", String::as_str);
         let number = |at: usize| text(at).parse::<u64>().unwrap_or(0);
         let small = |at: usize| u32::try_from(number(at)).unwrap_or(u32::MAX);
         if small(0) < OLDEST {
-            return Err(error::missing(
+            return Err(error::missing_error(
                 format!("a probe needs PostgreSQL {OLDEST} or newer, and this is {}", text(0)),
                 "its queries would cost something else there",
             ));

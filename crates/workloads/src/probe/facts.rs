@@ -89,7 +89,7 @@ fn closed(sql: &mut dyn Sql) -> Option<String> {
     }
 }
 
-fn file(sql: &mut dyn Sql, path: &str) -> Result<String, String> {
+fn read_file(sql: &mut dyn Sql, path: &str) -> Result<String, String> {
     // A missing file causes no error in the server's log.
     let found =
         sql.scalar(&format!("SELECT pg_catalog.pg_read_file({}, 0, {LONGEST}, true)", quote_literal(path)));
@@ -102,11 +102,11 @@ fn file(sql: &mut dyn Sql, path: &str) -> Result<String, String> {
 
 impl HostFacts {
     fn read(&mut self, sql: &mut dyn Sql) -> Vec<ProbeFact> {
-        let cpuinfo = file(sql, "/proc/cpuinfo").map(|text| Cpu::of(&text));
-        let groups = file(sql, "/proc/self/cgroup").unwrap_or_default();
-        let quota = quota_files(&groups).iter().filter_map(|path| quota(&file(sql, path).ok()?)).min();
-        let meminfo = file(sql, "/proc/meminfo");
-        let load = file(sql, "/proc/loadavg");
+        let cpuinfo = read_file(sql, "/proc/cpuinfo").map(|text| Cpu::of(&text));
+        let groups = read_file(sql, "/proc/self/cgroup").unwrap_or_default();
+        let quota = quota_files(&groups).iter().filter_map(|path| quota(&read_file(sql, path).ok()?)).min();
+        let meminfo = read_file(sql, "/proc/meminfo");
+        let load = read_file(sql, "/proc/loadavg");
         let mut facts = Vec::new();
         match cpuinfo {
             Ok(cpu) => {
@@ -151,7 +151,9 @@ impl HostFacts {
     pub(super) fn ticks(&self, sql: &mut dyn Sql) -> Result<Ticks, String> {
         match &self.closed {
             Some(why) => Err(why.clone()),
-            None => Ticks::of(&file(sql, "/proc/stat")?).ok_or_else(|| "no cpu in /proc/stat".to_owned()),
+            None => {
+                Ticks::of(&read_file(sql, "/proc/stat")?).ok_or_else(|| "no cpu in /proc/stat".to_owned())
+            }
         }
     }
 }

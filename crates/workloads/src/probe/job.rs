@@ -60,7 +60,7 @@ impl Job for Probe {
         if server.restricted().is_none() {
             self.scratch.make(site.sql, self.options.time + SLACK)?;
         }
-        let connection = site.runtime.connect().map_err(error::sql("connecting"))?;
+        let connection = site.runtime.connect().map_err(error::sql_error("connecting"))?;
         let mut work = ProbeWork {
             runtime: site.runtime,
             session: ProbeSession::new(connection, server.is_read_only()),
@@ -93,7 +93,7 @@ impl Job for Probe {
     }
 
     fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
-        let failed = || error::sql("dropping the probe's scratch data");
+        let failed = || error::sql_error("dropping the probe's scratch data");
         if self.scratch.is_there(sql).map_err(failed())? {
             self.scratch.drop(sql).map_err(failed())?;
         }

@@ -55,7 +55,7 @@ impl ProbeSession {
     /// The clock readings of a message, one list per sequence without gaps.
     pub(super) fn clocks(&mut self, message: &ProbeMessage) -> Result<Vec<Vec<i64>>, Error> {
         let sets =
-            self.ask(&message.statements, message.bound).map_err(error::sql(message.doing.as_str()))?;
+            self.ask(&message.statements, message.bound).map_err(error::sql_error(message.doing.as_str()))?;
         clocks(&sets, message)
     }
 }
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn reasons_are_short() {
         let sql = |sqlstate: &str, text: &str| {
-            error::sql("x")(SqlError { sqlstate: Some(sqlstate.into()), text: text.into() })
+            error::sql_error("x")(SqlError { sqlstate: Some(sqlstate.into()), text: text.into() })
         };
         assert_eq!(
             reason(&sql("42501", "ERROR:  permission denied for schema x\nLINE 1: …")),

@@ -95,7 +95,7 @@ impl RedisClient {
             if writes {
                 self.wire.set(out, key, self.values.draw(&mut self.random));
             } else {
-                self.wire.get(out, key);
+                self.wire.append_get(out, key);
             }
         }
         Step::Wait

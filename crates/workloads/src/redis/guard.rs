@@ -34,7 +34,7 @@ pub(super) fn probe(
         let mut out = Vec::new();
         let wire = Wire::new(options, &keys);
         wire.set(&mut out, key, values.draw(&mut random));
-        wire.get(&mut out, key);
+        wire.append_get(&mut out, key);
         for answer in control.ask(&out, 2).map_err(error::redis)? {
             count(answer, options, &mut guarded, &mut wrong)?;
         }

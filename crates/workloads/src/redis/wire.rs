@@ -35,7 +35,7 @@ impl Wire {
     }
 
     #[inline]
-    pub(super) fn get(&self, out: &mut Vec<u8>, key: u64) {
+    pub(super) fn append_get(&self, out: &mut Vec<u8>, key: u64) {
         out.extend_from_slice(&self.get);
         out.extend_from_slice(&digits(key));
         out.extend_from_slice(b"\r\n");
@@ -84,7 +84,7 @@ mod tests {
             for key in [0, 7, 999_999_999] {
                 let name = keys.name(key);
                 let (mut sent, mut wanted) = (Vec::new(), Vec::new());
-                wire.get(&mut sent, key);
+                wire.append_get(&mut sent, key);
                 wire.set(&mut sent, key, b"abcde");
                 command(&mut wanted, &["GET", &name]);
                 match ttl_s {

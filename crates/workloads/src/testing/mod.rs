@@ -7,7 +7,7 @@ mod wire;
 use std::collections::{BTreeMap, HashMap};
 
 pub(crate) use self::setting::{MessageLog, connect, connect_to, plan};
-use self::wire::{TestRequest, complete, error, ready, rows, take};
+use self::wire::{TestRequest, complete, ready, take, write_error, write_rows};
 use crate::jobs::{BoxedSql, Runtime};
 use engine::sim::{Greeting, Replies, SimServer, simulate};
 use engine::{Address, Client, EngineResult, Observer, RunPlan, StopFlag, Time};
@@ -126,7 +126,7 @@ impl<F: FnMut(usize, &str) -> Vec<AnswerPart>> FakePostgres<F> {
         for answer in answers {
             match answer {
                 AnswerPart::Rows(columns, values) => {
-                    rows(&mut out.bytes, &columns, &values);
+                    write_rows(&mut out.bytes, &columns, &values);
                     complete(&mut out.bytes, &format!("SELECT {}", values.len()));
                 }
                 AnswerPart::Done(tag) => {
@@ -139,7 +139,7 @@ impl<F: FnMut(usize, &str) -> Vec<AnswerPart>> FakePostgres<F> {
                 }
                 AnswerPart::Error(code, message) => return backend.refuse(code, message, out),
                 AnswerPart::Fatal(code, message) => {
-                    error(&mut out.bytes, "FATAL", code, message);
+                    write_error(&mut out.bytes, "FATAL", code, message);
                     out.end = Some(TestEnd::Closed);
                     return;
                 }
@@ -159,7 +159,7 @@ impl<F: FnMut(usize, &str) -> Vec<AnswerPart>> FakePostgres<F> {
                 backend.started = true;
                 self.log.push("C".into());
                 if self.refused_connections.0.contains(&connection) {
-                    return error(&mut out.bytes, "FATAL", self.refused_connections.1, "not now");
+                    return write_error(&mut out.bytes, "FATAL", self.refused_connections.1, "not now");
                 }
                 let standby = self.standby.is_some_and(|folder| match &self.addresses[connection] {
                     Address::Unix(path) => path.starts_with(folder),
@@ -231,7 +231,7 @@ impl<F: FnMut(usize, &str) -> Vec<AnswerPart>> FakePostgres<F> {
 
 impl Backend {
     fn refuse(&mut self, code: &str, message: &str, out: &mut Out) {
-        error(&mut out.bytes, "ERROR", code, message);
+        write_error(&mut out.bytes, "ERROR", code, message);
         self.skipping = true;
         if self.transaction == TestTransaction::Open {
             self.transaction = TestTransaction::Failed;
@@ -280,7 +280,7 @@ impl<F: FnMut(usize, &str) -> Vec<AnswerPart>> SimServer for FakePostgres<F> {
         replies.send(out.delay, &out.bytes);
         if let Some(after) = out.later {
             let mut words = Vec::new();
-            error(&mut words, "FATAL", "57P01", "terminating connection due to administrator command");
+            write_error(&mut words, "FATAL", "57P01", "terminating connection due to administrator command");
             replies.send(out.delay + after, &words);
             replies.close(out.delay + after);
         }

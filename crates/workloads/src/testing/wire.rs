@@ -78,33 +78,33 @@ pub(super) fn pasted(sql: &str, parameters: &[Option<String>]) -> String {
     })
 }
 
-fn message(out: &mut Vec<u8>, tag: u8, body: &[u8]) {
+fn write_message(out: &mut Vec<u8>, tag: u8, body: &[u8]) {
     out.push(tag);
     out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
     out.extend_from_slice(body);
 }
 
 pub(super) fn ready(out: &mut Vec<u8>, status: u8) {
-    message(out, b'Z', &[status]);
+    write_message(out, b'Z', &[status]);
 }
 
 pub(super) fn complete(out: &mut Vec<u8>, tag: &str) {
-    message(out, b'C', format!("{tag}\0").as_bytes());
+    write_message(out, b'C', format!("{tag}\0").as_bytes());
 }
 
-pub(super) fn error(out: &mut Vec<u8>, severity: &str, code: &str, text: &str) {
+pub(super) fn write_error(out: &mut Vec<u8>, severity: &str, code: &str, text: &str) {
     let body = format!("S{severity}\0V{severity}\0C{code}\0M{text}\0\0");
-    message(out, b'E', body.as_bytes());
+    write_message(out, b'E', body.as_bytes());
 }
 
-pub(super) fn rows(out: &mut Vec<u8>, columns: &[&str], values: &[Vec<Option<&str>>]) {
+pub(super) fn write_rows(out: &mut Vec<u8>, columns: &[&str], values: &[Vec<Option<&str>>]) {
     let mut body = (columns.len() as u16).to_be_bytes().to_vec();
     for column in columns {
         body.extend_from_slice(column.as_bytes());
         // The end of the name, no table, no attribute, type text, varying, no modifier, text format.
         body.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 255, 255, 255, 255, 255, 255, 0, 0]);
     }
-    message(out, b'T', &body);
+    write_message(out, b'T', &body);
     for row in values {
         let mut body = (row.len() as u16).to_be_bytes().to_vec();
         for value in row {
@@ -116,14 +116,14 @@ pub(super) fn rows(out: &mut Vec<u8>, columns: &[&str], values: &[Vec<Option<&st
                 }
             }
         }
-        message(out, b'D', &body);
+        write_message(out, b'D', &body);
     }
 }
 
 pub(super) fn notice(out: &mut Vec<u8>, text: &str) {
-    message(out, b'N', format!("SNOTICE\0VNOTICE\0C00000\0M{text}\0\0").as_bytes());
+    write_message(out, b'N', format!("SNOTICE\0VNOTICE\0C00000\0M{text}\0\0").as_bytes());
 }
 
 pub(super) fn status(out: &mut Vec<u8>, name: &str, value: &str) {
-    message(out, b'S', format!("{name}\0{value}\0").as_bytes());
+    write_message(out, b'S', format!("{name}\0{value}\0").as_bytes());
 }

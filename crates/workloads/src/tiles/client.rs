@@ -108,7 +108,7 @@ impl TileClient {
             frontend::parse(out, tile_link.names.of(number), text, &[INT4, INT4, INT4]);
         }
         frontend::sync(out);
-        tile_link.link.connection.rows(Want::Skip);
+        tile_link.link.connection.request_rows(Want::Skip);
         tile_link.state = TileLinkState::Preparing;
         Step::Wait
     }

@@ -34,9 +34,9 @@ impl Fetch for FromDatabase<'_> {
         );
         let rows = long(self.sql)
             .rows(&query)
-            .map_err(error::sql(format!("making tile {tile} of {}", layer.shown)))?;
+            .map_err(error::sql_error(format!("making tile {tile} of {}", layer.shown)))?;
         if rows.len() > 1 {
-            return Err(error::missing(
+            return Err(error::missing_error(
                 format!("{} returned {} rows for tile {tile}", layer.shown, rows.len()),
                 "a tile is one row; let ST_AsMVT aggregate all features of it",
             ));
@@ -50,7 +50,7 @@ impl Fetch for FromDatabase<'_> {
         let query = format!("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {}", layer.literal(tile, self.style));
         let lines = long(self.sql)
             .rows(&query)
-            .map_err(error::sql(format!("explaining tile {tile} of {}", layer.shown)))?;
+            .map_err(error::sql_error(format!("explaining tile {tile} of {}", layer.shown)))?;
         let lines: Vec<String> = lines.into_iter().flatten().flatten().collect();
         let plan = crate::explain::read(&lines.join("\n")).ok();
         Ok(plan.and_then(|plan| plan.rows_into("st_asmvt")).map(|rows| rows.round() as u64))

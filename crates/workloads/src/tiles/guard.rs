@@ -81,7 +81,7 @@ pub(super) fn probe(
 fn is_a_tile(layer: &TileLayer, fetched_tile: &FetchedTile) -> Result<(), Error> {
     match mvt::measure(&fetched_tile.bytes) {
         Ok(_) => Ok(()),
-        Err(broken) => Err(error::missing(
+        Err(broken) => Err(error::missing_error(
             format!("the answer of {} for {} is not a vector tile: {broken}", layer.shown, fetched_tile.tile),
             "select what ST_AsMVT gives",
         )),

@@ -21,7 +21,7 @@ pub(super) fn samples(from: &mut dyn Fetch, layers: &[(TileLayer, Picked)]) -> R
     let mut artifacts = Vec::new();
     for candidates in candidates(picked) {
         for tile in candidates {
-            let bytes = whole(from, layers, tile)?;
+            let bytes = whole_tile(from, layers, tile)?;
             if !bytes.is_empty() {
                 artifacts.push(artifact(layers, (tile, bytes)));
                 break;
@@ -59,7 +59,7 @@ fn candidates(picked: &Picked) -> Vec<Vec<Tile>> {
 }
 
 /// A tile with all layers; layers of a vector tile are joined by concatenation.
-fn whole(from: &mut dyn Fetch, layers: &[(TileLayer, Picked)], tile: Tile) -> Result<Vec<u8>, Error> {
+fn whole_tile(from: &mut dyn Fetch, layers: &[(TileLayer, Picked)], tile: Tile) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     for (layer, _) in layers {
         bytes.extend(from.tile(layer, tile)?);

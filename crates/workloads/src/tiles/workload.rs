@@ -134,7 +134,7 @@ impl Tiles {
     }
 
     fn not_prepared() -> Error {
-        error::missing("no tiles are picked yet", "prepare the workload first")
+        error::missing_error("no tiles are picked yet", "prepare the workload first")
     }
 
     fn is_picked(&self) -> Result<(), Error> {
@@ -303,7 +303,7 @@ impl Workload for Tiles {
         }
         // Both are from this process, so that no user's input can make them differ.
         let misfit = |problem: String| {
-            error::missing(
+            error::missing_error(
                 format!("the tiles that the base chose cannot be taken: {problem}"),
                 "this is a mistake of pgdyno",
             )

@@ -264,7 +264,7 @@ impl<'a> AnswerBlocks<'a> {
             let share = arrivals::share(&arrivals);
             Some(format!(
                 "{place} ({share} of the offered {}/s in time)",
-                numbers::figure(arrivals.offered_per_s())
+                numbers::figure_text(arrivals.offered_per_s())
             ))
         };
         let cells: Vec<String> = self.loads().filter_map(overloaded).collect();

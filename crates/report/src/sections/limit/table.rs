@@ -7,7 +7,7 @@ use spec::figures;
 use stats::LimitEnded;
 
 use super::{ArmFindings, arms, shape_name};
-use crate::numbers::real;
+use crate::numbers::real_cell;
 
 /// The table of limits without a row.
 #[must_use]
@@ -52,13 +52,13 @@ pub fn limits(data: &ReportData) -> Option<Table> {
             let ratio = ratios.iter().find(|ratio| Some(&ratio.arm) == arm.limit.arm.as_ref());
             let of_cell = [
                 cell.limit.clients.into(),
-                real(cell.limit.peak_per_s),
+                real_cell(cell.limit.peak_per_s),
                 u32::from(cell.limit.still_growing).into(),
             ];
             let compared = [
-                real(ratio.map(|ratio| ratio.ratio)),
-                real(ratio.map(|ratio| ratio.lowest)),
-                real(ratio.map(|ratio| ratio.highest)),
+                real_cell(ratio.map(|ratio| ratio.ratio)),
+                real_cell(ratio.map(|ratio| ratio.lowest)),
+                real_cell(ratio.map(|ratio| ratio.highest)),
                 ratio.map(|ratio| verdict_name(ratio.verdict(limits.margin))).into(),
             ];
             let last = [
@@ -92,10 +92,10 @@ impl ArmFindings<'_> {
         };
         [
             state.into(),
-            real(ended.and_then(|ended| ended.lower)),
-            real(ended.and_then(|ended| ended.upper)),
+            real_cell(ended.and_then(|ended| ended.lower)),
+            real_cell(ended.and_then(|ended| ended.upper)),
             ended.map(|_| u32::from(self.found.irregular)).into(),
-            real(self.found.achieved_per_s),
+            real_cell(self.found.achieved_per_s),
             (self.limit.trials.len() as u64).into(),
             (self.limit.uncounted as u64).into(),
             self.found.broken_below.map(|(broken, ..)| broken as u64).into(),

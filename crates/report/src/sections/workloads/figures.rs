@@ -10,7 +10,7 @@ use super::scripts::scripts_of;
 use crate::arrivals;
 use crate::block::Block;
 use crate::compared::groups;
-use crate::numbers::{self, percentile_us, real, should_be_0};
+use crate::numbers::{self, percentile_us, real_cell, should_be_0};
 
 const ON_PAGE: [&str; 15] = [
     "cell",
@@ -139,26 +139,26 @@ fn cells_of(cells: &[&CellFigures], label: impl Fn(&Cell) -> String) -> Table {
             label(&cell.cell).into(),
             cell.arm.clone().into(),
             (cell.tps.n.max(cell.took_s.n) as u64).into(),
-            real(cell.tps.mean),
-            real(cell.tps.max),
-            real(cell.took_s.mean),
-            real(cell.took_s.min),
-            real(cell.took_s.max),
+            real_cell(cell.tps.mean),
+            real_cell(cell.tps.max),
+            real_cell(cell.took_s.mean),
+            real_cell(cell.took_s.min),
+            real_cell(cell.took_s.max),
             percentile(0.5),
             percentile(0.99),
             numbers::sliced(cell.sliced),
             should_be_0(cell.failed),
             should_be_0(Some(cell.invalid)),
             cell.groups.as_ref().map(groups).into(),
-            real(cell.commands_per_s),
-            real(cell.hit_pct),
-            real(cell.evicted),
+            real_cell(cell.commands_per_s),
+            real_cell(cell.hit_pct),
+            real_cell(cell.evicted),
             percentile(0.95),
             percentile(1.0),
             cell.bytes_per_transaction.map(bytes).into(),
         ]);
     }
     let in_time: Vec<_> = cells.iter().map(|cell| cell.in_time).collect();
-    arrivals::insert(&mut table, "p99_us", &in_time);
+    arrivals::insert_columns(&mut table, "p99_us", &in_time);
     table
 }

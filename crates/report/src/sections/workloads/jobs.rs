@@ -9,7 +9,7 @@ use spec::{RelationKind, Run, Validity};
 
 use crate::block::Block;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use crate::phases::MOST_ACROSS;
 use crate::stages;
 use results::ReportData;
@@ -307,7 +307,7 @@ pub fn jobs(data: &ReportData) -> Table {
             ];
             let mut line = |figure: &str, unit: &str, mean: &Mean| {
                 let ends = [mean.interval.map(|(low, _)| low.max(0.0)), mean.interval.map(|(_, high)| high)];
-                let figures = [mean.mean].into_iter().chain(ends).map(real);
+                let figures = [mean.mean].into_iter().chain(ends).map(real_cell);
                 let named = [figure.into(), unit.into()];
                 table.push(head.iter().cloned().chain(named).chain(figures));
             };

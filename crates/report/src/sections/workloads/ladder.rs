@@ -210,7 +210,7 @@ impl<'a> Ladder<'a> {
             sheet.push(head.into_iter().chain(figures));
         }
         let in_time: Vec<_> = self.steps.iter().map(|step| step.figures.in_time).collect();
-        arrivals::insert(&mut sheet, "p99_us", &in_time);
+        arrivals::insert_columns(&mut sheet, "p99_us", &in_time);
         let columns: Vec<&str> =
             ["rate", "arm", "p50_us", "p99_us"].into_iter().chain(arrivals::ON_PAGE).collect();
         sheet.select(&columns)

@@ -23,7 +23,7 @@ use crate::numbers;
 use crate::scaling::{self, Law};
 use results::ReportData;
 use results::cells::CellFigures;
-use results::data::split;
+use results::data::split_cells;
 
 /// Combinations of other factors whose charts are unfolded; the rest is folded.
 const OPEN: usize = 3;
@@ -73,7 +73,7 @@ fn curves(data: &ReportData, workload: &str, cells: &[&CellFigures]) -> (Vec<Vec
         laws.extend(own);
         charts
     };
-    (split(&usable, "clients").into_iter().map(&mut curve).collect(), laws)
+    (split_cells(&usable, "clients").into_iter().map(&mut curve).collect(), laws)
 }
 
 /// `polygons, zoom 14`.

@@ -79,7 +79,7 @@ impl LogRow {
             let Some(more) = row.more.get_mut(place) else {
                 return Err("more than 8 columns".to_owned());
             };
-            *more = signed(field).ok_or_else(|| wrong(["column 7", "column 8"][place], field))?;
+            *more = signed(field).ok_or_else(|| wrong_field(["column 7", "column 8"][place], field))?;
             row.columns += 1;
         }
         Ok(row)
@@ -94,7 +94,7 @@ fn outcome(field: &[u8]) -> Result<(LoggedOutcome, bool), String> {
         b"deadlock" => (LoggedOutcome::Deadlock, false),
         b"other" => (LoggedOutcome::Other, false),
         field => {
-            let time = signed(field).ok_or_else(|| wrong("time", field))?;
+            let time = signed(field).ok_or_else(|| wrong_field("time", field))?;
             (LoggedOutcome::Done(time.max(0).unsigned_abs()), time < 0)
         }
     })
@@ -120,11 +120,11 @@ impl<'a> Fields<'a> {
 
     pub(in crate::import) fn number(&mut self, name: &str) -> Result<u64, String> {
         let field = self.next(name)?;
-        unsigned(field).ok_or_else(|| wrong(name, field))
+        unsigned(field).ok_or_else(|| wrong_field(name, field))
     }
 }
 
-fn wrong(name: &str, field: &[u8]) -> String {
+fn wrong_field(name: &str, field: &[u8]) -> String {
     let shown: String = String::from_utf8_lossy(field).chars().take(40).collect();
     format!("\"{}\" is no {name}", shown.escape_debug())
 }

@@ -33,7 +33,7 @@ fn set_figure<T: Copy>(
 
 impl ParsedReport {
     pub(super) fn take(&mut self, key: ReportKey, rest: &str) -> Result<(), String> {
-        let (whole, real) = (|| line::whole(rest), || line::real(rest));
+        let (whole, real) = (|| line::parse_whole(rest), || line::parse_real(rest));
         match key {
             ReportKey::Scale => set(&mut self.scale, whole(), key, rest),
             ReportKey::PartitionMethod => set(&mut self.partition_method, Some(rest.to_owned()), key, rest),
@@ -45,13 +45,14 @@ impl ParsedReport {
             ReportKey::PerClient => set(&mut self.per_client, whole(), key, rest),
             ReportKey::Duration => set(&mut self.duration_s, real(), key, rest),
             ReportKey::Processed => {
-                let wanted = rest.split_once('/').and_then(|(_, wanted)| line::whole(wanted));
+                let wanted = rest.split_once('/').and_then(|(_, wanted)| line::parse_whole(wanted));
                 self.wanted = self.wanted.or(wanted);
                 set(&mut self.processed, whole(), key, rest)
             }
             ReportKey::Late => self.late(rest),
             ReportKey::Lag => {
-                let most = rest.split_once("(max ").and_then(|(_, most)| line::real(most)).unwrap_or(0.0);
+                let most =
+                    rest.split_once("(max ").and_then(|(_, most)| line::parse_real(most)).unwrap_or(0.0);
                 // Without a transaction it is NaN; it still shows that there was a schedule.
                 let mean = real().unwrap_or(0.0);
                 self.figures.extend([(figures::LAG_MEAN_US, mean * 1e3), (figures::LAG_MAX_US, most * 1e3)]);
@@ -71,22 +72,22 @@ impl ParsedReport {
     /// processed.
     fn late(&mut self, rest: &str) -> Result<(), String> {
         let Some((limit, counts)) = rest.split_once(" ms latency limit: ") else { return Ok(()) };
-        let limit = line::real(limit);
+        let limit = line::parse_real(limit);
         set_figure(&mut self.figures, figures::LATENCY_LIMIT_MS, limit, ReportKey::Late, rest)?;
         self.skipped_processed = !counts.split(' ').next().unwrap_or_default().contains('/');
-        set(&mut self.late, line::whole(counts), ReportKey::Late, rest)
+        set(&mut self.late, line::parse_whole(counts), ReportKey::Late, rest)
     }
 
     /// `12.5 (including connections establishing)`: 13 and earlier print it with and without.
     fn rate(&mut self, rest: &str) -> Result<(), String> {
         let including = self.figures.get(figures::TPS_WITH_CONNECTING);
         if rest.contains("(including connections") {
-            let including = including.or(line::real(rest));
+            let including = including.or(line::parse_real(rest));
             self.figures.extend(including.map(|tps| (figures::TPS_WITH_CONNECTING, tps)));
             // A report may have been cut before the second rate; then only this one exists.
             self.tps = self.tps.or(including);
         } else if self.tps.is_none() || self.tps == including {
-            self.tps = line::real(rest).or(self.tps);
+            self.tps = line::parse_real(rest).or(self.tps);
         }
         Ok(())
     }
@@ -103,16 +104,16 @@ impl Printed {
             ReportKey::Retries => figures::RETRIES,
             ReportKey::Skipped => figures::SKIPPED,
             ReportKey::Latency => {
-                self.latency_ms = self.latency_ms.or(line::real(rest));
+                self.latency_ms = self.latency_ms.or(line::parse_real(rest));
                 return Ok(());
             }
             ReportKey::Stddev => {
-                self.stddev_ms = self.stddev_ms.or(line::real(rest));
+                self.stddev_ms = self.stddev_ms.or(line::parse_real(rest));
                 return Ok(());
             }
             _ => return Ok(()),
         };
-        set_figure(&mut self.counts, counter, line::whole(rest), key, rest)
+        set_figure(&mut self.counts, counter, line::parse_whole(rest), key, rest)
     }
 }
 
@@ -121,11 +122,11 @@ impl ReportScript {
     /// unreadable value does not invalidate it.
     pub(super) fn take(&mut self, key: ReportKey, rest: &str) -> bool {
         match key {
-            ReportKey::Weight => self.weight = self.weight.or(line::whole(rest)),
+            ReportKey::Weight => self.weight = self.weight.or(line::parse_whole(rest)),
             ReportKey::Total => {
-                self.total = self.total.or(rest.split_whitespace().next_back().and_then(line::whole));
+                self.total = self.total.or(rest.split_whitespace().next_back().and_then(line::parse_whole));
             }
-            ReportKey::Processed => self.processed = self.processed.or(line::whole(rest)),
+            ReportKey::Processed => self.processed = self.processed.or(line::parse_whole(rest)),
             ReportKey::Failed
             | ReportKey::Serialization
             | ReportKey::Deadlock

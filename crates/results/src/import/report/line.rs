@@ -102,7 +102,7 @@ pub(super) fn without_stamp(line: &str) -> &str {
 }
 
 /// The number at the start of a text.
-pub(super) fn real(text: &str) -> Option<f64> {
+pub(super) fn parse_real(text: &str) -> Option<f64> {
     let text = text.trim_start();
     let end = text
         .find(|letter: char| !(letter.is_ascii_digit() || matches!(letter, '.' | '-' | '+' | 'e')))
@@ -110,7 +110,7 @@ pub(super) fn real(text: &str) -> Option<f64> {
     text[..end].parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
-pub(super) fn whole(text: &str) -> Option<u64> {
+pub(super) fn parse_whole(text: &str) -> Option<u64> {
     let text = text.trim_start();
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()
@@ -132,15 +132,16 @@ pub(super) fn progress(rest: &str) -> Option<ProgressLine> {
     let mut parts = rest.split(", ");
     let time = parts.next()?.strip_suffix(" s")?;
     let tps = parts.next()?.strip_suffix(" tps")?;
-    let mut found = ProgressLine { time_s: real(time)?, tps: real(tps)?, ..ProgressLine::default() };
+    let mut found =
+        ProgressLine { time_s: parse_real(time)?, tps: parse_real(tps)?, ..ProgressLine::default() };
     for part in parts {
         if let Some(latency) = part.strip_prefix("lat ") {
-            found.latency_ms = real(latency);
-            found.stddev_ms = latency.split_once("stddev ").and_then(|(_, stddev)| real(stddev));
+            found.latency_ms = parse_real(latency);
+            found.stddev_ms = latency.split_once("stddev ").and_then(|(_, stddev)| parse_real(stddev));
         } else if let Some(lag) = part.strip_prefix("lag ") {
-            found.lag_ms = real(lag);
+            found.lag_ms = parse_real(lag);
         } else if let Some((count, what)) = part.split_once(' ') {
-            let Some(count) = whole(count) else { continue };
+            let Some(count) = parse_whole(count) else { continue };
             match what {
                 "failed" => found.failed = count,
                 "skipped" => found.skipped = count,
@@ -260,9 +261,9 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(line in ".{0,120}") {
             if let Some((_, _, rest)) = recognise(&line) {
-                let _ = (real(rest), whole(rest), banner(rest), progress(rest));
+                let _ = (parse_real(rest), parse_whole(rest), banner(rest), progress(rest));
             }
-            let _ = (progress(&line), StatementColumns::Retries.parse(&line), real(&line), whole(&line));
+            let _ = (progress(&line), StatementColumns::Retries.parse(&line), parse_real(&line), parse_whole(&line));
         }
     }
 }

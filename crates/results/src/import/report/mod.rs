@@ -100,7 +100,7 @@ impl Reader {
             }
             ReportKey::Seed => {
                 self.close_if_whole();
-                self.before.seed = line::whole(rest);
+                self.before.seed = line::parse_whole(rest);
                 return Ok(());
             }
             ReportKey::Aborted => {
@@ -211,7 +211,7 @@ impl OpenReport {
     }
 
     fn script(&mut self, rest: &str) -> Result<bool, String> {
-        let Some((_, name)) = rest.split_once(": ").filter(|(number, _)| line::whole(number).is_some())
+        let Some((_, name)) = rest.split_once(": ").filter(|(number, _)| line::parse_whole(number).is_some())
         else {
             return Ok(false);
         };

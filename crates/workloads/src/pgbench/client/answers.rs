@@ -7,7 +7,7 @@ use protocol::postgres::{ErrorFields, Message, frontend};
 use script::{Action, Capture};
 
 use super::exchange::Trouble;
-use super::transaction::kind;
+use super::transaction::failure_kind;
 use super::words::{BACKEND_DIED, rolling_back_failed, without_end};
 use super::{ClientState, PgbenchClient};
 use crate::pgbench::keyed::Keyed;
@@ -23,7 +23,7 @@ impl PgbenchClient {
             match self.conns[link].link.connection.next(data, used) {
                 Ok(None) => return Step::Wait,
                 Ok(Some(message)) => {
-                    if let Some(step) = self.message(link, &message, io) {
+                    if let Some(step) = self.handle_message(link, &message, io) {
                         return step;
                     }
                 }
@@ -35,7 +35,7 @@ impl PgbenchClient {
         }
     }
 
-    fn message(&mut self, link: Link, message: &Message<'_>, io: &mut Io<'_>) -> Option<Step> {
+    fn handle_message(&mut self, link: Link, message: &Message<'_>, io: &mut Io<'_>) -> Option<Step> {
         match message {
             Message::RowDescription(description) if self.captures() => {
                 self.exchange.captured.columns(description);
@@ -49,7 +49,7 @@ impl PgbenchClient {
             }
             Message::CommandComplete(_) | Message::EmptyQuery => self.end_result(io),
             Message::ReadyForQuery(_) => return self.server_ready(io),
-            Message::Error(fields) => return self.error(link, fields, io),
+            Message::Error(fields) => return self.handle_error(link, fields, io),
             Message::Notice(fields) => {
                 let query = if self.expects(link) { self.query_text() } else { None };
                 io.message(without_end(fields.to_owned().libpq_text(query.as_deref())));
@@ -123,7 +123,7 @@ impl PgbenchClient {
         Some(String::from_utf8_lossy(&self.program.texts[statement]))
     }
 
-    fn error(&mut self, link: Link, fields: &ErrorFields<'_>, io: &mut Io<'_>) -> Option<Step> {
+    fn handle_error(&mut self, link: Link, fields: &ErrorFields<'_>, io: &mut Io<'_>) -> Option<Step> {
         let error = fields.to_owned();
         let fatal = error.is_fatal();
         if !self.expects(link) {
@@ -153,9 +153,9 @@ impl PgbenchClient {
                 _ => error.libpq_text(self.query_text().as_deref()),
             };
             let text = without_end(text);
-            let failure = kind(&error.code);
+            let failure = failure_kind(&error.code);
             if self.state != ClientState::RollingBack && self.goes_on_after(failure) {
-                self.reporter.error(&self.position(), &text, io);
+                self.reporter.report_error(&self.position(), &text, io);
             }
             let query = if self.state == ClientState::Preparing { 0 } else { self.exchange.results };
             self.exchange.trouble = Some(Trouble::Server { failure, code: error.code, text, query, fatal });

@@ -66,7 +66,7 @@ impl PgbenchClient {
             return truth.map_or_else(|failed| self.failed(&failed), Flow::Next);
         }
         match &command.action {
-            Action::Sql(statement) => self.sql(statement, io),
+            Action::Sql(statement) => self.start_statement(statement, io),
             Action::Set { target, expression } => {
                 let set = self.script.set(command, target, expression, io);
                 set.map_or_else(|failed| self.failed(&failed), |()| Flow::Next(true))
@@ -93,7 +93,7 @@ impl PgbenchClient {
         Abort { causes, ..self.position().failed(failed.name, failed.reason) }.into()
     }
 
-    fn sql(&mut self, statement: &Statement, io: &mut Io<'_>) -> Flow {
+    fn start_statement(&mut self, statement: &Statement, io: &mut Io<'_>) -> Flow {
         let in_pipeline = self.pipeline.is_open();
         if in_pipeline && statement.capture != Capture::None {
             let name = if matches!(statement.capture, Capture::Aset(_)) { "aset" } else { "gset" };
@@ -192,7 +192,7 @@ impl PgbenchClient {
     /// Sends a statement and prepares to read its answers; false when that is impossible.
     fn send(&mut self, statement: &Statement, io: &mut Io<'_>) -> bool {
         let keep = statement.capture != Capture::None;
-        self.conns.current_mut().link.connection.rows(if keep { Want::Read } else { Want::Skip });
+        self.conns.current_mut().link.connection.request_rows(if keep { Want::Read } else { Want::Skip });
         if self.pipeline.is_off() {
             self.exchange.begin();
         }

@@ -59,7 +59,7 @@ impl Transaction {
     }
 }
 
-pub(super) fn kind(sqlstate: &str) -> Failure {
+pub(super) fn failure_kind(sqlstate: &str) -> Failure {
     match sqlstate {
         "40001" => Failure::Serialization,
         "40P01" => Failure::Deadlock,

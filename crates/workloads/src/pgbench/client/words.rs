@@ -52,7 +52,7 @@ impl Reporter {
     }
 
     /// An error after which the transaction is retried or counted as failed.
-    pub(super) fn error(self, at: &Position<'_>, text: &str, io: &mut Io<'_>) {
+    pub(super) fn report_error(self, at: &Position<'_>, text: &str, io: &mut Io<'_>) {
         let (command, script) = (at.command, at.script);
         self.info(format_args!("got an error in command {command} (SQL) of script {script}; {text}"), io);
     }

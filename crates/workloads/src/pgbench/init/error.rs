@@ -122,7 +122,7 @@ pub(super) fn explain(fault: InitFault, state: &DatabaseState) -> Error {
     }
     let error = match fault {
         InitFault::Stopped => Error::stopped(),
-        InitFault::Query { sql, error } => error::sql(format!("running \"{sql}\""))(error),
+        InitFault::Query { sql, error } => error::sql_error(format!("running \"{sql}\""))(error),
         InitFault::Connect(_) | InitFault::Unknown(_) => {
             let lines: Vec<&str> = remarks.iter().map(|(_, text)| text.as_str()).collect();
             Error::new(Class::Unreachable, format!("while making pgbench's tables: {}", lines.join("\n")))

@@ -37,7 +37,7 @@ impl Job for &InitOptions {
     }
 
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error> {
-        let connection = site.runtime.connect().map_err(error::sql("connecting"))?;
+        let connection = site.runtime.connect().map_err(error::sql_error("connecting"))?;
         run(self, &Loading::default(), connection, site.runtime, &mut |_: &InitEvent| {})
     }
 }

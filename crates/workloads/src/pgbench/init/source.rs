@@ -54,7 +54,7 @@ impl RowSource {
             Some(writer) => self.copy(writer, sql, next, runtime, note),
             None => {
                 while let Some(stretch) = next() {
-                    run(sql, &self.insert(stretch), runtime)?;
+                    run(sql, &self.insert_statement(stretch), runtime)?;
                     note(Note::Rows(stretch.rows().cast_signed()));
                 }
                 Ok(())
@@ -99,7 +99,7 @@ impl RowSource {
         format!("copy {name} from stdin{options}")
     }
 
-    fn insert(&self, stretch: RowRange) -> String {
+    fn insert_statement(&self, stretch: RowRange) -> String {
         let number = self.table.columns[0].0;
         let given: Vec<_> =
             self.table.columns.iter().filter(|(_, value)| *value != ColumnValue::Null).collect();
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn inserts_are_pgbenchs() {
-        let text = |table, last| RowSource::on_server(table).insert(RowRange::up_to(last));
+        let text = |table, last| RowSource::on_server(table).insert_statement(RowRange::up_to(last));
         assert_eq!(
             text(&BRANCHES, 3),
             "insert into pgbench_branches(bid,bbalance) select bid, 0 from generate_series(1, 3) as bid"

@@ -51,7 +51,7 @@ pub fn run(
     let mut summary = Summary::default();
     for (number, step) in steps.iter().enumerate() {
         let start_us = timer.now_us();
-        let rows = work.step(*step).map_err(|fault| work.explain(fault, &steps, number))?;
+        let rows = work.run_step(*step).map_err(|fault| work.explain(fault, &steps, number))?;
         let duration_us = timer.end(step.name(), "", start_us, rows);
         summary.steps.push((*step, duration_us as f64 / 1e6));
     }
@@ -61,7 +61,7 @@ pub fn run(
 
 impl InitWork<'_> {
     /// Runs one step; returns the number of rows it made, if it makes rows.
-    fn step(&mut self, step: InitStep) -> Result<Option<u64>, InitFault> {
+    fn run_step(&mut self, step: InitStep) -> Result<Option<u64>, InitFault> {
         self.listener.event(&InitEvent::Begun(step));
         self.part = if step.generates() || step == InitStep::Drop {
             UnfinishedStep::Nothing
@@ -74,8 +74,8 @@ impl InitWork<'_> {
             InitStep::Generate => return self.generate(false).map(Some),
             InitStep::GenerateOnServer => return self.generate(true).map(Some),
             InitStep::Vacuum => tables::VACUUM.iter().try_for_each(|text| self.statement(text))?,
-            InitStep::PrimaryKeys => self.keys(&tables::primary_keys(self.options))?,
-            InitStep::ForeignKeys => self.keys(&tables::foreign_keys())?,
+            InitStep::PrimaryKeys => self.add_keys(&tables::primary_keys(self.options))?,
+            InitStep::ForeignKeys => self.add_keys(&tables::foreign_keys())?,
         }
         Ok(None)
     }
@@ -88,7 +88,7 @@ impl InitWork<'_> {
         tables::create_partitions(self.options).iter().try_for_each(|text| self.statement(text))
     }
 
-    fn keys(&mut self, keys: &[String]) -> Result<(), InitFault> {
+    fn add_keys(&mut self, keys: &[String]) -> Result<(), InitFault> {
         keys.iter().try_for_each(|statement| self.statement(statement))
     }
 

@@ -102,7 +102,9 @@ impl ProbeWork<'_> {
     ) -> Result<(u64, Vec<Vec<Shot>>), Error> {
         for figure in figures.iter().filter(|figure| !figure.before.is_empty()) {
             let before = self.message(figure, figure.before, setup, time);
-            self.session.ask(&before.statements, before.bound).map_err(error::sql(before.doing.as_str()))?;
+            self.session
+                .ask(&before.statements, before.bound)
+                .map_err(error::sql_error(before.doing.as_str()))?;
         }
         let messages: Vec<ProbeMessage> =
             figures.iter().map(|figure| self.message(figure, figure.statements, setup, time)).collect();
@@ -134,7 +136,10 @@ impl ProbeWork<'_> {
         let at = |now: u64| (now - start) as i64;
         if figure.client_clock {
             let sent = self.runtime.now_us();
-            self.session.sql().query(&message.statements).map_err(error::sql(message.doing.as_str()))?;
+            self.session
+                .sql()
+                .query(&message.statements)
+                .map_err(error::sql_error(message.doing.as_str()))?;
             let us = (self.runtime.now_us() - sent) as f64;
             return Ok(vec![Shot { at_us: at(self.now_us()), us }]);
         }

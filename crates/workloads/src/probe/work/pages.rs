@@ -103,7 +103,7 @@ fn write_all(work: &mut ProbeWork<'_>) -> Result<Option<Pages>, Error> {
     write(work, PILOT_BYTES, time)?;
     let took_us = (work.now_us() - start).max(1) as f64;
     let drop = format!("DROP TABLE {}", work.scratch.table("pages"));
-    work.session.ask(&drop, time).map_err(error::sql("dropping scratch data"))?;
+    work.session.ask(&drop, time).map_err(error::sql_error("dropping scratch data"))?;
     let Some(left) = time.checked_sub(Duration::from_micros(work.now_us() - start)) else { return Ok(None) };
     // Later pages go to a disk that is busy with the first ones.
     let possible = PILOT_BYTES as f64 / took_us * left.as_micros() as f64 * 0.6;
@@ -120,7 +120,7 @@ fn write_all(work: &mut ProbeWork<'_>) -> Result<Option<Pages>, Error> {
 
 /// The table of pages, read once and frozen, so that reading it later writes nothing.
 fn write(work: &mut ProbeWork<'_>, bytes: u64, time: Duration) -> Result<(), Error> {
-    let failed = || error::sql("writing scratch data");
+    let failed = || error::sql_error("writing scratch data");
     let (table, block) = (work.scratch.table("pages"), work.server.block_bytes);
     let values = vec![
         ("pages", table.clone()),
@@ -214,7 +214,7 @@ impl ProbeWork<'_> {
             ("to", ((piece + 1) * layout.piece).to_string()),
         ];
         let explain = fill(include_str!("../sql/pages_origin.sql"), &values);
-        let failed = error::sql("looking where pages come from");
+        let failed = error::sql_error("looking where pages come from");
         let sets = self.session.ask(&explain, Duration::from_secs(30)).map_err(failed)?;
         let text = sets.last().and_then(|set| set.rows.first()?.first()?.clone()).unwrap_or_default();
         let plan: Value = serde_json::from_str(&text).unwrap_or_default();

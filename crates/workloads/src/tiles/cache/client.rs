@@ -100,7 +100,7 @@ impl CachedClient {
                     frontend::parse(out, self.names.of(number), text, &[INT4, INT4, INT4]);
                 }
                 frontend::sync(out);
-                self.database.connection.rows(Want::Read);
+                self.database.connection.request_rows(Want::Read);
                 Step::Wait
             }
             Err(why) => self.give_up(why.message, why.code, true, io),
@@ -125,7 +125,7 @@ impl CachedClient {
         (self.pick, self.asked, self.state) = (*pick, io.now, CacheClientState::LookingUp);
         self.returned = Returned { queries: 1, ..Returned::default() };
         shared.keys.write(pick, &mut self.key);
-        Keys::get(&self.key, io.out(CACHE));
+        Keys::append_get(&self.key, io.out(CACHE));
         Step::Wait
     }
 

@@ -73,7 +73,7 @@ pub(in crate::tiles) fn set_limits(
     let Some(at_start) = site.limits_at_start() else {
         return match options.cache_memory {
             None => Ok(()),
-            Some(_) => Err(error::missing(
+            Some(_) => Err(error::missing_error(
                 "tiles.cache_memory sets a limit of a Redis that pgdyno starts, and this one is not its own",
                 "write managed = { redis = true } in [target], or leave it out",
             )),
@@ -149,7 +149,7 @@ fn chosen(atlas: &Atlas, layers: &[&TileLayer], share: f64, from: &mut dyn Fetch
         let bytes = from.tile(layer, pick.tile)?;
         kept += bytes.len();
         if kept > MOST_KEPT {
-            return Err(error::missing(
+            return Err(error::missing_error(
                 format!("the tiles to begin with take more than {}", spec::bytes(MOST_KEPT as u64)),
                 "set tiles_per_zoom lower",
             ));

@@ -57,7 +57,7 @@ pub(super) struct QueryFile {
 
 impl QueryFile {
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
-        let wrong = |problem: String| error::file(path, problem);
+        let wrong = |problem: String| error::file_error(path, problem);
         let text = spec::given::read_text(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         let statement = text::read(&text).map_err(wrong)?;
         Ok(Self { text, statement })
@@ -83,7 +83,10 @@ pub(super) fn layers(
             LayerSource::Function(name) => function::layer(sql, name)?,
             LayerSource::Query(_) => {
                 let file = files.next().ok_or_else(|| {
-                    error::missing(format!("{} was not read", source.shown()), "this is a mistake of pgdyno")
+                    error::missing_error(
+                        format!("{} was not read", source.shown()),
+                        "this is a mistake of pgdyno",
+                    )
                 })?;
                 query::layer(sql, &source.shown(), &file.statement)?
             }

@@ -17,7 +17,7 @@ const ANY: Tile = Tile { z: 14, x: 8851, y: 6439 };
 pub(super) fn layer(sql: &mut dyn Sql, shown: &str, statement: &TileStatement) -> Result<TileLayer, Error> {
     let text = statement.with(&TileArgument::Tile(ANY).values());
     let answer = long(sql).query(&format!("SELECT * FROM ({text}) AS answer LIMIT 0"));
-    let answer = answer.map_err(error::sql(format!("looking at query {shown}")))?;
+    let answer = answer.map_err(error::sql_error(format!("looking at query {shown}")))?;
     let first = answer.first();
     let columns = first.map_or(&[][..], |answer| &answer.columns[..]);
     match first.and_then(|answer| answer.types.first().copied()) {
@@ -48,7 +48,7 @@ fn no_tile(sql: &mut dyn Sql, shown: &str, columns: &[String], of_type: Option<u
         (Some(column), None) => format!("the first column of {shown}, {column}, is not a bytea"),
         (None, _) => format!("{shown} returns no column"),
     };
-    error::missing(format!("{what}, and a tile is bytea"), "select what ST_AsMVT gives")
+    error::missing_error(format!("{what}, and a tile is bytea"), "select what ST_AsMVT gives")
 }
 
 /// Tables with geometries in the plan, in its order, in a form that can be named.

@@ -47,7 +47,7 @@ enum Areas {
 impl TableLayer {
     pub(super) fn of(sql: &mut dyn Sql, feature_table: &FeatureTable) -> Result<Self, Error> {
         let doing = format!("looking at table {}", feature_table.shown);
-        let looking = |error: SqlError| error::sql(&doing)(error);
+        let looking = |error: SqlError| error::sql_error(&doing)(error);
         let kinds = kinds(sql, feature_table).map_err(looking)?;
         let of_polygons = kinds.iter().filter(|(kind, _)| kind == "2").map(|(_, count)| count).sum::<u64>();
         let all = kinds.iter().map(|(_, count)| count).sum::<u64>();

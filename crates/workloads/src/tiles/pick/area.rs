@@ -50,7 +50,8 @@ fn bounds(sql: &mut dyn Sql, layer: &TileLayer, options: &TilesOptions) -> Resul
             "SELECT ST_XMin(e), ST_YMin(e), ST_XMax(e), ST_YMax(e) FROM (\
              SELECT {extent} AS e FROM {table} AS t) AS extent"
         ));
-        let rows = rows.map_err(error::sql(format!("reading the bounds of {}", feature_table.shown)))?;
+        let rows =
+            rows.map_err(error::sql_error(format!("reading the bounds of {}", feature_table.shown)))?;
         let found: Vec<f64> = rows.iter().flatten().flatten().filter_map(|text| text.parse().ok()).collect();
         if let Ok([left, bottom, right, top]) = <[f64; 4]>::try_from(found) {
             let [l, b, r, t] = all.unwrap_or([left, bottom, right, top]);

@@ -127,7 +127,7 @@ impl Features<'_> {
             return Ok(*rows);
         }
         let counted = long(sql).scalar(&format!("SELECT count(*) FROM {table}"));
-        let counted = counted.map_err(error::sql(format!("counting the rows of {shown}")))?;
+        let counted = counted.map_err(error::sql_error(format!("counting the rows of {shown}")))?;
         Ok(counted.and_then(|rows| rows.parse().ok()).unwrap_or(0.0))
     }
 
@@ -139,7 +139,8 @@ impl Features<'_> {
         among: &[Among],
     ) -> Result<Vec<(usize, Option<Point>)>, Error> {
         let rows = long(sql).rows(&self.query(filters, among));
-        let rows = rows.map_err(error::sql(format!("picking tiles of {}", self.feature_table.shown)))?;
+        let rows =
+            rows.map_err(error::sql_error(format!("picking tiles of {}", self.feature_table.shown)))?;
         let number = |value: &Option<String>| value.as_ref().and_then(|text| text.parse::<f64>().ok());
         let point = |row: &Vec<Option<String>>| {
             let filter = row.first()?.as_ref()?.parse().ok().filter(|filter| *filter < filters.len())?;

@@ -72,7 +72,7 @@ pub(super) fn pick(
     }
     picked.zooms.retain(|tiles| !tiles.is_empty());
     if picked.tiles().next().is_none() {
-        return Err(error::missing(
+        return Err(error::missing_error(
             format!("{} holds no feature to pick tiles by", places(layer)),
             "load data first, or try min_pixels = 0, or other bounds",
         ));
@@ -93,7 +93,7 @@ fn places(layer: &TileLayer) -> String {
 
 /// The positions of its features are unknown.
 fn no_feature_table(layer: &TileLayer) -> Error {
-    error::missing(
+    error::missing_error(
         format!("{} does not say where its features are", layer.shown),
         "name a table with pick_from = \"table\", or give a trace, or picker = \"uniform\" with bounds",
     )

@@ -56,7 +56,7 @@ impl OptionSpec {
         match &self.sets {
             Flag(set) => set(parsed),
             Builtin(name) => parsed.scripts.add_builtin(name)?,
-            Number(range, set) => set(parsed, whole(value, &self.name(), range)?),
+            Number(range, set) => set(parsed, whole_number(value, &self.name(), range)?),
             Text(set) => set(parsed, &value.to_string_lossy())?,
             Any(set) => return set(parsed, value, env),
         }
@@ -146,7 +146,7 @@ pub(super) static BESIDE: [OptionSpec; 15] = [
     spec("client-cpus", 0, Run, Text(|all, text| some(&mut all.load.cpus, own::cpus(text)))),
     spec("continue-on-error", 0, Run, Flag(|all| all.workload.continue_on_error = true)),
     spec("driver", 0, Run, Text(|all, text| put(&mut all.load.driver, own::driver(text)))),
-    spec("format", 0, Run, Text(|all, text| put(&mut all.output.format, own::format(text)))),
+    spec("format", 0, Run, Text(|all, text| put(&mut all.output.format, own::parse_format(text)))),
     spec("group", 0, Run, Text(|all, text| own::group(text).map(|group| all.scripts.groups.push(group)))),
     spec("hosts", 0, Run, Text(|all, text| put(&mut all.scripts.hosts, own::hosts(text)))),
     spec("init-batch", 0, Init, Number(FROM_1, |all, rows| all.init.loading.batch = Some(rows.into()))),
@@ -192,7 +192,7 @@ fn startup_script(all: &mut Parsed, path: &OsStr, env: &dyn Env) -> ParseEnd {
 }
 
 fn client(all: &mut Parsed, value: &OsStr, env: &dyn Env) -> ParseEnd {
-    let clients = whole(value, "-c/--client", &FROM_1)?;
+    let clients = whole_number(value, "-c/--client", &FROM_1)?;
     all.load.clients = Some(clients);
     and_on(check_open_files(clients, env))
 }
@@ -218,7 +218,7 @@ fn read_script(all: &mut Parsed, text: &str) -> Result<(), ArgumentError> {
 }
 
 /// A non-negative integer in a range; messages call the option `option`.
-fn whole(value: &OsStr, option: &str, range: &RangeInclusive<i32>) -> Result<u32, ArgumentError> {
+fn whole_number(value: &OsStr, option: &str, range: &RangeInclusive<i32>) -> Result<u32, ArgumentError> {
     let number = integer(&value.to_string_lossy(), option, *range.start(), *range.end());
     number.map(i32::cast_unsigned).map_err(ArgumentError::error)
 }

@@ -45,7 +45,7 @@ pub(super) fn percentiles(text: &str) -> Result<Vec<Percentile>, ArgumentError> 
 }
 
 /// `text`, `json` or `lines`
-pub(super) fn format(text: &str) -> Result<PgbenchFormat, ArgumentError> {
+pub(super) fn parse_format(text: &str) -> Result<PgbenchFormat, ArgumentError> {
     match text {
         "text" => Ok(PgbenchFormat::Text),
         "json" => Ok(PgbenchFormat::Json),

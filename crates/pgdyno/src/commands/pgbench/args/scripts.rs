@@ -77,7 +77,7 @@ impl ScriptOptions {
         let Weighted { name, weight } =
             Weighted::parse(text).map_err(|error| ArgumentError::error(error.to_string()))?;
         let builtin = builtin(&name)?;
-        self.parsed.add_builtin(builtin, weight).map_err(wrong)?;
+        self.parsed.add_builtin(builtin, weight).map_err(wrong_script)?;
         self.all.push(ScriptArgument { origin: Origin::Builtin(builtin), weight });
         Ok(())
     }
@@ -87,7 +87,7 @@ impl ScriptOptions {
         let weighted = Weighted::parse(&value.to_string_lossy());
         let Weighted { name, weight } = weighted.map_err(|error| ArgumentError::error(error.to_string()))?;
         let text = read(&path(value), &name, env)?;
-        self.parsed.add(&name, &text, weight).map_err(wrong)?;
+        self.parsed.add(&name, &text, weight).map_err(wrong_script)?;
         self.all.push(ScriptArgument { origin: Origin::File(ScriptText { name, text }), weight });
         Ok(())
     }
@@ -97,7 +97,7 @@ impl ScriptOptions {
         if self.all.is_empty() {
             self.add_builtin("tpcb-like")?;
         }
-        self.parsed.check(mode != QueryProtocol::Simple).map_err(wrong)
+        self.parsed.check(mode != QueryProtocol::Simple).map_err(wrong_script)
     }
 
     pub(super) fn groups(&self) -> Result<Vec<ClientGroup>, ArgumentError> {
@@ -168,11 +168,11 @@ pub(super) fn builtin(name: &str) -> Result<&'static Builtin, ArgumentError> {
 pub(super) fn startup(value: &OsStr, env: &dyn Env) -> Result<ScriptText, ArgumentError> {
     let name = value.to_string_lossy().into_owned();
     let text = read(value, &name, env)?;
-    script::Scripts::new().add(&name, &text, 1).map_err(wrong)?;
+    script::Scripts::new().add(&name, &text, 1).map_err(wrong_script)?;
     Ok(ScriptText { name, text })
 }
 
-fn wrong(error: ParseError) -> ArgumentError {
+fn wrong_script(error: ParseError) -> ArgumentError {
     ArgumentError::error(error.to_string())
 }
 
