@@ -1,6 +1,6 @@
 //! Compares the announced and the real time of ten commands.
 
-use crate::slices::program::Program;
+use crate::slices::program::TestedProgram;
 use crate::slices::table::{met, title};
 use crate::{Args, pairs};
 
@@ -42,7 +42,7 @@ const COMMANDS: [&[&str]; 10] = [
 /// A command fails, or announces nothing.
 pub(crate) fn times(options: &Args) -> anyhow::Result<()> {
     println!("{}", title("Announced and real times"));
-    let program = Program::start_plain(options)?;
+    let program = TestedProgram::start_plain(options)?;
     let words = |command: &[&'static str]| [command, &SERVER].concat();
     // Its tables are preparation, which is not announced.
     program.run(&words(COMMANDS[0]), 0..=3)?;

@@ -48,7 +48,7 @@ pub(crate) fn run_until(
     let mut child = stop::start_load(|| command.spawn().with_context(|| format!("cannot start {name}")))?;
     let output = read_all(child.stdout.take());
     let errors = read_all(child.stderr.take());
-    let (output, errors) = (join(output), join(errors));
+    let (output, errors) = (read_output(output), read_output(errors));
     stop::load_ended();
     let (status, usage) = wait(child.id())?;
     let wall_s = since.elapsed().as_secs_f64();
@@ -71,7 +71,7 @@ fn read_all(stream: Option<impl std::io::Read + Send + 'static>) -> Reader {
     }))
 }
 
-fn join(reader: Reader) -> String {
+fn read_output(reader: Reader) -> String {
     reader.and_then(|reader| reader.join().ok()).unwrap_or_default()
 }
 

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::child::{self, Ran, processed, tps};
-use crate::pairs::{Sample, compare};
+use crate::pairs::{CostSample, compare};
 
-use crate::served::{Server, Way};
-use crate::{Args, Missing, What, page};
+use crate::served::{PrivateServer, Way};
+use crate::{Args, MissingRequirement, What, page};
 
 /// From this many clients on, connecting is subtracted: pgbench's `-T` includes it.
 const MANY: u32 = 256;
@@ -86,15 +86,15 @@ pub(crate) fn by_clients(options: &Args, manner: &Manner) -> anyhow::Result<()> 
     let clients = options.clients_or(manner.clients);
     println!("{}", page::title(options, manner.what, manner.title, &page::clients_option(&clients)));
     let most = clients.iter().copied().max().unwrap_or_default();
-    let server = Server::start(options, manner.way, SCALE, most)?;
+    let server = PrivateServer::start(options, manner.way, SCALE, most)?;
     println!("{}", page::COST_HEAD);
     for mode in manner.modes {
         for driver in manner.drivers {
             for clients in &clients {
-                let load = Load { server: &server, manner, driver: *driver, mode, clients: *clients };
+                let load = RowLoad { server: &server, manner, driver: *driver, mode, clients: *clients };
                 match row(options, &load) {
                     Err(error) if format!("{error:#}").contains(REFUSED) => {
-                        println!("| {} | {clients} | {} |", load.name(), Missing(REFUSED.into()));
+                        println!("| {} | {clients} | {} |", load.name(), MissingRequirement(REFUSED.into()));
                     }
                     row => row?,
                 }
@@ -104,7 +104,7 @@ pub(crate) fn by_clients(options: &Args, manner: &Manner) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn row(options: &Args, load: &Load<'_>) -> anyhow::Result<()> {
+fn row(options: &Args, load: &RowLoad<'_>) -> anyhow::Result<()> {
     let compared = compare(
         options.pairs(),
         options.patience(),
@@ -116,15 +116,15 @@ fn row(options: &Args, load: &Load<'_>) -> anyhow::Result<()> {
 }
 
 /// The load of a row, for either program.
-struct Load<'a> {
-    server: &'a Server,
+struct RowLoad<'a> {
+    server: &'a PrivateServer,
     manner: &'a Manner,
     driver: Option<&'static str>,
     mode: &'a str,
     clients: u32,
 }
 
-impl Load<'_> {
+impl RowLoad<'_> {
     fn name(&self) -> String {
         match self.driver {
             Some(driver) => format!("{}, {driver}", self.mode),
@@ -132,7 +132,7 @@ impl Load<'_> {
         }
     }
 
-    fn sample(&self, program: &Path, ours: bool, seconds: u32) -> anyhow::Result<Sample> {
+    fn sample(&self, program: &Path, ours: bool, seconds: u32) -> anyhow::Result<CostSample> {
         let (many, seconds) = length(self.clients, seconds);
         // Passwords and handshakes cost much more than a Unix socket.
         let subtract = many || self.manner.way != Way::Socket;
@@ -166,7 +166,7 @@ fn without_connecting(
     seconds: u32,
     subtract: bool,
     run: impl Fn(&[String]) -> anyhow::Result<Ran>,
-) -> anyhow::Result<Sample> {
+) -> anyhow::Result<CostSample> {
     let whole = run(&["-T".to_owned(), seconds.to_string()])?;
     let (mut cpu_s, mut count) = (whole.cpu_s, processed(&whole)?);
     if subtract {
@@ -174,7 +174,7 @@ fn without_connecting(
         cpu_s -= start.cpu_s;
         count -= processed(&start)?;
     }
-    Ok(Sample { cost: cpu_s * 1e6 / count, speed: tps(&whole)? })
+    Ok(CostSample { cost: cpu_s * 1e6 / count, speed: tps(&whole)? })
 }
 
 /// Whether connecting so many clients is subtracted, and the length of a run then, s.

@@ -5,15 +5,15 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use engine::Stop;
+use engine::StopFlag;
 use server::child::{Child, Program};
 use workloads::http::{Http, HttpOptions};
 use workloads::{ClientWorkload, Clients, Places};
 
 use crate::child;
-use crate::pairs::{Sample, compare};
+use crate::pairs::{CostSample, compare};
 use crate::redis_load::plan;
-use crate::{Args, Missing, What, or_report, page};
+use crate::{Args, MissingRequirement, What, or_report, page};
 
 const CLIENTS: &str = "50";
 /// Workers of the server: with one it is always busy, and clients sleep in between; with one per CPU the
@@ -33,14 +33,15 @@ pub(crate) fn bodies(options: &Args) -> anyhow::Result<()> {
 fn before(options: &Args, workers: &str) -> anyhow::Result<()> {
     println!("nginx with `worker_processes {workers}`:\n");
     let server = Nginx::start(workers)?;
-    let installed =
-        |name: &str| found(name).ok_or_else(|| Missing(format!("no {name}; setup/install {name}")).into());
+    let installed = |name: &str| {
+        found(name).ok_or_else(|| MissingRequirement(format!("no {name}; setup/install {name}")).into())
+    };
     or_report(compare_with(options, &server, "wrk", installed("wrk"), by_wrk))?;
     or_report(compare_with(options, &server, "oha", installed("oha"), by_oha))
 }
 
 /// One measurement by another program: its path, a URL, seconds.
-type By = fn(&Path, &str, u32) -> anyhow::Result<Sample>;
+type By = fn(&Path, &str, u32) -> anyhow::Result<CostSample>;
 
 fn compare_with(
     options: &Args,
@@ -70,18 +71,18 @@ fn found(name: &str) -> Option<PathBuf> {
     child::found(name).or_else(|| built.into_iter().find(|path| path.is_file()))
 }
 
-fn ours(url: &str, seconds: u32) -> anyhow::Result<Sample> {
+fn ours(url: &str, seconds: u32) -> anyhow::Result<CostSample> {
     let words = [WORD, url, CLIENTS, &seconds.to_string()];
     let ran = child::run(&std::env::current_exe()?, &words.map(OsString::from), &[])?;
     let mut numbers = ran.output.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
     let (Some(requests), Some(speed)) = (numbers.next(), numbers.next()) else {
         bail!("the load printed: {}", ran.output);
     };
-    Ok(Sample { cost: ran.cpu_s * 1e6 / requests, speed })
+    Ok(CostSample { cost: ran.cpu_s * 1e6 / requests, speed })
 }
 
 /// `  123456 requests in 5.00s, 135.2MB read` and `Requests/sec:  24691.2`.
-fn by_wrk(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
+fn by_wrk(program: &Path, url: &str, seconds: u32) -> anyhow::Result<CostSample> {
     let words = ["-t", "1", "-c", CLIENTS, "-d", &seconds.to_string(), url];
     let ran = child::run(program, &words.map(OsString::from), &[])?;
     let before = |mark: &str| {
@@ -94,10 +95,10 @@ fn by_wrk(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
         .zip(speed)
         .filter(|_| !ran.output.contains("Socket errors") && !ran.output.contains("Non-2xx"))
         .with_context(|| format!("wrk printed:\n{}", ran.output))?;
-    Ok(Sample { cost: ran.cpu_s * 1e6 / requests, speed })
+    Ok(CostSample { cost: ran.cpu_s * 1e6 / requests, speed })
 }
 
-fn by_oha(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
+fn by_oha(program: &Path, url: &str, seconds: u32) -> anyhow::Result<CostSample> {
     let duration = format!("{seconds}s");
     let words =
         ["--no-tui", "--output-format", "json", "-c", CLIENTS, "-z", &duration, "--disable-compression", url];
@@ -109,7 +110,7 @@ fn by_oha(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
     let (requests, speed) = requests
         .zip(report["summary"]["requestsPerSec"].as_f64())
         .with_context(|| format!("oha printed:\n{}", ran.output))?;
-    Ok(Sample { cost: ran.cpu_s * 1e6 / requests, speed })
+    Ok(CostSample { cost: ran.cpu_s * 1e6 / requests, speed })
 }
 
 struct Nginx {
@@ -120,7 +121,8 @@ struct Nginx {
 
 impl Nginx {
     fn start(workers: &str) -> anyhow::Result<Self> {
-        let program = child::found("nginx").ok_or_else(|| Missing("no nginx; setup/install nginx".into()))?;
+        let program = child::found("nginx")
+            .ok_or_else(|| MissingRequirement("no nginx; setup/install nginx".into()))?;
         let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let place = folder.path();
         // Its worker may run as another user.
@@ -166,7 +168,7 @@ pub(crate) fn load(arguments: &[OsString]) -> anyhow::Result<()> {
     let workload = Http::open(&options, "".as_ref())?;
     let wanted = Clients { count: word(1)?.parse()?, threads: 1, seed: 1, statements: false };
     let load = workload.clients(&Places::default(), wanted)?;
-    let measured = engine::run(&plan(word(2)?.parse()?), load, &mut (), &Stop::new())?;
+    let measured = engine::run(&plan(word(2)?.parse()?), load, &mut (), &StopFlag::new())?;
     let totals = measured.totals();
     anyhow::ensure!(totals.failed == 0, "{} requests failed: {:?}", totals.failed, measured.messages);
     let done = totals.processed();

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::pairs::{Sample, compare};
-use crate::served::{Server, Way};
+use crate::pairs::{CostSample, compare};
+use crate::served::{PrivateServer, Way};
 use crate::{Args, What, child, page};
 
 const SCALE: u32 = 50;
@@ -13,10 +13,10 @@ const SCALE: u32 = 50;
 pub(crate) fn tables(options: &Args) -> anyhow::Result<()> {
     println!("{}", page::title(options, What::Init, &format!("pgbench -i -s {SCALE}"), ""));
     // Tables of this size exist already, so that the first to measure drops as much as the others.
-    let server = Server::start(options, Way::Socket, SCALE, 1)?;
+    let server = PrivateServer::start(options, Way::Socket, SCALE, 1)?;
     println!("{}", page::INIT_HEAD);
     for (name, more) in [("as pgbench does it", &[][..]), ("--init-jobs 2", &["--init-jobs", "2"][..])] {
-        let measure = |program: &Path, ours: bool| -> anyhow::Result<Sample> {
+        let measure = |program: &Path, ours: bool| -> anyhow::Result<CostSample> {
             let mut arguments: Vec<OsString> = Vec::new();
             if ours {
                 arguments.push("pgbench".into());
@@ -26,7 +26,7 @@ pub(crate) fn tables(options: &Args) -> anyhow::Result<()> {
             // Dirty pages of the run before must not count.
             server.checkpoint()?;
             let ran = child::run(program, &arguments, &server.env)?;
-            Ok(Sample { cost: ran.wall_s, speed: ran.cpu_s })
+            Ok(CostSample { cost: ran.wall_s, speed: ran.cpu_s })
         };
         let compared = compare(
             options.pairs(),

@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::bail;
 
 use crate::child::Ran;
-use crate::pairs::{Sample, compare, spread};
-use crate::served::{DATABASE, Server, Way};
-use crate::{Args, Missing, What, child, page};
+use crate::pairs::{CostSample, compare, spread};
+use crate::served::{DATABASE, PrivateServer, Way};
+use crate::{Args, MissingRequirement, What, child, page};
 
 /// Memory for node locations, MB; the same for both.
 const CACHE_MB: &str = "800";
@@ -16,11 +16,15 @@ const TABLES: [&str; 7] = ["point", "line", "polygon", "roads", "nodes", "ways",
 
 /// The same slim load by both: the program's wall time.
 pub(crate) fn against_osm2pgsql(options: &Args) -> anyhow::Result<()> {
-    let extract =
-        options.data.as_deref().ok_or_else(|| Missing("no extract: give one with --data".to_owned()))?;
+    let extract = options
+        .data
+        .as_deref()
+        .ok_or_else(|| MissingRequirement("no extract: give one with --data".to_owned()))?;
     println!("{}", page::title(options, What::Load, "An OSM load measured, and done by hand", ""));
-    let server = Server::start(options, Way::Socket, 1, 1)?;
-    server.execute("CREATE EXTENSION postgis").map_err(|error| Missing(format!("no PostGIS: {error}")))?;
+    let server = PrivateServer::start(options, Way::Socket, 1, 1)?;
+    server
+        .execute("CREATE EXTENSION postgis")
+        .map_err(|error| MissingRequirement(format!("no PostGIS: {error}")))?;
     let results = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
     let results = results.path().join("loads.sqlite");
     let anew = || -> anyhow::Result<()> {
@@ -44,7 +48,7 @@ pub(crate) fn against_osm2pgsql(options: &Args) -> anyhow::Result<()> {
             anew()?;
             let ran = by_hand(&server, extract)?;
             cpu_by_hand.push(ran.cpu_s);
-            Ok(Sample { cost: ran.wall_s, speed: ran.wall_s })
+            Ok(CostSample { cost: ran.wall_s, speed: ran.wall_s })
         },
     )?;
     let ratios = cpu.iter().zip(&cpu_by_hand).map(|(ours, theirs)| ours / theirs).collect();
@@ -60,10 +64,10 @@ struct Used {
 /// By pgdyno: the stored time, the time of the whole command, and the CPU used.
 fn measured(
     options: &Args,
-    server: &Server,
+    server: &PrivateServer,
     extract: &Path,
     results: &Path,
-) -> anyhow::Result<(Sample, Used)> {
+) -> anyhow::Result<(CostSample, Used)> {
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     let mut load =
         words(&["osm", "load", "--cache", CACHE_MB, "--replace", "--url", server.dsn()?, "--results"]);
@@ -78,11 +82,11 @@ fn measured(
     let stored = printed.lines().nth(1).unwrap_or_default().split(',');
     let stored: Vec<f64> = stored.filter_map(|figure| figure.trim().parse().ok()).collect();
     let [took_s, own_s, program_s] = stored[..] else { bail!("no load was stored") };
-    Ok((Sample { cost: took_s, speed: ran.wall_s }, Used { own_s, program_s }))
+    Ok((CostSample { cost: took_s, speed: ran.wall_s }, Used { own_s, program_s }))
 }
 
 /// By osm2pgsql, with a usual command line.
-fn by_hand(server: &Server, extract: &Path) -> anyhow::Result<Ran> {
+fn by_hand(server: &PrivateServer, extract: &Path) -> anyhow::Result<Ran> {
     let processes = std::thread::available_parallelism().map_or(1, usize::from).min(8).to_string();
     let folder = server.socket_folder().display().to_string();
     let port = server.port().to_string();

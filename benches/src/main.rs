@@ -57,7 +57,7 @@ struct Args {
     data: Option<PathBuf>,
     /// Parts of believe [default: all]
     #[arg(long, value_enum, value_delimiter = ',')]
-    part: Vec<slices::believe::Part>,
+    part: Vec<slices::believe::BelievePart>,
 }
 
 impl Args {
@@ -115,15 +115,15 @@ impl What {
 
 /// Something that a measurement needs and the machine lacks. It is reported, and the others continue.
 #[derive(Debug)]
-struct Missing(String);
+struct MissingRequirement(String);
 
-impl std::fmt::Display for Missing {
+impl std::fmt::Display for MissingRequirement {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "not available: {}", self.0)
     }
 }
 
-impl std::error::Error for Missing {}
+impl std::error::Error for MissingRequirement {}
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -145,10 +145,10 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reports a measurement that was impossible for a [`Missing`] reason.
+/// Reports a measurement that was impossible for a [`MissingRequirement`] reason.
 fn or_report(measured: anyhow::Result<()>) -> anyhow::Result<()> {
     match measured {
-        Err(error) if error.is::<Missing>() => println!("{error}"),
+        Err(error) if error.is::<MissingRequirement>() => println!("{error}"),
         measured => measured?,
     }
     Ok(())
@@ -161,7 +161,7 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Tcp => cost::by_clients(options, &cost::Manner::tcp()),
         What::Tls => cost::by_clients(options, &cost::Manner::tls()),
         What::Open => cost::by_clients(options, &cost::Manner::open()),
-        What::Redis => redis::values(options),
+        What::Redis => redis::print_values(options),
         What::Http => http::bodies(options),
         What::Tiles => tiles::by_clients(options),
         What::Init => init::tables(options),

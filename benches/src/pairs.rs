@@ -7,7 +7,7 @@ use server::host::HostSample;
 use crate::stop;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sample {
+pub(crate) struct CostSample {
     /// CPU of one operation in µs, or another figure that should be small.
     pub(crate) cost: f64,
     /// Operations per second, or another figure that should be large.
@@ -48,8 +48,8 @@ fn greatest(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 /// Medians of both sides, and of the pairs' ratios with their range.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compared {
-    pub(crate) ours: Sample,
-    pub(crate) theirs: Sample,
+    pub(crate) ours: CostSample,
+    pub(crate) theirs: CostSample,
     /// Ours / theirs.
     pub(crate) cost: Spread,
     /// Ours / theirs.
@@ -61,8 +61,8 @@ pub(crate) struct Compared {
 pub(crate) fn compare(
     pairs: u32,
     patience: Duration,
-    mut ours: impl FnMut() -> anyhow::Result<Sample>,
-    mut theirs: impl FnMut() -> anyhow::Result<Sample>,
+    mut ours: impl FnMut() -> anyhow::Result<CostSample>,
+    mut theirs: impl FnMut() -> anyhow::Result<CostSample>,
 ) -> anyhow::Result<Compared> {
     let mut taken = Vec::new();
     let mut noise = Noise::default();
@@ -78,8 +78,8 @@ pub(crate) fn compare(
         });
         noise.during(HostSample::take(None).figures_since(&start).get(spec::figures::STEAL_PCT));
     }
-    let over_all = |figure: &dyn Fn(&[Sample; 2]) -> f64| spread(taken.iter().map(figure).collect());
-    let median = |side: usize| Sample {
+    let over_all = |figure: &dyn Fn(&[CostSample; 2]) -> f64| spread(taken.iter().map(figure).collect());
+    let median = |side: usize| CostSample {
         cost: over_all(&|pair| pair[side].cost).0,
         speed: over_all(&|pair| pair[side].speed).0,
     };
@@ -141,7 +141,7 @@ mod tests {
             sides.set(sides.get() + 1);
             // The machine gets slower all the time; the ratio stays the same.
             let drift = f64::from((sides.get() + 1) / 2);
-            Ok(Sample { cost: factor * drift, speed: 1.0 / drift })
+            Ok(CostSample { cost: factor * drift, speed: 1.0 / drift })
         };
         let compared = compare(3, Duration::ZERO, || next(1.0), || next(2.0)).unwrap();
         assert_eq!(compared.cost, (0.5, 0.5, 0.5));
@@ -167,7 +167,7 @@ mod tests {
             let order = &order;
             move || {
                 order.borrow_mut().push(name);
-                Ok(Sample { cost, speed: 1.0 })
+                Ok(CostSample { cost, speed: 1.0 })
             }
         };
         let compared = compare(3, Duration::ZERO, side('a', 1.0), side('b', 2.0)).unwrap();

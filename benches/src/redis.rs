@@ -10,8 +10,8 @@ use anyhow::{Context, bail};
 use server::child::{Child, Program};
 
 use crate::child::{self, Ran};
-use crate::pairs::{Sample, compare};
-use crate::{Args, Missing, What, page, redis_load};
+use crate::pairs::{CostSample, compare};
+use crate::{Args, MissingRequirement, What, page, redis_load};
 
 const CLIENTS: u32 = 50;
 const KEYS: &str = "1000";
@@ -20,7 +20,7 @@ const KEYS: &str = "1000";
 const BYTES: f64 = 6e9;
 
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct RedisRow {
     command: &'static str,
     bytes: u32,
     /// Our values range from `bytes` minus this to `bytes` plus this.
@@ -28,7 +28,7 @@ struct Row {
     pipeline: u32,
 }
 
-impl fmt::Display for Row {
+impl fmt::Display for RedisRow {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (command, bytes, pipeline) = (self.command, self.sizes(), self.pipeline);
         let at_once = if pipeline > 1 { format!(", {pipeline} at once") } else { String::new() };
@@ -36,7 +36,7 @@ impl fmt::Display for Row {
     }
 }
 
-impl Row {
+impl RedisRow {
     fn all() -> impl Iterator<Item = Self> {
         let sizes = [(32_000, 0, 1), (32_000, 0, 16), (3, 0, 1), (3, 0, 16), (32_000, 31_000, 1)];
         let all = ["GET", "SET"].into_iter().flat_map(move |command| sizes.map(|of| (command, of)));
@@ -62,15 +62,15 @@ impl Row {
 }
 
 /// All rows: client CPU per request, requests per second.
-pub(crate) fn values(options: &Args) -> anyhow::Result<()> {
+pub(crate) fn print_values(options: &Args) -> anyhow::Result<()> {
     let title = format!("Redis, {CLIENTS} clients, per request");
     println!("{}", page::title(options, What::Redis, &title, ""));
-    let server = Redis::start()?;
+    let server = BenchRedis::start()?;
     println!("{}", page::COST_HEAD.replace("pgbench", "redis-benchmark").replace("tps", "requests/s"));
-    for row in Row::all() {
+    for row in RedisRow::all() {
         // redis-benchmark uses other keys, and a GET of a missing key is fast.
         server.load("fill", row, 0)?;
-        theirs(&server, Row { command: "SET", ..row })?;
+        theirs(&server, RedisRow { command: "SET", ..row })?;
         let compared = compare(
             options.pairs(),
             options.patience(),
@@ -82,16 +82,16 @@ pub(crate) fn values(options: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn ours(options: &Args, server: &Redis, row: Row) -> anyhow::Result<Sample> {
+fn ours(options: &Args, server: &BenchRedis, row: RedisRow) -> anyhow::Result<CostSample> {
     let ran = server.load(row.command, row, options.seconds)?;
     let mut numbers = ran.output.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
     let (Some(requests), Some(speed)) = (numbers.next(), numbers.next()) else {
         bail!("the load printed: {}", ran.output);
     };
-    Ok(Sample { cost: ran.cpu_s * 1e6 / requests, speed })
+    Ok(CostSample { cost: ran.cpu_s * 1e6 / requests, speed })
 }
 
-fn theirs(server: &Redis, row: Row) -> anyhow::Result<Sample> {
+fn theirs(server: &BenchRedis, row: RedisRow) -> anyhow::Result<CostSample> {
     let socket = server.socket.display().to_string();
     let [count, clients, bytes, pipeline] =
         [row.requests() as u64, CLIENTS.into(), row.bytes.into(), row.pipeline.into()].map(|n| n.to_string());
@@ -116,20 +116,21 @@ fn theirs(server: &Redis, row: Row) -> anyhow::Result<Sample> {
     let line = ran.output.lines().last().unwrap_or_default();
     let speed = line.split(',').nth(1).and_then(|word| word.trim_matches('"').parse().ok());
     let speed = speed.with_context(|| format!("redis-benchmark printed:\n{}", ran.output))?;
-    Ok(Sample { cost: ran.cpu_s * 1e6 / row.requests(), speed })
+    Ok(CostSample { cost: ran.cpu_s * 1e6 / row.requests(), speed })
 }
 
-struct Redis {
+struct BenchRedis {
     socket: PathBuf,
     _child: Child,
     _folder: tempfile::TempDir,
 }
 
-impl Redis {
+impl BenchRedis {
     fn start() -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let socket = folder.path().join("redis.sock");
-        let program = child::found("redis-server").ok_or_else(|| Missing("no redis-server".into()))?;
+        let program =
+            child::found("redis-server").ok_or_else(|| MissingRequirement("no redis-server".into()))?;
         let order = Program::new(program)
             .args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"])
             .arg(&socket);
@@ -137,7 +138,7 @@ impl Redis {
         Ok(Self { socket, _child: child, _folder: folder })
     }
 
-    fn load(&self, what: &str, row: Row, seconds: u32) -> anyhow::Result<Ran> {
+    fn load(&self, what: &str, row: RedisRow, seconds: u32) -> anyhow::Result<Ran> {
         let socket = self.socket.display().to_string();
         let [clients, pipeline, seconds] = [CLIENTS, row.pipeline, seconds].map(|number| number.to_string());
         let words = [redis_load::WORD, what, &socket, &clients, &row.sizes(), &pipeline, &seconds];

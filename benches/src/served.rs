@@ -8,9 +8,9 @@ use anyhow::{Context, bail};
 use protocol::postgres::sql::Sql;
 use server::child::{Account, Watchdog};
 use server::home::Home;
-use server::managed::{Cluster, SUPERUSER, Via};
+use server::managed::{Cluster, NetworkAccess, SUPERUSER};
 
-use crate::{Args, Missing, child, stop};
+use crate::{Args, MissingRequirement, child, stop};
 
 pub(crate) const DATABASE: &str = "pgdyno";
 /// Connections of a server in addition to the load's.
@@ -26,7 +26,7 @@ pub(crate) enum Way {
 }
 
 /// A private PostgreSQL server, stopped with its value.
-pub(crate) struct Server {
+pub(crate) struct PrivateServer {
     cluster: Cluster,
     /// libpq's environment variables for it.
     pub(crate) env: Vec<(String, String)>,
@@ -34,16 +34,16 @@ pub(crate) struct Server {
     _home: tempfile::TempDir,
 }
 
-impl Server {
+impl PrivateServer {
     /// Starts a server with tables of this scale, and connections for this many clients.
     ///
     /// # Errors
-    /// [`Missing`] without openssl for a server with TLS; otherwise when the server does not start.
+    /// [`MissingRequirement`] without openssl for a server with TLS; otherwise when the server does not start.
     pub(crate) fn start(options: &Args, way: Way, scale: u32, clients: u32) -> anyhow::Result<Self> {
         let home = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let program = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
         let watchdog = Watchdog::current()?;
-        let via = if way == Way::Socket { Via::Socket } else { Via::Tcp };
+        let via = if way == Way::Socket { NetworkAccess::Socket } else { NetworkAccess::Tcp };
         let wanted = server::managed::ServerOptions { via, ..Default::default() };
         let mut cluster =
             Cluster::ensure(&Home::at(home.path()), "benches", &wanted, &watchdog, stop::switch())?;
@@ -64,9 +64,11 @@ impl Server {
         make_tables(&program, &env, scale)?;
         let pgbench = options.pgbench.clone().unwrap_or_else(|| cluster.installation().program("pgbench"));
         if !pgbench.is_file() {
-            return Err(
-                Missing(format!("no pgbench at {}; name one with --pgbench", pgbench.display())).into()
-            );
+            return Err(MissingRequirement(format!(
+                "no pgbench at {}; name one with --pgbench",
+                pgbench.display()
+            ))
+            .into());
         }
         Ok(Self { cluster, env, pgbench, _home: home })
     }
@@ -160,7 +162,9 @@ fn make_certificate(data: &Path) -> anyhow::Result<()> {
         .arg(&files[1])
         .output()
         .map_err(|error| {
-            Missing(format!("openssl, which makes the server's certificate, does not start: {error}"))
+            MissingRequirement(format!(
+                "openssl, which makes the server's certificate, does not start: {error}"
+            ))
         })?;
     if !made.status.success() {
         bail!("openssl made no certificate: {}", String::from_utf8_lossy(&made.stderr));

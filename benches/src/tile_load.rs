@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use engine::Stop;
+use engine::StopFlag;
 use protocol::Address;
 use protocol::postgres::{Login, Place};
 use server::control::Control;
@@ -36,12 +36,12 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     workload.prepare(&mut Site::postgres(&mut control), 1)?;
     let wanted = Clients { count: word(2)?.parse()?, threads: 1, seed: 1, statements: false };
     let load = workload.clients(&Places::from(place), wanted)?;
-    let plan = engine::Plan {
+    let plan = engine::RunPlan {
         scripts: workload.scripts().len(),
         items: workload.items().len(),
         ..plan(word(3)?.parse()?)
     };
-    let measured = engine::run(&plan, load, &mut (), &Stop::new())?;
+    let measured = engine::run(&plan, load, &mut (), &StopFlag::new())?;
     let totals = measured.totals();
     anyhow::ensure!(totals.failed == 0, "{} tiles failed: {:?}", totals.failed, measured.messages);
     let done = totals.processed();

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 
 use crate::child::{self, processed, tps};
-use crate::pairs::{Sample, compare};
+use crate::pairs::{CostSample, compare};
 
-use crate::served::{Server, Way};
+use crate::served::{PrivateServer, Way};
 use crate::{Args, What, page, tile_load};
 
 const CLIENTS: &str = "4";
@@ -27,7 +27,7 @@ const QUERY: &str = "SELECT ST_AsMVT(t, 'boxes', 4096, 'geom') FROM (SELECT id, 
 pub(crate) fn by_clients(options: &Args) -> anyhow::Result<()> {
     let title = format!("Map tiles, {CLIENTS} clients, one thread");
     println!("{}", page::title(options, What::Tiles, &title, ""));
-    let server = Server::start(options, Way::Socket, 1, 64)?;
+    let server = PrivateServer::start(options, Way::Socket, 1, 64)?;
     server.execute(DATA)?;
     let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
     let files = Files::write(folder.path())?;
@@ -63,7 +63,7 @@ impl Files {
     }
 }
 
-fn ours(options: &Args, server: &Server, files: &Files) -> anyhow::Result<Sample> {
+fn ours(options: &Args, server: &PrivateServer, files: &Files) -> anyhow::Result<CostSample> {
     let socket = server.socket_folder().join(format!(".s.PGSQL.{}", server.port())).display().to_string();
     let seconds = options.seconds.to_string();
     let words = [tile_load::WORD, &socket, &files.ours.display().to_string(), CLIENTS, &seconds];
@@ -72,13 +72,13 @@ fn ours(options: &Args, server: &Server, files: &Files) -> anyhow::Result<Sample
     let (Some(tiles), Some(speed)) = (numbers.next(), numbers.next()) else {
         bail!("the load printed: {}", ran.output);
     };
-    Ok(Sample { cost: ran.cpu_s * 1e6 / tiles, speed })
+    Ok(CostSample { cost: ran.cpu_s * 1e6 / tiles, speed })
 }
 
-fn by_pgbench(options: &Args, server: &Server, files: &Files) -> anyhow::Result<Sample> {
+fn by_pgbench(options: &Args, server: &PrivateServer, files: &Files) -> anyhow::Result<CostSample> {
     let seconds = options.seconds.to_string();
     let script = files.pgbench.display().to_string();
     let words = ["-n", "-M", "prepared", "-c", CLIENTS, "-j", "1", "-T", &seconds, "-f", &script];
     let ran = child::run(&server.pgbench, &words.map(OsString::from), &server.env)?;
-    Ok(Sample { cost: ran.cpu_s * 1e6 / processed(&ran)?, speed: tps(&ran)? })
+    Ok(CostSample { cost: ran.cpu_s * 1e6 / processed(&ran)?, speed: tps(&ran)? })
 }

@@ -11,7 +11,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use engine::{Arrivals, DriverChoice, Load, Plan, Rate, ScriptFigures, Stop, Time, Timeline, Until};
+use engine::{
+    DriverChoice, GapDistribution, Load, Rate, RunPlan, ScriptFigures, StopFlag, Time, Timeline, Until,
+};
 use server::child::Watchdog;
 use server::home::Home;
 use server::sink::{Delay, Sink};
@@ -82,7 +84,7 @@ pub(crate) fn of_latency(options: &Args) -> anyhow::Result<()> {
 }
 
 fn open() -> Load {
-    Load::Rate(Rate { profile: RATE.into(), arrivals: Arrivals::Poisson, timeline: Timeline::Global })
+    Load::Rate(Rate { profile: RATE.into(), arrivals: GapDistribution::Poisson, timeline: Timeline::Global })
 }
 
 /// The engine's record, and the server's.
@@ -103,17 +105,21 @@ fn drive(
     let places = Places::from(sink.place().clone());
     let crew = Clients { count: clients, threads: 1, seed: 1, statements: false };
     let plan = plan(load, Duration::from_secs(case.seconds));
-    let measured =
-        engine::run(&plan, workload.clients(&places, crew)?, &mut (), &Stop::from(stop::switch().flag()))?;
+    let measured = engine::run(
+        &plan,
+        workload.clients(&places, crew)?,
+        &mut (),
+        &StopFlag::from(stop::switch().flag()),
+    )?;
     stop::check()?;
     let figures = measured.scripts.into_iter().next().ok_or_else(|| anyhow!("nothing was measured"))?;
     Ok((figures, sink.figures()?))
 }
 
-fn plan(load: Load, length: Duration) -> Plan {
+fn plan(load: Load, length: Duration) -> RunPlan {
     let ns = |duration: Duration| duration.as_nanos() as Time;
     let patience = ns(Duration::from_secs(20));
-    Plan {
+    RunPlan {
         threads: 1,
         cpus: None,
         spin: 0,

@@ -3,14 +3,14 @@
 
 use clap::ValueEnum;
 
-use super::file::{Arms, CLIENTS, Comparison, Workload};
-use super::program::{Compared, Program, Tries};
-use super::stored::Answer;
+use super::file::{Arms, CLIENTS, SliceComparison, SliceWorkload};
+use super::program::{Compared, TestedProgram, Tries};
+use super::stored::ComparisonAnswer;
 use super::table::{met, percent, spread, spread_pct, title};
 use crate::Args;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Part {
+pub(crate) enum BelievePart {
     /// A against A: how many intervals exclude 0
     Aa,
     /// What an index costs a writer, three minutes each
@@ -30,24 +30,25 @@ const WRITER_PCT: f64 = 4.0;
 /// A comparison fails and the others cannot replace it.
 pub(crate) fn parts(options: &Args) -> anyhow::Result<()> {
     println!("{}", title("Are intervals what they promise?"));
-    let program = Program::start(options)?;
-    let wanted = |part: Part| options.part.is_empty() || options.part.contains(&part);
-    if wanted(Part::Aa) {
+    let program = TestedProgram::start(options)?;
+    let wanted = |part: BelievePart| options.part.is_empty() || options.part.contains(&part);
+    if wanted(BelievePart::Aa) {
         same(options, &program)?;
     }
-    if wanted(Part::Writer) {
+    if wanted(BelievePart::Writer) {
         writer(options, &program)?;
     }
     Ok(())
 }
 
 /// The cost of an index on a changed column: 24 rounds of 4 s, about three minutes in total.
-fn writer(options: &Args, program: &Program<'_>) -> anyhow::Result<()> {
+fn writer(options: &Args, program: &TestedProgram<'_>) -> anyhow::Result<()> {
     let count = options.pairs.unwrap_or(OF_WRITER);
     println!(
         "\n### An index on the column that simple-update changes, {CLIENTS} clients, {count} comparisons\n"
     );
-    let asked = Comparison { workload: Workload::Updates, arms: Arms::Index, rounds: 24, each_ms: 2_000 };
+    let asked =
+        SliceComparison { workload: SliceWorkload::Updates, arms: Arms::Index, rounds: 24, each_ms: 2_000 };
     program.prepare(&asked)?;
     println!("| how | change [95 %] | verdict | wall time | stolen |\n| --- | --- | --- | ---: | ---: |");
     let mut tries = Tries::default();
@@ -66,12 +67,12 @@ fn writer(options: &Args, program: &Program<'_>) -> anyhow::Result<()> {
 }
 
 /// A against A, 6 rounds of 2 s.
-fn same(options: &Args, program: &Program<'_>) -> anyhow::Result<()> {
+fn same(options: &Args, program: &TestedProgram<'_>) -> anyhow::Result<()> {
     let count = options.pairs.unwrap_or(COMPARISONS);
     println!("\n### A against A, {count} comparisons\n");
-    let workloads = [Workload::Select, Workload::Tpcb];
+    let workloads = [SliceWorkload::Select, SliceWorkload::Tpcb];
     let asked =
-        workloads.map(|workload| Comparison { workload, arms: Arms::Same, rounds: 6, each_ms: 1_000 });
+        workloads.map(|workload| SliceComparison { workload, arms: Arms::Same, rounds: 6, each_ms: 1_000 });
     program.prepare(&asked[0])?;
     let mut found: [Vec<Compared>; 2] = Default::default();
     let mut tries = Tries::default();
@@ -95,7 +96,7 @@ fn same(options: &Args, program: &Program<'_>) -> anyhow::Result<()> {
 /// How many exclude 0, and whether that many may.
 fn same_in_all(found: &[Compared], count: u32, failed: u32) -> String {
     let outside = found.iter().map(|compared| &compared.answer).filter(|answer| answer.leaves_out_0());
-    let outside: Vec<String> = outside.map(Answer::words).collect();
+    let outside: Vec<String> = outside.map(ComparisonAnswer::words).collect();
     let (which, most) = (outside.join("; "), count / ONE_IN);
     let which = if which.is_empty() { which } else { format!(" ({which})") };
     let failed_words = if failed > 0 { format!(" {failed} came to no interval.") } else { String::new() };
@@ -107,7 +108,7 @@ fn same_in_all(found: &[Compared], count: u32, failed: u32) -> String {
     )
 }
 
-fn same_row(workload: Workload, found: &[Compared]) -> String {
+fn same_row(workload: SliceWorkload, found: &[Compared]) -> String {
     let all = || found.iter().map(|compared| &compared.answer);
     let verdicts = |word: &str| all().filter(|answer| answer.verdict.starts_with(word)).count();
     let (same, open) = (verdicts("same"), verdicts("inconclusive"));
@@ -117,7 +118,7 @@ fn same_row(workload: Workload, found: &[Compared]) -> String {
         workload.name(),
         found.len(),
         all().filter(|answer| answer.leaves_out_0()).count(),
-        spread_pct(spread(all().map(Answer::half_width_pct))),
+        spread_pct(spread(all().map(ComparisonAnswer::half_width_pct))),
         changes.map_or("-".to_owned(), |(_, least, greatest)| format!("{least:+.1}, {greatest:+.1} %")),
         found.len() - same - open,
         spread(found.iter().map(|of| of.wall_s))

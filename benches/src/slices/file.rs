@@ -10,7 +10,7 @@ const MARGIN_PCT: u32 = 3;
 const WARM_UP_MS: u32 = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Workload {
+pub(crate) enum SliceWorkload {
     /// pgbench's TPC-B script, which writes
     Tpcb,
     /// pgbench's simple update, which changes one row and adds one
@@ -19,7 +19,7 @@ pub(crate) enum Workload {
     Select,
 }
 
-impl Workload {
+impl SliceWorkload {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tpcb => "tpcb-like",
@@ -77,15 +77,15 @@ impl Arms {
 
 /// A comparison of two arms in slices.
 #[derive(Debug, Clone)]
-pub(crate) struct Comparison {
-    pub(crate) workload: Workload,
+pub(crate) struct SliceComparison {
+    pub(crate) workload: SliceWorkload,
     pub(crate) arms: Arms,
     pub(crate) rounds: u32,
     /// Measured time per round and arm, ms.
     pub(crate) each_ms: u32,
 }
 
-impl Comparison {
+impl SliceComparison {
     /// The experiment file.
     pub(crate) fn text(&self) -> String {
         let Self { workload, arms, rounds, each_ms } = self;
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     /// The plan of its file.
-    fn planned(comparison: &Comparison) -> String {
+    fn planned(comparison: &SliceComparison) -> String {
         let folder = tempfile::tempdir().unwrap();
         let text = comparison.text();
         let file = ExperimentFile::of_text(&folder.path().join("comparison.toml"), &text);
@@ -117,10 +117,12 @@ mod tests {
 
     #[test]
     fn files_ask_for_what_is_meant() {
-        for (workload, arms) in
-            [(Workload::Tpcb, Arms::Same), (Workload::Select, Arms::Same), (Workload::Updates, Arms::Index)]
-        {
-            let comparison = Comparison { workload, arms, rounds: 12, each_ms: 2_500 };
+        for (workload, arms) in [
+            (SliceWorkload::Tpcb, Arms::Same),
+            (SliceWorkload::Select, Arms::Same),
+            (SliceWorkload::Updates, Arms::Index),
+        ] {
+            let comparison = SliceComparison { workload, arms, rounds: 12, each_ms: 2_500 };
             let said = planned(&comparison);
             for words in ["side by side on 2 copies", "arms take turns in slices of"] {
                 assert!(said.contains(words), "{comparison:?}: {said}");

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use super::file::Comparison;
-use super::stored::{self, Answer};
+use super::file::SliceComparison;
+use super::stored::{self, ComparisonAnswer};
 use crate::child::Ran;
 use crate::{Args, child, pairs, stop};
 
@@ -29,7 +29,7 @@ fn reason(error: &anyhow::Error) -> String {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Compared {
-    pub(crate) answer: Answer,
+    pub(crate) answer: ComparisonAnswer,
     /// The whole command, including copies of servers.
     pub(crate) wall_s: f64,
     /// Steal during the runs, mean, %.
@@ -37,13 +37,13 @@ pub(crate) struct Compared {
 }
 
 /// The program under test; its folder is deleted with this value.
-pub(crate) struct Program<'a> {
+pub(crate) struct TestedProgram<'a> {
     options: &'a Args,
     path: PathBuf,
     folder: tempfile::TempDir,
 }
 
-impl<'a> Program<'a> {
+impl<'a> TestedProgram<'a> {
     /// Calibrates the host first, and prints the advice.
     ///
     /// # Errors
@@ -76,8 +76,8 @@ impl<'a> Program<'a> {
     ///
     /// # Errors
     /// The program's error.
-    pub(crate) fn prepare(&self, comparison: &Comparison) -> anyhow::Result<()> {
-        let tiny = Comparison { rounds: 2, each_ms: 200, ..comparison.clone() };
+    pub(crate) fn prepare(&self, comparison: &SliceComparison) -> anyhow::Result<()> {
+        let tiny = SliceComparison { rounds: 2, each_ms: 200, ..comparison.clone() };
         self.carry_out(&tiny, &["--slices", "false"]).map(drop)
     }
 
@@ -85,16 +85,16 @@ impl<'a> Program<'a> {
     ///
     /// # Errors
     /// The program failed, or found no interval.
-    pub(crate) fn compare(&self, comparison: &Comparison) -> anyhow::Result<Compared> {
+    pub(crate) fn compare(&self, comparison: &SliceComparison) -> anyhow::Result<Compared> {
         let ran = self.carry_out(comparison, &[])?;
         Ok(Compared {
-            answer: Answer::parse(&ran.output)?,
+            answer: ComparisonAnswer::parse(&ran.output)?,
             wall_s: ran.wall_s,
-            stolen_pct: stored::stolen(&self.sql(stored::STOLEN)?)?,
+            stolen_pct: stored::stolen(&self.query(stored::STOLEN)?)?,
         })
     }
 
-    fn carry_out(&self, comparison: &Comparison, more: &[&str]) -> anyhow::Result<Ran> {
+    fn carry_out(&self, comparison: &SliceComparison, more: &[&str]) -> anyhow::Result<Ran> {
         pairs::wait_until_quiet(self.options.patience());
         let file = self.folder.path().join("comparison.toml");
         std::fs::write(&file, comparison.text())?;
@@ -103,7 +103,7 @@ impl<'a> Program<'a> {
         self.run(&[&["run", &file, "--again", "--format", "json"], more].concat(), VERDICTS)
     }
 
-    fn sql(&self, query: &str) -> anyhow::Result<String> {
+    fn query(&self, query: &str) -> anyhow::Result<String> {
         Ok(self.run(&["sql", query, "--format", "json"], 0..=0)?.output)
     }
 
@@ -143,8 +143,8 @@ impl Tries {
     /// Too many failed in succession, or a signal came.
     pub(crate) fn compare(
         &mut self,
-        program: &Program<'_>,
-        comparison: &Comparison,
+        program: &TestedProgram<'_>,
+        comparison: &SliceComparison,
     ) -> anyhow::Result<Option<Compared>> {
         match program.compare(comparison) {
             Ok(compared) => {
@@ -164,7 +164,7 @@ impl Tries {
     }
 }
 
-impl Drop for Program<'_> {
+impl Drop for TestedProgram<'_> {
     /// The watchdogs of a killed program stop its servers; their folder must last until then.
     fn drop(&mut self) {
         let start = Instant::now();

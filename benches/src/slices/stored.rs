@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 /// The needed fields of a line of `pgdyno compare --format json`.
 #[derive(Debug, Clone, Deserialize)]
-struct Line {
+struct ComparisonLine {
     workload: String,
     change_pct: Option<f64>,
     low_pct: Option<f64>,
@@ -17,18 +17,19 @@ struct Line {
 const WHOLE: &str = "whole grid";
 
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct ComparisonAnswer {
     pub(crate) change_pct: f64,
     /// 95 % interval.
     pub(crate) interval_pct: (f64, f64),
     pub(crate) verdict: String,
 }
 
-impl Answer {
+impl ComparisonAnswer {
     /// # Errors
     /// The output is not a comparison with an interval.
     pub(crate) fn parse(json: &str) -> anyhow::Result<Self> {
-        let lines: Vec<Line> = serde_json::from_str(json).with_context(|| format!("no table: {json}"))?;
+        let lines: Vec<ComparisonLine> =
+            serde_json::from_str(json).with_context(|| format!("no table: {json}"))?;
         let whole =
             lines.into_iter().find(|line| line.workload == WHOLE).context("no figure for the grid")?;
         let found = (whole.change_pct, whole.low_pct, whole.high_pct);
@@ -102,10 +103,10 @@ mod tests {
             )
         };
         let lines = [line("tpcb", "7"), line(WHOLE, "-0.5")];
-        let answer = Answer::parse(&format!("[{}]", lines.join(","))).unwrap();
+        let answer = ComparisonAnswer::parse(&format!("[{}]", lines.join(","))).unwrap();
         assert_eq!((answer.change_pct, answer.half_width_pct(), answer.leaves_out_0()), (-0.5, 1.5, false));
         assert_eq!(answer.words(), "-0.5 % [-2.0, +1.0]");
-        assert!(Answer::parse(&format!("[{}]", line(WHOLE, "null"))).is_err());
+        assert!(ComparisonAnswer::parse(&format!("[{}]", line(WHOLE, "null"))).is_err());
     }
 
     #[test]

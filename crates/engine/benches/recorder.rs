@@ -7,7 +7,7 @@ mod support;
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use engine::sim::simulate;
-use engine::{Client, Plan, Stop, Until};
+use engine::{Client, RunPlan, StopFlag, Until};
 use support::server::Simple;
 use support::{Asker, MS, SECOND, plan};
 
@@ -24,15 +24,15 @@ fn clients(statement: Option<u16>) -> Vec<Box<dyn Client>> {
 }
 
 /// Runs the transactions against a server that takes `delay` ns for each.
-fn simulated(bencher: Bencher<'_, '_>, plan: &Plan, statement: Option<u16>, delay: u64) {
+fn simulated(bencher: Bencher<'_, '_>, plan: &RunPlan, statement: Option<u16>, delay: u64) {
     let Until::PerClient(each) = plan.until else { unreachable!("the transactions are counted") };
     bencher.counter(ItemsCount::new(CLIENTS * each)).bench_local(|| {
-        simulate(plan, clients(statement), &mut Simple::new(delay), &mut (), &Stop::new()).expect("a run")
+        simulate(plan, clients(statement), &mut Simple::new(delay), &mut (), &StopFlag::new()).expect("a run")
     });
 }
 
-fn counted() -> Plan {
-    Plan { until: Until::PerClient(EACH), ..plan() }
+fn counted() -> RunPlan {
+    RunPlan { until: Until::PerClient(EACH), ..plan() }
 }
 
 #[divan::bench(sample_count = 30)]
@@ -42,21 +42,21 @@ fn latencies(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(sample_count = 30)]
 fn latencies_against_a_promise(bencher: Bencher<'_, '_>) {
-    simulated(bencher, &Plan { promise: Some(MS / 2), ..counted() }, None, MS);
+    simulated(bencher, &RunPlan { promise: Some(MS / 2), ..counted() }, None, MS);
 }
 
 #[divan::bench(sample_count = 30)]
 fn statements(bencher: Bencher<'_, '_>) {
-    simulated(bencher, &Plan { statements: 1, ..counted() }, Some(0), MS);
+    simulated(bencher, &RunPlan { statements: 1, ..counted() }, Some(0), MS);
 }
 
 #[divan::bench(sample_count = 30)]
 fn every_transaction(bencher: Bencher<'_, '_>) {
-    simulated(bencher, &Plan { transactions: true, ..counted() }, None, MS);
+    simulated(bencher, &RunPlan { transactions: true, ..counted() }, None, MS);
 }
 
 /// Ten transactions a second: mostly seconds are handed over, merged and emptied.
 #[divan::bench(sample_count = 30)]
 fn seconds(bencher: Bencher<'_, '_>) {
-    simulated(bencher, &Plan { until: Until::PerClient(100), ..plan() }, None, SECOND);
+    simulated(bencher, &RunPlan { until: Until::PerClient(100), ..plan() }, None, SECOND);
 }

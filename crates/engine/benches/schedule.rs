@@ -7,7 +7,7 @@ mod support;
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use engine::sim::simulate;
-use engine::{Arrivals, Load, Plan, Rate, Stop, Timeline, Until};
+use engine::{GapDistribution, Load, Rate, RunPlan, StopFlag, Timeline, Until};
 use support::server::Simple;
 use support::{SECOND, askers, plan};
 
@@ -23,14 +23,14 @@ fn main() {
 
 fn simulated(bencher: Bencher<'_, '_>, load: Load) {
     let delay = if load == Load::Closed { REPLY } else { 1000 };
-    let plan = Plan { load, until: Until::Elapsed(SECOND), ..plan() };
+    let plan = RunPlan { load, until: Until::Elapsed(SECOND), ..plan() };
     bencher.counter(ItemsCount::new(TRANSACTIONS)).bench_local(|| {
         let mut server = Simple::new(delay);
-        simulate(&plan, askers(CLIENTS), &mut server, &mut (), &Stop::new()).expect("a run")
+        simulate(&plan, askers(CLIENTS), &mut server, &mut (), &StopFlag::new()).expect("a run")
     });
 }
 
-fn rate(arrivals: Arrivals, timeline: Timeline) -> Load {
+fn rate(arrivals: GapDistribution, timeline: Timeline) -> Load {
     Load::Rate(Rate { profile: (TRANSACTIONS as f64).into(), arrivals, timeline })
 }
 
@@ -41,25 +41,25 @@ fn closed(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(sample_count = 30)]
 fn uniform(bencher: Bencher<'_, '_>) {
-    simulated(bencher, rate(Arrivals::Uniform, Timeline::Global));
+    simulated(bencher, rate(GapDistribution::Uniform, Timeline::Global));
 }
 
 #[divan::bench(sample_count = 30)]
 fn poisson(bencher: Bencher<'_, '_>) {
-    simulated(bencher, rate(Arrivals::Poisson, Timeline::Global));
+    simulated(bencher, rate(GapDistribution::Poisson, Timeline::Global));
 }
 
 #[divan::bench(sample_count = 30)]
 fn poisson_per_thread(bencher: Bencher<'_, '_>) {
-    simulated(bencher, rate(Arrivals::Poisson, Timeline::PerThread));
+    simulated(bencher, rate(GapDistribution::Poisson, Timeline::PerThread));
 }
 
 /// Two threads deal one timeline between them: each passes over the other's arrivals.
 #[divan::bench(sample_count = 30)]
 fn poisson_on_two_threads(bencher: Bencher<'_, '_>) {
-    let load = rate(Arrivals::Poisson, Timeline::Global);
-    let plan = Plan { load, threads: 2, until: Until::Elapsed(SECOND), ..plan() };
+    let load = rate(GapDistribution::Poisson, Timeline::Global);
+    let plan = RunPlan { load, threads: 2, until: Until::Elapsed(SECOND), ..plan() };
     bencher.counter(ItemsCount::new(TRANSACTIONS)).bench_local(|| {
-        simulate(&plan, askers(CLIENTS), &mut Simple::new(1000), &mut (), &Stop::new()).expect("a run")
+        simulate(&plan, askers(CLIENTS), &mut Simple::new(1000), &mut (), &StopFlag::new()).expect("a run")
     });
 }

@@ -120,8 +120,8 @@ pub enum Failure {
 
 /// How a transaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outcome {
-    /// Which script (statement set, tile layer, command) ran: index below `Plan::scripts`.
+pub struct TransactionOutcome {
+    /// Which script (statement set, tile layer, command) ran: index below `RunPlan::scripts`.
     pub script: u16,
     pub failure: Option<Failure>,
     /// How often it was tried; 1 without a retry.
@@ -165,7 +165,7 @@ pub enum Step {
     /// still open, because its link was lost under it, counts as failed ([`Failure::Other`]).
     Ready,
     /// The current transaction ended; the client can take its next slot.
-    Ended(Outcome),
+    Ended(TransactionOutcome),
     /// The client stops for good (aborted, see [`Io::abort`], or nothing more to do); its links are closed after
     /// their output is sent. A transaction still open counts as unfinished; as failed where the client gives up
     /// ([`Io::abort_because`]).
@@ -174,7 +174,7 @@ pub enum Step {
 
 /// Kind of a client's message; the engine passes the text on unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Level {
+pub enum MessageLevel {
     /// Output of a script or the server, shown unchanged.
     Plain,
     /// A detail that helps to find a mistake.
@@ -239,10 +239,10 @@ pub(crate) struct Notes {
     pub(crate) statements: Vec<StatementNote>,
     pub(crate) items: Vec<ItemNote>,
     pub(crate) abort: Option<Abort>,
-    pub(crate) messages: Vec<(Level, String)>,
+    pub(crate) messages: Vec<(MessageLevel, String)>,
     pub(crate) close: Option<Link>,
     /// The open transaction's outcome, though the client is not free yet.
-    pub(crate) ended: Option<Outcome>,
+    pub(crate) ended: Option<TransactionOutcome>,
     pub(crate) lost: Option<Link>,
     pub(crate) redirected: Option<(Link, Box<Endpoint>)>,
 }
@@ -292,7 +292,7 @@ impl Io<'_> {
         self.notes.statements.push(StatementNote { statement, end });
     }
 
-    /// Records that an item (an index below [`crate::Plan::items`]) arrived `elapsed` ns after its request.
+    /// Records that an item (an index below [`crate::RunPlan::items`]) arrived `elapsed` ns after its request.
     #[inline]
     pub fn item(&mut self, item: u32, elapsed: Time, bytes: u64) {
         self.notes.items.push(ItemNote { item, elapsed, bytes });
@@ -309,14 +309,14 @@ impl Io<'_> {
         self.notes.abort = Some(abort);
     }
 
-    /// A [`Level::Plain`] message: a NOTICE, or debug output.
+    /// A [`MessageLevel::Plain`] message: a NOTICE, or debug output.
     pub fn message(&mut self, text: String) {
-        self.say(Level::Plain, text);
+        self.say(MessageLevel::Plain, text);
     }
 
     /// A message for the user. All reach [`crate::Observer::message`] in order; the run stores a bounded
     /// number.
-    pub fn say(&mut self, level: Level, text: String) {
+    pub fn say(&mut self, level: MessageLevel, text: String) {
         self.notes.messages.push((level, text));
     }
 
@@ -327,7 +327,7 @@ impl Io<'_> {
 
     /// Ends the open transaction with this outcome while the client is not free yet: it answers
     /// [`Step::Reconnect`], and later [`Step::Ready`] or [`Step::Done`].
-    pub fn ended(&mut self, outcome: Outcome) {
+    pub fn ended(&mut self, outcome: TransactionOutcome) {
         self.notes.ended = Some(outcome);
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::client::Abort;
 use crate::client::Time;
 use crate::measured::{Second, Stretch, ThreadFigures};
-use crate::observer::{Entry, Message};
+use crate::observer::{ClientMessage, TransactionEntry};
 use crate::wake::Notify;
 use spec::Error;
 use stats::Histogram;
@@ -161,7 +161,7 @@ pub(crate) enum ThreadReport {
 
 #[derive(Debug)]
 pub(crate) enum Notice {
-    Message(Message),
+    Message(ClientMessage),
     Abort(Abort),
     /// It lost a connection and reconnects.
     Left {
@@ -177,7 +177,7 @@ pub(crate) enum Notice {
 
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<TransactionEntry>,
     pub(crate) said: Vec<Notice>,
 }
 

@@ -18,17 +18,17 @@ mod stop;
 mod wake;
 
 pub use client::{
-    Abandoned, Abort, Address, Client, Endpoint, Event, Failure, Io, Keepalive, Level, Link, Outcome,
-    Returned, StatementEnd, Step, TcpOptions, Time, Tls,
+    Abandoned, Abort, Address, Client, Endpoint, Event, Failure, Io, Keepalive, Link, MessageLevel, Returned,
+    StatementEnd, Step, TcpOptions, Time, Tls, TransactionOutcome,
 };
 pub use client_loop::{GAP, PAUSE};
 pub use driver::io_uring_works;
 pub use error::NotConnected;
 pub use measured::{
-    ClientTime, ItemFigures, Measured, OwnCost, ScriptFigures, Second, StatementFigures, Stretch,
+    ClientTime, EngineResult, ItemFigures, OwnCost, ScriptFigures, Second, StatementFigures, Stretch,
 };
-pub use observer::{Entry, EntryEnd, Message, Observer};
-pub use plan::{Arrivals, DriverChoice, GapStream, Gaps, Load, Plan, Rate, Timeline, Until};
-pub use run::{LOAD_THREAD, Run, run};
-pub use stop::Stop;
+pub use observer::{ClientMessage, EntryEnd, Observer, TransactionEntry};
+pub use plan::{DriverChoice, GapDistribution, GapStream, Gaps, Load, Rate, RunPlan, Timeline, Until};
+pub use run::{HeldRun, LOAD_THREAD, run};
+pub use stop::StopFlag;
 pub use wake::Waker;

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use crate::client::Abort;
-use crate::client::{Failure, Level, Time};
+use crate::client::{Failure, MessageLevel, Time};
 use crate::measured::Second;
 
 /// Receives a run's progress, on its caller's thread.
@@ -25,7 +25,7 @@ pub trait Observer {
     /// Warm-up is over.
     fn measuring(&mut self) {}
 
-    fn message(&mut self, message: &Message) {
+    fn message(&mut self, message: &ClientMessage) {
         let _ = message;
     }
 
@@ -40,8 +40,8 @@ pub trait Observer {
     }
 
     /// Transactions of the measured part of one thread, in the order they ended; see
-    /// [`crate::Plan::transactions`].
-    fn transactions(&mut self, thread: usize, entries: &[Entry]) {
+    /// [`crate::RunPlan::transactions`].
+    fn transactions(&mut self, thread: usize, entries: &[TransactionEntry]) {
         let _ = (thread, entries);
     }
 
@@ -69,9 +69,9 @@ pub enum EntryEnd {
     Skipped,
 }
 
-/// One transaction of the measured part; see [`crate::Plan::transactions`].
+/// One transaction of the measured part; see [`crate::RunPlan::transactions`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct TransactionEntry {
     pub client: u32,
     pub script: u16,
     pub end: EntryEnd,
@@ -87,9 +87,9 @@ pub struct Entry {
 
 /// A message of a client; see [`crate::Io::say`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct ClientMessage {
     pub client: usize,
-    pub level: Level,
+    pub level: MessageLevel,
     /// One or several lines, without the last line break.
     pub text: String,
 }

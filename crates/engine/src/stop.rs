@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 ///
 /// Clones share the switch. Setting it is safe in a signal handler.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct StopFlag(Arc<AtomicBool>);
 
-impl Stop {
+impl StopFlag {
     /// A switch not yet set.
     #[must_use]
     pub fn new() -> Self {
@@ -34,7 +34,7 @@ impl Stop {
     }
 }
 
-impl From<Arc<AtomicBool>> for Stop {
+impl From<Arc<AtomicBool>> for StopFlag {
     fn from(flag: Arc<AtomicBool>) -> Self {
         Self(flag)
     }

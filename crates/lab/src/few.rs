@@ -77,10 +77,10 @@ mod tests {
 
     #[test]
     fn open_loads_need_enough_for_the_p99_that_is_compared() {
-        let mut open = Run { load: spec::Load::Rate, ..run(100) };
+        let mut open = Run { load: spec::OfferedLoad::Rate, ..run(100) };
         assert!(seen(&open, true).unwrap().starts_with("slow: too few for p99: 0 of at least 1,000"));
         assert_eq!(seen(&open, false), None);
-        open.load = spec::Load::Closed;
+        open.load = spec::OfferedLoad::Closed;
         assert_eq!(seen(&open, true), None);
     }
 }

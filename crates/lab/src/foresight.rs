@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use results::{ExperimentId, Store, Value};
+use results::{CellValue, ExperimentId, Store};
 use server::host;
 use stats::DetectableChange;
 
@@ -164,16 +164,17 @@ fn stored_runs() -> String {
     )
 }
 
-fn sets(rows: &[Vec<Value>]) -> Vec<Set> {
+fn sets(rows: &[Vec<CellValue>]) -> Vec<Set> {
     let mut found: Vec<Set> = Vec::new();
-    let same_cell = |a: &[Value], b: &[Value]| a[..2] == b[..2];
+    let same_cell = |a: &[CellValue], b: &[CellValue]| a[..2] == b[..2];
     for cell in rows.chunk_by(|a, b| same_cell(a, b)) {
         // By the name of the other arm: all its rounds.
         let mut arms: BTreeMap<String, Set> = BTreeMap::new();
         for round in cell.chunk_by(|a, b| a[2] == b[2]) {
-            let Some(base) = round.iter().find(|run| run[4] == Value::Int(1)) else { continue };
-            for run in round.iter().filter(|run| run[4] != Value::Int(1)) {
-                let (Value::Text(arm), Value::Real(own), Value::Real(of_base)) = (&run[3], &run[5], &base[5])
+            let Some(base) = round.iter().find(|run| run[4] == CellValue::Int(1)) else { continue };
+            for run in round.iter().filter(|run| run[4] != CellValue::Int(1)) {
+                let (CellValue::Text(arm), CellValue::Real(own), CellValue::Real(of_base)) =
+                    (&run[3], &run[5], &base[5])
                 else {
                     continue;
                 };
@@ -189,10 +190,10 @@ fn sets(rows: &[Vec<Value>]) -> Vec<Set> {
 
 impl Set {
     /// A set without pairs, from a run of its base.
-    fn of(base: &[Value]) -> Self {
-        let whole = |at: usize| if let Value::Int(number) = base[at] { number } else { 0 };
-        let measured_s = if let Value::Real(seconds) = base[6] { seconds } else { 0.0 };
-        let scripts = if let Value::Text(scripts) = &base[8] { scripts.clone() } else { String::new() };
+    fn of(base: &[CellValue]) -> Self {
+        let whole = |at: usize| if let CellValue::Int(number) = base[at] { number } else { 0 };
+        let measured_s = if let CellValue::Real(seconds) = base[6] { seconds } else { 0.0 };
+        let scripts = if let CellValue::Text(scripts) = &base[8] { scripts.clone() } else { String::new() };
         let (experiment, clients, sliced) = (whole(0), whole(7), whole(9) == 1);
         Self { experiment, scripts, clients, measured_s, sliced, ratios: Vec::new() }
     }
@@ -228,11 +229,17 @@ mod tests {
     use super::*;
 
     /// A stored run: experiment, cell, round, arm, throughput; of 2.5 s with 4 clients, uncut.
-    fn run(experiment: i64, round: i64, arm: &str, tps: f64) -> Vec<Value> {
+    fn run(experiment: i64, round: i64, arm: &str, tps: f64) -> Vec<CellValue> {
         let is_base = i64::from(arm == "base");
-        let head = [experiment, 1, round].map(Value::Int);
-        let tail = [Value::from(arm), Value::Int(is_base), Value::Real(tps), Value::Real(2.5), Value::Int(4)];
-        head.into_iter().chain(tail).chain([Value::from("ab,cd"), Value::Int(0)]).collect()
+        let head = [experiment, 1, round].map(CellValue::Int);
+        let tail = [
+            CellValue::from(arm),
+            CellValue::Int(is_base),
+            CellValue::Real(tps),
+            CellValue::Real(2.5),
+            CellValue::Int(4),
+        ];
+        head.into_iter().chain(tail).chain([CellValue::from("ab,cd"), CellValue::Int(0)]).collect()
     }
 
     /// A comparison of two scripts never got a forecast: arms that are workloads carry the names of both.

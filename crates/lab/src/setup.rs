@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engine::{DriverChoice, Timeline, Until};
 use serde::{Deserialize, Serialize};
-use server::managed::Via;
+use server::managed::NetworkAccess;
 use spec::plan::change::Change;
 use spec::plan::pooler;
 pub use spec::plan::{Arm, AskedDriver, Placement, Waiting};
@@ -146,8 +146,8 @@ pub enum Cache {
 pub enum Connection {
     #[default]
     Direct,
-    Via(Via),
-    Pooler(pooler::Options),
+    Via(NetworkAccess),
+    Pooler(pooler::PoolerOptions),
 }
 
 /// One of an experiment's servers, by levels; the default is the `[target]`.
@@ -227,7 +227,7 @@ impl Load {
     }
 }
 
-impl From<&Load> for spec::Load {
+impl From<&Load> for spec::OfferedLoad {
     fn from(load: &Load) -> Self {
         match load {
             Load::Closed => Self::Closed,

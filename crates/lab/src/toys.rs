@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use engine::{Client, DriverChoice, Endpoint, Event, Io, Measured, Outcome, Returned, Step, Until};
+use engine::{
+    Client, DriverChoice, Endpoint, EngineResult, Event, Io, Returned, Step, TransactionOutcome, Until,
+};
 use protocol::postgres::sql::SqlError;
 use server::Stop;
 use spec::figures::{self, Figures};
@@ -20,7 +22,7 @@ use crate::runner::{Judged, judge_and_record, planned};
 use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::strategies::{Block, Done, Next, Strategy};
 use crate::validity::Probes;
-use spec::experiment::value::whole;
+use spec::experiment::value::whole_number;
 
 /// A workload without a server: each transaction is a pause of a millisecond.
 struct Pauses;
@@ -73,7 +75,7 @@ impl Client for Pausing {
             Event::Slot { .. } => Step::Until(io.now + 1_000_000),
             Event::Timer => {
                 let returned = Returned { rows: 1, ..Returned::default() };
-                Step::Ended(Outcome { script: 0, failure: None, tries: 1, returned })
+                Step::Ended(TransactionOutcome { script: 0, failure: None, tries: 1, returned })
             }
             _ => Step::Wait,
         }
@@ -89,7 +91,7 @@ impl Factor for Length {
     }
 
     fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
-        whole(value, 1, 10_000).map(|ms| ms.to_string())
+        whole_number(value, 1, 10_000).map(|ms| ms.to_string())
     }
 
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
@@ -147,7 +149,7 @@ impl Collector for Steps {
         samples.push(Sample { scope: Scope::Run, source, name, time_us, value: self.seen.into() });
     }
 
-    fn end(&mut self, measured: &Measured, samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
+    fn end(&mut self, measured: &EngineResult, samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         self.tick((measured.elapsed / 1000) as i64, samples);
         let mut figures = Figures::default();
         figures.set_named("steps".to_owned(), self.seen.into());

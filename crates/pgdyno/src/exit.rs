@@ -34,24 +34,24 @@ pub(crate) const INPUT_OUTPUT: u8 = 74;
 pub(crate) const INTERRUPTED: u8 = 75;
 
 /// The exit code of a successful command, or an error.
-pub(crate) type Outcome = anyhow::Result<u8>;
+pub(crate) type ExitResult = anyhow::Result<u8>;
 
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CommandFailure {
     pub(crate) code: u8,
     pub(crate) what: String,
     pub(crate) hint: Option<String>,
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.what)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for CommandFailure {}
 
-impl Failure {
+impl CommandFailure {
     pub(crate) fn with_code(code: u8, what: impl Into<String>, hint: Option<String>) -> anyhow::Error {
         Self { code, what: what.into(), hint }.into()
     }
@@ -97,7 +97,7 @@ fn without_values(mut error: clap::Error) -> clap::Error {
     error
 }
 
-pub(crate) fn from(outcome: Outcome) -> ExitCode {
+pub(crate) fn from(outcome: ExitResult) -> ExitCode {
     let error = match outcome {
         Ok(code) => return ExitCode::from(code),
         Err(error) => error,
@@ -105,7 +105,7 @@ pub(crate) fn from(outcome: Outcome) -> ExitCode {
     let (code, hint) = classify(&error);
     match error.downcast_ref::<spec::Error>().and_then(spec::Error::attached::<FileProblems>) {
         Some(problems) => print::error_lines(&problems.lines()),
-        _ => print::error(&words(&error), hint.as_deref()),
+        _ => print::print_error(&words(&error), hint.as_deref()),
     }
     ExitCode::from(code)
 }
@@ -124,7 +124,7 @@ fn words(error: &anyhow::Error) -> String {
 }
 
 fn classify(error: &anyhow::Error) -> (u8, Option<String>) {
-    if let Some(failure) = error.downcast_ref::<Failure>() {
+    if let Some(failure) = error.downcast_ref::<CommandFailure>() {
         return (failure.code, failure.hint.clone());
     }
     if let Some(error) = error.downcast_ref::<spec::Error>() {
@@ -152,11 +152,11 @@ pub(crate) fn of_class(class: spec::Class) -> u8 {
     }
 }
 
-pub(crate) fn of_answer(outcome: answer::Outcome) -> u8 {
+pub(crate) fn of_answer(outcome: answer::AnswerOutcome) -> u8 {
     match outcome {
-        answer::Outcome::NothingSlower => SAME_OR_BETTER,
-        answer::Outcome::SomethingSlower => WORSE,
-        answer::Outcome::Undecided => INCONCLUSIVE,
-        answer::Outcome::Invalid => INVALID,
+        answer::AnswerOutcome::NothingSlower => SAME_OR_BETTER,
+        answer::AnswerOutcome::SomethingSlower => WORSE,
+        answer::AnswerOutcome::Undecided => INCONCLUSIVE,
+        answer::AnswerOutcome::Invalid => INVALID,
     }
 }

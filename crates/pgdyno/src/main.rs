@@ -48,7 +48,7 @@ fn read_answer_limit() -> Result<(), ExitCode> {
             Ok(())
         }
         None => {
-            print::error(
+            print::print_error(
                 &format!("{MAX_ANSWER}={text:?}: must be a size from 1MB to 1GB, such as 256MB"),
                 None,
             );

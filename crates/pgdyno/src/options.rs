@@ -11,12 +11,12 @@ use lab::setup::{AskedDriver, Waiting};
 
 /// A parser whose known values shells complete; other values may also be valid.
 #[derive(Debug, Clone)]
-pub(crate) struct Known<T> {
+pub(crate) struct KnownValues<T> {
     pub(crate) read: fn(&str) -> Result<T, String>,
     pub(crate) names: &'static [&'static str],
 }
 
-impl<T: Clone + Send + Sync + 'static> TypedValueParser for Known<T> {
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for KnownValues<T> {
     type Value = T;
 
     fn parse_ref(
@@ -46,7 +46,7 @@ impl WrittenSlices {
         (word != "auto").then(|| word.parse().map_or_else(|_| word.into(), toml::Value::Boolean))
     }
 
-    pub(crate) const VALUES: Known<Self> = Known {
+    pub(crate) const VALUES: KnownValues<Self> = KnownValues {
         read: |text| Ok(Self { text: text.to_owned(), asked: asked_slices(text)? }),
         names: &["auto", "true", "false"],
     };
@@ -85,7 +85,7 @@ pub(crate) struct Selection {
 
 /// How to print data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// A table for people
     #[default]
     Text,
@@ -99,7 +99,7 @@ pub(crate) enum Format {
     Md,
 }
 
-impl Format {
+impl OutputFormat {
     pub(crate) fn is_for_people(self) -> bool {
         matches!(self, Self::Text | Self::Md)
     }
@@ -110,12 +110,12 @@ impl Format {
 pub(crate) struct FormatOption {
     /// How to print data on standard output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
 }
 
 /// What is said while something runs, where it is kept, and how it is printed.
 #[derive(Debug, Args)]
-pub(crate) struct Output {
+pub(crate) struct OutputArgs {
     /// Show the plan, every step and every run on standard error, a line each
     #[arg(long, short = 'v')]
     pub(crate) verbose: bool,
@@ -128,7 +128,7 @@ pub(crate) struct Output {
     pub(crate) format: FormatOption,
 }
 
-impl Output {
+impl OutputArgs {
     /// Announces this measurement to other pgdyno processes until the result is dropped.
     pub(crate) fn measuring(&self, progress: &mut dyn Progress) -> Measuring {
         // The other arguments may contain a password.
@@ -171,7 +171,7 @@ impl Driver {
 
 /// What a thread does that waits for answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Wait {
+pub(crate) enum WaitChoice {
     /// Spin where each thread has a CPU for itself and 32 clients or more, else sleep
     #[default]
     Auto,
@@ -181,19 +181,19 @@ pub(crate) enum Wait {
     Spin,
 }
 
-impl Wait {
+impl WaitChoice {
     /// The value in an experiment; `None`: chosen by pgdyno.
     pub(crate) fn asked(self) -> Option<Waiting> {
         Some(self.into()).filter(|_| self != Self::Auto)
     }
 }
 
-impl From<Wait> for Waiting {
-    fn from(wait: Wait) -> Self {
+impl From<WaitChoice> for Waiting {
+    fn from(wait: WaitChoice) -> Self {
         match wait {
-            Wait::Auto => Self::Auto,
-            Wait::Sleep => Self::Sleep,
-            Wait::Spin => Self::Spin,
+            WaitChoice::Auto => Self::Auto,
+            WaitChoice::Sleep => Self::Sleep,
+            WaitChoice::Spin => Self::Spin,
         }
     }
 }

@@ -58,7 +58,7 @@ pub(crate) fn warning_once(text: &str) {
 }
 
 /// An error with advice. Lines after the first are marked as part of it.
-pub(crate) fn error(text: &str, hint: Option<&str>) {
+pub(crate) fn print_error(text: &str, hint: Option<&str>) {
     write(&format!("{} {}", "error:".red().bold(), visible::block(text)));
     if let Some(hint) = hint {
         write(&format!(" {} {}", "try:".cyan().bold(), visible::block(hint)));

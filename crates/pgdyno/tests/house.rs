@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
-use spec::figures::{self, Row, Source};
+use spec::figures::{self, FigureRow, Source};
 
 /// Allowed dependencies, as in ARCHITECTURE.md.
 const MAY_KNOW: &[(&str, &[&str])] = &[
@@ -238,7 +238,7 @@ fn list_of_figures() -> String {
             source.name()
         );
         for row in figures::table().filter(|row| row.source == source) {
-            let Row { name, label, unit, per, better, notable, meaning, .. } = row;
+            let FigureRow { name, label, unit, per, better, notable, meaning, .. } = row;
             let shown = notable.as_ref().map(|of| format!("{}, {}", of.matters, of.family));
             list += &format!(
                 "| `{name}` | {label} | {} | {} | {} | {} | {meaning} |\n",

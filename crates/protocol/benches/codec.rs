@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use protocol::postgres::{Connection, Format, Login, Message, Want, frontend};
+use protocol::postgres::{Connection, Login, Message, ValueFormat, Want, frontend};
 use protocol::redis::{self, Replies, Reply};
 
 /// Rows of the larger results.
@@ -34,7 +34,7 @@ fn encode_bind_execute_sync(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| {
         out.clear();
         let parameters = [Some(black_box(&b"12345"[..]))];
-        frontend::bind(&mut out, "", "P_0", parameters, Format::Text).expect("one parameter");
+        frontend::bind(&mut out, "", "P_0", parameters, ValueFormat::Text).expect("one parameter");
         frontend::execute(&mut out, "", 0);
         frontend::sync(&mut out);
         black_box(out.len())
@@ -68,7 +68,7 @@ fn decode(connection: &mut Connection, input: &[u8]) -> usize {
 fn decode_with(bencher: Bencher<'_, '_>, want: Want, rows: usize) {
     let input = answer(rows);
     let mut connection = Connection::new(Arc::new(Login::new("u", "d")));
-    connection.rows(want);
+    connection.request_rows(want);
     bencher
         .counter(BytesCount::new(input.len()))
         .counter(ItemsCount::new(rows))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use results::comparison::Cell;
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::{AnswerDifference, ColumnDifference, ColumnError, Run, RunEvent};
 
 use results::ReportData;
@@ -44,7 +44,7 @@ pub fn answers(data: &ReportData) -> Table {
             let Ok(found) = serde_json::from_str::<AnswerDifference>(&event.detail) else { continue };
             let cell = asked_in(run);
             if seen.insert((cell.clone(), arm, &event.detail)) {
-                push(&mut table, run, &cell, &found);
+                push_row(&mut table, run, &cell, &found);
             }
         }
     }
@@ -59,14 +59,15 @@ fn asked_in(run: &Run) -> Cell {
     cell
 }
 
-fn push(table: &mut Table, run: &Run, cell: &Cell, found: &AnswerDifference) {
+fn push_row(table: &mut Table, run: &Run, cell: &Cell, found: &AnswerDifference) {
     let columns: Vec<Option<&ColumnDifference>> = match found.columns.is_empty() {
         true => vec![None],
         false => found.columns.iter().map(Some).collect(),
     };
     for column in columns {
         let error: Option<ColumnError> = column.and_then(|column| column.error);
-        let percent = |share: Option<f64>| share.map_or(Value::Null, |share| Value::Real(100.0 * share));
+        let percent =
+            |share: Option<f64>| share.map_or(CellValue::Null, |share| CellValue::Real(100.0 * share));
         table.push(vec![
             run.workload.clone().into(),
             Some(levels(cell)).filter(|levels| !levels.is_empty()).into(),

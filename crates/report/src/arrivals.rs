@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use results::{InTime, Table, Value};
+use results::{CellValue, InTime, Table};
 use spec::{Arrivals, Promise, figures};
 
 use crate::numbers;
@@ -18,8 +18,8 @@ pub fn words(arrivals: &Arrivals) -> String {
     };
     format!(
         "offered {}/s, in time {}/s ({}), late {}, skipped {}, unfinished {}{drained}",
-        numbers::figure(arrivals.offered_per_s()),
-        numbers::figure(arrivals.achieved_per_s()),
+        numbers::figure_text(arrivals.offered_per_s()),
+        numbers::figure_text(arrivals.achieved_per_s()),
         share(arrivals),
         numbers::count(arrivals.late),
         numbers::count(arrivals.skipped),
@@ -96,11 +96,11 @@ pub(crate) struct Columns {
 struct Column {
     needed: bool,
     name: &'static str,
-    of: fn(&InTime) -> Option<Value>,
+    of: fn(&InTime) -> Option<CellValue>,
 }
 
-fn doubtful(value: impl Into<Value>, text: impl Display, is_doubtful: bool) -> Option<Value> {
-    Some(Value::worded(value, text, if is_doubtful { "doubt" } else { "" }))
+fn doubtful(value: impl Into<CellValue>, text: impl Display, is_doubtful: bool) -> Option<CellValue> {
+    Some(CellValue::worded(value, text, if is_doubtful { "doubt" } else { "" }))
 }
 
 impl Columns {
@@ -119,7 +119,7 @@ impl Columns {
         let column = |needed, name, of| Column { needed, name, of };
         let columns: [Column; 10] = [
             column(promise, figures::PROMISE_MS.name, |row| {
-                row.promise?.ms.map(|ms| Value::worded(ms, format!("{} ms", numbers::as_given(ms)), ""))
+                row.promise?.ms.map(|ms| CellValue::worded(ms, format!("{} ms", numbers::as_given(ms)), ""))
             }),
             column(open, "offered_tps", |row| Some(row.arrivals?.offered_per_s().into())),
             column(open, "achieved_tps", |row| Some(row.arrivals?.achieved_per_s().into())),
@@ -151,14 +151,14 @@ impl Columns {
         table.columns
     }
 
-    pub(crate) fn values(self, row: &InTime) -> Vec<Value> {
+    pub(crate) fn values(self, row: &InTime) -> Vec<CellValue> {
         self.needed().map(|column| (column.of)(row).into()).collect()
     }
 }
 
 /// Adds the columns of arrivals and promise after the column `after`; adds none if no load is open and no
 /// promise was given.
-pub(crate) fn insert(table: &mut Table, after: &str, rows: &[InTime]) {
+pub(crate) fn insert_columns(table: &mut Table, after: &str, rows: &[InTime]) {
     let Some(columns) = Columns::of(rows) else { return };
     let at = table.at(after).map_or(table.columns.len(), |at| at + 1);
     table.columns.splice(at..at, columns.columns(""));

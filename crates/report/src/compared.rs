@@ -1,8 +1,10 @@
 //! Comparisons as text: changes, verdicts, what they cover and what they lack.
 
 use results::answer::SuspectRuns;
-use results::comparison::{ArmComparison, Cell, CellComparison, Comparison, Figure, Grouped, Metric, Tally};
-use stats::{Estimate, Group, Verdict};
+use results::comparison::{
+    ArmComparison, Cell, CellComparison, Comparison, GridFigure, Grouped, Metric, Tally,
+};
+use stats::{Estimate, ValueGroup, Verdict};
 
 use crate::numbers;
 use results::data::cell_text;
@@ -58,7 +60,7 @@ pub fn control(of: &Comparison) -> Option<String> {
     })
 }
 
-pub(crate) fn lacks(of: &Figure) -> Option<String> {
+pub(crate) fn lacks(of: &GridFigure) -> Option<String> {
     if of.grid.cells < of.cells {
         Some(incomplete(of.grid.cells, of.cells))
     } else {
@@ -66,7 +68,7 @@ pub(crate) fn lacks(of: &Figure) -> Option<String> {
     }
 }
 
-pub(crate) fn but(of: &Figure) -> String {
+pub(crate) fn but(of: &GridFigure) -> String {
     lacks(of).map(|lacks| format!("; {lacks}")).unwrap_or_default()
 }
 
@@ -76,17 +78,17 @@ fn incomplete(with_pair: usize, all: usize) -> String {
 }
 
 /// A workload of an arm, or its whole grid, with the figure over its cells.
-pub(crate) struct Part<'a> {
+pub(crate) struct ComparedPart<'a> {
     /// `None` for the whole grid.
     pub(crate) workload: Option<&'a str>,
     /// Cells in the figure; 0 if offered rates set the throughput of all.
     pub(crate) averaged: usize,
-    pub(crate) figure: Option<&'a Figure>,
+    pub(crate) figure: Option<&'a GridFigure>,
     /// Printed instead of a verdict if the figure is missing; `None` if the figure has no cells.
     without: Option<Verdict>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> ComparedPart<'a> {
     fn of(arm: &'a ArmComparison, workload: Option<&'a str>) -> Self {
         let figure = workload.map_or(arm.grid.as_ref(), |name| arm.workloads.get(name));
         let without = arm.without_figure(workload);
@@ -228,7 +230,7 @@ fn cause(found: &Grouped) -> String {
 /// Two groups among the runs of a cell: `5 runs about 6,900, one 32,149: placement?`
 pub(crate) fn groups(found: &Grouped) -> String {
     let (low, high) = (found.groups.low, found.groups.high);
-    let group = |of: Group, noun: &str| match of.n {
+    let group = |of: ValueGroup, noun: &str| match of.n {
         1 => format!("one {}", numbers::tps(of.center)),
         n => format!("{n}{noun} about {}", numbers::about(of.center)),
     };

@@ -3,7 +3,7 @@
 use results::Table;
 use results::cells::CellFigures;
 use results::data::levels;
-use results::{ReportData, Value};
+use results::{CellValue, ReportData};
 use spec::{Price, Prices};
 
 /// A line for each offer with each cell and arm. Empty without a price list.
@@ -36,9 +36,9 @@ pub fn costs(data: &ReportData) -> Table {
                 Some(levels(&figures.cell)).filter(|cell| !cell.is_empty()).into(),
                 figures.arm.clone().into(),
                 name.into(),
-                Value::Real(rate),
-                Value::Real(offer.per_month(prices.hours_per_month)),
-                Value::Real(prices.per_million(offer, rate)),
+                CellValue::Real(rate),
+                CellValue::Real(offer.per_month(prices.hours_per_month)),
+                CellValue::Real(prices.per_million(offer, rate)),
                 (&prices.currency).into(),
                 (&prices.date).into(),
             ]);

@@ -1,10 +1,10 @@
 //! In what arms differ besides speed, as text.
 
 use results::comparison::{Comparison, Difference, largest};
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::figures::Unit;
 
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::ReportData;
 
 /// Differences listed below an answer, at most.
@@ -15,7 +15,7 @@ fn amount(unit: Unit, value: f64) -> String {
         // Less than one byte on average is not a size.
         Unit::Bytes => numbers::bytes(value.round() as u64),
         Unit::Seconds => numbers::latency_ns(value * 1e9),
-        _ => numbers::figure(value),
+        _ => numbers::figure_text(value),
     }
 }
 
@@ -76,11 +76,11 @@ pub fn differences(data: &ReportData) -> Table {
     for own in &data.differences {
         let ratios = [own.ratio()].into_iter().chain(own.mean_ratio());
         let head = [own.arm.as_str(), &own.workload, own.of.row.name, own.of.row.unit.name(), own.per.name()]
-            .map(Value::from);
-        let figures = [Some(own.base), Some(own.new)].into_iter().chain(ratios).map(real);
+            .map(CellValue::from);
+        let figures = [Some(own.base), Some(own.new)].into_iter().chain(ratios).map(real_cell);
         let judged = [
             (own.estimate.n as u64).into(),
-            real(own.over_noise()),
+            real_cell(own.over_noise()),
             if own.large { "yes" } else { "no" }.into(),
         ];
         table.push(head.into_iter().chain(figures).chain(judged));
@@ -89,9 +89,9 @@ pub fn differences(data: &ReportData) -> Table {
 }
 
 /// All large ones of an arm in a workload, for programs; empty if none.
-pub(crate) fn raw(all: &[Difference], workload: &str, arm: &str) -> Value {
+pub(crate) fn raw(all: &[Difference], workload: &str, arm: &str) -> CellValue {
     let own = all.iter().filter(|own| own.large && own.workload == workload && own.arm == arm);
     let own: Vec<serde_json::Value> =
         own.map(|own| serde_json::to_value(own).expect("differences are plain data")).collect();
-    if own.is_empty() { Value::Null } else { Value::Data(own.into()) }
+    if own.is_empty() { CellValue::Null } else { CellValue::Data(own.into()) }
 }

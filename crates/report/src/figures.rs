@@ -2,8 +2,8 @@
 
 use results::comparison::Cell;
 use results::data::levels;
-use results::{ReportData, Table, Value};
-use spec::figures::{self, Row};
+use results::{CellValue, ReportData, Table};
+use spec::figures::{self, FigureRow};
 
 /// A line for each figure of each run. Figures of a newer version, which the table lacks, have a name and a
 /// value only.
@@ -14,11 +14,11 @@ pub fn figures(data: &ReportData) -> Table {
         "label",
     ]);
     for run in &data.runs {
-        let counters = run.counts.iter().map(|(name, count)| (name, Value::from(count)));
-        let figures = run.figures.iter().map(|(name, value)| (name, Value::from(value)));
+        let counters = run.counts.iter().map(|(name, count)| (name, CellValue::from(count)));
+        let figures = run.figures.iter().map(|(name, value)| (name, CellValue::from(value)));
         for (name, value) in counters.chain(figures) {
             let row = figures::row(name);
-            let text = |of: fn(&Row) -> &'static str| Value::from(row.map(of));
+            let text = |of: fn(&FigureRow) -> &'static str| CellValue::from(row.map(of));
             table.push([
                 run.sequence.into(),
                 run.round.into(),

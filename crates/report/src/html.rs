@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use crate::block::Block;
-use crate::sections::answer::{AnswerBlocks, Output};
+use crate::sections::answer::{AnswerBlocks, AnswerPlace};
 use crate::sections::{SECTIONS, Section, load};
 use crate::{tile, visible};
 use results::ReportData;
@@ -53,7 +53,7 @@ fn body(data: &ReportData, answer: &AnswerBlocks<'_>, sections: &[(&Section, Vec
         header {
             p.kicker { (kicker(data)) }
             h1 { (answer.answer.question) }
-            @for block in answer.blocks(Output::Page) { (block) }
+            @for block in answer.blocks(AnswerPlace::Page) { (block) }
         }
         nav aria-label="On this page" {
             @for (section, _) in sections { a href=(format!("#{}", section.anchor)) { (section.heading) } }

@@ -1,12 +1,12 @@
 //! Ladders as text and tables.
 
 use results::ladder::{Ladder, Quality, Rung, ladders};
-use results::{ReportData, Table, Value};
+use results::{CellValue, ReportData, Table};
 use spec::{Arrivals, figures};
 
 use crate::arrivals::percentiles_of;
 use crate::block::Block;
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 
 /// `reporting, promise 250 ms, arm gis`.
 pub(crate) fn name(of: &Ladder) -> String {
@@ -107,7 +107,7 @@ fn table(of: &Ladder) -> Table {
         table.push(vec![
             rung.clients.into(),
             rung.rate.map(numbers::as_given).into(),
-            real(rung.tps),
+            real_cell(rung.tps),
             micros(rung.mean_ns),
             micros(rung.stddev_ns),
             percent(rung.late_share),
@@ -124,12 +124,12 @@ fn shown(quality: &'static str) -> &'static str {
     if quality == "breaks here" { "BREAKS" } else { quality }
 }
 
-fn micros(ns: Option<f64>) -> Value {
-    real(ns.map(|ns| ns / 1e3))
+fn micros(ns: Option<f64>) -> CellValue {
+    real_cell(ns.map(|ns| ns / 1e3))
 }
 
-fn percent(share: Option<f64>) -> Value {
-    real(share.map(|share| share * 100.0))
+fn percent(share: Option<f64>) -> CellValue {
+    real_cell(share.map(|share| share * 100.0))
 }
 
 /// `12 clients, 12/s`.
@@ -187,12 +187,12 @@ pub fn ladder(data: &ReportData) -> Table {
                 of.workload.clone().into(),
                 of.cell.clone().into(),
                 of.arm.clone().into(),
-                real(of.promise_ms),
-                real(of.is_judged().then_some(of.bound * 100.0)),
+                real_cell(of.promise_ms),
+                real_cell(of.is_judged().then_some(of.bound * 100.0)),
                 rung.clients.into(),
-                real(rung.rate),
+                real_cell(rung.rate),
                 (rung.runs as u64).into(),
-                real(rung.tps),
+                real_cell(rung.tps),
                 micros(rung.mean_ns),
                 micros(rung.stddev_ns),
                 p50,

@@ -41,7 +41,7 @@ mod zooms;
 pub use block::{Block, Paragraph};
 pub use chart_file::{ChartFile, Picture, PictureError, charts};
 pub use compared::control;
-pub use format::Format;
+pub use format::TableFormat;
 pub use geopackage::{GeoPackage, GeoPackageError, geopackage};
 pub use results::ReportData;
 pub use sections::answer::{short, summary};

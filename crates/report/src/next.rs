@@ -1,21 +1,21 @@
 //! The next step of an undecided answer as text, and its command. Also the warning about an answer that was
 //! read before the experiment was complete.
 
-use results::answer::{FEW, Help, Next, Short, Step};
+use results::answer::{FEW, Help, Next, NextStep, Short};
 use results::{Course, ReportData};
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 use stats::TooFew;
 
 use crate::numbers;
 
 /// The command that measured it, changed; else a command that runs its file. `None` if no command does it.
-pub(crate) fn command(data: &ReportData, next: &Next) -> Option<Command> {
+pub(crate) fn command(data: &ReportData, next: &Next) -> Option<PrintedCommand> {
     let of_file = || match next.step {
-        Step::MoreRounds { rounds, .. } => {
-            let file = Command::new("run").path(&format!("{}.toml", data.experiment.name));
+        NextStep::MoreRounds { rounds, .. } => {
+            let file = PrintedCommand::new("run").path(&format!("{}.toml", data.experiment.name));
             Some(file.option("--rounds", &rounds.to_string()))
         }
-        Step::LongerRuns { .. } | Step::Else { .. } => None,
+        NextStep::LongerRuns { .. } | NextStep::Else { .. } => None,
     };
     next.command.clone().or_else(of_file)
 }
@@ -30,28 +30,28 @@ pub(crate) fn sentence(data: &ReportData, next: &Next) -> String {
     words(data, next) + end
 }
 
-fn phrase(next: &Next, command: Option<&Command>, called: &str) -> String {
+fn phrase(next: &Next, command: Option<&PrintedCommand>, called: &str) -> String {
     let of = if next.of.is_empty() { String::new() } else { format!("{}: ", next.of.join(", ")) };
     let apart = if next.taken_apart { "all settings together: " } else { "" };
-    let programs = command.map_or(Vec::new(), Command::programs);
+    let programs = command.map_or(Vec::new(), PrintedCommand::programs);
     let programs = match programs.is_empty() {
         true => String::new(),
         false => format!("; this command runs the programs in {}", programs.join(", ")),
     };
     let step = match &next.step {
-        Step::MoreRounds { rounds, more_s, decide: true } => {
+        NextStep::MoreRounds { rounds, more_s, decide: true } => {
             format!("{rounds} rounds would probably decide, about {} more", at_most(*more_s))
         }
-        Step::MoreRounds { rounds, more_s, decide: false } => {
+        NextStep::MoreRounds { rounds, more_s, decide: false } => {
             let more = at_most(*more_s);
             format!("too few rounds to know the spread; {rounds} rounds show it, about {more} more")
         }
-        Step::LongerRuns { seconds, cost_s, why } => {
+        NextStep::LongerRuns { seconds, cost_s, why } => {
             let how = if command.is_some() { "-T" } else { "`duration` in the experiment file:" };
             let cost = at_most(*cost_s);
             format!("{}; measure longer ({how} {seconds} s), about {cost} in all", short(*why))
         }
-        Step::Else { rounds, helps } => {
+        NextStep::Else { rounds, helps } => {
             let what = if rounds.is_some() { "more rounds" } else { "longer runs" };
             let helps: Vec<String> = helps.iter().map(|own| help(own, called)).collect();
             format!("{what} would cost too much for what they decide. What else helps: {}", helps.join("; "))
@@ -162,32 +162,32 @@ fn times(count: u32) -> String {
 mod tests {
     use super::*;
 
-    fn said(step: Step, of: &[&str], command: Option<&Command>) -> String {
+    fn said(step: NextStep, of: &[&str], command: Option<&PrintedCommand>) -> String {
         let of = of.iter().map(|&of| of.to_owned()).collect();
         phrase(&Next { of, step, command: None, taken_apart: false }, command, "a")
     }
 
     #[test]
     fn the_next_step_is_a_sentence() {
-        let rounds = |decide| Step::MoreRounds { rounds: 24, more_s: 100.2, decide };
-        let plain = Command::new("run");
+        let rounds = |decide| NextStep::MoreRounds { rounds: 24, more_s: 100.2, decide };
+        let plain = PrintedCommand::new("run");
         let decides = "24 rounds would probably decide, about 1 min 50 s more";
         assert_eq!(said(rounds(true), &[], Some(&plain)), decides);
         let spread = said(rounds(false), &[], Some(&plain));
         assert!(spread.starts_with("too few rounds to know the spread; 24 rounds"));
         assert_eq!(said(rounds(true), &["tiles"], Some(&plain)), format!("tiles: {decides}"));
-        let foreign = Command::read("pgdyno bench -S --pg-bin ../bin");
+        let foreign = PrintedCommand::read("pgdyno bench -S --pg-bin ../bin");
         let tiles = said(rounds(true), &["tiles"], foreign.as_ref());
         assert!(tiles.ends_with("more; this command runs the programs in ../bin"), "{tiles}");
         let helps = vec![Help::LongerRuns(5.0), Help::Quieter { stolen_pct: None, disturbed: 0, runs: 4 }];
-        let helps = said(Step::Else { rounds: Some(3334), helps }, &[], None);
+        let helps = said(NextStep::Else { rounds: Some(3334), helps }, &[], None);
         assert!(
             helps.ends_with("What else helps: longer runs (these measured 5 s); a quieter host or hour"),
             "{helps}"
         );
         let why = Short::Transactions { least: 2, most: 2 };
         assert_eq!(
-            said(Step::LongerRuns { seconds: 35.0, cost_s: 61.0, why }, &[], Some(&plain)),
+            said(NextStep::LongerRuns { seconds: 35.0, cost_s: 61.0, why }, &[], Some(&plain)),
             "all runs are too short: 2 of at least 30 transactions in each; measure longer (-T 35 s), about 1 min 10 s in all"
         );
     }

@@ -1,11 +1,11 @@
 //! Phases of jobs: single times for programs, and as means over rounds, for people.
 
 use results::comparison::Cell;
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::{Phase, PhaseSource, Run, RunKind, Validity};
 
 use crate::block::Block;
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::ReportData;
 use results::data::{cell_text, levels};
 
@@ -45,7 +45,7 @@ pub(crate) fn phases_of<'r>(jobs: impl IntoIterator<Item = &'r Run>) -> Table {
     table.hide(["count_per_s"]);
     for job in jobs {
         for phase in &job.phases {
-            let ms = real(Some(phase.duration_us as f64 / 1e3));
+            let ms = real_cell(Some(phase.duration_us as f64 / 1e3));
             let is_short = phase.source == PhaseSource::Reported && phase.duration_us == 0;
             let seconds = phase.duration_us as f64 / 1e6;
             let rate = phase.count.filter(|_| seconds > 0.0).map(|count| count as f64 / seconds);
@@ -56,24 +56,24 @@ pub(crate) fn phases_of<'r>(jobs: impl IntoIterator<Item = &'r Run>) -> Table {
                 job.is_measured().then_some(u64::from(job.round)).into(),
                 (&phase.name).into(),
                 (&phase.item).into(),
-                real(Some(phase.start_us as f64 / 1e3)),
-                if is_short { Value::worded(ms, took(phase), "") } else { ms },
+                real_cell(Some(phase.start_us as f64 / 1e3)),
+                if is_short { CellValue::worded(ms, took(phase), "") } else { ms },
                 phase.count.into(),
                 phase.source.name().into(),
-                real(rate),
+                real_cell(rate),
             ]);
         }
     }
     table
 }
 
-struct Group<'r> {
+struct PhaseGroup<'r> {
     cell: Cell,
     arm: Option<&'r str>,
     runs: Vec<&'r Run>,
 }
 
-impl Group<'_> {
+impl PhaseGroup<'_> {
     fn label(&self) -> String {
         let parts = [self.arm.unwrap_or_default().to_owned(), levels(&self.cell)];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -93,10 +93,10 @@ impl Group<'_> {
         let each: Vec<f64> = found.iter().map(ms).collect();
         match stats::mean_with_interval(&each) {
             Some((mean, Some((low, high)))) => {
-                let ms = numbers::figure;
+                let ms = numbers::figure_text;
                 format!("{} [{}, {}]", ms(mean), ms(low.max(0.0)), ms(high))
             }
-            Some((mean, None)) => numbers::figure(mean),
+            Some((mean, None)) => numbers::figure_text(mean),
             None => numbers::ABSENT.to_owned(),
         }
     }
@@ -105,7 +105,7 @@ impl Group<'_> {
 /// Phases of each job as means over its rounds, for people.
 #[must_use]
 pub fn phases_in_words(data: &ReportData) -> Vec<Block> {
-    let mut workloads: Vec<(&str, Vec<Group<'_>>)> = Vec::new();
+    let mut workloads: Vec<(&str, Vec<PhaseGroup<'_>>)> = Vec::new();
     let prepared = data.jobs().filter(|job| !job.is_measured());
     let counted = prepared.chain(data.grid_runs().filter(|run| run.kind == RunKind::Job));
     for job in counted.filter(|job| !job.phases.is_empty() && job.validity != Validity::Invalid) {
@@ -116,10 +116,10 @@ pub fn phases_in_words(data: &ReportData) -> Vec<Block> {
         let (groups, cell) = (&mut workloads[at].1, Cell::of(job));
         match groups.iter_mut().find(|own| own.cell == cell && own.arm == job.arm.as_deref()) {
             Some(group) => group.runs.push(job),
-            None => groups.push(Group { cell, arm: job.arm.as_deref(), runs: vec![job] }),
+            None => groups.push(PhaseGroup { cell, arm: job.arm.as_deref(), runs: vec![job] }),
         }
     }
-    let words = |(workload, groups): (&str, Vec<Group<'_>>)| {
+    let words = |(workload, groups): (&str, Vec<PhaseGroup<'_>>)| {
         let rounds = groups.iter().map(|group| group.runs.len()).max().unwrap_or(0);
         let what = match rounds {
             1 => "phases in milliseconds",
@@ -131,22 +131,22 @@ pub fn phases_in_words(data: &ReportData) -> Vec<Block> {
 }
 
 /// A row for each phase, a column for each group; more groups than fit are listed below each other.
-fn laid_out(caption: &str, groups: &[Group<'_>]) -> Table {
+fn laid_out(caption: &str, groups: &[PhaseGroup<'_>]) -> Table {
     let mut known: Vec<(&str, &str)> = Vec::new();
     for phase in groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.phases) {
         if !known.contains(&(&phase.name, &phase.item)) {
             known.push((&phase.name, &phase.item));
         }
     }
-    let labels: Vec<String> = groups.iter().map(Group::label).collect();
+    let labels: Vec<String> = groups.iter().map(PhaseGroup::label).collect();
     let across = groups.len() <= MOST_ACROSS;
     let table = Table::captioned(caption).named(["phase", "item"]);
     let mut table = if across { table.named(labels.iter()) } else { table.named(["cell", "took"]) };
     for phase in known {
-        let named: [Value; 2] = [phase.0.into(), phase.1.into()];
+        let named: [CellValue; 2] = [phase.0.into(), phase.1.into()];
         let each = || groups.iter().map(|group| group.took(phase));
         if across {
-            table.push(named.into_iter().chain(each().map(Value::from)));
+            table.push(named.into_iter().chain(each().map(CellValue::from)));
             continue;
         }
         for (label, took) in labels.iter().zip(each()) {
@@ -184,7 +184,7 @@ mod tests {
             job("a", 2, &[("node", "", 3_000_000, Stamped), ("index", "point", 0, Reported)]),
             job("b", 1, &[("node", "", 500_000, Stamped)]),
         ];
-        let group = |arm: &'static str| Group {
+        let group = |arm: &'static str| PhaseGroup {
             cell: Cell::of(&runs[0]),
             arm: Some(arm),
             runs: runs.iter().filter(|run| run.arm.as_deref() == Some(arm)).collect(),

@@ -8,14 +8,14 @@ use results::{StoredTile, TilesOf};
 use spec::TileFigures;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Figures {
+pub(crate) struct PlaceFigures {
     pub(crate) requests: u64,
     sum_us: f64,
     pub(crate) max_us: f64,
     sum_bytes: f64,
 }
 
-impl Figures {
+impl PlaceFigures {
     pub(crate) fn of(tile: &TileFigures) -> Self {
         let requests = tile.requests as f64;
         Self {
@@ -60,10 +60,10 @@ pub(crate) fn cell(of: &TilesOf) -> Cell {
 pub(crate) fn added<'t, K: Ord>(
     tiles: impl IntoIterator<Item = &'t StoredTile>,
     key: impl Fn(&'t StoredTile) -> K,
-) -> BTreeMap<K, Figures> {
-    let mut added: BTreeMap<K, Figures> = BTreeMap::new();
+) -> BTreeMap<K, PlaceFigures> {
+    let mut added: BTreeMap<K, PlaceFigures> = BTreeMap::new();
     for tile in tiles {
-        added.entry(key(tile)).or_default().add(&Figures::of(&tile.figures));
+        added.entry(key(tile)).or_default().add(&PlaceFigures::of(&tile.figures));
     }
     added
 }

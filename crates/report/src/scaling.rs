@@ -1,14 +1,14 @@
 //! How throughput grows with clients in closed load: the universal scalability law, fitted to each curve.
 
-use results::{Table, Value};
-use spec::Load;
+use results::{CellValue, Table};
+use spec::OfferedLoad;
 use stats::{FitDoubt, Rung, Scaling};
 
 use crate::block::Block;
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::ReportData;
 use results::cells::CellFigures;
-use results::data::split;
+use results::data::split_cells;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Law {
@@ -26,7 +26,7 @@ pub(crate) fn laws(data: &ReportData) -> Vec<Law> {
     for workload in data.workloads() {
         let cells: Vec<&CellFigures> =
             data.grid.iter().filter(|figures| figures.cell.workload == workload).collect();
-        for (cell, part) in split(&cells, "clients") {
+        for (cell, part) in split_cells(&cells, "clients") {
             for arm in data.arms() {
                 let own: Vec<&CellFigures> =
                     part.iter().copied().filter(|figures| figures.arm.as_deref() == arm).collect();
@@ -40,7 +40,7 @@ pub(crate) fn laws(data: &ReportData) -> Vec<Law> {
 impl Law {
     /// Of cells that differ in clients; `None` if the load is not closed, or there are fewer than three.
     pub(crate) fn of(workload: &str, cell: &str, arm: Option<&str>, cells: &[&CellFigures]) -> Option<Self> {
-        let closed = || cells.iter().filter(|figures| figures.load == Load::Closed);
+        let closed = || cells.iter().filter(|figures| figures.load == OfferedLoad::Closed);
         let by_generator = closed().filter(|figures| figures.generator.is_some());
         let rung = |figures: &&CellFigures| Rung {
             clients: figures.clients,
@@ -181,10 +181,10 @@ pub fn scaling(data: &ReportData) -> Table {
     for law in laws(data) {
         let scaling = &law.scaling;
         let ends = |interval: Option<(f64, f64)>| {
-            [real(interval.map(|(low, _)| low)), real(interval.map(|(_, high)| high))]
+            [real_cell(interval.map(|(low, _)| low)), real_cell(interval.map(|(_, high)| high))]
         };
         let peak = scaling.peak;
-        let mut row: Vec<Value> = vec![
+        let mut row: Vec<CellValue> = vec![
             law.workload.clone().into(),
             law.cell.clone().into(),
             law.arm.clone().into(),
@@ -192,14 +192,14 @@ pub fn scaling(data: &ReportData) -> Table {
             (scaling.runs as u64).into(),
         ];
         for fitted in [scaling.lambda, scaling.sigma, scaling.kappa] {
-            row.push(real(Some(fitted.value)));
+            row.push(real_cell(Some(fitted.value)));
             row.extend(ends(fitted.interval));
         }
-        row.push(real(peak.map(|peak| peak.clients)));
+        row.push(real_cell(peak.map(|peak| peak.clients)));
         let around = peak.and_then(|peak| peak.clients_interval);
-        row.push(real(around.map(|(low, _)| low)));
-        row.push(real(around.and_then(|(_, high)| high)));
-        row.push(real(peak.map(|peak| peak.rate.value)));
+        row.push(real_cell(around.map(|(low, _)| low)));
+        row.push(real_cell(around.and_then(|(_, high)| high)));
+        row.push(real_cell(peak.map(|peak| peak.rate.value)));
         row.extend(ends(peak.and_then(|peak| peak.rate.interval)));
         row.push(scaling.doubts.iter().map(|doubt| name(*doubt)).collect::<Vec<_>>().join("; ").into());
         table.push(row);
@@ -212,7 +212,7 @@ fn with_interval(value: f64, interval: Option<(f64, f64)>) -> String {
     let figure = |value: f64| match value {
         0.0 => "0".to_owned(),
         value if value.abs() < 0.001 => format!("{value:.2e}"),
-        value => numbers::figure(value),
+        value => numbers::figure_text(value),
     };
     let around = interval.map(|(low, high)| format!(" ({} to {})", figure(low), figure(high)));
     format!("{}{}", figure(value), around.unwrap_or_default())

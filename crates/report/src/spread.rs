@@ -1,9 +1,9 @@
 //! Repeats without arms: mean, interval, range and outliers of each cell.
 
 use results::comparison::{Metric, Spread};
-use results::{Table, Value};
+use results::{CellValue, Table};
 
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::ReportData;
 use results::data::levels;
 
@@ -37,12 +37,12 @@ pub fn spread(found: &[Spread], metric: Metric) -> Table {
             unit.into(),
             (summary.n as u64).into(),
             (of.invalid as u64).into(),
-            real(summary.mean),
-            real(interval.map(|(low, _)| low)),
-            real(interval.map(|(_, high)| high)),
-            real(summary.min),
-            real(summary.max),
-            Value::Data(outliers.into()),
+            real_cell(summary.mean),
+            real_cell(interval.map(|(low, _)| low)),
+            real_cell(interval.map(|(_, high)| high)),
+            real_cell(summary.min),
+            real_cell(summary.max),
+            CellValue::Data(outliers.into()),
             of.suspect.map(|suspect| suspect.words()).into(),
         ]);
     }

@@ -12,11 +12,11 @@ mod verdicts;
 use spec::{SpeedTrend, Validity};
 
 pub use self::doubts::{Doubtful, SuspectRuns};
-pub use self::next::{FEW, Help, Next, Short, Step, scope_name};
+pub use self::next::{FEW, Help, Next, NextStep, Short, scope_name};
 pub use self::remarks::{FromCache, Remarks, Uncut};
 pub use self::trend::speed_trend;
 pub use self::uncompared::Uncompared;
-pub use self::verdicts::{Line, Outcome, Scope, Verdicts};
+pub use self::verdicts::{AnswerOutcome, LineScope, VerdictLine, Verdicts};
 use crate::comparison::{Cell, Comparison, Difference, Metric};
 use crate::data::ReportData;
 
@@ -25,8 +25,8 @@ use crate::data::ReportData;
 pub struct Answer {
     pub question: String,
     /// By arm in file order; within an arm by workload, then by cell. Empty if nothing is compared.
-    pub lines: Vec<Line>,
-    pub outcome: Outcome,
+    pub lines: Vec<VerdictLine>,
+    pub outcome: AnswerOutcome,
     pub is_answered: bool,
     pub uncompared: Uncompared,
     pub doubts: Doubts,
@@ -57,7 +57,7 @@ impl Answer {
         let found = data.compared();
         let verdicts = found.map(|found| Verdicts::of(found, &data.experiment, &data.runs));
         let outcome = match (data.limits(), &verdicts) {
-            (Some(limits), _) => Outcome::of_limits(&limits),
+            (Some(limits), _) => AnswerOutcome::of_limits(&limits),
             (None, Some(verdicts)) => verdicts.outcome,
             (None, None) => without_pairs(data),
         };
@@ -79,12 +79,12 @@ impl Answer {
     }
 }
 
-fn without_pairs(data: &ReportData) -> Outcome {
+fn without_pairs(data: &ReportData) -> AnswerOutcome {
     let all_invalid = data.runs.iter().all(|run| run.validity == Validity::Invalid);
     match Comparison::of(&data.experiment, &data.runs, Metric::Tps) {
         Some(found) => Verdicts::of(&found, &data.experiment, &data.runs).outcome,
-        None if all_invalid => Outcome::Invalid,
-        None => Outcome::NothingSlower,
+        None if all_invalid => AnswerOutcome::Invalid,
+        None => AnswerOutcome::NothingSlower,
     }
 }
 

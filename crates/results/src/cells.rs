@@ -6,7 +6,7 @@ mod scripts;
 use std::collections::BTreeMap;
 
 use spec::figures::{self, Counter};
-use spec::{Arrivals, Load, Profile, Run, Term, Validity};
+use spec::{Arrivals, OfferedLoad, Profile, Run, Term, Validity};
 use stats::Histogram;
 
 pub use self::in_time::InTime;
@@ -24,7 +24,7 @@ pub struct CellFigures {
     pub cell: Cell,
     pub arm: Option<String>,
     pub clients: u32,
-    pub load: Load,
+    pub load: OfferedLoad,
     pub rate: Option<f64>,
     pub invalid: u64,
     /// Over rounds, per second.
@@ -135,7 +135,7 @@ impl CellFigures {
             cell,
             arm,
             clients: all.iter().map(|run| run.clients).max().unwrap_or(0),
-            load: all.first().map_or(Load::Closed, |run| run.load),
+            load: all.first().map_or(OfferedLoad::Closed, |run| run.load),
             rate: all.iter().find_map(|run| run.offered_rate),
             invalid: (all.len() - runs.len()) as u64,
             tps: runs.iter().filter_map(|run| run.tps()).collect(),
@@ -172,7 +172,7 @@ impl CellFigures {
     /// Whether it is a job: done once to its end, by no client.
     #[must_use]
     pub fn is_job(&self) -> bool {
-        self.load == Load::Job
+        self.load == OfferedLoad::Job
     }
 
     /// Whether there is a valid run.

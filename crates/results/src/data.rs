@@ -3,11 +3,15 @@
 use std::collections::BTreeSet;
 
 use spec::plan::NotRun;
-use spec::{Error, Experiment, FileCommand, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
+use spec::{
+    Error, ExperimentRecord, FileCommand, Host, MeasuredTarget, Reason, Run, RunEvent, RunKind, Text,
+    Validity,
+};
 
 use crate::cells::{CellFigures, InTime};
 use crate::comparison::{
-    Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, differences, two_groups,
+    Apart, ApartError, Cell, Comparison, Difference, Grouped, MeasuredExperiment, Metric, differences,
+    two_groups,
 };
 use crate::limits::Limits;
 use crate::store::{Course, ExperimentId, Store, StoredExperiment, StoredTile};
@@ -17,9 +21,9 @@ use crate::store::{Course, ExperimentId, Store, StoredExperiment, StoredTile};
 pub struct ReportData {
     /// Its number in the results file, and its name in a command; `None` if it is not stored.
     pub stored: Option<(ExperimentId, String)>,
-    pub experiment: Experiment,
+    pub experiment: ExperimentRecord,
     pub host: Host,
-    pub target: Target,
+    pub target: MeasuredTarget,
     /// All runs, by [`Run::sequence`].
     pub runs: Vec<Run>,
     /// Arms compared by transactions per second; `None` if nothing is compared.
@@ -83,16 +87,20 @@ impl ReportData {
     ///
     /// # Errors
     /// As [`ReportData::load`].
-    pub fn measured(store: &Store, experiment: ExperimentId, label: String) -> Result<Measured, Error> {
+    pub fn measured(
+        store: &Store,
+        experiment: ExperimentId,
+        label: String,
+    ) -> Result<MeasuredExperiment, Error> {
         let StoredExperiment { experiment: of, host, target, .. } = store.experiment(experiment)?;
-        Ok(Measured { label, experiment: of, host, target, runs: store.runs(experiment)? })
+        Ok(MeasuredExperiment { label, experiment: of, host, target, runs: store.runs(experiment)? })
     }
 
     /// Two experiments, the second against the first: not interleaved.
     ///
     /// # Errors
     /// When they cannot be compared.
-    pub fn apart(base: &Measured, new: &Measured) -> Result<Self, ApartError> {
+    pub fn apart(base: &MeasuredExperiment, new: &MeasuredExperiment) -> Result<Self, ApartError> {
         let Apart { experiment, runs, notes } = Apart::of(base, new)?;
         let data = Self::new(experiment, base.host.clone(), base.target.clone(), runs);
         Ok(Self { notes, ..data })
@@ -100,7 +108,7 @@ impl ReportData {
 
     /// The same from given records.
     #[must_use]
-    pub fn new(experiment: Experiment, host: Host, target: Target, mut runs: Vec<Run>) -> Self {
+    pub fn new(experiment: ExperimentRecord, host: Host, target: MeasuredTarget, mut runs: Vec<Run>) -> Self {
         runs.sort_by_key(|run| run.sequence);
         let comparison = |metric| {
             Comparison::of(&experiment, &runs, metric)
@@ -150,7 +158,7 @@ impl ReportData {
     #[must_use]
     pub fn against(self, base: &str) -> Self {
         let Self { stored, experiment, host, target, runs, texts, notes, course, tiles, .. } = self;
-        let experiment = Experiment { base: Some(base.to_owned()), ..experiment };
+        let experiment = ExperimentRecord { base: Some(base.to_owned()), ..experiment };
         Self { stored, texts, notes, course, tiles, ..Self::new(experiment, host, target, runs) }
     }
 
@@ -297,7 +305,7 @@ pub fn varying<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Vec<String>
 
 /// Figures split by every factor but one, in order: each part with the varying levels of the others, as
 /// text; empty text if none varies.
-pub fn split<'a>(cells: &[&'a CellFigures], but: &str) -> Vec<(String, Vec<&'a CellFigures>)> {
+pub fn split_cells<'a>(cells: &[&'a CellFigures], but: &str) -> Vec<(String, Vec<&'a CellFigures>)> {
     let mut varying = varying(cells.iter().map(|figures| &figures.cell));
     varying.retain(|name| name != but);
     let mut parts: Vec<(String, Vec<&CellFigures>)> = Vec::new();
@@ -322,8 +330,8 @@ pub fn cell_label(cell: &Cell, factors: &[String]) -> String {
 
 /// A remark if the arms are storages with different files: each storage with its content; an unavailable
 /// one with its name only.
-fn other_files(experiment: &Experiment) -> Option<String> {
-    let held = |arm: &spec::Arm| {
+fn other_files(experiment: &ExperimentRecord) -> Option<String> {
+    let held = |arm: &spec::ArmRecord| {
         let storage = arm.settings.get("storage").filter(|storage| **storage != arm.name)?;
         Some(["(its databases)", "(its write-ahead log)"].map(|part| storage.ends_with(part)))
     };
@@ -388,7 +396,7 @@ mod tests {
 
     use super::*;
 
-    fn experiment(factor: &str, arms: &[(&str, &str)]) -> Experiment {
+    fn experiment(factor: &str, arms: &[(&str, &str)]) -> ExperimentRecord {
         let arm = |(name, storage): &(&str, &str)| json!({"name": name, "settings": {"storage": storage}, "unsafe_settings": []});
         let arms: Vec<_> = arms.iter().map(arm).collect();
         let experiment = json!({

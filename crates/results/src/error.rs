@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rusqlite::ErrorCode as Code;
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 use spec::{Class, Error, is_disk_full};
 
 fn of_file(class: Class, path: &Path, what: &str) -> Error {
@@ -28,7 +28,7 @@ pub(crate) fn newer(path: &Path, found: u32, known: u32) -> Error {
 
 /// Made with the last schema before the present one: it can be copied into a new file, and stays unchanged.
 pub(crate) fn earlier(path: &Path) -> Error {
-    let copy = Command::new("import").path(&path.to_string_lossy()).option("--results", "new.sqlite");
+    let copy = PrintedCommand::new("import").path(&path.to_string_lossy()).option("--results", "new.sqlite");
     let what =
         format!("made by an earlier build of pgdyno; copy its experiments into a new results file: {copy}");
     of_file(Class::BadInput, path, &what)

@@ -103,8 +103,8 @@ pub(crate) fn finished(run: Run) -> Finished {
     Finished { run, seconds: seconds.into() }
 }
 
-pub(crate) fn experiment(arms: &[&str]) -> Experiment {
-    Experiment {
+pub(crate) fn experiment(arms: &[&str]) -> ExperimentRecord {
+    ExperimentRecord {
         hash: "cafe".into(),
         name: "made-up".into(),
         question: "Is B faster?".into(),
@@ -118,7 +118,7 @@ pub(crate) fn experiment(arms: &[&str]) -> Experiment {
         base: arms.first().map(|&arm| arm.into()),
         arms: arms
             .iter()
-            .map(|&name| Arm {
+            .map(|&name| ArmRecord {
                 name: name.into(),
                 settings: BTreeMap::new(),
                 unsafe_settings: Vec::new(),
@@ -142,8 +142,8 @@ pub(crate) fn host() -> Host {
     }
 }
 
-pub(crate) fn target() -> Target {
-    Target {
+pub(crate) fn target() -> MeasuredTarget {
+    MeasuredTarget {
         kind: "url".into(),
         dsn_redacted: "postgres://x@localhost/y".into(),
         server_version: "15.1".into(),

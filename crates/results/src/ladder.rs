@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::cells::{BOUND, CellFigures, InTime};
-use crate::data::{ReportData, split};
+use crate::data::{ReportData, split_cells};
 
 const RATE: &str = "rate";
 const PER_CLIENT: &str = "rate_per_client";
@@ -132,14 +132,14 @@ pub fn ladders(data: &ReportData) -> Vec<Ladder> {
 /// Figures of a workload split into possible ladders, each with its other varying levels as text: by rate,
 /// if one number of clients had several; else by clients, with which the rate may rise in step.
 pub fn parts<'a>(cells: &[&'a CellFigures]) -> Vec<(String, Vec<&'a CellFigures>)> {
-    let by_rate = split(cells, RATE);
+    let by_rate = split_cells(cells, RATE);
     let several = |part: &[&CellFigures], level: fn(&CellFigures) -> f64| {
         part.iter().any(|figures| level(figures) != level(part[0]))
     };
     let rate = |figures: &CellFigures| figures.rate.unwrap_or(0.0);
     match by_rate.iter().any(|(_, part)| several(part, rate)) {
         true => by_rate,
-        false => split(cells, CLIENTS),
+        false => split_cells(cells, CLIENTS),
     }
 }
 

@@ -19,7 +19,7 @@ pub use cells::{CellFigures, InTime};
 pub use data::ReportData;
 pub use spool::{Spool, SpoolWriter};
 pub use store::{
-    Collection, Course, Earlier, ExperimentId, ExperimentLock, ExperimentSummary, Finished, Imported, Known,
-    Store, StoredExperiment, StoredRun, StoredTile, TileCounts, TilesOf,
+    Collection, Course, Earlier, ExperimentId, ExperimentLock, ExperimentSummary, Finished, Imported,
+    KnownRun, Store, StoredExperiment, StoredRun, StoredTile, TileCounts, TilesOf,
 };
-pub use table::{Column, Kind, Marked, Table, Value};
+pub use table::{CellValue, Column, ColumnKind, Marked, Table};

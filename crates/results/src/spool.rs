@@ -27,10 +27,10 @@ pub struct Spooled {
 
 /// All written distributions; empty for a run that was read back.
 #[derive(Debug, Clone, Default)]
-pub struct Spool(Kept);
+pub struct Spool(SpoolStorage);
 
 #[derive(Debug, Clone)]
-enum Kept {
+enum SpoolStorage {
     Memory(Arc<[Spooled]>),
     File {
         file: Arc<File>,
@@ -40,7 +40,7 @@ enum Kept {
     Lost(Arc<io::Error>),
 }
 
-impl Default for Kept {
+impl Default for SpoolStorage {
     fn default() -> Self {
         Self::Memory(Arc::new([]))
     }
@@ -48,7 +48,7 @@ impl Default for Kept {
 
 impl From<Vec<Spooled>> for Spool {
     fn from(few: Vec<Spooled>) -> Self {
-        Self(Kept::Memory(few.into()))
+        Self(SpoolStorage::Memory(few.into()))
     }
 }
 
@@ -59,9 +59,9 @@ impl Spool {
         mut take: impl FnMut(&Spooled) -> Result<(), E>,
     ) -> Result<(), E> {
         match &self.0 {
-            Kept::Memory(few) => few.iter().try_for_each(take),
-            Kept::Lost(error) => Err(io::Error::new(error.kind(), error.to_string()).into()),
-            Kept::File { file, length } => {
+            SpoolStorage::Memory(few) => few.iter().try_for_each(take),
+            SpoolStorage::Lost(error) => Err(io::Error::new(error.kind(), error.to_string()).into()),
+            SpoolStorage::File { file, length } => {
                 let mut at = 0;
                 while at < *length {
                     let (spooled, next) = read(file, at)?;
@@ -111,8 +111,8 @@ impl SpoolWriter {
     #[must_use]
     pub fn finish(self) -> Spool {
         match (self.file, self.lost) {
-            (_, Some(error)) => Spool(Kept::Lost(Arc::new(error))),
-            (Some(file), None) => Spool(Kept::File { file: Arc::new(file), length: self.length }),
+            (_, Some(error)) => Spool(SpoolStorage::Lost(Arc::new(error))),
+            (Some(file), None) => Spool(SpoolStorage::File { file: Arc::new(file), length: self.length }),
             (None, None) => Spool::default(),
         }
     }

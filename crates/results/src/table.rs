@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The content of a cell of a table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Value {
+pub enum CellValue {
     #[default]
     Null,
     Int(i64),
@@ -27,7 +27,7 @@ pub struct Marked {
     pub class: &'static str,
     pub link: Option<String>,
     /// For programs, instead of the text.
-    pub value: Option<Box<Value>>,
+    pub value: Option<Box<CellValue>>,
 }
 
 impl Serialize for Marked {
@@ -39,7 +39,7 @@ impl Serialize for Marked {
     }
 }
 
-impl Value {
+impl CellValue {
     /// Any value as its text.
     pub fn shown(text: impl Display) -> Self {
         Self::Text(text.to_string())
@@ -71,49 +71,49 @@ impl Value {
     }
 }
 
-impl From<&String> for Value {
+impl From<&String> for CellValue {
     fn from(text: &String) -> Self {
         Self::Text(text.clone())
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for CellValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Value {
+impl From<String> for CellValue {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<i64> for Value {
+impl From<i64> for CellValue {
     fn from(number: i64) -> Self {
         Self::Int(number)
     }
 }
 
-impl From<u64> for Value {
+impl From<u64> for CellValue {
     fn from(number: u64) -> Self {
         i64::try_from(number).map_or(Self::Real(number as f64), Self::Int)
     }
 }
 
-impl From<u32> for Value {
+impl From<u32> for CellValue {
     fn from(number: u32) -> Self {
         Self::Int(number.into())
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for CellValue {
     fn from(number: f64) -> Self {
         Self::Real(number)
     }
 }
 
-impl<T: Into<Value>> From<Option<T>> for Value {
+impl<T: Into<CellValue>> From<Option<T>> for CellValue {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
     }
@@ -123,7 +123,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Column {
     pub name: String,
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// People need not see it if no row has a value but 0; programs always get it.
     pub optional: bool,
     /// People do not see it, unless it is selected.
@@ -132,7 +132,7 @@ pub struct Column {
 
 /// How a column's head and values are written for people.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// The name ends with the unit (`p99_us`): numbers get a suitable unit.
     #[default]
     Named,
@@ -147,7 +147,7 @@ pub struct Table {
     pub caption: String,
     pub columns: Vec<Column>,
     /// Rows, each as long as `columns`.
-    pub rows: Vec<Vec<Value>>,
+    pub rows: Vec<Vec<CellValue>>,
     /// On a phone each row is a block, for any number of rows.
     pub stacked: bool,
 }
@@ -166,22 +166,22 @@ impl Table {
     /// Adds columns whose names end with their units.
     #[must_use]
     pub fn named<S: Display>(self, names: impl IntoIterator<Item = S>) -> Self {
-        self.with(names, Kind::Named)
+        self.with(names, ColumnKind::Named)
     }
 
     /// Adds columns of text for people.
     #[must_use]
     pub fn text<S: Display>(self, names: impl IntoIterator<Item = S>) -> Self {
-        self.with(names, Kind::Text)
+        self.with(names, ColumnKind::Text)
     }
 
     /// Adds columns of formatted numbers for people.
     #[must_use]
     pub fn numbers<S: Display>(self, names: impl IntoIterator<Item = S>) -> Self {
-        self.with(names, Kind::Number)
+        self.with(names, ColumnKind::Number)
     }
 
-    fn with<S: Display>(mut self, names: impl IntoIterator<Item = S>, kind: Kind) -> Self {
+    fn with<S: Display>(mut self, names: impl IntoIterator<Item = S>, kind: ColumnKind) -> Self {
         let column = |name: S| Column { name: name.to_string(), kind, ..Column::default() };
         self.columns.extend(names.into_iter().map(column));
         self
@@ -208,14 +208,14 @@ impl Table {
     pub fn select(self, names: &[&str]) -> Self {
         let places: Vec<usize> = names.iter().filter_map(|name| self.at(name)).collect();
         let column = |at: &usize| Column { hidden: false, ..self.columns[*at].clone() };
-        let row = |row: &Vec<Value>| places.iter().map(|at| row[*at].clone()).collect();
+        let row = |row: &Vec<CellValue>| places.iter().map(|at| row[*at].clone()).collect();
         let (columns, rows) = (places.iter().map(column).collect(), self.rows.iter().map(row).collect());
         Self { columns, rows, ..self }
     }
 
     /// Adds a row; it must be as long as the columns.
-    pub fn push(&mut self, row: impl IntoIterator<Item = Value>) {
-        let row: Vec<Value> = row.into_iter().collect();
+    pub fn push(&mut self, row: impl IntoIterator<Item = CellValue>) {
+        let row: Vec<CellValue> = row.into_iter().collect();
         debug_assert_eq!(row.len(), self.columns.len(), "a row has one value per column");
         self.rows.push(row);
     }
@@ -249,12 +249,12 @@ impl Table {
     #[must_use]
     pub fn is_numeric(&self, at: usize) -> bool {
         match self.columns[at].kind {
-            Kind::Text => false,
-            Kind::Number => true,
-            Kind::Named => {
-                let own = self.rows.iter().filter_map(|row| row.get(at)).map(Value::raw);
-                let mut own = own.filter(|v| **v != Value::Null).peekable();
-                own.peek().is_some() && own.all(|v| matches!(v, Value::Int(_) | Value::Real(_)))
+            ColumnKind::Text => false,
+            ColumnKind::Number => true,
+            ColumnKind::Named => {
+                let own = self.rows.iter().filter_map(|row| row.get(at)).map(CellValue::raw);
+                let mut own = own.filter(|v| **v != CellValue::Null).peekable();
+                own.peek().is_some() && own.all(|v| matches!(v, CellValue::Int(_) | CellValue::Real(_)))
             }
         }
     }

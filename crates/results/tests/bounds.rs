@@ -1,6 +1,6 @@
 //! A separate process: the limit of SQLite's memory holds for the whole process.
 
-use results::{Store, Value};
+use results::{CellValue, Store};
 use spec::Class;
 
 /// Regression: each of these queries took all memory.
@@ -33,5 +33,5 @@ fn a_query_is_bounded_in_bytes() {
     }
     let store = Store::open_read_only(&path).unwrap();
     let rows = store.query_within("SELECT length(zeroblob(10000))", limit).unwrap().rows;
-    assert_eq!(rows, [[Value::Int(10000)]]);
+    assert_eq!(rows, [[CellValue::Int(10000)]]);
 }

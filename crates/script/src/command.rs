@@ -11,7 +11,7 @@ use crate::variables::Variables;
 
 /// One command of a script.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Command {
+pub struct ScriptCommand {
     /// Line it starts in, counted from 1.
     pub line: usize,
     /// Shown in reports: a statement's first line (at most 127 bytes), or a whole backslash command.
@@ -27,7 +27,7 @@ pub struct Command {
 pub enum Action {
     Sql(Statement),
     Set {
-        target: Target,
+        target: AssignmentTarget,
         expression: Expression,
     },
     Sleep(Sleep),
@@ -53,7 +53,7 @@ pub enum Action {
     Shell(Shell),
     /// Runs a shell command and stores the integer it prints.
     SetShell {
-        target: Target,
+        target: AssignmentTarget,
         shell: Shell,
     },
     StartPipeline,
@@ -63,13 +63,13 @@ pub enum Action {
 
 /// Where a value is stored. An invalid name is an error only when the command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum AssignmentTarget {
     Variable(Slot),
     /// An invalid variable name; storing fails.
     BadName(String),
 }
 
-impl Target {
+impl AssignmentTarget {
     /// Stores a value; `command` is the command's name as written, for the message.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::number::plain;
+use crate::number::double_text;
 
 /// Most scripts in a run.
 pub(crate) const MAX_SCRIPTS: usize = 128;
@@ -120,7 +120,7 @@ pub enum EvalError {
     #[error("cannot coerce {from} to {to}")]
     Coercion { from: &'static str, to: &'static str },
     /// A double is too large for an integer, or not a number.
-    #[error("double to int overflow for {}", plain(*value))]
+    #[error("double to int overflow for {}", double_text(*value))]
     DoubleToInt {
         /// The rounded double.
         value: f64,
@@ -140,11 +140,11 @@ pub enum EvalError {
     /// A random function's range has more than 2^63 - 1 values.
     #[error("random range is too large")]
     RangeTooLarge,
-    #[error("gaussian parameter must be at least 2.000000 (not {})", plain(*parameter))]
+    #[error("gaussian parameter must be at least 2.000000 (not {})", double_text(*parameter))]
     GaussianParameter { parameter: f64 },
-    #[error("exponential parameter must be greater than zero (not {})", plain(*parameter))]
+    #[error("exponential parameter must be greater than zero (not {})", double_text(*parameter))]
     ExponentialParameter { parameter: f64 },
-    #[error("zipfian parameter must be in range [1.001, 1000] (not {})", plain(*parameter))]
+    #[error("zipfian parameter must be in range [1.001, 1000] (not {})", double_text(*parameter))]
     ZipfianParameter { parameter: f64 },
     #[error("permute size parameter must be greater than zero")]
     PermuteSize,

@@ -21,7 +21,7 @@ pub(crate) struct Lexer<'t> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum ScanResult {
     Semicolon,
     /// The position is after the backslash.
     Backslash,
@@ -37,7 +37,7 @@ pub(crate) struct RawStatement {
     pub(crate) start: usize,
     /// Statements joined by `\;`.
     pub(crate) parts: usize,
-    pub(crate) stop: Stop,
+    pub(crate) stop: ScanResult,
 }
 
 /// A piece of text, regardless of statements.
@@ -71,7 +71,8 @@ impl<'t> Lexer<'t> {
 
     /// Reads to the end of a statement, or to a backslash command.
     pub(crate) fn statement(&mut self) -> RawStatement {
-        let mut raw = RawStatement { text: Vec::new(), start: self.position, parts: 1, stop: Stop::End };
+        let mut raw =
+            RawStatement { text: Vec::new(), start: self.position, parts: 1, stop: ScanResult::End };
         while let Some(&byte) = self.text.get(self.position) {
             if self.at_blank(byte) {
                 self.blank(&mut raw);
@@ -82,7 +83,7 @@ impl<'t> Lexer<'t> {
             }
             if byte == b'\\' {
                 if !self.forced(&mut raw) {
-                    raw.stop = Stop::Backslash;
+                    raw.stop = ScanResult::Backslash;
                     return raw;
                 }
                 continue;
@@ -92,7 +93,7 @@ impl<'t> Lexer<'t> {
             raw.text.extend_from_slice(&self.text[start..self.position]);
             if byte == b';' && self.parentheses == 0 && !self.function.is_open() {
                 self.function.forget_words();
-                raw.stop = Stop::Semicolon;
+                raw.stop = ScanResult::Semicolon;
                 return raw;
             }
         }

@@ -1,7 +1,7 @@
 //! pgbench's script language: parser, evaluator, random streams.
 //!
-//! [`Scripts`] holds the weighted scripts of a run; each [`Script`] is a list of [`Command`]s. A client keeps its
-//! [`Variables`], its random stream ([`Random`], from [`Streams`]) and a [`Cursor`] for its position. The crate does
+//! [`Scripts`] holds the weighted scripts of a run; each [`Script`] is a list of [`ScriptCommand`]s. A client keeps
+//! its [`Variables`], its random stream ([`Random`], from [`Streams`]) and a [`Cursor`] for its position. The crate does
 //! no I/O: the caller passes text in and gets bytes out, sends the SQL, sleeps, runs shell commands and prints.
 //!
 //! Results agree with pgbench 15 and later to the last bit: the same seed gives the same values, statements and
@@ -55,7 +55,7 @@ mod variables;
 mod weight;
 
 pub use builtin::{BUILTINS, Builtin, BuiltinError};
-pub use command::{Action, Command, Target};
+pub use command::{Action, AssignmentTarget, ScriptCommand};
 pub use cursor::Cursor;
 pub use error::{ConditionProblem, EvalError, ParseError, SyntaxError};
 pub use expression::Expression;
@@ -67,7 +67,7 @@ pub use script::Script;
 pub use scripts::Scripts;
 pub use seed::{Seed, SeedError};
 pub use shell::{Shell, shell_result};
-pub use sleep::{Sleep, Unit};
+pub use sleep::{Sleep, SleepUnit};
 pub use streams::{ScriptChooser, Streams, ThreadRandom};
 pub use symbols::{Slot, Symbols};
 pub use value::{DebugLine, Value};

@@ -1,20 +1,20 @@
 //! Backslash commands: their words, checks and messages.
 
-use crate::command::{Action, Command, Target};
+use crate::command::{Action, AssignmentTarget, ScriptCommand};
 use crate::error::{ParseError, SyntaxError};
 use crate::expression::{self, Expression};
 use crate::lexer::Lexer;
 use crate::number::leading_int;
 use crate::render::Capture;
 use crate::shell::Shell;
-use crate::sleep::{Amount, Sleep, Unit};
+use crate::sleep::{Amount, Sleep, SleepUnit};
 use crate::symbols::{Symbols, is_valid_name};
 
 /// Most words of a backslash command, including its name.
 const MAX_WORDS: usize = 256;
 
 pub(crate) enum Meta {
-    Command(Box<Command>),
+    Command(Box<ScriptCommand>),
     /// `\gset` or `\aset`, which belongs to the statement before it; `line` counts from 1.
     Capture {
         capture: Capture,
@@ -71,7 +71,7 @@ impl<'t> Reader<'_, 't> {
             }
         };
         let words = self.words.iter().map(|word| lossy(word.text)).collect();
-        Ok(Meta::Command(Box::new(Command { line: self.line, summary: self.text(), words, action })))
+        Ok(Meta::Command(Box::new(ScriptCommand { line: self.line, summary: self.text(), words, action })))
     }
 
     /// Commands that consist of words, all of them read.
@@ -146,8 +146,8 @@ impl<'t> Reader<'_, 't> {
         };
         let unit = glued.or_else(|| self.words.get(2).map(|word| (word.text, word.offset)));
         let unit = match unit {
-            None => Unit::Seconds,
-            Some((word, offset)) => Unit::parse(word).ok_or_else(|| {
+            None => SleepUnit::Seconds,
+            Some((word, offset)) => SleepUnit::parse(word).ok_or_else(|| {
                 self.error_at("unrecognized time unit, must be us, ms or s", Some(lossy(word)), offset)
             })?,
         };
@@ -168,12 +168,12 @@ impl<'t> Reader<'_, 't> {
         Ok(Some(sign + digits))
     }
 
-    fn target(&mut self, word: usize) -> Target {
+    fn target(&mut self, word: usize) -> AssignmentTarget {
         let name = self.words[word].text;
         if is_valid_name(name) {
-            Target::Variable(self.symbols.intern(name))
+            AssignmentTarget::Variable(self.symbols.intern(name))
         } else {
-            Target::BadName(lossy(name))
+            AssignmentTarget::BadName(lossy(name))
         }
     }
 

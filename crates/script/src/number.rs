@@ -94,7 +94,7 @@ fn write_to(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
 }
 
 /// A double in messages, as `%f` shows it.
-pub(crate) fn plain(value: f64) -> String {
+pub(crate) fn double_text(value: f64) -> String {
     if value.is_finite() {
         format!("{value:.6}")
     } else {

@@ -1,8 +1,8 @@
 //! Parses a script's text to commands.
 
-use crate::command::{Action, Command};
+use crate::command::{Action, ScriptCommand};
 use crate::error::{ConditionProblem, ParseError, SyntaxError};
-use crate::lexer::{Lexer, Stop};
+use crate::lexer::{Lexer, ScanResult};
 use crate::meta::{self, Meta};
 use crate::render::{Capture, Statement};
 use crate::symbols::Symbols;
@@ -16,7 +16,7 @@ pub struct Script {
     /// The file as given, or a builtin's description.
     pub name: String,
     /// `\gset` and `\aset` belong to the statement before them.
-    pub commands: Vec<Command>,
+    pub commands: Vec<ScriptCommand>,
 }
 
 impl Script {
@@ -36,14 +36,14 @@ impl Script {
     }
 }
 
-fn parse_commands(name: &str, text: &[u8], symbols: &mut Symbols) -> Result<Vec<Command>, ParseError> {
+fn parse_commands(name: &str, text: &[u8], symbols: &mut Symbols) -> Result<Vec<ScriptCommand>, ParseError> {
     let mut lexer = Lexer::new(text);
-    let mut commands: Vec<Command> = Vec::new();
+    let mut commands: Vec<ScriptCommand> = Vec::new();
     loop {
         let raw = lexer.statement();
         let stop = raw.stop;
         if !raw.text.is_empty() {
-            commands.push(Command {
+            commands.push(ScriptCommand {
                 line: lexer.line_of(raw.start),
                 summary: first_line(&raw.text),
                 words: Vec::new(),
@@ -51,9 +51,9 @@ fn parse_commands(name: &str, text: &[u8], symbols: &mut Symbols) -> Result<Vec<
             });
         }
         match stop {
-            Stop::Semicolon => {}
-            Stop::End => return Ok(commands),
-            Stop::Backslash => match meta::parse(name, &mut lexer, symbols)? {
+            ScanResult::Semicolon => {}
+            ScanResult::End => return Ok(commands),
+            ScanResult::Backslash => match meta::parse(name, &mut lexer, symbols)? {
                 None => {}
                 Some(Meta::Command(command)) => commands.push(*command),
                 Some(Meta::Capture { capture, line }) => attach(name, commands.last_mut(), capture, line)?,
@@ -63,9 +63,14 @@ fn parse_commands(name: &str, text: &[u8], symbols: &mut Symbols) -> Result<Vec<
 }
 
 /// Adds a capture to the last command, which must be a statement without one.
-fn attach(script: &str, last: Option<&mut Command>, capture: Capture, line: usize) -> Result<(), ParseError> {
+fn attach(
+    script: &str,
+    last: Option<&mut ScriptCommand>,
+    capture: Capture,
+    line: usize,
+) -> Result<(), ParseError> {
     let detail = match last {
-        Some(Command { action: Action::Sql(statement), .. }) if statement.capture == Capture::None => {
+        Some(ScriptCommand { action: Action::Sql(statement), .. }) if statement.capture == Capture::None => {
             statement.capture = capture;
             return Ok(());
         }
@@ -83,7 +88,7 @@ fn first_line(text: &[u8]) -> String {
 }
 
 /// An `\if` without its `\endif` so far.
-struct Open {
+struct OpenCondition {
     /// The `\if` or `\elif` that still needs the command to jump to.
     untested: Option<usize>,
     /// `\elif`s and the `\else` that jump after the `\endif`.
@@ -92,14 +97,14 @@ struct Open {
 }
 
 /// Checks that conditions match, and fills in their jumps.
-fn link_conditions(script: &str, commands: &mut [Command]) -> Result<(), ParseError> {
-    let mut open: Vec<Open> = Vec::new();
+fn link_conditions(script: &str, commands: &mut [ScriptCommand]) -> Result<(), ParseError> {
+    let mut open: Vec<OpenCondition> = Vec::new();
     for index in 0..commands.len() {
         let condition_error =
             |problem| ParseError::Condition { script: script.into(), command: index + 1, problem };
         match commands[index].action {
             Action::If { .. } => {
-                open.push(Open { untested: Some(index), to_end: Vec::new(), has_else: false })
+                open.push(OpenCondition { untested: Some(index), to_end: Vec::new(), has_else: false })
             }
             Action::Elif { .. } => {
                 let top = open.last_mut().ok_or_else(|| condition_error(ConditionProblem::ElifWithoutIf))?;
@@ -135,7 +140,7 @@ fn link_conditions(script: &str, commands: &mut [Command]) -> Result<(), ParseEr
     Err(ParseError::Condition { script: script.into(), command: commands.len() + 1, problem })
 }
 
-fn set_otherwise(commands: &mut [Command], from: Option<usize>, to: usize) {
+fn set_otherwise(commands: &mut [ScriptCommand], from: Option<usize>, to: usize) {
     if let Some(Action::If { otherwise, .. } | Action::Elif { otherwise, .. }) =
         from.map(|index| &mut commands[index].action)
     {

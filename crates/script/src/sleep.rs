@@ -9,14 +9,14 @@ use crate::variables::Variables;
 
 /// Unit of a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum SleepUnit {
     Microseconds,
     Milliseconds,
     /// `s`, and the default.
     Seconds,
 }
 
-impl Unit {
+impl SleepUnit {
     /// Ignores case.
     pub(crate) fn parse(word: &[u8]) -> Option<Self> {
         [(&b"us"[..], Self::Microseconds), (b"ms", Self::Milliseconds), (b"s", Self::Seconds)]
@@ -39,7 +39,7 @@ pub struct Sleep {
     /// As written, for messages.
     pub(crate) command: String,
     pub(crate) amount: Amount,
-    pub(crate) unit: Unit,
+    pub(crate) unit: SleepUnit,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

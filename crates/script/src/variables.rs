@@ -21,12 +21,12 @@ pub struct Variables {
 
 #[derive(Debug, Clone, Default)]
 struct Variable {
-    content: Content,
+    content: VariableContent,
     text: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-enum Content {
+enum VariableContent {
     #[default]
     Unset,
     /// `text` is unused.
@@ -51,13 +51,13 @@ impl Variables {
 
     /// Whether the variable has a value (null is one).
     pub fn is_set(&self, slot: Slot) -> bool {
-        self.slots[slot.index()].content != Content::Unset
+        self.slots[slot.index()].content != VariableContent::Unset
     }
 
     /// Stores a value.
     #[inline]
     pub fn set(&mut self, slot: Slot, value: Value) {
-        self.slots[slot.index()].content = Content::Value(value);
+        self.slots[slot.index()].content = VariableContent::Value(value);
     }
 
     /// Stores a value unless the variable is set: `-D` takes precedence over the automatic variables.
@@ -71,7 +71,7 @@ impl Variables {
     #[inline]
     pub fn set_text(&mut self, slot: Slot, text: &[u8]) {
         let variable = &mut self.slots[slot.index()];
-        variable.content = Content::Untyped;
+        variable.content = VariableContent::Untyped;
         variable.text.clear();
         variable.text.extend_from_slice(text);
     }
@@ -120,9 +120,9 @@ impl Variables {
     pub fn append_text(&self, slot: Slot, out: &mut Vec<u8>) -> bool {
         let variable = &self.slots[slot.index()];
         match variable.content {
-            Content::Unset => return false,
-            Content::Value(value) => value.append_text(out),
-            Content::Untyped | Content::Typed(_) => out.extend_from_slice(&variable.text),
+            VariableContent::Unset => return false,
+            VariableContent::Value(value) => value.append_text(out),
+            VariableContent::Untyped | VariableContent::Typed(_) => out.extend_from_slice(&variable.text),
         }
         true
     }
@@ -134,9 +134,11 @@ impl Variables {
     #[inline]
     pub fn value(&mut self, slot: Slot) -> Result<Value, EvalError> {
         match self.slots[slot.index()].content {
-            Content::Value(value) | Content::Typed(value) => Ok(value),
-            Content::Unset => Err(EvalError::UndefinedVariable { name: self.symbols.display_name(slot) }),
-            Content::Untyped => self.type_text(slot),
+            VariableContent::Value(value) | VariableContent::Typed(value) => Ok(value),
+            VariableContent::Unset => {
+                Err(EvalError::UndefinedVariable { name: self.symbols.display_name(slot) })
+            }
+            VariableContent::Untyped => self.type_text(slot),
         }
     }
 
@@ -145,7 +147,7 @@ impl Variables {
         let variable = &mut self.slots[slot.index()];
         let fault = match infer(&variable.text) {
             Ok(value) => {
-                variable.content = Content::Typed(value);
+                variable.content = VariableContent::Typed(value);
                 return Ok(value);
             }
             Err(fault) => fault,

@@ -11,7 +11,7 @@ use spec::{Class, Error};
 use crate::child::{Account, Child, Program, Watchdog};
 use crate::error::file_error;
 use crate::home::{
-    Dir, Home, Part, Readable, cannot_use, passed_through, remove_socket_folder, socket_folder,
+    Dir, Home, HomeFolder, Readable, cannot_use, passed_through, remove_socket_folder, socket_folder,
 };
 use crate::secrets::Secrets;
 use crate::stop::Stop;
@@ -41,7 +41,7 @@ impl Folders {
     /// there.
     pub(crate) fn make(
         home: &Home,
-        part: Part,
+        part: HomeFolder,
         longest_socket_name: &str,
         account: Option<&Account>,
     ) -> Result<Self, Error> {
@@ -194,7 +194,7 @@ pub(crate) fn find(names: &[&str]) -> Option<PathBuf> {
 }
 
 /// Removes what members of dead pgdynos left and their watchdogs could not remove.
-pub(crate) fn remove_dead(home: &Home, part: Part) {
+pub(crate) fn remove_dead(home: &Home, part: HomeFolder) {
     if let Ok(Some(all)) = home.part(part) {
         remove_dead_in(&all);
     }

@@ -14,18 +14,18 @@ static OF_PROCESS: LazyLock<Stop> = LazyLock::new(Stop::new);
 /// Pressing it is safe in a signal handler.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
-    state: Arc<State>,
+    state: Arc<StopState>,
     at_once: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
-struct State {
+struct StopState {
     presses: AtomicU32,
     /// Number of presses that end waits.
     needed: AtomicU32,
 }
 
-impl Default for State {
+impl Default for StopState {
     fn default() -> Self {
         Self { presses: AtomicU32::new(0), needed: AtomicU32::new(1) }
     }

@@ -11,13 +11,13 @@ use protocol::postgres::conninfo::{SslOptions, TargetSession};
 use protocol::postgres::sql::Sql;
 use spec::{Class, Error};
 
-use crate::change::{self, Change, Environment, Outcome};
+use crate::change::{self, Change, ChangeResult, Environment};
 use crate::child::Watchdog;
 use crate::control::{Control, Pooling, with_session_settings};
 use crate::error::not_available;
 use crate::error::{conninfo_error, sql_error};
 use crate::home::Home;
-use crate::managed::{Cluster, Via};
+use crate::managed::{Cluster, NetworkAccess};
 use crate::pooler::Upstream;
 use crate::settings::already_changed;
 use crate::settings::journal::{self, Access, Journal, Recovered};
@@ -34,7 +34,7 @@ use crate::{managed, url};
 const CONNECTING: std::time::Duration = std::time::Duration::from_secs(30);
 
 #[derive(Debug)]
-enum Server {
+enum TargetServer {
     Managed(Box<Cluster>),
     Url(Box<UrlServer>),
 }
@@ -46,10 +46,10 @@ pub struct Target {
     /// What must be undone; none where nothing may be changed. Its watchdog undoes the rest while the server
     /// still runs.
     journal: Option<Journal>,
-    server: Server,
+    server: TargetServer,
     database: String,
     /// How the load reaches a managed server.
-    via: Via,
+    via: NetworkAccess,
     applied: Applied,
     /// Something was set for the whole server.
     changed: bool,
@@ -95,7 +95,7 @@ impl Target {
         let config = cluster.config().map_err(conninfo_error)?;
         let journal =
             Journal::at(cluster.journal(), &config.redacted(), Access::to(&place, &config), watchdog);
-        let server = Server::Managed(Box::new(cluster));
+        let server = TargetServer::Managed(Box::new(cluster));
         Ok(Self::over(server, managed::DATABASE, Some(journal), recovered))
     }
 
@@ -113,19 +113,24 @@ impl Target {
         let mut server = UrlServer::open(dsn, rights, home, watchdog)?;
         let database = server.config().dbname.clone();
         let (journal, recovered) = (server.take_journal(), server.take_recovered());
-        let mut target = Self::over(Server::Url(Box::new(server)), &database, journal, recovered);
+        let mut target = Self::over(TargetServer::Url(Box::new(server)), &database, journal, recovered);
         for extension in extensions {
             target.ensure_extension(extension)?;
         }
         Ok(target)
     }
 
-    fn over(server: Server, database: &str, journal: Option<Journal>, recovered: Vec<Recovered>) -> Self {
+    fn over(
+        server: TargetServer,
+        database: &str,
+        journal: Option<Journal>,
+        recovered: Vec<Recovered>,
+    ) -> Self {
         Self {
             journal,
             server,
             database: database.to_owned(),
-            via: Via::Socket,
+            via: NetworkAccess::Socket,
             applied: Applied::default(),
             changed: false,
             recovered,
@@ -136,8 +141,8 @@ impl Target {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.server {
-            Server::Managed(_) => "managed",
-            Server::Url(_) => "url",
+            TargetServer::Managed(_) => "managed",
+            TargetServer::Url(_) => "url",
         }
     }
 
@@ -145,8 +150,8 @@ impl Target {
     #[must_use]
     pub fn pooling(&self) -> Pooling {
         match &self.server {
-            Server::Managed(_) => Pooling::None,
-            Server::Url(server) => server.pooling(),
+            TargetServer::Managed(_) => Pooling::None,
+            TargetServer::Url(server) => server.pooling(),
         }
     }
 
@@ -154,8 +159,8 @@ impl Target {
     #[must_use]
     pub fn keeps_statements(&self) -> bool {
         match &self.server {
-            Server::Managed(_) => true,
-            Server::Url(server) => server.keeps_statements(),
+            TargetServer::Managed(_) => true,
+            TargetServer::Url(server) => server.keeps_statements(),
         }
     }
 
@@ -177,10 +182,10 @@ impl Target {
     ///
     /// # Errors
     /// When that is impossible, or we do not own the server.
-    pub fn reach_by(&mut self, via: Via) -> Result<(), Error> {
+    pub fn reach_by(&mut self, via: NetworkAccess) -> Result<(), Error> {
         match &mut self.server {
-            Server::Managed(cluster) => cluster.listen(via)?,
-            Server::Url(_) => {
+            TargetServer::Managed(cluster) => cluster.listen(via)?,
+            TargetServer::Url(_) => {
                 let reason = "a server by URL is reached as that says: give it with another host or sslmode";
                 return Err(not_available("another kind of connection is", reason));
             }
@@ -194,8 +199,8 @@ impl Target {
     pub fn place(&self) -> Place {
         let place = match &self.server {
             // The way chosen before exists as long as the server is used.
-            Server::Managed(cluster) => cluster.place_by(self.via, &self.database),
-            Server::Url(_) => None,
+            TargetServer::Managed(cluster) => cluster.place_by(self.via, &self.database),
+            TargetServer::Url(_) => None,
         };
         with_session_settings(&place.unwrap_or_else(|| self.plain_place()), &self.applied.session)
     }
@@ -204,7 +209,7 @@ impl Target {
     /// accepts; empty if there is no other.
     #[must_use]
     pub fn places_again(&self) -> (Vec<Place>, TargetSession) {
-        let Server::Url(server) = &self.server else { return (Vec::new(), TargetSession::Any) };
+        let TargetServer::Url(server) = &self.server else { return (Vec::new(), TargetSession::Any) };
         let wanted = server.config().target_session_attrs;
         if server.config().hosts.len() < 2 {
             return (Vec::new(), wanted);
@@ -222,8 +227,8 @@ impl Target {
     #[must_use]
     pub fn upstream(&self) -> Upstream {
         let ssl = match &self.server {
-            Server::Managed(_) => SslOptions { mode: SslMode::Disable, ..SslOptions::default() },
-            Server::Url(server) => server.config().ssl.clone(),
+            TargetServer::Managed(_) => SslOptions { mode: SslMode::Disable, ..SslOptions::default() },
+            TargetServer::Url(server) => server.config().ssl.clone(),
         };
         Upstream { place: self.plain_place(), ssl }
     }
@@ -254,7 +259,7 @@ impl Target {
     /// # Errors
     /// When another pgdyno works there.
     pub fn be_alone(&mut self, sets: bool) -> Result<(), Error> {
-        let Server::Url(server) = &self.server else { return Ok(()) };
+        let TargetServer::Url(server) = &self.server else { return Ok(()) };
         let other = self.recovered.iter().find_map(|recovered| match recovered {
             Recovered::InUse(left) => Some(left),
             _ => None,
@@ -274,8 +279,8 @@ impl Target {
     pub fn means(&self, control: &Control) -> Means {
         let superuser = control.reported("is_superuser") == Some("on");
         match &self.server {
-            Server::Managed(_) => Means { restart: true, server: true, session: true, superuser },
-            Server::Url(server) => Means {
+            TargetServer::Managed(_) => Means { restart: true, server: true, session: true, superuser },
+            TargetServer::Url(server) => Means {
                 restart: false,
                 server: self.journal.is_some(),
                 session: !server.pooling().is_shared(),
@@ -290,8 +295,8 @@ impl Target {
     /// For a server given by URL, whose machine SQL does not show.
     pub fn machine(&self) -> Result<Machine, Error> {
         match self.server {
-            Server::Managed(_) => Ok(Machine::here()),
-            Server::Url(_) => Err(not_available(
+            TargetServer::Managed(_) => Ok(Machine::here()),
+            TargetServer::Url(_) => Err(not_available(
                 "memory and cores of the server are",
                 "a URL target shows only SQL; write the value itself, e.g. shared_buffers = \"4GB\"",
             )),
@@ -318,8 +323,8 @@ impl Target {
     fn apply_with(&mut self, wanted: &SettingValues, with_restart: bool) -> Result<&Applied, Error> {
         self.applied = Applied::default();
         self.applied = match &mut self.server {
-            Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted, with_restart)?,
-            Server::Url(server) => {
+            TargetServer::Managed(cluster) => apply_managed(cluster, &self.database, wanted, with_restart)?,
+            TargetServer::Url(server) => {
                 let place = server.place(Some(&self.database));
                 restore_settings(self.journal.as_mut(), &place)?;
                 let applied = apply_url(&place, server.pooling(), wanted, self.journal.as_mut());
@@ -347,11 +352,11 @@ impl Target {
     /// # Errors
     /// An invalid change, before anything is done; why it could not be made, or undone
     /// either.
-    pub fn make(&mut self, change: &Change, options: &change::ChangeOptions) -> Result<Outcome, Error> {
+    pub fn make(&mut self, change: &Change, options: &change::ChangeOptions) -> Result<ChangeResult, Error> {
         change::validate(change, options.thrown_away)?;
         if change.do_.is_none() {
             let seen = change.check.as_ref().map(|check| change::see(&self.plain_place(), check));
-            return seen.transpose().map(|_| Outcome::default());
+            return seen.transpose().map(|_| ChangeResult::default());
         }
         let for_good = change.undo.is_none() || options.thrown_away;
         let environment = self.command_environment(options.folder.clone());
@@ -394,8 +399,8 @@ impl Target {
 
     fn command_environment(&self, folder: Option<PathBuf>) -> Environment {
         let more = match &self.server {
-            Server::Managed(_) => Vec::new(),
-            Server::Url(server) => server.command_environment(),
+            TargetServer::Managed(_) => Vec::new(),
+            TargetServer::Url(server) => server.command_environment(),
         };
         Environment::of(&self.for_programs(), more).starting_in(folder)
     }
@@ -408,8 +413,8 @@ impl Target {
         self.changed = false;
         let undone = self.undo();
         let effort = match &mut self.server {
-            Server::Managed(cluster) => restore_managed(cluster),
-            Server::Url(server) => {
+            TargetServer::Managed(cluster) => restore_managed(cluster),
+            TargetServer::Url(server) => {
                 let place = server.place(Some(&self.database));
                 restore_settings(self.journal.as_mut(), &place)
             }
@@ -426,7 +431,7 @@ impl Target {
         self.undo()?;
         self.changed = false;
         match &mut self.server {
-            Server::Managed(cluster) if cluster.is_copy() => cluster.remove(),
+            TargetServer::Managed(cluster) if cluster.is_copy() => cluster.remove(),
             _ => Ok(()),
         }
     }
@@ -443,8 +448,8 @@ impl Target {
     /// When a managed server died, or its disk is full; with its last log lines.
     pub fn check(&mut self) -> Result<(), Error> {
         match &mut self.server {
-            Server::Managed(cluster) => cluster.check(),
-            Server::Url(_) => Ok(()),
+            TargetServer::Managed(cluster) => cluster.check(),
+            TargetServer::Url(_) => Ok(()),
         }
     }
 
@@ -454,8 +459,8 @@ impl Target {
     /// When it does not start, or we do not own the server.
     pub fn revive(&mut self) -> Result<(), Error> {
         match &mut self.server {
-            Server::Managed(cluster) => cluster.start(),
-            Server::Url(_) => Err(not_available("starting the server is", "it is not pgdyno's")),
+            TargetServer::Managed(cluster) => cluster.start(),
+            TargetServer::Url(_) => Err(not_available("starting the server is", "it is not pgdyno's")),
         }
     }
 
@@ -465,8 +470,10 @@ impl Target {
     /// For a server given by URL.
     pub fn cluster(&mut self) -> Result<&mut Cluster, Error> {
         match &mut self.server {
-            Server::Managed(cluster) => Ok(cluster),
-            Server::Url(_) => Err(not_available("the server's machine is", "a URL target shows only SQL")),
+            TargetServer::Managed(cluster) => Ok(cluster),
+            TargetServer::Url(_) => {
+                Err(not_available("the server's machine is", "a URL target shows only SQL"))
+            }
         }
     }
 
@@ -474,8 +481,8 @@ impl Target {
     #[must_use]
     pub fn postmaster(&self) -> Option<u32> {
         match &self.server {
-            Server::Managed(cluster) => cluster.pid(),
-            Server::Url(_) => None,
+            TargetServer::Managed(cluster) => cluster.pid(),
+            TargetServer::Url(_) => None,
         }
     }
 
@@ -483,8 +490,8 @@ impl Target {
     #[must_use]
     pub fn log_path(&self) -> Option<PathBuf> {
         match &self.server {
-            Server::Managed(cluster) => Some(cluster.log_path()),
-            Server::Url(_) => None,
+            TargetServer::Managed(cluster) => Some(cluster.log_path()),
+            TargetServer::Url(_) => None,
         }
     }
 
@@ -492,8 +499,8 @@ impl Target {
     #[must_use]
     pub fn data_folder(&self) -> Option<PathBuf> {
         match &self.server {
-            Server::Managed(cluster) => Some(cluster.data()),
-            Server::Url(_) => None,
+            TargetServer::Managed(cluster) => Some(cluster.data()),
+            TargetServer::Url(_) => None,
         }
     }
 
@@ -501,8 +508,8 @@ impl Target {
     #[must_use]
     pub fn storage_label(&self) -> Option<String> {
         match &self.server {
-            Server::Managed(cluster) => cluster.storage_label(),
-            Server::Url(_) => None,
+            TargetServer::Managed(cluster) => cluster.storage_label(),
+            TargetServer::Url(_) => None,
         }
     }
 
@@ -510,16 +517,16 @@ impl Target {
     #[must_use]
     pub fn storage_holds(&self) -> Option<Holds> {
         match &self.server {
-            Server::Managed(cluster) => cluster.storage_holds(),
-            Server::Url(_) => None,
+            TargetServer::Managed(cluster) => cluster.storage_holds(),
+            TargetServer::Url(_) => None,
         }
     }
 
     /// Size of those files; see [`Cluster::storage_used`].
     pub fn storage_used(&self) -> Result<Option<Used>, Error> {
         match &self.server {
-            Server::Managed(cluster) => cluster.storage_used(),
-            Server::Url(_) => Ok(None),
+            TargetServer::Managed(cluster) => cluster.storage_used(),
+            TargetServer::Url(_) => Ok(None),
         }
     }
 
@@ -527,16 +534,16 @@ impl Target {
     /// Returns whether there is one.
     pub fn drop_storage_caches(&mut self) -> Result<bool, Error> {
         match &mut self.server {
-            Server::Managed(cluster) => cluster.drop_storage_caches(),
-            Server::Url(_) => Ok(false),
+            TargetServer::Managed(cluster) => cluster.drop_storage_caches(),
+            TargetServer::Url(_) => Ok(false),
         }
     }
 
     /// Makes a database on a managed server; on another one it must exist, which connecting shows.
     pub fn ensure_database(&mut self, database: &str) -> Result<(), Error> {
         match &self.server {
-            Server::Managed(cluster) => cluster.ensure_database(database).map(drop),
-            Server::Url(_) => Ok(()),
+            TargetServer::Managed(cluster) => cluster.ensure_database(database).map(drop),
+            TargetServer::Url(_) => Ok(()),
         }
     }
 
@@ -546,9 +553,9 @@ impl Target {
     /// When it is not installed, or missing.
     pub fn ensure_extension(&mut self, extension: &str) -> Result<(), Error> {
         match &self.server {
-            Server::Managed(cluster) => cluster.ensure_extension(&self.database, extension),
-            Server::Url(_) if self.has_extension(extension)? => Ok(()),
-            Server::Url(_) => {
+            TargetServer::Managed(cluster) => cluster.ensure_extension(&self.database, extension),
+            TargetServer::Url(_) if self.has_extension(extension)? => Ok(()),
+            TargetServer::Url(_) => {
                 let what = format!(
                     "database {} has no extension {extension}; run there: CREATE EXTENSION {extension}",
                     self.database
@@ -569,12 +576,12 @@ impl Target {
     #[must_use]
     pub fn redacted(&self) -> String {
         match &self.server {
-            Server::Managed(cluster) => {
+            TargetServer::Managed(cluster) => {
                 let host = match self.via {
-                    Via::Socket => cluster.socket_folder().display().to_string(),
-                    Via::Tcp | Via::Tls => "localhost".to_owned(),
+                    NetworkAccess::Socket => cluster.socket_folder().display().to_string(),
+                    NetworkAccess::Tcp | NetworkAccess::Tls => "localhost".to_owned(),
                 };
-                let tls = if self.via == Via::Tls { " sslmode=verify-full" } else { "" };
+                let tls = if self.via == NetworkAccess::Tls { " sslmode=verify-full" } else { "" };
                 format!(
                     "host={host} port={} user={} dbname={}{tls}",
                     cluster.port(),
@@ -582,12 +589,12 @@ impl Target {
                     self.database
                 )
             }
-            Server::Url(server) => server.redacted(),
+            TargetServer::Url(server) => server.redacted(),
         }
     }
 
     /// The stored description of the target; `versions` are those of other programs by name.
-    pub fn record(&self, versions: BTreeMap<String, String>) -> Result<spec::Target, Error> {
+    pub fn record(&self, versions: BTreeMap<String, String>) -> Result<spec::MeasuredTarget, Error> {
         let mut control = self.control()?;
         let failed = |error| sql_error("reading versions", error);
         let server_version = control.scalar("SHOW server_version").map_err(failed)?.unwrap_or_default();
@@ -598,7 +605,7 @@ impl Target {
             Some(_) => control.scalar("SELECT postgis_full_version()").ok().flatten(),
             None => None,
         };
-        Ok(spec::Target {
+        Ok(spec::MeasuredTarget {
             kind: self.kind().to_owned(),
             dsn_redacted: self.redacted(),
             server_version,
@@ -612,10 +619,10 @@ impl Target {
     pub fn for_programs(&self) -> Database {
         let place = self.plain_place();
         let (host, port) = match &self.server {
-            Server::Managed(cluster) => {
+            TargetServer::Managed(cluster) => {
                 (cluster.socket_folder().to_string_lossy().into_owned(), cluster.port())
             }
-            Server::Url(server) => server.libpq_host(),
+            TargetServer::Url(server) => server.libpq_host(),
         };
         let password = place.login.password.as_ref();
         Database {
@@ -631,8 +638,8 @@ impl Target {
     #[must_use]
     pub fn environment_for_programs(&self) -> Vec<(OsString, OsString)> {
         let mut env = match &self.server {
-            Server::Managed(_) => Vec::new(),
-            Server::Url(server) => server.libpq_environment(),
+            TargetServer::Managed(_) => Vec::new(),
+            TargetServer::Url(server) => server.libpq_environment(),
         };
         if let Some((_, options)) = self.place().login.parameters.iter().find(|(name, _)| name == "options") {
             env.push(("PGOPTIONS".into(), options.into()));
@@ -641,10 +648,10 @@ impl Target {
     }
 }
 
-fn plain_place(server: &Server, database: &str) -> Place {
+fn plain_place(server: &TargetServer, database: &str) -> Place {
     match server {
-        Server::Managed(cluster) => cluster.place(database),
-        Server::Url(server) => server.place(Some(database)),
+        TargetServer::Managed(cluster) => cluster.place(database),
+        TargetServer::Url(server) => server.place(Some(database)),
     }
 }
 
@@ -666,7 +673,9 @@ impl Drop for Target {
             // it.
             let _ = match &mut self.server {
                 // A server that is about to stop needs no reload.
-                Server::Managed(cluster) if !cluster.is_detached() => cluster.restore_settings().map(drop),
+                TargetServer::Managed(cluster) if !cluster.is_detached() => {
+                    cluster.restore_settings().map(drop)
+                }
                 _ => self.restore().map(drop),
             };
         }

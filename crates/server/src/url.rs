@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use protocol::postgres::Place;
 use protocol::postgres::conninfo::{Env, RootCertificates};
-use protocol::postgres::{Config, Host, PasswordSource};
+use protocol::postgres::{Config, HostAddress, PasswordSource};
 use spec::Error;
 
 use crate::child::Watchdog;
@@ -12,7 +12,9 @@ use crate::control::{Control, Pooling, connect, places_from};
 use crate::error::options_not_pooled;
 use crate::error::{conninfo_error, sql_error};
 use crate::home::Home;
-use crate::settings::journal::{Access, Journal, Left, LeftBy, Recovered, Scope, left_at, recover};
+use crate::settings::journal::{
+    Access, Journal, LeftBy, Leftover, Recovered, RestoreScope, left_at, recover,
+};
 
 /// What we may do on a server that we do not own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +74,7 @@ impl UrlServer {
         let recovered = match rights {
             Rights::ReadOnly => Vec::new(),
             Rights::Restore | Rights::Change => {
-                recover(home, Some(&mut control), Scope::Everything, watchdog)?
+                recover(home, Some(&mut control), RestoreScope::Everything, watchdog)?
             }
         };
         let place = control.place().clone();
@@ -179,8 +181,8 @@ impl UrlServer {
         };
         let chosen = self.config.hosts.iter().find(answers).or(self.config.hosts.first());
         match chosen.map(|spec| (&spec.host, spec.port)) {
-            Some((Host::Unix(folder), port)) => (folder.to_string_lossy().into_owned(), port),
-            Some((Host::Tcp { name, .. }, port)) => (name.clone(), port),
+            Some((HostAddress::Unix(folder), port)) => (folder.to_string_lossy().into_owned(), port),
+            Some((HostAddress::Tcp { name, .. }, port)) => (name.clone(), port),
             None => (String::new(), 5432),
         }
     }
@@ -195,7 +197,7 @@ fn described(dsn: &str) -> Result<Config, Error> {
 /// Connects; a server that cannot be reached may have settings that a killed pgdyno left.
 fn connect_or_report(config: &Config, home: &Home) -> Result<Control, Error> {
     // A working pgdyno there restores its own changes.
-    let killed = |left: &Left| !matches!(left.by, LeftBy::Living(_));
+    let killed = |left: &Leftover| !matches!(left.by, LeftBy::Living(_));
     connect(config).map_err(|error| match left_at(home, config).into_iter().find(killed) {
         Some(left) => {
             let what = format!(
@@ -216,7 +218,7 @@ fn connect_or_report(config: &Config, home: &Home) -> Result<Control, Error> {
 /// # Errors
 /// When somebody else can change the home or a journal.
 pub fn recover_earlier(home: &Home, watchdog: &Watchdog) -> Result<Vec<Recovered>, Error> {
-    recover(home, None, Scope::Everything, watchdog)
+    recover(home, None, RestoreScope::Everything, watchdog)
 }
 
 /// Undoes on request what killed pgdynos left on the server of `dsn`, or on all known servers.
@@ -224,7 +226,7 @@ pub fn recover_earlier(home: &Home, watchdog: &Watchdog) -> Result<Vec<Recovered
 /// # Errors
 /// When the connection to that server fails.
 pub fn restore_left(home: &Home, dsn: Option<&str>, watchdog: &Watchdog) -> Result<Vec<Recovered>, Error> {
-    let Some(dsn) = dsn else { return recover(home, None, Scope::Asked, watchdog) };
+    let Some(dsn) = dsn else { return recover(home, None, RestoreScope::Asked, watchdog) };
     let mut control = connect_or_report(&described(dsn)?, home)?;
-    recover(home, Some(&mut control), Scope::Asked, watchdog)
+    recover(home, Some(&mut control), RestoreScope::Asked, watchdog)
 }

@@ -147,7 +147,7 @@ impl Arrivals {
     ) -> Option<(f64, f64, Self)> {
         let parts = profile.parts(offer.seconds);
         parts.windows(2).enumerate().find_map(|(number, ends)| {
-            let mut part = Part::of(profile, series, ends[0]..ends[1]);
+            let mut part = ArrivalsPart::of(profile, series, ends[0]..ends[1]);
             if number + 2 == parts.len() {
                 // These arrivals came last, and were done after the last second.
                 let (unfinished, drained) =
@@ -194,13 +194,13 @@ impl Arrivals {
 }
 
 #[derive(Default)]
-struct Part {
+struct ArrivalsPart {
     counts: Counters,
     expected: f64,
     seconds: f64,
 }
 
-impl Part {
+impl ArrivalsPart {
     /// A second belongs to the part that contains its middle.
     fn of(profile: &Profile, series: &[SeriesPoint], time: std::ops::Range<f64>) -> Self {
         let mut part = Self::default();
@@ -388,7 +388,7 @@ mod tests {
     fn only_an_open_load_has_arrivals() {
         let mut run = crate::fixture::one(200);
         assert_eq!(Arrivals::of(&run), None);
-        run.load = crate::Load::Rate;
+        run.load = crate::OfferedLoad::Rate;
         assert_eq!(Arrivals::of(&run).map(|arrivals| arrivals.offered), Some(200.0));
         run.measured_s = 0.0;
         assert_eq!(Arrivals::of(&run), None);

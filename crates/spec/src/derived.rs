@@ -2,12 +2,12 @@
 
 use stats::Histogram;
 
-use crate::Experiment;
+use crate::ExperimentRecord;
 use crate::figures::{self, Counter, Counters};
 use crate::plan::OrderScheme;
-use crate::run::{Load, Run, RunKind, ScriptRecord};
+use crate::run::{OfferedLoad, Run, RunKind, ScriptRecord};
 
-impl Experiment {
+impl ExperimentRecord {
     /// Whether the runs of the arms alternate, so that drift affects all of them alike. Imported runs and two
     /// separate experiments do not alternate.
     #[must_use]
@@ -21,7 +21,7 @@ impl Run {
     /// server keeps up.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.load == Load::Rate
+        self.load == OfferedLoad::Rate
     }
 
     /// A counter of [`Run::counts`], 0 if it was not counted.

@@ -9,7 +9,7 @@ use crate::arrivals::{Arrivals, KEPT_UP};
 use crate::figures;
 use crate::profile::Profile;
 use crate::run::Run;
-use crate::term::{Kept, Term};
+use crate::term::{Term, TermResult};
 
 /// The options of a search for the highest rate at which all terms of a promise hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ impl AskedLimit {
 
     /// The terms that a run broke, and how. Terms on scripts that the run does not have are left out.
     #[must_use]
-    pub fn broken(&self, run: &Run) -> Vec<(&Term, Kept)> {
+    pub fn broken(&self, run: &Run) -> Vec<(&Term, TermResult)> {
         let kept = self.promise.iter().filter_map(|term| Some((term, term.kept(run)?)));
         kept.filter(|(_, kept)| !kept.holds()).collect()
     }
@@ -75,14 +75,14 @@ impl AskedLimit {
     /// Judges a run; `None` if nothing was offered.
     #[must_use]
     pub fn judge(&self, run: &Run) -> Option<JudgedTrial> {
-        let kept: Vec<Kept> = self.promise.iter().filter_map(|term| term.kept(run)).collect();
+        let kept: Vec<TermResult> = self.promise.iter().filter_map(|term| term.kept(run)).collect();
         let worst =
             kept.iter().max_by(|a, b| (a.bad_share() / a.share).total_cmp(&(b.bad_share() / b.share)))?;
         let left_share = left_share(run);
-        let holds = kept.iter().all(Kept::holds) && left_share.is_none();
-        let in_service: Vec<Kept> =
+        let holds = kept.iter().all(TermResult::holds) && left_share.is_none();
+        let in_service: Vec<TermResult> =
             self.promise.iter().filter_map(|term| term.kept_in_service(run)).collect();
-        let in_service = !in_service.is_empty() && in_service.iter().all(Kept::holds);
+        let in_service = !in_service.is_empty() && in_service.iter().all(TermResult::holds);
         Some(JudgedTrial {
             kept: holds,
             bad_share: worst.bad_share(),
@@ -107,7 +107,7 @@ mod tests {
     use stats::Histogram;
 
     use super::*;
-    use crate::run::{Load, ScriptRecord};
+    use crate::run::{OfferedLoad, ScriptRecord};
 
     fn asked(text: &str, within_us: u64, share: f64) -> AskedLimit {
         let term = Term { script: None, within_us, share, written: text.into() };
@@ -135,7 +135,7 @@ mod tests {
             service: times,
         };
         let (scripts, offered_rate) = (vec![script], Some(20.0));
-        Run { load: Load::Rate, offered_rate, measured_s: 10.0, clients: 2, scripts, ..run }
+        Run { load: OfferedLoad::Rate, offered_rate, measured_s: 10.0, clients: 2, scripts, ..run }
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub struct Run {
     pub invocation: u32,
     /// UTC, RFC 3339.
     pub started_at: String,
-    pub load: Load,
+    pub load: OfferedLoad,
     /// Offered rate, transactions per second; the mean of the measured part if it changed; open load only.
     pub offered_rate: Option<f64>,
     /// Clients; 0 for jobs.
@@ -144,7 +144,7 @@ impl Run {
             beside: false,
             invocation: 1,
             started_at: String::new(),
-            load: Load::Closed,
+            load: OfferedLoad::Closed,
             offered_rate: None,
             clients: 0,
             threads: 0,
@@ -194,7 +194,7 @@ pub enum RunKind {
 /// How load is offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Load {
+pub enum OfferedLoad {
     /// Clients without pauses.
     Closed,
     Rate,

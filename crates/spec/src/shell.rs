@@ -17,11 +17,11 @@ const PROGRAMS: [&str; 3] = ["--pg-bin", "--program", "--bin"];
 ///
 /// [`Display`] quotes the words for a shell, on one line whatever they contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct PrintedCommand {
     words: Vec<String>,
 }
 
-impl Command {
+impl PrintedCommand {
     /// `pgdyno` with a subcommand, e.g. `osm load`.
     #[must_use]
     pub fn new(subcommand: &str) -> Self {
@@ -160,13 +160,13 @@ fn has_value_attached(word: &str, name: &str) -> bool {
     }
 }
 
-impl FromIterator<String> for Command {
+impl FromIterator<String> for PrintedCommand {
     fn from_iter<I: IntoIterator<Item = String>>(words: I) -> Self {
         Self { words: words.into_iter().collect() }
     }
 }
 
-impl Display for Command {
+impl Display for PrintedCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, own) in self.words.iter().enumerate() {
             let gap = if at == 0 { "" } else { " " };
@@ -236,7 +236,7 @@ mod tests {
     fn options_are_replaced_however_they_were_typed() {
         for typed in ["-T 3", "-T3", "--time 3", "--time=3", "-T 3 --time=4"] {
             let command =
-                Command::read(&format!("pgdyno bench -c 4 {typed} --against 'script: b.sql' -- -T 3"));
+                PrintedCommand::read(&format!("pgdyno bench -c 4 {typed} --against 'script: b.sql' -- -T 3"));
             let command = command.unwrap();
             let command = command.without_options(&["-T", "--time"]).option("-T", "30");
             let wanted = "pgdyno bench -c 4 --against 'script: b.sql' -T 30 -- -T 3";
@@ -262,7 +262,7 @@ mod tests {
     /// A stored command with a line break or a semicolon was printed unchanged.
     #[test]
     fn a_command_of_somebody_else_is_one_command() {
-        let shown = |text: &str| Command::read(text).map(|command| command.to_string());
+        let shown = |text: &str| PrintedCommand::read(text).map(|command| command.to_string());
         for (text, wanted) in [
             ("pgdyno run 'a b.toml' --full", "pgdyno run 'a b.toml' --full"),
             ("pgdyno run 'a.toml; rm -rf ~' '$(id)'", "pgdyno run 'a.toml; rm -rf ~' '$(id)'"),
@@ -290,16 +290,19 @@ mod tests {
 
     #[test]
     fn values_are_no_options() {
-        let command =
-            Command::new("osm load").option("-e", "-x").option("--style", "--y").flag("--drop").path("-z");
+        let command = PrintedCommand::new("osm load")
+            .option("-e", "-x")
+            .option("--style", "--y")
+            .flag("--drop")
+            .path("-z");
         assert_eq!(command.to_string(), "pgdyno osm load -e-x --style=--y --drop ./-z");
-        let command = Command::new("bench").operand("--undo=x").operand("-y").option("--rounds", "8");
+        let command = PrintedCommand::new("bench").operand("--undo=x").operand("-y").option("--rounds", "8");
         assert_eq!(command.to_string(), "pgdyno bench --rounds 8 -- --undo=x -y");
     }
 
     #[test]
     fn programs_that_a_command_names_are_known() {
-        let of = |text: &str| Command::read(text).map(|command| command.programs().join(" "));
+        let of = |text: &str| PrintedCommand::read(text).map(|command| command.programs().join(" "));
         for (text, wanted) in [
             ("pgdyno bench -S --pg-bin ../bin", "../bin"),
             ("pgdyno bench --pg=../bin --against 'version: ./b'", "../bin ./b"),
@@ -331,8 +334,8 @@ mod tests {
 
         #[test]
         fn what_is_stored_is_read_back(words in prop::collection::vec("[^\0]{0,9}|[-;#$`'\"\\\\ \n]{0,9}", 0..6)) {
-            let command = Command { words: ["pgdyno", "run"].iter().map(ToString::to_string).chain(words).collect() };
-            prop_assert_eq!(Command::read(&command.stored()), Some(command.without_consent()));
+            let command = PrintedCommand { words: ["pgdyno", "run"].iter().map(ToString::to_string).chain(words).collect() };
+            prop_assert_eq!(PrintedCommand::read(&command.stored()), Some(command.without_consent()));
         }
     }
 }

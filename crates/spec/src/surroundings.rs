@@ -21,7 +21,7 @@ pub struct Host {
 
 /// What was measured. Never holds a password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
+pub struct MeasuredTarget {
     /// `managed`, `url`, `sink` (no server: the load generator's own) or `imported`.
     pub kind: String,
     /// Connection string without secrets.

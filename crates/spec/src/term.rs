@@ -21,7 +21,7 @@ pub struct Term {
 
 /// How a run kept a term.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Kept {
+pub struct TermResult {
     /// Offered but not done in time: slower, failed, skipped, unfinished, or never taken by a client.
     pub bad: f64,
     pub slow: f64,
@@ -46,7 +46,7 @@ impl Term {
 
     /// How this run kept it; `None` if the run has no such script, or nothing was offered.
     #[must_use]
-    pub fn kept(&self, run: &Run) -> Option<Kept> {
+    pub fn kept(&self, run: &Run) -> Option<TermResult> {
         let (counts, slow) = self.seen(run, |script| script.response.count_above(self.within_us * 1000));
         // Scripts do not count arrivals that no client took.
         let arrivals = Arrivals::of(run).filter(|_| self.script.is_none());
@@ -57,7 +57,7 @@ impl Term {
 
     /// The same with service times of started transactions: the result if no arrival had waited for a client.
     #[must_use]
-    pub fn kept_in_service(&self, run: &Run) -> Option<Kept> {
+    pub fn kept_in_service(&self, run: &Run) -> Option<TermResult> {
         let (counts, slow) = self.seen(run, |script| script.service.count_above(self.within_us * 1000));
         self.of(slow, counts.failed as f64, (counts.processed() + counts.failed) as f64)
     }
@@ -68,13 +68,13 @@ impl Term {
     pub fn is_broken_by_lag(&self, run: &Run) -> bool {
         let lag_us = run.figures.get(figures::START_LAG_P99_US).unwrap_or_default();
         let later = Self { within_us: self.within_us + (2.0 * lag_us) as u64, ..self.clone() };
-        let holds = |kept: Option<Kept>| kept.is_some_and(|kept| kept.holds());
+        let holds = |kept: Option<TermResult>| kept.is_some_and(|kept| kept.holds());
         !holds(self.kept(run)) && (holds(self.kept_in_service(run)) || holds(later.kept(run)))
     }
 
-    fn of(&self, slow: u64, undone: f64, offered: f64) -> Option<Kept> {
+    fn of(&self, slow: u64, undone: f64, offered: f64) -> Option<TermResult> {
         let slow = slow as f64;
-        (offered > 0.0).then_some(Kept { bad: slow + undone, slow, offered, share: self.share })
+        (offered > 0.0).then_some(TermResult { bad: slow + undone, slow, offered, share: self.share })
     }
 
     /// Counters of the scripts in question, and the number of slow transactions.
@@ -87,7 +87,7 @@ impl Term {
     }
 }
 
-impl Kept {
+impl TermResult {
     /// Whether few enough were bad.
     #[must_use]
     pub fn holds(&self) -> bool {

@@ -22,14 +22,14 @@ const ENOUGH: usize = 10;
 
 /// A part of a series on one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Level {
+pub struct SeriesLevel {
     pub from: usize,
     /// Index after its last value.
     pub to: usize,
     pub mean: f64,
 }
 
-impl Level {
+impl SeriesLevel {
     fn of(series: &[f64], from: usize, to: usize) -> Self {
         Self { from, to, mean: mean(&series[from..to]).unwrap_or_default() }
     }
@@ -47,7 +47,7 @@ impl Level {
 ///
 /// Time and memory grow with the square of the number of values: 600 of them take 3 MB.
 #[must_use]
-pub fn levels(series: &[f64], fewest: usize, least: f64) -> Vec<Level> {
+pub fn levels(series: &[f64], fewest: usize, least: f64) -> Vec<SeriesLevel> {
     if series.is_empty() || !series.iter().all(|value| value.is_finite()) {
         return Vec::new();
     }
@@ -90,16 +90,17 @@ fn furthest_apart(distances: &Distances, from: usize, to: usize, fewest: usize) 
 }
 
 /// Removes cuts that are too small between the final levels, the smallest first.
-fn settled(series: &[f64], mut cuts: Vec<usize>, least: f64) -> Vec<Level> {
+fn settled(series: &[f64], mut cuts: Vec<usize>, least: f64) -> Vec<SeriesLevel> {
     loop {
         let ends = cuts.iter().copied().chain([series.len()]);
         let starts = [0].into_iter().chain(cuts.iter().copied());
-        let levels: Vec<Level> = starts.zip(ends).map(|(from, to)| Level::of(series, from, to)).collect();
+        let levels: Vec<SeriesLevel> =
+            starts.zip(ends).map(|(from, to)| SeriesLevel::of(series, from, to)).collect();
         let doubtful = levels.windows(2).enumerate().filter(|(_, pair)| {
             pair[1].change_from(&pair[0]).abs() < least
                 || p_of(series, pair[0].from, pair[1].from, pair[1].to) >= P
         });
-        let size = |pair: &[Level]| (pair[1].mean - pair[0].mean).abs();
+        let size = |pair: &[SeriesLevel]| (pair[1].mean - pair[0].mean).abs();
         match doubtful.min_by(|(_, one), (_, other)| size(one).total_cmp(&size(other))) {
             Some((cut, _)) => drop(cuts.remove(cut)),
             None => return levels,

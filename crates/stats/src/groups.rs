@@ -9,7 +9,7 @@ const FEWEST: usize = 3;
 
 /// Values that are close together.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Group {
+pub struct ValueGroup {
     pub n: usize,
     /// Geometric mean.
     pub center: f64,
@@ -18,8 +18,8 @@ pub struct Group {
 /// Two groups of values with a clear gap between them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoGroups {
-    pub low: Group,
-    pub high: Group,
+    pub low: ValueGroup,
+    pub high: ValueGroup,
     /// The middle of the gap: larger values belong to `high`.
     pub boundary: f64,
 }
@@ -47,7 +47,7 @@ pub fn two_groups(values: &[f64]) -> Option<TwoGroups> {
     if gap_before(cut) < wanted.max(FACTOR.ln()) {
         return None;
     }
-    let group = |logs: &[f64]| Some(Group { n: logs.len(), center: mean(logs)?.exp() });
+    let group = |logs: &[f64]| Some(ValueGroup { n: logs.len(), center: mean(logs)?.exp() });
     let boundary = f64::midpoint(logs[cut - 1], logs[cut]).exp();
     Some(TwoGroups { low: group(low)?, high: group(high)?, boundary })
 }

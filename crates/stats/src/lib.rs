@@ -18,14 +18,14 @@ mod trend;
 mod usl;
 mod verdict;
 
-pub use change_points::{Level, levels};
+pub use change_points::{SeriesLevel, levels};
 pub use detectable::DetectableChange;
 pub use grid::{GridEstimate, Heterogeneity, combined, grid, heterogeneity};
-pub use groups::{Group, TwoGroups, two_groups};
+pub use groups::{TwoGroups, ValueGroup, two_groups};
 pub use histogram::{Encoded, Histogram, HistogramError};
 pub use limit::{
-    Class as LimitClass, Ended as LimitEnded, Goal as LimitGoal, Range as LimitRange, Search as LimitSearch,
-    Step as LimitStep, Trial,
+    Goal as LimitGoal, Range as LimitRange, RateClass as LimitClass, Search as LimitSearch,
+    SearchResult as LimitEnded, SearchStep as LimitStep, Trial,
 };
 pub use outliers::outliers;
 pub use paired::{

@@ -33,7 +33,7 @@ impl Tile {
     #[must_use]
     pub fn at(z: u8, x_m: f64, y_m: f64) -> Self {
         let side = side_m(z);
-        let last = f64::from(last(z));
+        let last = f64::from(last_index(z));
         let x = ((x_m + HALF_WORLD_M) / side).floor().clamp(0.0, last);
         let y = ((HALF_WORLD_M - y_m) / side).floor().clamp(0.0, last);
         Self { z, x: x as u32, y: y as u32 }
@@ -75,7 +75,7 @@ impl Tile {
 }
 
 /// Column and row of the last tile of a zoom.
-fn last(z: u8) -> u32 {
+fn last_index(z: u8) -> u32 {
     ((1_u64 << z.min(31)) - 1) as u32
 }
 
@@ -106,7 +106,7 @@ fn shown(z: u8, centre_m: f64, pixels: u16) -> Option<(u32, u32)> {
     let centre = Some(centre_m / side_m(z)).filter(|centre| centre.is_finite())?;
     let half = f64::from(pixels) / PIXELS / 2.0;
     let first = (centre - half + ON_THE_LINE).floor().max(0.0);
-    let end = (centre + half - ON_THE_LINE).ceil().min(f64::from(last(z)) + 1.0);
+    let end = (centre + half - ON_THE_LINE).ceil().min(f64::from(last_index(z)) + 1.0);
     (first < end && pixels > 0).then(|| (first as u32, end as u32 - 1))
 }
 
@@ -121,7 +121,7 @@ impl fmt::Display for Tile {
 pub enum TileError {
     #[error("\"{0}\" is not a tile z/x/y (zoom 0 to {most})", most = MOST_ZOOM)]
     NoTile(String),
-    #[error("tile {0} is outside the world (x and y go up to {last})", last = last(.0.z))]
+    #[error("tile {0} is outside the world (x and y go up to {last})", last = last_index(.0.z))]
     Outside(Tile),
 }
 
@@ -140,7 +140,7 @@ impl FromStr for Tile {
             ([Some(z), Some(x), Some(y)], None) if z <= MOST_ZOOM.into() => Self { z: z as u8, x, y },
             _ => return Err(TileError::NoTile(text.to_owned())),
         };
-        if tile.x > last(tile.z) || tile.y > last(tile.z) {
+        if tile.x > last_index(tile.z) || tile.y > last_index(tile.z) {
             return Err(TileError::Outside(tile));
         }
         Ok(tile)
@@ -252,7 +252,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn tiles_survive_the_way(z in 0_u8..=22, x in proptest::num::u32::ANY, y in proptest::num::u32::ANY) {
-            let tile = Tile { z, x: x % (last(z) + 1), y: y % (last(z) + 1) };
+            let tile = Tile { z, x: x % (last_index(z) + 1), y: y % (last_index(z) + 1) };
             proptest::prop_assert_eq!(tile.to_string().parse(), Ok(tile));
             let [west, south, east, north] = tile.bounds_m();
             proptest::prop_assert_eq!(Tile::at(z, f64::midpoint(west, east), f64::midpoint(south, north)), tile);

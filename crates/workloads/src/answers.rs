@@ -17,7 +17,7 @@ const NUMBERS: [u32; 6] = [NUMBER, 21, 23, 700, 701, 1700];
 
 /// The results of one transaction. The order of rows is ignored: without ORDER BY it is undefined.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Answer {
+pub struct TransactionAnswer {
     pub rows: u64,
     /// Bytes of their values.
     pub bytes: u64,
@@ -40,7 +40,7 @@ pub struct AnswerColumn {
     pub sum: Option<f64>,
 }
 
-impl Answer {
+impl TransactionAnswer {
     /// Counts a row whose columns start at index `first`, from [`Self::open`].
     pub(crate) fn add<'v>(&mut self, first: usize, values: impl IntoIterator<Item = Option<&'v str>>) {
         let mut hash = Sha256::new();
@@ -138,7 +138,7 @@ pub enum Sampled {
 pub struct ScriptAnswers {
     pub script: String,
     /// One per transaction.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<TransactionAnswer>,
 }
 
 impl Sampled {
@@ -179,12 +179,16 @@ fn is_map(scripts: &[ScriptAnswers]) -> bool {
     scripts.iter().flat_map(|script| &script.answers).any(|answer| answer.tile.is_some())
 }
 
-fn difference(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Option<AnswerDifference> {
+fn difference(
+    script: Option<String>,
+    ours: &[TransactionAnswer],
+    theirs: &[TransactionAnswer],
+) -> Option<AnswerDifference> {
     if ours.iter().chain(theirs).any(|answer| answer.tile.is_some()) {
         return other_map(script, ours, theirs);
     }
     let pairs = || ours.iter().zip(theirs);
-    let rows = |answers: &[Answer]| answers.iter().map(|answer| answer.rows).sum::<u64>();
+    let rows = |answers: &[TransactionAnswer]| answers.iter().map(|answer| answer.rows).sum::<u64>();
     let differ = pairs().filter(|(own, base)| !own.is_like(base)).count() as u64;
     let without_pair = ours.len().abs_diff(theirs.len()) as u64;
     let rows_differ = pairs().filter(|(own, base)| own.rows != base.rows).count() as u64 + without_pair;
@@ -202,13 +206,18 @@ fn difference(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Opt
 }
 
 /// Differences of an arm's tiles; nothing if all show the same map, whatever their bytes.
-fn other_map(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Option<AnswerDifference> {
+fn other_map(
+    script: Option<String>,
+    ours: &[TransactionAnswer],
+    theirs: &[TransactionAnswer],
+) -> Option<AnswerDifference> {
     let mut map = MapDifference::default();
     let (mut tiles, mut differ, mut most) = (0, 0, 0);
     for own in ours {
         let Some((place, bytes)) = &own.tile else { continue };
         // Tiles of a zoom may have taken too long in one of the arms.
-        let same_place = |answer: &&Answer| answer.tile.as_ref().is_some_and(|(other, _)| other == place);
+        let same_place =
+            |answer: &&TransactionAnswer| answer.tile.as_ref().is_some_and(|(other, _)| other == place);
         let Some((_, base)) = theirs.iter().find(same_place).and_then(|answer| answer.tile.as_ref()) else {
             continue;
         };
@@ -240,7 +249,7 @@ fn other_map(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Opti
             }
         }
     }
-    let rows = |answers: &[Answer]| answers.iter().map(|answer| answer.rows).sum::<u64>();
+    let rows = |answers: &[TransactionAnswer]| answers.iter().map(|answer| answer.rows).sum::<u64>();
     (differ > 0).then(|| AnswerDifference {
         script,
         transactions: tiles,
@@ -272,7 +281,7 @@ fn add_once(zooms: &mut Vec<u8>, zoom: u8) {
 }
 
 /// Columns with other values, in the arm's order. Branches of a script may leave some out of a transaction.
-fn columns(ours: &[Answer], theirs: &[Answer]) -> Vec<ColumnDifference> {
+fn columns(ours: &[TransactionAnswer], theirs: &[TransactionAnswer]) -> Vec<ColumnDifference> {
     let mut names: Vec<&str> = Vec::new();
     for column in ours.iter().flat_map(|answer| &answer.columns) {
         if !names.contains(&column.name.as_str()) {
@@ -282,8 +291,8 @@ fn columns(ours: &[Answer], theirs: &[Answer]) -> Vec<ColumnDifference> {
     names.into_iter().filter_map(|name| column(name, ours, theirs)).collect()
 }
 
-fn column(name: &str, ours: &[Answer], theirs: &[Answer]) -> Option<ColumnDifference> {
-    let pairs: Vec<(&Answer, &AnswerColumn, &Answer, &AnswerColumn)> = ours
+fn column(name: &str, ours: &[TransactionAnswer], theirs: &[TransactionAnswer]) -> Option<ColumnDifference> {
+    let pairs: Vec<(&TransactionAnswer, &AnswerColumn, &TransactionAnswer, &AnswerColumn)> = ours
         .iter()
         .zip(theirs)
         .filter_map(|(own, base)| Some((own, own.column(name)?, base, base.column(name)?)))
@@ -291,10 +300,13 @@ fn column(name: &str, ours: &[Answer], theirs: &[Answer]) -> Option<ColumnDiffer
     let sums: Option<Vec<(f64, f64)>> =
         pairs.iter().map(|(_, own, _, base)| Some((own.sum?, base.sum?))).collect();
     // With another number of rows, a text column differs in any case.
-    let counts = |own: &Answer, base: &Answer| sums.is_some() || own.rows == base.rows;
-    let is_other = |(own, ours, base, theirs): &&(&Answer, &AnswerColumn, &Answer, &AnswerColumn)| {
-        counts(own, base) && ours.checksum != theirs.checksum
-    };
+    let counts = |own: &TransactionAnswer, base: &TransactionAnswer| sums.is_some() || own.rows == base.rows;
+    let is_other = |(own, ours, base, theirs): &&(
+        &TransactionAnswer,
+        &AnswerColumn,
+        &TransactionAnswer,
+        &AnswerColumn,
+    )| { counts(own, base) && ours.checksum != theirs.checksum };
     let differ = pairs.iter().filter(is_other).count() as u64;
     (differ > 0).then(|| ColumnDifference {
         column: name.to_owned(),
@@ -311,22 +323,22 @@ mod tests {
     const TEXT: u32 = 25;
 
     /// Rows of columns `a`, `b`, … of these types.
-    fn typed(types: &[u32], rows: &[&[Option<&str>]]) -> Answer {
-        let mut answer = Answer::default();
+    fn typed(types: &[u32], rows: &[&[Option<&str>]]) -> TransactionAnswer {
+        let mut answer = TransactionAnswer::default();
         let first = answer.open(["a", "b", "c"].into_iter().zip(types.iter().copied()));
         rows.iter().for_each(|row| answer.add(first, row.iter().copied()));
         answer
     }
 
-    fn answer(rows: &[&[Option<&str>]]) -> Answer {
+    fn answer(rows: &[&[Option<&str>]]) -> TransactionAnswer {
         typed(&[TEXT, TEXT], rows)
     }
 
-    fn sampled(answers: Vec<Answer>) -> Sampled {
+    fn sampled(answers: Vec<TransactionAnswer>) -> Sampled {
         Sampled::Answers(vec![ScriptAnswers { script: "x.sql".into(), answers }])
     }
 
-    fn difference(own: Vec<Answer>, base: Vec<Answer>) -> Option<String> {
+    fn difference(own: Vec<TransactionAnswer>, base: Vec<TransactionAnswer>) -> Option<String> {
         let found = sampled(own).differences(&sampled(base));
         assert!(found.len() <= 1);
         found.first().map(|difference| difference.words("a"))
@@ -380,7 +392,7 @@ mod tests {
 
     #[test]
     fn numbers_that_are_names_are_not_added_up() {
-        let mut answer = Answer::default();
+        let mut answer = TransactionAnswer::default();
         answer.open([("osm_id", NUMBER), ("ID", NUMBER), ("paid", NUMBER), ("area", 701)]);
         let summed: Vec<bool> = answer.columns.iter().map(|column| column.sum.is_some()).collect();
         assert_eq!(summed, [false, false, true, true]);
@@ -411,7 +423,7 @@ mod tests {
 
     #[test]
     fn columns_are_bounded_and_told_apart() {
-        let mut answer = Answer::default();
+        let mut answer = TransactionAnswer::default();
         let long = "é".repeat(100);
         for _ in 0..100 {
             let first = answer.open([(long.as_str(), INT), ("n", INT)]);
@@ -428,7 +440,7 @@ mod tests {
         let tile = Tile { z: 14, x: 8851, y: 6439 };
         let layer = |name: &str, bytes: &[u8]| ScriptAnswers {
             script: name.to_owned(),
-            answers: vec![Answer::of_tile(tile, bytes.to_vec())],
+            answers: vec![TransactionAnswer::of_tile(tile, bytes.to_vec())],
         };
         // A tile with one layer "a" of one point, and nothing.
         let full = b"\x1a\x11\x0a\x01a\x12\x07\x18\x01\x22\x03\x09\x00\x00\x28\x80\x20\x78\x02";

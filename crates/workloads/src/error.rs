@@ -28,12 +28,12 @@ pub(crate) fn script(problem: impl Display) -> Error {
 }
 
 /// A user's file that cannot be used: the problem, and what to try.
-pub(crate) fn file(path: &Path, problem: impl Display) -> Error {
+pub(crate) fn file_error(path: &Path, problem: impl Display) -> Error {
     Error::new(Class::BadInput, format!("{}: {problem}", path.display()))
 }
 
 /// Adds to a server's error what was attempted.
-pub(crate) fn sql(doing: impl Display) -> impl FnOnce(SqlError) -> Error {
+pub(crate) fn sql_error(doing: impl Display) -> impl FnOnce(SqlError) -> Error {
     move |error| {
         let what = format!("while {doing}: {error}");
         Error::of_server(error.sqlstate.as_deref(), what).because(error)
@@ -51,7 +51,7 @@ pub(crate) fn http_answer(what: impl Display, hint: &str) -> Error {
 }
 
 /// Something missing on the target, and what to try.
-pub(crate) fn missing(what: impl Display, hint: impl Display) -> Error {
+pub(crate) fn missing_error(what: impl Display, hint: impl Display) -> Error {
     Error::new(Class::Missing, format!("{what}; {hint}"))
 }
 

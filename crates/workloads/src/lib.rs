@@ -34,13 +34,13 @@ mod trace;
 mod views;
 mod workload;
 
-pub use answers::{Answer, AnswerColumn, Sampled, ScriptAnswers};
+pub use answers::{AnswerColumn, Sampled, ScriptAnswers, TransactionAnswer};
 pub use error::WrongOption;
 pub use fields::fields;
 pub use link::address_of;
 pub use list::{Preparation, PreparedFrom, Spec};
 pub use place::{HttpPlace, Places, PostgresPlace, RedisServer, ServerPlace, Site};
-pub use plans::{Explained, KeptPlan, Slowest};
+pub use plans::{KeptPlan, SamplePlans, Slowest};
 pub use workload::{
     ClientWorkload, Clients, Guarded, JobWorkload, LoadNeeds, Prepared, RequestText, ScriptInfo,
     StatementInfo, TileItem, Work, Workload,

@@ -19,7 +19,7 @@ pub(crate) fn returned(counted: Counted) -> Returned {
 
 /// The progress of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum LinkProgress {
     /// Return this to the engine.
     Step(Step),
     /// Ready for queries.
@@ -47,13 +47,13 @@ pub(crate) struct PgLink {
     pub(crate) connection: Connection,
     connect: Place,
     link: Link,
-    stage: Stage,
+    stage: LinkStage,
     /// The last failure was an answer that a retry will not change.
     refused: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum LinkStage {
     /// Not open, or open and logging in.
     Down,
     Securing,
@@ -63,7 +63,7 @@ enum Stage {
 impl PgLink {
     pub(crate) fn new(connect: &Place, link: Link) -> Self {
         let connection = Connection::new(Arc::clone(&connect.login));
-        Self { connection, connect: connect.clone(), link, stage: Stage::Down, refused: false }
+        Self { connection, connect: connect.clone(), link, stage: LinkStage::Down, refused: false }
     }
 
     pub(crate) fn connect(&self) -> &Place {
@@ -71,7 +71,7 @@ impl PgLink {
     }
 
     pub(crate) fn is_up(&self) -> bool {
-        self.stage == Stage::Up
+        self.stage == LinkStage::Up
     }
 
     /// The request that cancels its running statement, over another connection.
@@ -84,7 +84,7 @@ impl PgLink {
 
     /// The client closes the connection, perhaps to reopen it.
     pub(crate) fn close(&mut self) {
-        self.stage = Stage::Down;
+        self.stage = LinkStage::Down;
     }
 
     /// Reconnects, to the current address of the server's name.
@@ -100,7 +100,7 @@ impl PgLink {
     pub(crate) fn redirect(&mut self, connect: &Place) {
         self.connection = Connection::new(Arc::clone(&connect.login));
         self.connect = connect.clone();
-        self.stage = Stage::Down;
+        self.stage = LinkStage::Down;
     }
 
     /// Whether a retry may succeed after the last failure.
@@ -129,8 +129,8 @@ impl PgLink {
     ///
     /// # Errors
     /// [`NotConnected`], as for all of these functions.
-    pub(crate) fn opened(&mut self, io: &mut Io<'_>) -> Result<Progress, NotConnected> {
-        self.stage = Stage::Down;
+    pub(crate) fn opened(&mut self, io: &mut Io<'_>) -> Result<LinkProgress, NotConnected> {
+        self.stage = LinkStage::Down;
         let handshake = self.connection.start(io.out(self.link));
         self.progress(handshake)
     }
@@ -139,8 +139,8 @@ impl PgLink {
         &mut self,
         certificate: Option<&[u8]>,
         io: &mut Io<'_>,
-    ) -> Result<Progress, NotConnected> {
-        self.stage = Stage::Down;
+    ) -> Result<LinkProgress, NotConnected> {
+        self.stage = LinkStage::Down;
         let handshake = self.connection.secured(certificate, io.out(self.link));
         self.progress(handshake)
     }
@@ -150,7 +150,7 @@ impl PgLink {
         data: &[u8],
         used: &mut usize,
         io: &mut Io<'_>,
-    ) -> Result<Progress, NotConnected> {
+    ) -> Result<LinkProgress, NotConnected> {
         match self.connection.handshake(data, used, io.out(self.link)) {
             Ok(handshake) => self.progress(handshake),
             Err(error) => {
@@ -165,14 +165,14 @@ impl PgLink {
     }
 
     /// The connection was closed. After a failed TLS handshake there may be a second try without TLS.
-    pub(crate) fn closed(&mut self, error: Option<&std::io::Error>) -> Result<Progress, NotConnected> {
-        let securing = self.stage == Stage::Securing;
-        let up = self.stage == Stage::Up;
-        self.stage = Stage::Down;
+    pub(crate) fn closed(&mut self, error: Option<&std::io::Error>) -> Result<LinkProgress, NotConnected> {
+        let securing = self.stage == LinkStage::Securing;
+        let up = self.stage == LinkStage::Up;
+        self.stage = LinkStage::Down;
         self.refused = false;
         let why = || error.map_or_else(|| wording::CLOSED.to_owned(), wording::system);
         if securing && self.connection.tls_failed(&why()) {
-            return Ok(Progress::Step(Step::Reconnect(self.link)));
+            return Ok(LinkProgress::Step(Step::Reconnect(self.link)));
         }
         let reason = match error {
             None => wording::CLOSED.to_owned(),
@@ -184,21 +184,21 @@ impl PgLink {
         Err(if up { reason.into() } else { self.failure(&reason).into() })
     }
 
-    fn progress(&mut self, handshake: Handshake) -> Result<Progress, NotConnected> {
+    fn progress(&mut self, handshake: Handshake) -> Result<LinkProgress, NotConnected> {
         Ok(match handshake {
-            Handshake::NeedMore => Progress::Step(Step::Wait),
+            Handshake::NeedMore => LinkProgress::Step(Step::Wait),
             Handshake::StartTls if self.connect.tls.is_none() => {
                 self.refused = true;
                 return Err(self.failure("TLS is wanted, but was not set up for this server").into());
             }
             Handshake::StartTls => {
-                self.stage = Stage::Securing;
-                Progress::Step(Step::StartTls(self.link))
+                self.stage = LinkStage::Securing;
+                LinkProgress::Step(Step::StartTls(self.link))
             }
-            Handshake::Reconnect => Progress::Step(Step::Reconnect(self.link)),
+            Handshake::Reconnect => LinkProgress::Step(Step::Reconnect(self.link)),
             Handshake::Ready => {
-                self.stage = Stage::Up;
-                Progress::Up
+                self.stage = LinkStage::Up;
+                LinkProgress::Up
             }
         })
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use spec::Error;
-use spec::plan::Options;
+use spec::plan::WorkloadOptions;
 
 use crate::fields::fields;
 use crate::jobs::{Job, file_name, must_be_readable};
@@ -39,14 +39,14 @@ impl Spec {
     ///
     /// # Errors
     /// The unknown option.
-    pub fn of(options: &Options) -> Result<Self, String> {
+    pub fn of(options: &WorkloadOptions) -> Result<Self, String> {
         options.read()
     }
 
     /// Its options, as a plan keeps them.
     #[must_use]
-    pub fn options(&self) -> Options {
-        Options::of(self)
+    pub fn options(&self) -> WorkloadOptions {
+        WorkloadOptions::of(self)
     }
 
     /// One of [`Spec::KINDS`].
@@ -277,14 +277,14 @@ impl Preparation {
     ///
     /// # Errors
     /// The unknown option.
-    pub fn of(options: &Options) -> Result<Self, String> {
+    pub fn of(options: &WorkloadOptions) -> Result<Self, String> {
         options.read()
     }
 
     /// Their options, as a plan keeps them.
     #[must_use]
-    pub fn options(&self) -> Options {
-        Options::of(self)
+    pub fn options(&self) -> WorkloadOptions {
+        WorkloadOptions::of(self)
     }
 
     /// The files it reads.

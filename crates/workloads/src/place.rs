@@ -8,7 +8,7 @@ use crate::error;
 use protocol::http;
 use protocol::postgres::conninfo::TargetSession;
 use protocol::postgres::sql::Sql;
-use protocol::postgres::{HostName, Place, Server};
+use protocol::postgres::{HostName, Place, PlaceWithRole};
 use protocol::redis::{self, ControlError, Limits};
 use protocol::{Address, percent_encoded};
 use spec::Error;
@@ -23,7 +23,7 @@ pub struct PostgresPlace {
     /// Which of these to accept, as far as a server reports it.
     pub wanted: TargetSession,
     /// All servers, if clients are spread over several; otherwise empty.
-    pub all: Vec<Server>,
+    pub all: Vec<PlaceWithRole>,
 }
 
 impl From<Place> for PostgresPlace {

@@ -4,7 +4,7 @@ use spec::StatementPlan;
 
 /// Plans of a sample, and what is missing.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Explained {
+pub struct SamplePlans {
     pub plans: Vec<StatementPlan>,
     /// The server's answer for the slowest one.
     pub slowest: Option<Slowest>,
@@ -17,7 +17,7 @@ pub struct Explained {
 /// The plan of the slowest statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slowest {
-    /// Index into [`Explained::plans`].
+    /// Index into [`SamplePlans::plans`].
     pub plan: usize,
     /// The server's answer.
     pub json: String,
@@ -33,7 +33,7 @@ pub struct KeptPlan {
     pub json: String,
 }
 
-impl Explained {
+impl SamplePlans {
     /// No plans, for this reason.
     #[must_use]
     pub fn not(why: impl Into<String>) -> Self {
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_text_of_the_slowest_is_kept() {
-        let mut explained = Explained::default();
+        let mut explained = SamplePlans::default();
         for (execution_ms, json) in [(2.0, "two"), (3.0, "three"), (1.0, "one")] {
             explained.add(StatementPlan { execution_ms, ..StatementPlan::default() }, json.to_owned());
         }
@@ -70,6 +70,6 @@ mod tests {
         explained.miss("a".to_owned());
         explained.miss("a".to_owned());
         assert_eq!((explained.plans.len(), explained.missing.len()), (3, 1));
-        assert_eq!(Explained::not("b").missing, ["b"]);
+        assert_eq!(SamplePlans::not("b").missing, ["b"]);
     }
 }

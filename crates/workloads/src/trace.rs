@@ -6,7 +6,7 @@ use std::path::Path;
 
 use spec::{Error, given};
 use tile::Tile;
-use tile::list::{self, Form, List, ListError, Reason};
+use tile::list::{self, Form, ListError, SkipReason, TileList};
 
 use crate::error;
 
@@ -27,7 +27,7 @@ pub(crate) fn read(path: &Path) -> Result<Trace, Error> {
     let list = given::open(path)
         .map_err(ListError::Read)
         .and_then(|file| list::read(BufReader::with_capacity(1 << 16, file)))
-        .map_err(|error| error::file(path, error))?;
+        .map_err(|error| error::file_error(path, error))?;
     let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let remarks = remarks(&list, &shown);
     let all = list.tiles.len();
@@ -43,16 +43,16 @@ pub(crate) fn read(path: &Path) -> Result<Trace, Error> {
     Ok(Trace { tiles, text, remarks })
 }
 
-fn remarks(list: &List, shown: &str) -> Vec<String> {
+fn remarks(list: &TileList, shown: &str) -> Vec<String> {
     let mut remarks = Vec::new();
     let tiles = spec::count(list.tiles.len() as u64, "tile");
     if list.form == Form::Log {
         let passed = list.passed_over.iter().map(|passed| {
             let why = match passed.reason {
-                Reason::NoTile => "name no tile",
-                Reason::OffMap => "are off the map (column or row beyond the last of the zoom)",
-                Reason::Method => "are no GET",
-                Reason::Status => "were answered with an error or a redirection",
+                SkipReason::NoTile => "name no tile",
+                SkipReason::OffMap => "are off the map (column or row beyond the last of the zoom)",
+                SkipReason::Method => "are no GET",
+                SkipReason::Status => "were answered with an error or a redirection",
             };
             format!("{} {why} (line {}: {})", spec::count(passed.lines, "line"), passed.first, passed.example)
         });

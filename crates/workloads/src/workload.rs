@@ -9,10 +9,10 @@ use spec::{Artifact, Counts, Error, MapPart, TextKind, TileSample};
 use crate::answers::Sampled;
 use crate::jobs::Job;
 use crate::place::{Places, Site};
-use crate::plans::Explained;
+use crate::plans::SamplePlans;
 use crate::tiles::Tile;
 
-/// One script, layer or command, as counted in `Outcome::script`.
+/// One script, layer or command, as counted in `TransactionOutcome::script`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptInfo {
     /// File as given, `<builtin: …>` as in pgbench, table or command.
@@ -115,7 +115,7 @@ pub struct LoadNeeds {
 /// `reset`, then [`ClientWorkload::clients`] or [`JobWorkload::job`]; in the end `conclude`. `scripts` never
 /// changes.
 pub trait Workload: Send {
-    /// The separately counted parts, in the order of `Outcome::script`.
+    /// The separately counted parts, in the order of `TransactionOutcome::script`.
     fn scripts(&self) -> Vec<ScriptInfo>;
 
     /// The texts that define its requests, including files; generated ones exist only after `prepare`.
@@ -205,8 +205,8 @@ pub trait Workload: Send {
         _site: &mut Site<'_>,
         _seed: u64,
         _slowest: &[TileItem],
-    ) -> Result<Explained, Error> {
-        Ok(Explained::not("statements of this workload are not explained"))
+    ) -> Result<SamplePlans, Error> {
+        Ok(SamplePlans::not("statements of this workload are not explained"))
     }
 
     /// Files to store with the experiment, such as sample tiles.

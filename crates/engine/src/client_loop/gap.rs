@@ -5,7 +5,7 @@
 //! it. A server that does not answer makes no gap, since the wait for it ends in time.
 
 use super::ClientLoop;
-use super::progress::Phase;
+use super::progress::RunPhase;
 use crate::client::Time;
 use crate::driver::{Cpu, Driver};
 
@@ -56,7 +56,7 @@ impl<D: Driver> ClientLoop<D> {
     #[cold]
     fn pause(&mut self, length: Time) {
         let thread = &mut self.thread;
-        if length >= PAUSE && matches!(thread.progress.phase, Phase::Running | Phase::Draining { .. }) {
+        if length >= PAUSE && matches!(thread.progress.phase, RunPhase::Running | RunPhase::Draining { .. }) {
             thread.recorder.paused(length, thread.turn.now);
         }
     }
@@ -65,7 +65,7 @@ impl<D: Driver> ClientLoop<D> {
     #[cold]
     pub(super) fn gap(&mut self, length: Time) {
         let thread = &mut self.thread;
-        if length >= GAP && matches!(thread.progress.phase, Phase::Running | Phase::Draining { .. }) {
+        if length >= GAP && matches!(thread.progress.phase, RunPhase::Running | RunPhase::Draining { .. }) {
             thread.recorder.stalled(length, thread.turn.now);
             thread.hold.stalled(length);
         }

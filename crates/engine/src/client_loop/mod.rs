@@ -25,8 +25,8 @@ use self::gap::CpuReading;
 pub use self::gap::{GAP, PAUSE};
 use self::hold::Hold;
 use self::phases::Coordination;
-use self::progress::{Phase, Progress};
-use self::seat::{Seat, State};
+use self::progress::{RunPhase, RunProgress};
+use self::seat::{Seat, SeatState};
 use self::serve::Serving;
 use self::thread::{Lent, Tally, Thread};
 use self::timers::{Timer, Timers};
@@ -38,12 +38,12 @@ use crate::control::{RunControl, ThreadReport};
 use crate::driver::Driver;
 use crate::error;
 use crate::measured::Second;
-use crate::plan::{Pace, Plan};
+use crate::plan::{Pace, RunPlan};
 use crate::recorder::{Outbox, Recorder};
 use crate::wake::WakeQueue;
 
 pub(crate) struct Assignment {
-    pub(crate) plan: Plan,
+    pub(crate) plan: RunPlan,
     pub(crate) thread: usize,
     pub(crate) threads: usize,
     pub(crate) most_clients: usize,
@@ -117,7 +117,7 @@ impl<D: Driver> ClientLoop<D> {
                 plain: Vec::new(),
             },
             failure: None,
-            progress: Progress::new(plan, turn.now),
+            progress: RunProgress::new(plan, turn.now),
             turn,
         };
         Self {
@@ -139,7 +139,7 @@ impl<D: Driver> ClientLoop<D> {
         self.wait()?;
         self.take_order();
         self.change_phase()?;
-        if self.thread.progress.phase == Phase::Over {
+        if self.thread.progress.phase == RunPhase::Over {
             return Ok(false);
         }
         self.serve_connections();
@@ -216,7 +216,7 @@ impl<D: Driver> ClientLoop<D> {
             let client = open.free.pop_front()?;
             let seat = &mut self.seats[client];
             seat.queued = false;
-            if seat.state == State::Idle {
+            if seat.state == SeatState::Idle {
                 return Some((client, due));
             }
         }

@@ -6,8 +6,8 @@ use std::sync::mpsc::Sender;
 use spec::{Class, Error};
 
 use super::link::LinkState;
-use super::progress::Phase;
-use super::seat::{Seat, State};
+use super::progress::RunPhase;
+use super::seat::{Seat, SeatState};
 use super::serve::Serving;
 use super::{Assignment, ClientLoop};
 use crate::client::Time;
@@ -66,18 +66,18 @@ impl<D: Driver> ClientLoop<D> {
         }
         let progress = &thread.progress;
         let phase = match progress.phase {
-            Phase::Setup { reported: false } if thread.tally.unsettled == 0 => 0,
-            Phase::Setup { reported: false } => progress.connect_deadline,
-            Phase::Setup { reported: true } => control.load(),
-            Phase::Running if thread.tally.all_over() && !idle_reported => 0,
-            Phase::Running if self.is_newly_idle() => 0,
-            Phase::Running => {
+            RunPhase::Setup { reported: false } if thread.tally.unsettled == 0 => 0,
+            RunPhase::Setup { reported: false } => progress.connect_deadline,
+            RunPhase::Setup { reported: true } => control.load(),
+            RunPhase::Running if thread.tally.all_over() && !idle_reported => 0,
+            RunPhase::Running if self.is_newly_idle() => 0,
+            RunPhase::Running => {
                 let end = progress.window.end.min(control.end());
                 thread.recorder.second_end().min(end).min(thread.next_due())
             }
-            Phase::Draining { .. } if thread.is_drained() => 0,
-            Phase::Draining { until } => until.min(thread.recorder.second_end()).min(thread.next_due()),
-            Phase::Over => 0,
+            RunPhase::Draining { .. } if thread.is_drained() => 0,
+            RunPhase::Draining { until } => until.min(thread.recorder.second_end()).min(thread.next_due()),
+            RunPhase::Over => 0,
         };
         let due = thread.timers.first().unwrap_or(Time::MAX).min(phase);
         if progress.is_setup() { due } else { due.min(thread.turn.next_look()) }
@@ -95,16 +95,16 @@ impl<D: Driver> ClientLoop<D> {
             self.leave();
             return Ok(());
         }
-        if let Phase::Setup { reported } = self.thread.progress.phase {
+        if let RunPhase::Setup { reported } = self.thread.progress.phase {
             self.set_up(reported)?;
         }
-        if self.thread.progress.phase == Phase::Running {
+        if self.thread.progress.phase == RunPhase::Running {
             self.watch_running(ends);
             self.stop_clock_when_idle();
         }
         // Only once an earlier end is known: it cuts the second.
         self.thread.recorder.advance(now);
-        if let Phase::Draining { until } = self.thread.progress.phase {
+        if let RunPhase::Draining { until } = self.thread.progress.phase {
             self.coordination.report_open(self.thread.tally.busy);
             if self.thread.progress.has_timed_out(until, now) || self.thread.is_drained() {
                 self.finish();
@@ -117,7 +117,7 @@ impl<D: Driver> ClientLoop<D> {
         let Self { thread, coordination, .. } = self;
         let now = thread.turn.now;
         if !reported && thread.tally.unsettled == 0 {
-            thread.progress.phase = Phase::Setup { reported: true };
+            thread.progress.phase = RunPhase::Setup { reported: true };
             coordination.report(ThreadReport::Ready);
         } else if !reported && now >= thread.progress.connect_deadline {
             return Err(self.not_ready());
@@ -185,7 +185,7 @@ impl<D: Driver> ClientLoop<D> {
     fn finish(&mut self) {
         let (recorder, now) = (&mut self.thread.recorder, self.thread.turn.now);
         for seat in &mut self.seats {
-            if seat.state == State::Busy {
+            if seat.state == SeatState::Busy {
                 recorder.left_open(&seat.transaction, now, seat.client.script(), seat.away);
                 recorder.in_transaction(seat.activity.since, seat.transaction.due, now, true);
             } else {
@@ -221,7 +221,7 @@ impl<D: Driver> ClientLoop<D> {
     }
 
     fn leave(&mut self) {
-        let busy = self.seats.iter().filter(|seat| seat.state == State::Busy);
+        let busy = self.seats.iter().filter(|seat| seat.state == SeatState::Busy);
         self.thread.recorder.figures.abandoned.extend(busy.flat_map(Seat::abandoned));
         for conn in 0..self.owners.len() {
             self.driver.close(conn);
@@ -231,6 +231,6 @@ impl<D: Driver> ClientLoop<D> {
         self.thread.recorder.outbox.flush();
         let figures = Box::new(std::mem::take(&mut self.thread.recorder.figures));
         self.coordination.report(ThreadReport::Finished { thread: self.coordination.thread, figures });
-        self.thread.progress.phase = Phase::Over;
+        self.thread.progress.phase = RunPhase::Over;
     }
 }

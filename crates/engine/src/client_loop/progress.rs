@@ -2,13 +2,13 @@
 
 use crate::client::Time;
 use crate::driver::Cpu;
-use crate::plan::{Load, Plan, Timeline, Until, Window};
+use crate::plan::{Load, RunPlan, Timeline, Until, Window};
 
 /// Drain time after a stop from outside, ns; less if the plan's is shorter.
 const STOP_DRAIN: Time = 500_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum RunPhase {
     /// Clients connect and prepare; `reported` once all are ready.
     Setup {
         reported: bool,
@@ -22,9 +22,9 @@ pub(super) enum Phase {
 }
 
 /// The plan, and how far it is carried out.
-pub(super) struct Progress {
-    pub(super) plan: Plan,
-    pub(super) phase: Phase,
+pub(super) struct RunProgress {
+    pub(super) plan: RunPlan,
+    pub(super) phase: RunPhase,
     pub(super) window: Window,
     /// Transactions due later are not started: the end of the run or of the stretch.
     pub(super) takes_until: Time,
@@ -36,10 +36,10 @@ pub(super) struct Progress {
     pub(super) spun_at_start: Time,
 }
 
-impl Progress {
-    pub(super) fn new(plan: Plan, now: Time) -> Self {
+impl RunProgress {
+    pub(super) fn new(plan: RunPlan, now: Time) -> Self {
         Self {
-            phase: Phase::Setup { reported: false },
+            phase: RunPhase::Setup { reported: false },
             window: Window::UNKNOWN,
             takes_until: Time::MAX,
             connect_deadline: now.saturating_add(plan.connect_timeout),
@@ -59,7 +59,7 @@ impl Progress {
         };
         self.window = Window { load, measured, end };
         self.takes_until = if self.is_held() { load } else { end };
-        self.phase = Phase::Running;
+        self.phase = RunPhase::Running;
     }
 
     pub(super) fn set_end(&mut self, end: Time) {
@@ -73,7 +73,7 @@ impl Progress {
 
     pub(super) fn drain(&mut self) {
         let drain = if self.stopped { self.plan.drain.min(STOP_DRAIN) } else { self.plan.drain };
-        self.phase = Phase::Draining { until: self.window.end.saturating_add(drain) };
+        self.phase = RunPhase::Draining { until: self.window.end.saturating_add(drain) };
     }
 
     /// Whether transactions still open at `now` are waited for no longer.
@@ -85,7 +85,7 @@ impl Progress {
     #[inline]
     pub(super) fn starts(&self, due: Time) -> bool {
         due < self.takes_until
-            && (self.phase == Phase::Running || (self.is_draining() && self.drains_queue()))
+            && (self.phase == RunPhase::Running || (self.is_draining() && self.drains_queue()))
     }
 
     /// Whether arrivals that still wait at the end of the measured part are started in the drain. They belong
@@ -96,11 +96,11 @@ impl Progress {
     }
 
     pub(super) fn is_setup(&self) -> bool {
-        matches!(self.phase, Phase::Setup { .. })
+        matches!(self.phase, RunPhase::Setup { .. })
     }
 
     #[inline]
     pub(super) fn is_draining(&self) -> bool {
-        matches!(self.phase, Phase::Draining { .. })
+        matches!(self.phase, RunPhase::Draining { .. })
     }
 }

@@ -2,10 +2,10 @@
 
 use super::link::LinkState;
 use crate::client::{Abandoned, Client, Endpoint};
-use crate::recorder::{Activity, Transaction};
+use crate::recorder::{Activity, StartedTransaction};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SeatState {
     /// Connecting or preparing, at the start or again.
     Setup,
     Idle,
@@ -20,10 +20,10 @@ pub(super) struct Seat {
     pub(super) index: usize,
     pub(super) number: usize,
     pub(super) links: Vec<LinkState>,
-    pub(super) state: State,
+    pub(super) state: SeatState,
     /// It was ready once, or is over: the start of the load does not wait for it.
     pub(super) settled: bool,
-    pub(super) transaction: Transaction,
+    pub(super) transaction: StartedTransaction,
     pub(super) activity: Activity,
     /// Transactions that ended in the measured part, skipped ones included.
     pub(super) ended: u64,
@@ -65,9 +65,9 @@ impl Seat {
             index,
             number,
             links: links.map(|(link, endpoint)| LinkState::new(first_conn + link, endpoint)).collect(),
-            state: if settled { State::Idle } else { State::Setup },
+            state: if settled { SeatState::Idle } else { SeatState::Setup },
             settled,
-            transaction: Transaction::default(),
+            transaction: StartedTransaction::default(),
             activity: Activity::BEFORE,
             ended: 0,
             visited: false,

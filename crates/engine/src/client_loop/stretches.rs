@@ -5,7 +5,7 @@
 //! only cost for a transaction is a comparison that the loop makes anyway.
 
 use super::ClientLoop;
-use super::progress::Phase;
+use super::progress::RunPhase;
 use super::serve::Serving;
 use crate::client::Time;
 use crate::control::ThreadReport;
@@ -47,7 +47,7 @@ impl<D: Driver> ClientLoop<D> {
     }
 
     pub(super) fn stop_clock_when_idle(&mut self) {
-        if self.thread.progress.phase == Phase::Running && self.is_newly_idle() {
+        if self.thread.progress.phase == RunPhase::Running && self.is_newly_idle() {
             self.thread.recorder.outbox.flush();
             self.report_stretch();
             self.thread.turn.stop_clock();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use spec::Error;
 
 use super::hold::Hold;
-use super::progress::Progress;
+use super::progress::RunProgress;
 use super::timers::Timers;
 use super::turn::Turn;
 use crate::client::{Notes, Time};
@@ -18,7 +18,7 @@ use crate::wake::WakeQueue;
 /// What the clients of one thread share.
 pub(super) struct Thread<C: Clock> {
     pub(super) turn: Turn<C>,
-    pub(super) progress: Progress,
+    pub(super) progress: RunProgress,
     pub(super) pace: Pace,
     pub(super) timers: Timers,
     pub(super) runnable: VecDeque<usize>,

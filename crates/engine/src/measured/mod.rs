@@ -15,7 +15,7 @@ use crate::client::{Abandoned, Abort, Time};
 pub struct ScriptFigures {
     pub counts: Counts,
     /// Transactions that throughput counts: they succeeded and ended in the measured part, whenever they
-    /// began. In open load, and with [`crate::Plan::count_drained`], every success in `counts`.
+    /// began. In open load, and with [`crate::RunPlan::count_drained`], every success in `counts`.
     pub completed: u64,
     /// From intended start to end, of successful transactions and of those still open after the drain, which
     /// took at least this long.
@@ -154,7 +154,7 @@ pub struct OwnCost {
 
 /// Everything a run of the engine measured.
 #[derive(Debug, Clone, Default)]
-pub struct Measured {
+pub struct EngineResult {
     /// Name of the driver that ran: `io_uring`, `epoll`, `kqueue`, `simulated`.
     pub driver: &'static str,
     /// Why it was not the better driver.
@@ -163,7 +163,7 @@ pub struct Measured {
     pub cpus: Vec<usize>,
     /// Longest spin before a sleep, ns; 0 for none.
     pub spin: Time,
-    /// Length of the measured part, ns; with [`crate::Plan::count_drained`] until the last transaction's end.
+    /// Length of the measured part, ns; with [`crate::RunPlan::count_drained`] until the last transaction's end.
     /// In a run of stretches, the average time at work per client, so that idle time in the drains is not
     /// counted.
     pub elapsed: Time,
@@ -184,7 +184,7 @@ pub struct Measured {
     pub drained: u64,
     /// Closed load: transactions still open after the drain. They count as late.
     pub left_open: u64,
-    /// Closed load and users: how the clients spent their time; `None` with [`crate::Plan::count_drained`].
+    /// Closed load and users: how the clients spent their time; `None` with [`crate::RunPlan::count_drained`].
     pub client_time: Option<ClientTime>,
     /// When clients were without a connection; bounded, see `outages_dropped`.
     pub outages: Vec<Outage>,
@@ -201,7 +201,7 @@ pub struct Measured {
     pub own: OwnCost,
 }
 
-impl Measured {
+impl EngineResult {
     /// Counters over all scripts.
     #[must_use]
     pub fn totals(&self) -> Counts {

@@ -2,7 +2,7 @@
 
 use stats::{Histogram, SparseHistogram};
 
-use super::{ClientTime, ItemFigures, Measured, OwnCost, StatementFigures};
+use super::{ClientTime, EngineResult, ItemFigures, OwnCost, StatementFigures};
 use crate::client::{Abandoned, Abort, StatementEnd, Time};
 use crate::driver::Cpu;
 
@@ -37,7 +37,7 @@ impl ThreadFigures {
         time
     }
 
-    pub(crate) fn merge(threads: &[Self], measured: &mut Measured) {
+    pub(crate) fn merge(threads: &[Self], measured: &mut EngineResult) {
         let statements = threads.iter().map(|thread| thread.statements.len()).max().unwrap_or_default();
         measured.statements = (0..statements)
             .map(|statement| {

@@ -35,13 +35,13 @@ pub enum Load {
 pub struct Rate {
     /// Transactions per second over all clients, as a function of time.
     pub profile: Profile,
-    pub arrivals: Arrivals,
+    pub arrivals: GapDistribution,
     pub timeline: Timeline,
 }
 
 /// Distribution of the gaps between arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrivals {
+pub enum GapDistribution {
     /// Exponential gaps.
     Poisson,
     /// Equal gaps.
@@ -94,20 +94,20 @@ pub enum Until {
     Elapsed(Time),
     /// When each client has ended this many transactions.
     PerClient(u64),
-    /// The caller ends the run, and releases the clients for one stretch at a time ([`crate::Run`]); the same
+    /// The caller ends the run, and releases the clients for one stretch at a time ([`crate::HeldRun`]); the same
     /// for warm-up. Closed load only.
     Caller,
 }
 
 /// One run of the engine.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct RunPlan {
     /// OS threads; at least 1. No more are started than there are clients.
     pub threads: usize,
     /// CPUs the load threads are pinned to, in turn; `None` leaves them to the system. Linux only.
     pub cpus: Option<Vec<usize>>,
     /// Longest spin of a thread before it sleeps, ns; 0 for none. For threads with a CPU each that nobody
-    /// else uses: at most [`Plan::LONGEST_SPIN`].
+    /// else uses: at most [`RunPlan::LONGEST_SPIN`].
     pub spin: Time,
     pub driver: DriverChoice,
     pub load: Load,
@@ -121,7 +121,7 @@ pub struct Plan {
     /// after a stop from outside.
     pub drain: Time,
     /// Whether, in closed load, transactions that end in the drain count too, as in pgbench;
-    /// [`crate::Measured::elapsed`] then includes the last of them, in open load too.
+    /// [`crate::EngineResult::elapsed`] then includes the last of them, in open load too.
     pub count_drained: bool,
     pub transactions: bool,
     /// Streams for [`Timeline::PerThread`], made from `seed` if absent. With them an arrival is due once a
@@ -129,7 +129,7 @@ pub struct Plan {
     pub gaps: Option<Gaps>,
     pub connect_timeout: Time,
     pub seed: u64,
-    /// Number of scripts clients report in `Outcome::script`.
+    /// Number of scripts clients report in `TransactionOutcome::script`.
     pub scripts: usize,
     /// Number of statements clients may report; 0 when statement latencies are not wanted.
     pub statements: usize,
@@ -137,7 +137,7 @@ pub struct Plan {
     pub items: usize,
 }
 
-impl Plan {
-    /// Longest [`Plan::spin`], ns.
+impl RunPlan {
+    /// Longest [`RunPlan::spin`], ns.
     pub const LONGEST_SPIN: Time = 1_000_000;
 }

@@ -3,17 +3,17 @@
 use std::collections::VecDeque;
 
 use super::schedule::Schedule;
-use super::{Load, Plan, Timeline};
+use super::{Load, RunPlan, Timeline};
 use crate::client::Time;
 
 pub(crate) enum Pace {
     Closed,
     Users { think: Time, ramp: Time },
-    Open(Open),
+    Open(OpenPace),
 }
 
 /// One thread's part of an open load. Arrivals wait in the schedule itself until a client is free.
-pub(crate) struct Open {
+pub(crate) struct OpenPace {
     schedule: Option<Schedule>,
     /// Free clients, the longest free first; may include clients that are no longer free.
     pub(crate) free: VecDeque<usize>,
@@ -21,11 +21,11 @@ pub(crate) struct Open {
 }
 
 impl Pace {
-    pub(crate) fn new(plan: &Plan, clients: usize) -> Self {
+    pub(crate) fn new(plan: &RunPlan, clients: usize) -> Self {
         match &plan.load {
             Load::Closed => Self::Closed,
             Load::Users { think, ramp } => Self::Users { think: *think, ramp: *ramp },
-            Load::Rate(_) => Self::Open(Open {
+            Load::Rate(_) => Self::Open(OpenPace {
                 schedule: None,
                 free: VecDeque::with_capacity(clients),
                 skip_after: plan.promise.filter(|_| plan.skip_late),
@@ -34,8 +34,8 @@ impl Pace {
     }
 }
 
-impl Open {
-    pub(crate) fn begin(&mut self, plan: &Plan, (thread, threads): (usize, usize), start: Time) {
+impl OpenPace {
+    pub(crate) fn begin(&mut self, plan: &RunPlan, (thread, threads): (usize, usize), start: Time) {
         let Load::Rate(rate) = &plan.load else { return };
         let schedule = match (rate.timeline, &plan.gaps) {
             (Timeline::PerThread, Some(gaps)) => Schedule::of_gaps((gaps.0)(thread), start),

@@ -5,7 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use spec::Profile;
 
 use super::inverse::Inverse;
-use super::{Arrivals, GapStream, Rate, Timeline};
+use super::{GapDistribution, GapStream, Rate, Timeline};
 use crate::client::Time;
 
 /// Weyl increment of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
@@ -16,11 +16,11 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// On the global timeline arrival k of the run belongs to thread k mod threads, so the arrivals of all threads
 /// together do not depend on how many threads there are.
 pub(crate) struct Schedule {
-    source: Source,
+    source: ArrivalSource,
     next: Time,
 }
 
-enum Source {
+enum ArrivalSource {
     Global { timeline: Global, threads: u64 },
     PerThread(GapStream),
 }
@@ -38,7 +38,7 @@ impl Schedule {
             Timeline::Global => {
                 let mut timeline = Global::new(rate, seed, warmup, start);
                 let first = timeline.skip(thread as u64);
-                Self { source: Source::Global { timeline, threads: threads as u64 }, next: first }
+                Self { source: ArrivalSource::Global { timeline, threads: threads as u64 }, next: first }
             }
             Timeline::PerThread => Self::of_gaps(per_thread_gaps(rate, seed, thread, threads), start),
         }
@@ -47,7 +47,7 @@ impl Schedule {
     /// Arrivals with these gaps; the first gap is before the first arrival.
     pub(crate) fn of_gaps(mut gap: GapStream, start: Time) -> Self {
         let next = start.saturating_add(gap());
-        Self { source: Source::PerThread(gap), next }
+        Self { source: ArrivalSource::PerThread(gap), next }
     }
 
     #[inline]
@@ -58,8 +58,8 @@ impl Schedule {
     pub(crate) fn take(&mut self) -> Time {
         let due = self.next;
         self.next = match &mut self.source {
-            Source::Global { timeline, threads } => timeline.skip(*threads - 1),
-            Source::PerThread(gap) => due.saturating_add(gap()),
+            ArrivalSource::Global { timeline, threads } => timeline.skip(*threads - 1),
+            ArrivalSource::PerThread(gap) => due.saturating_add(gap()),
         };
         due
     }
@@ -71,15 +71,15 @@ impl Schedule {
 /// The inverse of the cumulative rate maps that clock to time (Çinlar, "Introduction to Stochastic
 /// Processes", 1975, chapter 4.7).
 struct Global {
-    arrivals: Arrivals,
+    arrivals: GapDistribution,
     seed: u64,
-    clock: Clock,
+    clock: ScheduleClock,
     start: Time,
     k: u64,
 }
 
 /// How arrivals become times.
-enum Clock {
+enum ScheduleClock {
     /// A constant rate: gaps in whole ns.
     Even {
         mean_gap_ns: f64,
@@ -97,9 +97,11 @@ enum Clock {
 impl Global {
     fn new(rate: &Rate, seed: u64, warmup: Time, start: Time) -> Self {
         let clock = match rate.profile {
-            Profile::Constant(per_second) => Clock::Even { mean_gap_ns: 1e9 / per_second, elapsed: 0 },
+            Profile::Constant(per_second) => {
+                ScheduleClock::Even { mean_gap_ns: 1e9 / per_second, elapsed: 0 }
+            }
             ref profile => {
-                Clock::Changing { inverse: Box::new(Inverse::new(profile, warmup)), expected: 0.0 }
+                ScheduleClock::Changing { inverse: Box::new(Inverse::new(profile, warmup)), expected: 0.0 }
             }
         };
         Self { arrivals: rate.arrivals, seed: mix(seed), clock, start, k: 0 }
@@ -109,17 +111,19 @@ impl Global {
     fn skip(&mut self, count: u64) -> Time {
         let after = match (&mut self.clock, self.arrivals) {
             // From k, not by adding gaps: rounding errors must not add up.
-            (Clock::Even { mean_gap_ns, .. }, Arrivals::Uniform) => {
+            (ScheduleClock::Even { mean_gap_ns, .. }, GapDistribution::Uniform) => {
                 ((self.k + count) as f64 * *mean_gap_ns).round() as Time
             }
-            (Clock::Changing { inverse, .. }, Arrivals::Uniform) => inverse.when((self.k + count) as f64),
-            (Clock::Even { mean_gap_ns, elapsed }, Arrivals::Poisson) => {
+            (ScheduleClock::Changing { inverse, .. }, GapDistribution::Uniform) => {
+                inverse.when((self.k + count) as f64)
+            }
+            (ScheduleClock::Even { mean_gap_ns, elapsed }, GapDistribution::Poisson) => {
                 for k in self.k..=self.k + count {
                     *elapsed = elapsed.saturating_add(poisson_gap(unit(self.seed, k), *mean_gap_ns));
                 }
                 *elapsed
             }
-            (Clock::Changing { inverse, expected }, Arrivals::Poisson) => {
+            (ScheduleClock::Changing { inverse, expected }, GapDistribution::Poisson) => {
                 for k in self.k..=self.k + count {
                     *expected -= unit(self.seed, k).ln();
                 }
@@ -135,7 +139,7 @@ impl Global {
 fn per_thread_gaps(rate: &Rate, seed: u64, thread: usize, threads: usize) -> GapStream {
     let mean_us = 1e6 * threads as f64 / rate.profile.rate(0.0);
     match rate.arrivals {
-        Arrivals::Uniform => {
+        GapDistribution::Uniform => {
             // From the number of the gap, as on the global timeline: rounding to µs must not add up.
             let mut k = 0u64;
             Box::new(move || {
@@ -144,7 +148,7 @@ fn per_thread_gaps(rate: &Rate, seed: u64, thread: usize, threads: usize) -> Gap
                 1000 * (at(k) - at(k - 1))
             })
         }
-        Arrivals::Poisson => {
+        GapDistribution::Poisson => {
             let mut stream = Xoshiro256PlusPlus::seed_from_u64(mix(seed) ^ thread as u64);
             Box::new(move || 1000 * poisson_gap(to_unit(stream.next_u64()), mean_us))
         }
@@ -178,7 +182,7 @@ fn mix(seed: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn rate(per_second: f64, arrivals: Arrivals, timeline: Timeline) -> Rate {
+    fn rate(per_second: f64, arrivals: GapDistribution, timeline: Timeline) -> Rate {
         Rate { profile: per_second.into(), arrivals, timeline }
     }
 
@@ -188,15 +192,17 @@ mod tests {
 
     #[test]
     fn uniform_arrivals_are_exact_and_do_not_drift() {
-        let mut schedule = Schedule::new(&rate(3.0, Arrivals::Uniform, Timeline::Global), (1, 0), (0, 1), 7);
+        let mut schedule =
+            Schedule::new(&rate(3.0, GapDistribution::Uniform, Timeline::Global), (1, 0), (0, 1), 7);
         assert_eq!(first(&mut schedule, 4), [7, 333_333_340, 666_666_674, 1_000_000_007]);
-        let mut schedule = Schedule::new(&rate(3.0, Arrivals::Uniform, Timeline::Global), (1, 0), (0, 1), 0);
+        let mut schedule =
+            Schedule::new(&rate(3.0, GapDistribution::Uniform, Timeline::Global), (1, 0), (0, 1), 0);
         assert_eq!(*first(&mut schedule, 3_000_001).last().unwrap(), 1_000_000_000_000_000);
     }
 
     #[test]
     fn arrivals_do_not_depend_on_the_number_of_threads() {
-        for arrivals in [Arrivals::Poisson, Arrivals::Uniform] {
+        for arrivals in [GapDistribution::Poisson, GapDistribution::Uniform] {
             let rate = rate(12_345.0, arrivals, Timeline::Global);
             let alone = first(&mut Schedule::new(&rate, (42, 0), (0, 1), 5), 300);
             let mut dealt: Vec<Time> = (0..3)
@@ -209,7 +215,7 @@ mod tests {
 
     #[test]
     fn another_seed_gives_other_arrivals() {
-        let rate = rate(1000.0, Arrivals::Poisson, Timeline::Global);
+        let rate = rate(1000.0, GapDistribution::Poisson, Timeline::Global);
         let of = |seed| first(&mut Schedule::new(&rate, (seed, 0), (0, 1), 0), 10);
         assert_eq!(of(1), of(1));
         assert_ne!(of(1), of(2));
@@ -219,7 +225,8 @@ mod tests {
     #[test]
     fn poisson_gaps_are_exponential() {
         for timeline in [Timeline::Global, Timeline::PerThread] {
-            let mut schedule = Schedule::new(&rate(1000.0, Arrivals::Poisson, timeline), (7, 0), (0, 1), 0);
+            let mut schedule =
+                Schedule::new(&rate(1000.0, GapDistribution::Poisson, timeline), (7, 0), (0, 1), 0);
             let times = first(&mut schedule, 20_000);
             let mut gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
             gaps.sort_unstable_by(f64::total_cmp);
@@ -237,7 +244,7 @@ mod tests {
     #[test]
     fn poisson_counts_spread_as_they_should() {
         let mut schedule =
-            Schedule::new(&rate(1000.0, Arrivals::Poisson, Timeline::Global), (11, 0), (0, 1), 0);
+            Schedule::new(&rate(1000.0, GapDistribution::Poisson, Timeline::Global), (11, 0), (0, 1), 0);
         let mut counts = vec![0.0_f64; 1000];
         while schedule.peek() < 100_000_000_000 {
             counts[(schedule.take() / 100_000_000) as usize] += 1.0;
@@ -255,7 +262,7 @@ mod tests {
         const COUNT: usize = 20_000;
         for per_second in [0.7, 3.0, 70.0, 1_234.5, 70_000.0, 333_333.0] {
             for (arrivals, tolerance) in
-                [(Arrivals::Uniform, 0.001), (Arrivals::Poisson, 4.0 / (COUNT as f64).sqrt())]
+                [(GapDistribution::Uniform, 0.001), (GapDistribution::Poisson, 4.0 / (COUNT as f64).sqrt())]
             {
                 for (timeline, threads) in
                     [(Timeline::Global, 1), (Timeline::Global, 3), (Timeline::PerThread, 3)]
@@ -289,7 +296,7 @@ mod tests {
         ("spike 100 to 3000 for 1s at 3s", 1, 8.0),
     ];
 
-    fn changing(text: &str, arrivals: Arrivals) -> Rate {
+    fn changing(text: &str, arrivals: GapDistribution) -> Rate {
         Rate { profile: text.parse().unwrap(), arrivals, timeline: Timeline::Global }
     }
 
@@ -309,7 +316,7 @@ mod tests {
     #[test]
     fn even_arrivals_of_a_changing_rate_are_its_integral_to_the_nanosecond() {
         for (text, warmup, end) in CHANGING {
-            let rate = changing(text, Arrivals::Uniform);
+            let rate = changing(text, GapDistribution::Uniform);
             let profile = &rate.profile;
             let lead = profile.rate(0.0) * warmup as f64;
             let times = arrivals(&rate, 1, warmup, end);
@@ -335,7 +342,7 @@ mod tests {
     fn random_arrivals_of_a_changing_rate_are_a_poisson_process() {
         const BIN: f64 = 0.1;
         for (text, warmup, end) in CHANGING {
-            let rate = changing(text, Arrivals::Poisson);
+            let rate = changing(text, GapDistribution::Poisson);
             let bins = (end / BIN).round() as usize;
             let (mut squares, mut used, mut total, mut wanted) = (0.0, 0.0, 0.0, 0.0);
             for seed in 0..20 {
@@ -367,7 +374,7 @@ mod tests {
     #[test]
     fn arrivals_of_a_changing_rate_do_not_depend_on_the_number_of_threads() {
         for (text, warmup, _) in CHANGING {
-            for arrivals in [Arrivals::Poisson, Arrivals::Uniform] {
+            for arrivals in [GapDistribution::Poisson, GapDistribution::Uniform] {
                 let rate = changing(text, arrivals);
                 let of = |thread, threads, count| {
                     let mut schedule =
@@ -386,8 +393,8 @@ mod tests {
     /// Random gaps equal the draws of a constant rate: a profile with equal levels changes nothing.
     #[test]
     fn a_step_between_equal_levels_is_a_constant_rate() {
-        let constant = arrivals(&rate(500.0, Arrivals::Poisson, Timeline::Global), 3, 0, 4.0);
-        let stepped = arrivals(&changing("step 500, 500 every 1s", Arrivals::Poisson), 3, 0, 4.0);
+        let constant = arrivals(&rate(500.0, GapDistribution::Poisson, Timeline::Global), 3, 0, 4.0);
+        let stepped = arrivals(&changing("step 500, 500 every 1s", GapDistribution::Poisson), 3, 0, 4.0);
         assert_eq!(constant.len(), stepped.len());
         for (one, other) in constant.iter().zip(&stepped) {
             assert!((one - other).abs() < 2e-6, "{one} {other}");
@@ -396,7 +403,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_ends_at_0_has_no_further_arrivals() {
-        let rate = changing("ramp 100..0 over 2s", Arrivals::Uniform);
+        let rate = changing("ramp 100..0 over 2s", GapDistribution::Uniform);
         let mut schedule = Schedule::new(&rate, (1, 0), (0, 1), 0);
         assert!(first(&mut schedule, 100).iter().all(|at| *at < 2_000_000_000));
         assert_eq!(first(&mut schedule, 3)[1..], [Time::MAX; 2]);
@@ -405,13 +412,13 @@ mod tests {
     #[test]
     fn a_thread_of_its_own_keeps_whole_microseconds_and_its_share() {
         let mut schedule =
-            Schedule::new(&rate(2000.0, Arrivals::Poisson, Timeline::PerThread), (3, 0), (1, 4), 0);
+            Schedule::new(&rate(2000.0, GapDistribution::Poisson, Timeline::PerThread), (3, 0), (1, 4), 0);
         let times = first(&mut schedule, 10_000);
         assert!(times.iter().all(|at| at % 1000 == 0));
         let mean_us = *times.last().unwrap() as f64 / 1e3 / 10_000.0;
         assert!((mean_us - 2000.0).abs() < 60.0, "mean gap {mean_us} us");
         let mut uniform =
-            Schedule::new(&rate(2000.0, Arrivals::Uniform, Timeline::PerThread), (3, 0), (1, 4), 10);
+            Schedule::new(&rate(2000.0, GapDistribution::Uniform, Timeline::PerThread), (3, 0), (1, 4), 10);
         assert_eq!(first(&mut uniform, 3), [2_000_010, 4_000_010, 6_000_010]);
     }
 }

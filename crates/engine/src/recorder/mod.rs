@@ -8,11 +8,11 @@ mod outbox;
 use std::sync::mpsc::{Receiver, Sender};
 
 pub(crate) use self::outbox::Outbox;
-use crate::client::{Failure, ItemNote, Outcome, Returned, StatementNote, Time};
+use crate::client::{Failure, ItemNote, Returned, StatementNote, Time, TransactionOutcome};
 use crate::control::ThreadReport;
 use crate::measured::{ScriptFigures, Second, ThreadFigures};
-use crate::observer::{Entry, EntryEnd};
-use crate::plan::{Load, Plan, Until, Window};
+use crate::observer::{EntryEnd, TransactionEntry};
+use crate::plan::{Load, RunPlan, Until, Window};
 use stats::Histogram;
 
 /// What a client does; its time is accounted for at each change.
@@ -39,7 +39,7 @@ impl Activity {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Transaction {
+pub(crate) struct StartedTransaction {
     pub(crate) due: Time,
     pub(crate) started: Time,
 }
@@ -84,7 +84,7 @@ pub(crate) struct Recorder {
 impl Recorder {
     pub(crate) fn new(
         thread: usize,
-        plan: &Plan,
+        plan: &RunPlan,
         reports: Sender<ThreadReport>,
         recycled: Receiver<Box<Second>>,
         outbox: Outbox,
@@ -161,9 +161,9 @@ impl Recorder {
     pub(crate) fn ended(
         &mut self,
         client: usize,
-        transaction: &Transaction,
+        transaction: &StartedTransaction,
         now: Time,
-        outcome: &Outcome,
+        outcome: &TransactionOutcome,
     ) -> bool {
         self.advance(now);
         let succeeded = outcome.failure.is_none();
@@ -214,10 +214,18 @@ impl Recorder {
             self.figures.last_end = now;
             if self.transactions {
                 let end = outcome.failure.map_or(EntryEnd::Succeeded, EntryEnd::Failed);
-                let Transaction { due, started } = *transaction;
+                let StartedTransaction { due, started } = *transaction;
                 let client = client as u32;
                 let (script, tries) = (outcome.script, outcome.tries);
-                self.outbox.entry(Entry { client, script, end, tries, due, started, ended: now });
+                self.outbox.push_entry(TransactionEntry {
+                    client,
+                    script,
+                    end,
+                    tries,
+                    due,
+                    started,
+                    ended: now,
+                });
             }
         }
         measured
@@ -235,18 +243,36 @@ impl Recorder {
         figures.counts.skipped += 1;
         if measured && self.transactions {
             let (client, end) = (client as u32, EntryEnd::Skipped);
-            self.outbox.entry(Entry { client, script, end, tries: 0, due, started: now, ended: now });
+            self.outbox.push_entry(TransactionEntry {
+                client,
+                script,
+                end,
+                tries: 0,
+                due,
+                started: now,
+                ended: now,
+            });
         }
         measured
     }
 
     /// The last transaction of a client that gives up: it failed. pgbench does not count it.
-    pub(crate) fn given_up(&mut self, client: usize, transaction: &Transaction, now: Time, script: u16) {
+    pub(crate) fn given_up(
+        &mut self,
+        client: usize,
+        transaction: &StartedTransaction,
+        now: Time,
+        script: u16,
+    ) {
         if self.count_drained {
             return self.unfinished(transaction.due, now, script);
         }
-        let failed =
-            Outcome { script, failure: Some(Failure::Other), tries: 1, returned: Returned::default() };
+        let failed = TransactionOutcome {
+            script,
+            failure: Some(Failure::Other),
+            tries: 1,
+            returned: Returned::default(),
+        };
         self.ended(client, transaction, now, &failed);
     }
 
@@ -267,7 +293,7 @@ impl Recorder {
     /// A transaction is still open after the drain. In closed load it counts as late, with its time so far,
     /// or as failed where its connection was `lost`. An arrival of an open load belongs to its queue; pgbench
     /// counts none.
-    pub(crate) fn left_open(&mut self, transaction: &Transaction, now: Time, script: u16, lost: bool) {
+    pub(crate) fn left_open(&mut self, transaction: &StartedTransaction, now: Time, script: u16, lost: bool) {
         if self.is_open || self.count_drained {
             return self.unfinished(transaction.due, now, script);
         }

@@ -7,7 +7,7 @@
 use std::sync::mpsc::{Receiver, Sender};
 
 use crate::control::{Batch, Notice, ThreadReport};
-use crate::observer::Entry;
+use crate::observer::TransactionEntry;
 
 const FULL: usize = 1024;
 const FULL_BYTES: usize = 64 * 1024;
@@ -34,7 +34,7 @@ impl Outbox {
     }
 
     #[inline]
-    pub(crate) fn entry(&mut self, entry: Entry) {
+    pub(crate) fn push_entry(&mut self, entry: TransactionEntry) {
         self.batch.entries.push(entry);
         if self.batch.entries.len() >= FULL {
             self.flush();

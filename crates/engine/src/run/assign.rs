@@ -11,7 +11,7 @@ use crate::client_loop::{Assigned, Assignment};
 use crate::control::{Batch, RunControl, ThreadReport};
 use crate::error::{self, NotConnected};
 use crate::measured::Second;
-use crate::plan::{Load, Plan, Rate, Timeline, Until};
+use crate::plan::{Load, Rate, RunPlan, Timeline, Until};
 use crate::recorder::Outbox;
 
 /// Longest path of a Unix-domain socket, bytes without the closing zero.
@@ -29,7 +29,7 @@ pub(crate) struct Recycle {
 }
 
 /// Refuses what cannot be run.
-pub(crate) fn check(plan: &Plan, clients: &[Box<dyn Client>]) -> Result<(), Error> {
+pub(crate) fn check(plan: &RunPlan, clients: &[Box<dyn Client>]) -> Result<(), Error> {
     let refuse = |why: &str| Err(error::plan(why));
     if clients.is_empty() {
         return refuse("it has no clients; at least one is needed");
@@ -72,7 +72,7 @@ fn check_rate(rate: &Rate, own_gaps: bool) -> Result<(), String> {
 /// Assigns the clients to threads in order, equally up to one client. A thread may have `batches` batches of
 /// its outbox under way.
 pub(crate) fn assign(
-    plan: &Plan,
+    plan: &RunPlan,
     clients: Vec<Box<dyn Client>>,
     control: &Arc<RunControl>,
     reports: &Sender<ThreadReport>,

@@ -11,10 +11,10 @@ use super::outages::Outages;
 use crate::client::Time;
 use crate::client_loop::GAP;
 use crate::control::{Batch, Notice, RunControl, ThreadReport};
-use crate::measured::{Measured, Stretch, ThreadFigures};
+use crate::measured::{EngineResult, Stretch, ThreadFigures};
 use crate::observer::Observer;
-use crate::plan::{Load, Plan, Until};
-use crate::stop::Stop;
+use crate::plan::{Load, RunPlan, Until};
+use crate::stop::StopFlag;
 use spec::Error;
 use stats::Histogram;
 
@@ -26,7 +26,7 @@ const MESSAGE_BYTES_KEPT: usize = 1 << 20;
 
 /// Decides for all threads, from their [`ThreadReport`]s.
 pub(crate) struct Coordinator<'a> {
-    plan: &'a Plan,
+    plan: &'a RunPlan,
     control: Arc<RunControl>,
     observer: &'a mut dyn Observer,
     /// How long before its start the load is announced, so that all threads are awake.
@@ -53,7 +53,7 @@ struct Threads {
 }
 
 struct Gathered {
-    measured: Measured,
+    measured: EngineResult,
     message_bytes: usize,
     figures: Vec<ThreadFigures>,
     merge: Merge,
@@ -66,7 +66,7 @@ struct Gathered {
 
 impl<'a> Coordinator<'a> {
     pub(crate) fn new(
-        plan: &'a Plan,
+        plan: &'a RunPlan,
         control: Arc<RunControl>,
         observer: &'a mut dyn Observer,
         lead: Time,
@@ -84,10 +84,10 @@ impl<'a> Coordinator<'a> {
             clients,
             threads: Threads { count, ready: 0, idle: 0, idle_since: 0, accounted: 0, gone: 0 },
             gathered: Gathered {
-                measured: Measured {
+                measured: EngineResult {
                     cpus: (0..count).filter_map(|thread| cpus::of_thread(plan, thread)).collect(),
                     spin: plan.spin,
-                    ..Measured::default()
+                    ..EngineResult::default()
                 },
                 message_bytes: 0,
                 figures: Vec::with_capacity(count),
@@ -124,7 +124,7 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Does what time or the user requires.
-    pub(crate) fn tick(&mut self, now: Time, stop: &Stop) {
+    pub(crate) fn tick(&mut self, now: Time, stop: &StopFlag) {
         let driver_now = now;
         let now = self.hold.run_time(driver_now);
         if stop.is_set() && !self.control.stopped() {
@@ -244,7 +244,7 @@ impl<'a> Coordinator<'a> {
     ///
     /// # Errors
     /// Of the first thread that could not continue.
-    pub(crate) fn into_measured(self) -> Result<Measured, Error> {
+    pub(crate) fn into_measured(self) -> Result<EngineResult, Error> {
         let end = self.planned_end().min(self.control.end());
         let Self { plan, observer, gathered, hold, load, failure, clients, .. } = self;
         if let Some(failure) = failure {

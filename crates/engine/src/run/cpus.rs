@@ -5,13 +5,13 @@ use std::io;
 use spec::{Class, Error};
 
 use crate::error;
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 
 /// Refuses CPUs that are not available, and spinning without pinned CPUs.
-pub(super) fn check(plan: &Plan, threads: usize) -> Result<(), Error> {
+pub(super) fn check(plan: &RunPlan, threads: usize) -> Result<(), Error> {
     let refuse = |why: String| Err(error::plan(why));
-    if plan.spin > Plan::LONGEST_SPIN {
-        return refuse(format!("a thread may look for news for {} ns at most", Plan::LONGEST_SPIN));
+    if plan.spin > RunPlan::LONGEST_SPIN {
+        return refuse(format!("a thread may look for news for {} ns at most", RunPlan::LONGEST_SPIN));
     }
     let Some(cpus) = &plan.cpus else {
         return match plan.spin {
@@ -45,7 +45,7 @@ pub(super) fn check(plan: &Plan, threads: usize) -> Result<(), Error> {
     }
 }
 
-pub(super) fn of_thread(plan: &Plan, thread: usize) -> Option<usize> {
+pub(super) fn of_thread(plan: &RunPlan, thread: usize) -> Option<usize> {
     let cpus = plan.cpus.as_ref()?;
     cpus.get(thread % cpus.len().max(1)).copied()
 }

@@ -21,10 +21,10 @@ use crate::client_loop::{Assignment, ClientLoop};
 use crate::control::{RunControl, ThreadReport};
 use crate::driver::{Chosen, Clock, Driver, Epoch, choose, with_sleep};
 use crate::error;
-use crate::measured::{Measured, Stretch};
+use crate::measured::{EngineResult, Stretch};
 use crate::observer::Observer;
-use crate::plan::Plan;
-use crate::stop::Stop;
+use crate::plan::RunPlan;
+use crate::stop::StopFlag;
 use spec::Error;
 use stats::Histogram;
 
@@ -50,27 +50,27 @@ const LEAD: Time = 1_000_000;
 /// # Panics
 /// When a client panics.
 pub fn run(
-    plan: &Plan,
+    plan: &RunPlan,
     clients: Vec<Box<dyn Client>>,
     observer: &mut dyn Observer,
-    stop: &Stop,
-) -> Result<Measured, Error> {
-    Run::begin(plan, clients, observer, stop)?.conclude()
+    stop: &StopFlag,
+) -> Result<EngineResult, Error> {
+    HeldRun::begin(plan, clients, observer, stop)?.conclude()
 }
 
 /// A held run: its clients work only while they are released.
 ///
 /// Its clock is stopped in between, so that warm-up, end, seconds and timers do not see the pauses.
 /// Dropping it ends it at once.
-pub struct Run<'a> {
+pub struct HeldRun<'a> {
     coordinator: Coordinator<'a>,
     inbox: Receiver<ThreadReport>,
     epoch: Epoch,
-    stop: Stop,
+    stop: StopFlag,
     threads: Threads,
 }
 
-impl<'a> Run<'a> {
+impl<'a> HeldRun<'a> {
     /// Connects all `clients` of a `plan` whose end is [`crate::Until::Caller`]. Waits until they are ready,
     /// and holds them.
     ///
@@ -80,10 +80,10 @@ impl<'a> Run<'a> {
     /// # Panics
     /// As [`run`].
     pub fn start(
-        plan: &'a Plan,
+        plan: &'a RunPlan,
         clients: Vec<Box<dyn Client>>,
         observer: &'a mut dyn Observer,
-        stop: &Stop,
+        stop: &StopFlag,
     ) -> Result<Self, Error> {
         let mut run = Self::begin(plan, clients, observer, stop)?;
         run.attend(None, |coordinator| coordinator.is_idle());
@@ -131,16 +131,16 @@ impl<'a> Run<'a> {
     ///
     /// # Panics
     /// As [`run`].
-    pub fn finish(mut self) -> Result<Measured, Error> {
+    pub fn finish(mut self) -> Result<EngineResult, Error> {
         self.coordinator.finish(self.epoch.now());
         self.conclude()
     }
 
     fn begin(
-        plan: &'a Plan,
+        plan: &'a RunPlan,
         clients: Vec<Box<dyn Client>>,
         observer: &'a mut dyn Observer,
-        stop: &Stop,
+        stop: &StopFlag,
     ) -> Result<Self, Error> {
         check(plan, &clients)?;
         let (reports, inbox) = mpsc::channel();
@@ -172,7 +172,7 @@ impl<'a> Run<'a> {
     }
 
     /// Serves the run until all threads are gone, and returns the figures.
-    fn conclude(mut self) -> Result<Measured, Error> {
+    fn conclude(mut self) -> Result<EngineResult, Error> {
         self.attend(None, |_| false);
         if let Some(panic) = self.threads.join() {
             std::panic::resume_unwind(panic);

@@ -1,12 +1,12 @@
 //! The engine in simulated time and memory: no socket, no thread, no clock.
 //!
-//! A [`Server`] written for the test decides what every connection sees and when. The same plan, clients and
+//! A [`SimServer`] written for the test decides what every connection sees and when. The same plan, clients and
 //! server give the same figures on every machine, and hours of load take milliseconds.
 
 mod server;
 mod world;
 
-pub use server::{Greeting, Replies, Server};
+pub use server::{Greeting, Replies, SimServer};
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::client::{Client, Time};
 use crate::client_loop::ClientLoop;
 use crate::control::{RunControl, ThreadReport};
 use crate::driver::Clock;
-use crate::measured::{Measured, Stretch};
+use crate::measured::{EngineResult, Stretch};
 use crate::observer::Observer;
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::run::{Coordinator, assign, check};
-use crate::stop::Stop;
+use crate::stop::StopFlag;
 use spec::Error;
 use world::{Bell, SimClock, SimDriver, World};
 
@@ -40,18 +40,18 @@ const LEAD: Time = 1_000_000;
 /// # Errors
 /// As [`crate::run()`], without the system's refusals.
 pub fn simulate(
-    plan: &Plan,
+    plan: &RunPlan,
     clients: Vec<Box<dyn Client>>,
-    server: &mut dyn Server,
+    server: &mut dyn SimServer,
     observer: &mut dyn Observer,
-    stop: &Stop,
-) -> Result<Measured, Error> {
-    simulate_held(plan, clients, server, observer, stop, |_| Next::Finish)
+    stop: &StopFlag,
+) -> Result<EngineResult, Error> {
+    simulate_held(plan, clients, server, observer, stop, |_| NextHold::Finish)
 }
 
 /// What to do with a held run whose clients are all idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum NextHold {
     /// Hold them for `held` ns, then release them for `length` ns.
     Release {
         held: Time,
@@ -67,13 +67,13 @@ pub enum Next {
 /// # Errors
 /// As [`simulate`].
 pub fn simulate_held(
-    plan: &Plan,
+    plan: &RunPlan,
     clients: Vec<Box<dyn Client>>,
-    server: &mut dyn Server,
+    server: &mut dyn SimServer,
     observer: &mut dyn Observer,
-    stop: &Stop,
-    mut next: impl FnMut(Option<Stretch>) -> Next,
-) -> Result<Measured, Error> {
+    stop: &StopFlag,
+    mut next: impl FnMut(Option<Stretch>) -> NextHold,
+) -> Result<EngineResult, Error> {
     check(plan, &clients)?;
     let (reports, inbox) = mpsc::channel();
     let control = Arc::new(RunControl::new());
@@ -100,14 +100,14 @@ pub fn simulate_held(
     loop {
         if let Some(stretch) = coordinator.last_stretch().filter(|_| !coordinator.is_ended()) {
             match next(Some(stretch).filter(|stretch| stretch.until > stretch.from)) {
-                Next::Release { held, length, measured } => {
+                NextHold::Release { held, length, measured } => {
                     if measured && std::mem::take(&mut is_warm) {
                         coordinator.measure();
                     }
                     clock.set(clock.now() + held);
                     coordinator.release(clock.now(), length);
                 }
-                Next::Finish => coordinator.finish(clock.now()),
+                NextHold::Finish => coordinator.finish(clock.now()),
             }
         }
         let Some((thread, at)) = next_turn(&threads, &world, clock.now()) else { break };

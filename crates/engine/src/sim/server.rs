@@ -19,7 +19,7 @@ pub enum Greeting {
 ///
 /// Called in the order of simulated time. Connections are numbered from 0 in the order of attempts; a
 /// reconnection gets a new number.
-pub trait Server {
+pub trait SimServer {
     /// A link tries to connect.
     fn connect(&mut self, connection: usize, address: &Address, now: Time) -> Greeting {
         let _ = (connection, address, now);
@@ -52,11 +52,11 @@ pub trait Server {
 pub struct Replies {
     pub(crate) now: Time,
     pub(crate) chunk: Option<usize>,
-    pub(crate) actions: Vec<(Time, Action)>,
+    pub(crate) actions: Vec<(Time, ServerAction)>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Action {
+pub(crate) enum ServerAction {
     Bytes(Vec<u8>),
     Close(Option<io::ErrorKind>),
 }
@@ -78,16 +78,16 @@ impl Replies {
     pub fn send(&mut self, after: Time, bytes: &[u8]) {
         let size = self.chunk.unwrap_or(bytes.len()).max(1);
         let at = self.now + after;
-        self.actions.extend(bytes.chunks(size).map(|piece| (at, Action::Bytes(piece.to_vec()))));
+        self.actions.extend(bytes.chunks(size).map(|piece| (at, ServerAction::Bytes(piece.to_vec()))));
     }
 
     /// Closes the stream in order, `after` ns from now.
     pub fn close(&mut self, after: Time) {
-        self.actions.push((self.now + after, Action::Close(None)));
+        self.actions.push((self.now + after, ServerAction::Close(None)));
     }
 
     /// Breaks the connection with an error, `after` ns from now.
     pub fn reset(&mut self, after: Time) {
-        self.actions.push((self.now + after, Action::Close(Some(io::ErrorKind::ConnectionReset))));
+        self.actions.push((self.now + after, ServerAction::Close(Some(io::ErrorKind::ConnectionReset))));
     }
 }

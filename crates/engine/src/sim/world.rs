@@ -8,17 +8,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::server::{Action, Greeting, Replies, Server};
+use super::server::{Greeting, Replies, ServerAction, SimServer};
 use crate::client::{Address, Endpoint, Time};
 use crate::driver::{Clock, Conn, Cpu, Driver, Happened};
 use crate::wake::Notify;
 
 pub(super) struct World<'s> {
-    server: &'s mut dyn Server,
+    server: &'s mut dyn SimServer,
     clock: SimClock,
-    connections: Vec<Connection>,
+    connections: Vec<SimConnection>,
     /// Per thread, earliest first.
-    queues: Vec<BinaryHeap<Reverse<Item>>>,
+    queues: Vec<BinaryHeap<Reverse<PendingAction>>>,
     items: u64,
 }
 
@@ -37,7 +37,7 @@ impl Clock for SimClock {
     }
 }
 
-struct Connection {
+struct SimConnection {
     thread: usize,
     conn: Conn,
     open: bool,
@@ -46,7 +46,7 @@ struct Connection {
 }
 
 /// Something that will happen to a connection; ordered by time, then by the order it was caused.
-struct Item {
+struct PendingAction {
     at: Time,
     number: u64,
     connection: usize,
@@ -56,31 +56,31 @@ struct Item {
 enum SimulatedStep {
     Opened,
     Refused(io::ErrorKind),
-    Action(Action),
+    Action(ServerAction),
 }
 
-impl PartialEq for Item {
+impl PartialEq for PendingAction {
     fn eq(&self, other: &Self) -> bool {
         self.number == other.number
     }
 }
 
-impl Eq for Item {}
+impl Eq for PendingAction {}
 
-impl PartialOrd for Item {
+impl PartialOrd for PendingAction {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Item {
+impl Ord for PendingAction {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.at, self.number).cmp(&(other.at, other.number))
     }
 }
 
 impl<'s> World<'s> {
-    pub(super) fn new(server: &'s mut dyn Server, clock: SimClock, threads: usize) -> Self {
+    pub(super) fn new(server: &'s mut dyn SimServer, clock: SimClock, threads: usize) -> Self {
         let queues = std::iter::repeat_with(BinaryHeap::new).take(threads).collect();
         Self { server, clock, connections: Vec::new(), queues, items: 0 }
     }
@@ -96,7 +96,7 @@ impl<'s> World<'s> {
     fn connect(&mut self, thread: usize, conn: Conn, address: &Address) -> usize {
         let number = self.connections.len();
         let now = self.clock.now();
-        self.connections.push(Connection { thread, conn, open: true, last_arrival: 0 });
+        self.connections.push(SimConnection { thread, conn, open: true, last_arrival: 0 });
         match self.server.connect(number, address, now) {
             Greeting::Accept(after) => self.push(number, now + after, SimulatedStep::Opened),
             Greeting::Refuse(kind, after) => self.push(number, now + after, SimulatedStep::Refused(kind)),
@@ -134,16 +134,16 @@ impl<'s> World<'s> {
                 SimulatedStep::Opened => {
                     self.ask(item.connection, |server, replies| server.opened(item.connection, replies))
                 }
-                SimulatedStep::Refused(_) | SimulatedStep::Action(Action::Close(_)) => {
+                SimulatedStep::Refused(_) | SimulatedStep::Action(ServerAction::Close(_)) => {
                     connection.open = false
                 }
-                SimulatedStep::Action(Action::Bytes(_)) => {}
+                SimulatedStep::Action(ServerAction::Bytes(_)) => {}
             }
             return Some((conn, item.what));
         }
     }
 
-    fn ask(&mut self, connection: usize, question: impl FnOnce(&mut dyn Server, &mut Replies)) {
+    fn ask(&mut self, connection: usize, question: impl FnOnce(&mut dyn SimServer, &mut Replies)) {
         let mut replies = Replies { now: self.clock.now(), ..Replies::default() };
         question(self.server, &mut replies);
         for (at, action) in replies.actions {
@@ -152,9 +152,9 @@ impl<'s> World<'s> {
     }
 
     fn push(&mut self, connection: usize, at: Time, what: SimulatedStep) {
-        let Connection { thread, last_arrival, .. } = &mut self.connections[connection];
+        let SimConnection { thread, last_arrival, .. } = &mut self.connections[connection];
         *last_arrival = at.max(*last_arrival);
-        let item = Item { at: *last_arrival, number: self.items, connection, what };
+        let item = PendingAction { at: *last_arrival, number: self.items, connection, what };
         self.items += 1;
         self.queues[*thread].push(Reverse(item));
     }
@@ -247,11 +247,11 @@ impl Driver for SimDriver<'_, '_> {
         let (conn, what) = self.world.borrow_mut().take(self.thread)?;
         let happened = match what {
             SimulatedStep::Opened => Happened::Opened,
-            SimulatedStep::Action(Action::Bytes(bytes)) => {
+            SimulatedStep::Action(ServerAction::Bytes(bytes)) => {
                 self.lent = bytes;
                 Happened::Bytes(&self.lent)
             }
-            SimulatedStep::Action(Action::Close(kind)) => Happened::Closed(kind.map(io::Error::from)),
+            SimulatedStep::Action(ServerAction::Close(kind)) => Happened::Closed(kind.map(io::Error::from)),
             SimulatedStep::Refused(kind) => Happened::Closed(Some(kind.into())),
         };
         Some((conn, happened))

@@ -3,11 +3,11 @@
 mod secure;
 mod sockets;
 
-use engine::Plan;
+use engine::RunPlan;
 
 use crate::{DRIVER, support};
 
 /// The usual plan with the driver under test.
-fn plan() -> Plan {
-    Plan { driver: DRIVER, ..support::plan() }
+fn plan() -> RunPlan {
+    RunPlan { driver: DRIVER, ..support::plan() }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::plan;
 use crate::support::live::{Live, Manners, Stream, read_frame};
 use crate::support::{Asker, Loss, frame};
-use engine::{Client, NotConnected, Plan, Stop, Tls, Until, run};
+use engine::{Client, NotConnected, RunPlan, StopFlag, Tls, Until, run};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
@@ -54,9 +54,9 @@ fn askers(
 #[test]
 fn transactions_go_through_tls() {
     let (server, certificate) = server(Manners::default());
-    let plan = Plan { threads: 2, until: Until::PerClient(100), ..plan() };
+    let plan = RunPlan { threads: 2, until: Until::PerClient(100), ..plan() };
     let measured =
-        run(&plan, askers(4, &server, Some(&certificate), b"a secret"), &mut (), &Stop::new()).unwrap();
+        run(&plan, askers(4, &server, Some(&certificate), b"a secret"), &mut (), &StopFlag::new()).unwrap();
     assert_eq!((measured.totals().ok, measured.totals().bytes), (400, 3200));
 }
 
@@ -67,9 +67,9 @@ fn large_and_dribbled_messages_go_through_tls() {
     {
         let (server, certificate) = server(manners);
         let request: Vec<u8> = (0..length).map(|index| (index * 7 % 251) as u8).collect();
-        let plan = Plan { until: Until::PerClient(count), ..plan() };
+        let plan = RunPlan { until: Until::PerClient(count), ..plan() };
         let measured =
-            run(&plan, askers(2, &server, Some(&certificate), &request), &mut (), &Stop::new()).unwrap();
+            run(&plan, askers(2, &server, Some(&certificate), &request), &mut (), &StopFlag::new()).unwrap();
         assert_eq!((measured.totals().ok, measured.totals().bytes), (2 * count, 2 * count * length as u64));
     }
 }
@@ -77,7 +77,7 @@ fn large_and_dribbled_messages_go_through_tls() {
 #[test]
 fn a_certificate_that_is_not_trusted_ends_the_set_up_with_its_reason() {
     let (server, _) = server(Manners::default());
-    let error = run(&plan(), askers(1, &server, None, b"a secret"), &mut (), &Stop::new())
+    let error = run(&plan(), askers(1, &server, None, b"a secret"), &mut (), &StopFlag::new())
         .expect_err("it is refused");
     match error.attached() {
         Some(NotConnected::Refused(abort)) => assert!(abort.message.contains("UnknownIssuer"), "{abort}"),
@@ -89,7 +89,7 @@ fn a_certificate_that_is_not_trusted_ends_the_set_up_with_its_reason() {
 fn tls_that_was_not_set_up_is_an_error_and_not_a_panic() {
     let (server, _) = server(Manners::default());
     let asker = Asker { tls: true, loss: Loss::Abort, ..Asker::new(server.address.clone()) };
-    let error = run(&plan(), vec![asker.boxed()], &mut (), &Stop::new()).expect_err("it is refused");
+    let error = run(&plan(), vec![asker.boxed()], &mut (), &StopFlag::new()).expect_err("it is refused");
     match error.attached() {
         Some(NotConnected::Refused(abort)) => assert!(abort.message.contains("not set up"), "{abort}"),
         other => panic!("{other:?}"),
@@ -104,7 +104,7 @@ fn clear_text_after_the_agreement_is_refused() {
         stream.write_all(&[frame(b"S"), frame(b"injected")].concat())?;
         Ok(Box::new(stream))
     });
-    let error = run(&plan(), askers(1, &server, None, b"a secret"), &mut (), &Stop::new())
+    let error = run(&plan(), askers(1, &server, None, b"a secret"), &mut (), &StopFlag::new())
         .expect_err("it is refused");
     match error.attached() {
         Some(NotConnected::Refused(abort)) => assert!(abort.message.contains("clear text"), "{abort}"),

@@ -6,8 +6,8 @@ use super::plan;
 use crate::support::live::{Live, Manners};
 use crate::support::{Asker, Heard, Loss, MS, SECOND};
 use engine::{
-    Address, Arrivals, Client, Endpoint, Event, Io, Load, NotConnected, Outcome, Plan, Rate, Returned, Step,
-    Stop, Timeline, Until, run,
+    Address, Client, Endpoint, Event, GapDistribution, Io, Load, NotConnected, Rate, Returned, RunPlan, Step,
+    StopFlag, Timeline, TransactionOutcome, Until, run,
 };
 
 fn askers(count: usize, address: &Address, request: &[u8]) -> Vec<Box<dyn Client>> {
@@ -24,10 +24,10 @@ fn threads_and_clients_do_their_transactions_over_unix_and_tcp() {
     let unix = Live::unix(Manners::default());
     let tcp = Live::tcp(Manners::default(), |stream| Ok(Box::new(stream)));
     for server in [unix, tcp] {
-        let plan = Plan { threads: 2, until: Until::PerClient(200), ..plan() };
+        let plan = RunPlan { threads: 2, until: Until::PerClient(200), ..plan() };
         let mut heard = Heard::default();
         let measured =
-            run(&plan, askers(5, &server.address, b"some request"), &mut heard, &Stop::new()).unwrap();
+            run(&plan, askers(5, &server.address, b"some request"), &mut heard, &StopFlag::new()).unwrap();
         heard.check_against(&measured);
         assert_eq!((measured.totals().ok, measured.totals().bytes), (1000, 12_000));
         assert!(heard.connecting.is_some() && measured.connecting > 0);
@@ -52,9 +52,10 @@ fn threads_stay_on_their_cpus_and_look_for_news_before_they_sleep() {
     let server = Live::unix(Manners::default());
     let cpus = allowed();
     for (threads, spin) in [(1, 0), (1, 200_000), (cpus.len().min(2), 200_000)] {
-        let plan = Plan { threads, cpus: Some(cpus.clone()), spin, until: Until::PerClient(300), ..plan() };
+        let plan =
+            RunPlan { threads, cpus: Some(cpus.clone()), spin, until: Until::PerClient(300), ..plan() };
         let clients = askers(4, &server.address, b"some request");
-        let measured = run(&plan, clients, &mut (), &Stop::new()).unwrap();
+        let measured = run(&plan, clients, &mut (), &StopFlag::new()).unwrap();
         assert_eq!((measured.totals().ok, &measured.cpus[..], measured.spin), (1200, &cpus[..threads], spin));
         assert_eq!(measured.own.spun_ns > 0, spin > 0, "{}", measured.own.spun_ns);
     }
@@ -66,8 +67,8 @@ fn threads_stay_on_their_cpus_and_look_for_news_before_they_sleep() {
 #[cfg(target_os = "linux")]
 fn threads_that_look_for_news_keep_a_schedule_and_an_end() {
     let server = Live::unix(Manners::default());
-    let rate = Rate { profile: 500.0.into(), arrivals: Arrivals::Uniform, timeline: Timeline::Global };
-    let plan = Plan {
+    let rate = Rate { profile: 500.0.into(), arrivals: GapDistribution::Uniform, timeline: Timeline::Global };
+    let plan = RunPlan {
         cpus: Some(allowed()[..1].to_vec()),
         spin: 100_000,
         load: Load::Rate(rate),
@@ -75,7 +76,7 @@ fn threads_that_look_for_news_keep_a_schedule_and_an_end() {
         ..plan()
     };
     let clients = askers(4, &server.address, b"some request");
-    let measured = run(&plan, clients, &mut (), &Stop::new()).unwrap();
+    let measured = run(&plan, clients, &mut (), &StopFlag::new()).unwrap();
     let totals = measured.totals();
     assert_eq!((totals.ok, totals.unfinished), (250, 0));
     // It slept between arrivals.
@@ -86,10 +87,10 @@ fn threads_that_look_for_news_keep_a_schedule_and_an_end() {
 #[cfg(target_os = "linux")]
 fn large_messages_go_both_ways_while_news_are_looked_for() {
     let server = Live::unix(Manners::default());
-    let spinning = Plan { cpus: Some(vec![allowed()[0]]), spin: 50_000, ..plan() };
-    let plan = Plan { until: Until::PerClient(5), ..spinning };
+    let spinning = RunPlan { cpus: Some(vec![allowed()[0]]), spin: 50_000, ..plan() };
+    let plan = RunPlan { until: Until::PerClient(5), ..spinning };
     let clients = askers(3, &server.address, &numbered(3_000_000));
-    let measured = run(&plan, clients, &mut (), &Stop::new()).unwrap();
+    let measured = run(&plan, clients, &mut (), &StopFlag::new()).unwrap();
     assert_eq!((measured.totals().ok, measured.totals().bytes), (15, 45_000_000));
 }
 
@@ -105,9 +106,9 @@ fn cpus_that_cannot_be_had_are_refused_before_anything_is_connected() {
         (Some(vec![cpus[0]]), 2_000_000, 1, "for 1000000 ns at most"),
     ];
     for (cpus, spin, threads, wanted) in cases {
-        let plan = Plan { cpus, spin, threads, ..plan() };
+        let plan = RunPlan { cpus, spin, threads, ..plan() };
         let nowhere = Address::Unix("/nowhere/at/all".into());
-        let error = run(&plan, askers(2, &nowhere, b"x"), &mut (), &Stop::new()).unwrap_err().to_string();
+        let error = run(&plan, askers(2, &nowhere, b"x"), &mut (), &StopFlag::new()).unwrap_err().to_string();
         assert!(error.contains(wanted), "{error}");
     }
 }
@@ -115,17 +116,17 @@ fn cpus_that_cannot_be_had_are_refused_before_anything_is_connected() {
 #[test]
 fn large_messages_go_both_ways() {
     let server = Live::unix(Manners::default());
-    let plan = Plan { until: Until::PerClient(5), ..plan() };
+    let plan = RunPlan { until: Until::PerClient(5), ..plan() };
     let measured =
-        run(&plan, askers(3, &server.address, &numbered(3_000_000)), &mut (), &Stop::new()).unwrap();
+        run(&plan, askers(3, &server.address, &numbered(3_000_000)), &mut (), &StopFlag::new()).unwrap();
     assert_eq!((measured.totals().ok, measured.totals().bytes), (15, 45_000_000));
 }
 
 #[test]
 fn replies_in_single_bytes_are_put_together() {
     let server = Live::unix(Manners { dribbles: true, ..Manners::default() });
-    let plan = Plan { until: Until::PerClient(20), ..plan() };
-    let measured = run(&plan, askers(3, &server.address, &numbered(300)), &mut (), &Stop::new()).unwrap();
+    let plan = RunPlan { until: Until::PerClient(20), ..plan() };
+    let measured = run(&plan, askers(3, &server.address, &numbered(300)), &mut (), &StopFlag::new()).unwrap();
     assert_eq!((measured.totals().ok, measured.totals().failed), (60, 0));
 }
 
@@ -133,8 +134,8 @@ fn replies_in_single_bytes_are_put_together() {
 #[test]
 fn an_end_right_after_a_reply_is_seen() {
     let server = Live::unix(Manners { closes_after: Some(10), ..Manners::default() });
-    let plan = Plan { until: Until::PerClient(44), connect_timeout: 20 * SECOND, ..plan() };
-    let measured = run(&plan, askers(32, &server.address, b"request"), &mut (), &Stop::new()).unwrap();
+    let plan = RunPlan { until: Until::PerClient(44), connect_timeout: 20 * SECOND, ..plan() };
+    let measured = run(&plan, askers(32, &server.address, b"request"), &mut (), &StopFlag::new()).unwrap();
     let totals = measured.totals();
     assert_eq!(totals.ok + totals.failed, 32 * 44);
     assert_eq!(
@@ -157,10 +158,10 @@ fn the_death_of_the_server_ends_the_run_with_every_client_named() {
             server.die();
         });
         run(
-            &Plan { threads: 2, until: Until::Elapsed(60 * SECOND), ..plan() },
+            &RunPlan { threads: 2, until: Until::Elapsed(60 * SECOND), ..plan() },
             clients,
             &mut (),
-            &Stop::new(),
+            &StopFlag::new(),
         )
         .unwrap()
     });
@@ -176,7 +177,8 @@ fn a_server_that_is_not_there_is_named() {
     let missing = Address::Unix("/nonexistent/socket".into());
     for (address, part) in [(Address::Tcp(nobody), "refused"), (missing, "No such file")] {
         let asker = Asker { loss: Loss::Abort, ..Asker::new(address) };
-        let error = run(&plan(), vec![asker.boxed()], &mut (), &Stop::new()).expect_err("nobody is there");
+        let error =
+            run(&plan(), vec![asker.boxed()], &mut (), &StopFlag::new()).expect_err("nobody is there");
         match error.attached() {
             Some(NotConnected::Refused(abort)) => {
                 assert!(abort.client == 0 && abort.message.contains(part), "{abort}")
@@ -185,7 +187,7 @@ fn a_server_that_is_not_there_is_named() {
         }
     }
     let long = Address::Unix(format!("/tmp/{}", "x".repeat(120)).into());
-    let error = run(&plan(), vec![Asker::new(long).boxed()], &mut (), &Stop::new())
+    let error = run(&plan(), vec![Asker::new(long).boxed()], &mut (), &StopFlag::new())
         .expect_err("the path is too long");
     assert!(error.to_string().starts_with("client 0: socket path"), "{error}");
 }
@@ -195,19 +197,22 @@ fn a_server_that_is_not_there_is_named() {
 fn a_full_listener_queue_is_waited_for() {
     let server = Live::unix(Manners { sleeps: Duration::from_millis(200), ..Manners::default() });
     // More than the queue of 128 that the listener has on common systems, should it be as large as that.
-    let plan = Plan { threads: 2, until: Until::PerClient(3), connect_timeout: 30 * SECOND, ..plan() };
-    let measured = run(&plan, askers(300, &server.address, b"request"), &mut (), &Stop::new()).unwrap();
+    let plan = RunPlan { threads: 2, until: Until::PerClient(3), connect_timeout: 30 * SECOND, ..plan() };
+    let measured = run(&plan, askers(300, &server.address, b"request"), &mut (), &StopFlag::new()).unwrap();
     assert_eq!(measured.totals().ok, 900);
 }
 
 #[test]
 fn an_open_load_starts_on_time() {
     let server = Live::unix(Manners::default());
-    let load =
-        Load::Rate(Rate { profile: 500.0.into(), arrivals: Arrivals::Uniform, timeline: Timeline::Global });
-    let plan = Plan { threads: 2, load, warmup: 100 * MS, until: Until::Elapsed(SECOND), ..plan() };
+    let load = Load::Rate(Rate {
+        profile: 500.0.into(),
+        arrivals: GapDistribution::Uniform,
+        timeline: Timeline::Global,
+    });
+    let plan = RunPlan { threads: 2, load, warmup: 100 * MS, until: Until::Elapsed(SECOND), ..plan() };
     let mut heard = Heard::default();
-    let measured = run(&plan, askers(8, &server.address, b"request"), &mut heard, &Stop::new()).unwrap();
+    let measured = run(&plan, askers(8, &server.address, b"request"), &mut heard, &StopFlag::new()).unwrap();
     heard.check_against(&measured);
     assert_eq!((measured.totals().due, measured.totals().ok), (500, 500));
     let lag = measured.own.start_lag.quantile_ns(0.5).unwrap();
@@ -218,14 +223,14 @@ fn an_open_load_starts_on_time() {
 #[test]
 fn a_stop_from_another_thread_ends_the_run() {
     let server = Live::unix(Manners { delay: Duration::from_millis(1), ..Manners::default() });
-    let stop = Stop::new();
+    let stop = StopFlag::new();
     let started = Instant::now();
     let measured = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(300));
             stop.set();
         });
-        let plan = Plan { threads: 2, until: Until::Elapsed(600 * SECOND), ..plan() };
+        let plan = RunPlan { threads: 2, until: Until::Elapsed(600 * SECOND), ..plan() };
         run(&plan, askers(4, &server.address, b"request"), &mut (), &stop).unwrap()
     });
     assert!(measured.interrupted && measured.totals().ok > 0);
@@ -256,7 +261,12 @@ impl Client for Helped {
             Event::Woken => {
                 self.done = true;
                 io.message("helped".into());
-                Step::Ended(Outcome { script: 0, failure: None, tries: 3, returned: Returned::default() })
+                Step::Ended(TransactionOutcome {
+                    script: 0,
+                    failure: None,
+                    tries: 3,
+                    returned: Returned::default(),
+                })
             }
             _ => Step::Wait,
         }
@@ -267,7 +277,7 @@ impl Client for Helped {
 fn a_helper_wakes_its_client() {
     let clients: Vec<Box<dyn Client>> =
         (0..3).map(|_| Box::new(Helped { done: false }) as Box<dyn Client>).collect();
-    let measured = run(&Plan { threads: 2, ..plan() }, clients, &mut (), &Stop::new()).unwrap();
+    let measured = run(&RunPlan { threads: 2, ..plan() }, clients, &mut (), &StopFlag::new()).unwrap();
     let totals = measured.totals();
     assert_eq!((totals.ok, totals.retried, totals.retries), (3, 3, 6));
     assert_eq!(measured.messages, ["helped"; 3]);
@@ -297,9 +307,9 @@ fn a_client_that_panics_takes_the_run_with_it_and_does_not_hang_it() {
     let mut clients = askers(1, &server.address, b"request");
     clients.push(Box::new(Broken));
     let _ = run(
-        &Plan { threads: 2, until: Until::Elapsed(600 * SECOND), ..plan() },
+        &RunPlan { threads: 2, until: Until::Elapsed(600 * SECOND), ..plan() },
         clients,
         &mut (),
-        &Stop::new(),
+        &StopFlag::new(),
     );
 }

@@ -3,12 +3,12 @@
 use crate::support::server::Simple;
 use crate::support::{Asker, Heard, Loss, MS, SECOND, plan};
 use engine::sim::simulate;
-use engine::{Arrivals, Load, Plan, Rate, Stop, Time, Timeline, Until};
+use engine::{GapDistribution, Load, Rate, RunPlan, StopFlag, Time, Timeline, Until};
 use proptest::prelude::*;
 use spec::Profile;
 
 fn loads() -> impl Strategy<Value = Load> {
-    let arrivals = prop_oneof![Just(Arrivals::Poisson), Just(Arrivals::Uniform)];
+    let arrivals = prop_oneof![Just(GapDistribution::Poisson), Just(GapDistribution::Uniform)];
     let timeline = prop_oneof![Just(Timeline::Global), Just(Timeline::PerThread)];
     prop_oneof![
         1 => Just(Load::Closed),
@@ -50,14 +50,14 @@ prop_compose! {
         drain in 0..SECOND,
         count_drained in any::<bool>(),
         seed in any::<u64>(),
-    ) -> Plan {
+    ) -> RunPlan {
         let changes = matches!(&load, Load::Rate(rate) if !rate.profile.is_constant());
         let until = match until {
             // A rate that falls to 0 has a limited number of arrivals.
             Until::PerClient(each) if changes => Until::Elapsed(each * 50 * MS),
             until => until,
         };
-        Plan { load, threads, warmup, until, promise, skip_late, drain, count_drained, seed, ..plan() }
+        RunPlan { load, threads, warmup, until, promise, skip_late, drain, count_drained, seed, ..plan() }
     }
 }
 
@@ -81,10 +81,10 @@ prop_compose! {
 struct Stopping<'a> {
     server: &'a mut Simple,
     at: Time,
-    stop: Stop,
+    stop: StopFlag,
 }
 
-impl engine::sim::Server for Stopping<'_> {
+impl engine::sim::SimServer for Stopping<'_> {
     fn connect(&mut self, connection: usize, address: &engine::Address, now: Time) -> engine::sim::Greeting {
         self.server.connect(connection, address, now)
     }
@@ -124,7 +124,7 @@ proptest! {
         let clients: Vec<_> = (0..clients).map(|_| Asker { loss, ..Asker::simulated() }.boxed()).collect();
         let count = clients.len() as u64;
         let hangs = server.stall.is_some_and(|(_, to)| to > 1000 * SECOND);
-        let stop = Stop::new();
+        let stop = StopFlag::new();
         let mut heard = Heard::default();
         let mut stopping = Stopping { server: &mut server, at: stop_at.unwrap_or(Time::MAX), stop: stop.clone() };
         let measured = simulate(&plan, clients, &mut stopping, &mut heard, &stop).expect("it starts");
@@ -143,7 +143,7 @@ proptest! {
         match (plan.load.clone(), plan.until) {
             // With `count_drained` the run is not as long as its schedule.
             (Load::Rate(rate), Until::Elapsed(_))
-                if rate.arrivals == Arrivals::Uniform && rate.timeline == Timeline::Global && !plan.count_drained =>
+                if rate.arrivals == GapDistribution::Uniform && rate.timeline == Timeline::Global && !plan.count_drained =>
             {
                 if let Profile::Constant(per_second) = rate.profile {
                     let by_hand = due_by_hand(per_second, plan.warmup, plan.warmup + measured.elapsed);

@@ -8,38 +8,39 @@ use crate::support::server::Simple;
 use crate::support::{Asker, MS, SECOND, askers, body, frame, plan};
 use engine::sim::simulate;
 use engine::{
-    Abort, Arrivals, Client, Endpoint, Entry, EntryEnd, Event, Gaps, Io, Level, Load, Measured, Message,
-    Observer, Outcome, Plan, Rate, Returned, Second, StatementEnd, Step, Stop, Timeline, Until,
+    Abort, Client, ClientMessage, Endpoint, EngineResult, EntryEnd, Event, GapDistribution, Gaps, Io, Load,
+    MessageLevel, Observer, Rate, Returned, RunPlan, Second, StatementEnd, Step, StopFlag, Timeline,
+    TransactionEntry, TransactionOutcome, Until,
 };
 
 /// Everything that left the load threads, in the order it came.
 #[derive(Debug, Default)]
 struct Outbox {
     epoch: Option<SystemTime>,
-    said: Vec<Message>,
+    said: Vec<ClientMessage>,
     aborts: Vec<Abort>,
-    entries: Vec<(usize, Entry)>,
+    entries: Vec<(usize, TransactionEntry)>,
 }
 
 impl Observer for Outbox {
     fn began(&mut self, epoch: SystemTime) {
         self.epoch = Some(epoch);
     }
-    fn message(&mut self, message: &Message) {
+    fn message(&mut self, message: &ClientMessage) {
         self.said.push(message.clone());
     }
     fn aborted(&mut self, abort: &Abort) {
         self.aborts.push(abort.clone());
     }
-    fn transactions(&mut self, thread: usize, entries: &[Entry]) {
+    fn transactions(&mut self, thread: usize, entries: &[TransactionEntry]) {
         self.entries.extend(entries.iter().map(|entry| (thread, *entry)));
     }
     fn second(&mut self, _second: &Second) {}
 }
 
-fn run(plan: &Plan, clients: Vec<Box<dyn Client>>, server: &mut Simple) -> (Measured, Outbox) {
+fn run(plan: &RunPlan, clients: Vec<Box<dyn Client>>, server: &mut Simple) -> (EngineResult, Outbox) {
     let mut outbox = Outbox::default();
-    let measured = simulate(plan, clients, server, &mut outbox, &Stop::new()).expect("the run starts");
+    let measured = simulate(plan, clients, server, &mut outbox, &StopFlag::new()).expect("the run starts");
     (measured, outbox)
 }
 
@@ -68,7 +69,7 @@ impl Client for Guest {
         match event {
             Event::Slot { .. } => {
                 self.greeted = false;
-                io.say(Level::Debug, format!("connect for {}", self.done + 1));
+                io.say(MessageLevel::Debug, format!("connect for {}", self.done + 1));
                 Step::Reconnect(0)
             }
             Event::Opened(_) => {
@@ -97,7 +98,12 @@ impl Client for Guest {
                         ..Abort::default()
                     });
                 }
-                Step::Ended(Outcome { script: 0, failure: None, tries: 2, returned: Returned::default() })
+                Step::Ended(TransactionOutcome {
+                    script: 0,
+                    failure: None,
+                    tries: 2,
+                    returned: Returned::default(),
+                })
             }
             Event::Closed { .. } => panic!("a link that was closed is not lost"),
             Event::Timer | Event::Woken | Event::Secured { .. } => Step::Wait,
@@ -107,7 +113,8 @@ impl Client for Guest {
 
 #[test]
 fn links_are_opened_on_demand_and_closed_without_an_event() {
-    let plan = Plan { until: Until::PerClient(4), statements: 1, transactions: true, threads: 2, ..plan() };
+    let plan =
+        RunPlan { until: Until::PerClient(4), statements: 1, transactions: true, threads: 2, ..plan() };
     let (measured, outbox) = run(&plan, vec![Guest::boxed(9), Guest::boxed(9)], &mut Simple::new(10 * MS));
     assert_eq!(measured.totals().ok, 8);
     assert_eq!(measured.reconnections, 8, "one for each transaction, at no pause");
@@ -122,7 +129,7 @@ fn links_are_opened_on_demand_and_closed_without_an_event() {
 
 #[test]
 fn a_transaction_counts_with_which_its_client_gives_up() {
-    let plan = Plan { until: Until::PerClient(5), transactions: true, statements: 1, ..plan() };
+    let plan = RunPlan { until: Until::PerClient(5), transactions: true, statements: 1, ..plan() };
     let (measured, outbox) = run(&plan, vec![Guest::boxed(3)], &mut Simple::new(MS));
     let totals = measured.totals();
     assert_eq!((totals.ok, totals.due, totals.unfinished), (3, 3, 0));
@@ -134,19 +141,19 @@ fn a_transaction_counts_with_which_its_client_gives_up() {
 
 #[test]
 fn every_measured_transaction_is_recorded_and_no_other() {
-    let plan = Plan { transactions: true, warmup: SECOND, until: Until::Elapsed(5 * SECOND), ..plan() };
+    let plan = RunPlan { transactions: true, warmup: SECOND, until: Until::Elapsed(5 * SECOND), ..plan() };
     let (measured, outbox) = run(&plan, askers(3), &mut Simple::new(MS));
     assert_eq!(outbox.entries.len() as u64, measured.totals().ok);
     let sum: u64 = outbox.entries.iter().map(|(_, entry)| entry.ended - entry.due).sum();
     assert_eq!(sum, measured.scripts[0].response.sum_ns() as u64);
-    let (without, nothing) = run(&Plan { transactions: false, ..plan }, askers(3), &mut Simple::new(MS));
+    let (without, nothing) = run(&RunPlan { transactions: false, ..plan }, askers(3), &mut Simple::new(MS));
     assert_eq!(without.totals(), measured.totals());
     assert_eq!(nothing.entries, []);
 }
 
 #[test]
 fn what_ends_while_draining_counts_where_that_is_asked_for() {
-    let plan = Plan { count_drained: true, transactions: true, ..plan() };
+    let plan = RunPlan { count_drained: true, transactions: true, ..plan() };
     let (measured, outbox) = run(&plan, askers(3), &mut Simple::new(300 * MS));
     assert_eq!(measured.totals().ok, 3 * 34);
     assert_eq!(measured.elapsed, 34 * 300 * MS, "until the last one's end");
@@ -156,9 +163,12 @@ fn what_ends_while_draining_counts_where_that_is_asked_for() {
 #[test]
 fn gaps_may_come_from_outside() {
     let gaps = Gaps(Arc::new(|thread| Box::new(move || (thread as u64 + 1) * 100 * MS)));
-    let load =
-        Load::Rate(Rate { profile: 1.0.into(), arrivals: Arrivals::Poisson, timeline: Timeline::PerThread });
-    let plan = Plan { load, threads: 2, gaps: Some(gaps), transactions: true, ..plan() };
+    let load = Load::Rate(Rate {
+        profile: 1.0.into(),
+        arrivals: GapDistribution::Poisson,
+        timeline: Timeline::PerThread,
+    });
+    let plan = RunPlan { load, threads: 2, gaps: Some(gaps), transactions: true, ..plan() };
     let (measured, outbox) = run(&plan, askers(2), &mut Simple::new(MS));
     let dues = |wanted| {
         let of_thread = outbox.entries.iter().filter(move |(thread, _)| *thread == wanted);
@@ -173,10 +183,10 @@ fn gaps_may_come_from_outside() {
 fn skipped_arrivals_are_recorded_for_the_client_that_passed_over_them() {
     let load = Load::Rate(Rate {
         profile: 1000.0.into(),
-        arrivals: Arrivals::Uniform,
+        arrivals: GapDistribution::Uniform,
         timeline: Timeline::PerThread,
     });
-    let plan = Plan {
+    let plan = RunPlan {
         load,
         promise: Some(MS),
         skip_late: true,
@@ -195,10 +205,13 @@ fn skipped_arrivals_are_recorded_for_the_client_that_passed_over_them() {
 /// Gaps of 0 made the count of what was left over endless.
 #[test]
 fn gaps_of_nothing_end_with_the_run() {
-    let load =
-        Load::Rate(Rate { profile: 1e15.into(), arrivals: Arrivals::Poisson, timeline: Timeline::PerThread });
+    let load = Load::Rate(Rate {
+        profile: 1e15.into(),
+        arrivals: GapDistribution::Poisson,
+        timeline: Timeline::PerThread,
+    });
     let gaps = Some(Gaps(Arc::new(|_| Box::new(|| 0))));
-    let plan = Plan { load, gaps, until: Until::Elapsed(SECOND), ..plan() };
+    let plan = RunPlan { load, gaps, until: Until::Elapsed(SECOND), ..plan() };
     let (measured, _) = run(&plan, askers(2), &mut Simple::new(10 * MS));
     let totals = measured.totals();
     assert_eq!((totals.ok + totals.unfinished, totals.due), (totals.due, totals.due));
@@ -210,10 +223,10 @@ fn gaps_of_nothing_end_with_the_run() {
 fn an_arrival_that_a_client_waits_for_is_never_skipped() {
     let load = Load::Rate(Rate {
         profile: 200.0.into(),
-        arrivals: Arrivals::Uniform,
+        arrivals: GapDistribution::Uniform,
         timeline: Timeline::PerThread,
     });
-    let plan = Plan { load, promise: Some(1), skip_late: true, until: Until::PerClient(20), ..plan() };
+    let plan = RunPlan { load, promise: Some(1), skip_late: true, until: Until::PerClient(20), ..plan() };
     // On a real clock: a turn always begins more than 1 ns after the arrival is due.
     struct Idle;
     impl Client for Idle {
@@ -221,10 +234,15 @@ fn an_arrival_that_a_client_waits_for_is_never_skipped() {
             Vec::new()
         }
         fn handle(&mut self, _event: Event<'_>, _io: &mut Io<'_>) -> Step {
-            Step::Ended(Outcome { script: 0, failure: None, tries: 1, returned: Returned::default() })
+            Step::Ended(TransactionOutcome {
+                script: 0,
+                failure: None,
+                tries: 1,
+                returned: Returned::default(),
+            })
         }
     }
-    let measured = engine::run(&plan, vec![Box::new(Idle)], &mut (), &Stop::new()).unwrap();
+    let measured = engine::run(&plan, vec![Box::new(Idle)], &mut (), &StopFlag::new()).unwrap();
     let totals = measured.totals();
     // An arrival that fell into a pause of this process did wait.
     assert!(totals.due == 20 && totals.late > 10, "{totals:?}");
@@ -242,12 +260,17 @@ fn a_slow_reader_slows_the_load_and_loses_nothing() {
             assert!(matches!(event, Event::Slot { .. }));
             io.message(self.0.to_string());
             self.0 += 1;
-            Step::Ended(Outcome { script: 0, failure: None, tries: 1, returned: Returned::default() })
+            Step::Ended(TransactionOutcome {
+                script: 0,
+                failure: None,
+                tries: 1,
+                returned: Returned::default(),
+            })
         }
     }
     let mut outbox = Outbox::default();
-    let plan = Plan { until: Until::PerClient(200_000), transactions: true, ..plan() };
-    let measured = engine::run(&plan, vec![Box::new(Talker(0))], &mut outbox, &Stop::new()).unwrap();
+    let plan = RunPlan { until: Until::PerClient(200_000), transactions: true, ..plan() };
+    let measured = engine::run(&plan, vec![Box::new(Talker(0))], &mut outbox, &StopFlag::new()).unwrap();
     assert_eq!(outbox.entries.len(), 200_000);
     assert!(outbox.said.iter().enumerate().all(|(number, said)| said.text == number.to_string()));
     assert_eq!(outbox.said.len(), 200_000);

@@ -2,12 +2,14 @@
 
 use crate::support::server::Simple;
 use crate::support::{Asker, Heard, Loss, MS, SECOND, askers, body, frame, plan};
-use engine::sim::{Greeting, Next, Replies, Server, simulate, simulate_held};
-use engine::{Address, Entry, Load, Measured, Observer, Plan, Second, Stop, Stretch, Time, Until};
+use engine::sim::{Greeting, NextHold, Replies, SimServer, simulate, simulate_held};
+use engine::{
+    Address, EngineResult, Load, Observer, RunPlan, Second, StopFlag, Stretch, Time, TransactionEntry, Until,
+};
 use proptest::prelude::*;
 
-fn held_plan() -> Plan {
-    Plan { until: Until::Caller, ..plan() }
+fn held_plan() -> RunPlan {
+    RunPlan { until: Until::Caller, ..plan() }
 }
 
 /// Draws of a seeded stream, uniform in 0..1.
@@ -64,7 +66,7 @@ impl Serving {
     }
 }
 
-impl Server for Serving {
+impl SimServer for Serving {
     fn connect(&mut self, connection: usize, _address: &Address, _now: Time) -> Greeting {
         self.streams.push(Draws(connection as u64 * 1_000_003));
         Greeting::Accept(1000)
@@ -79,23 +81,23 @@ impl Server for Serving {
 }
 
 /// Lets go for as long as the draws say, so often, with pauses between.
-fn stretches(count: usize, length: Time, mut draws: Draws) -> impl FnMut(Option<Stretch>) -> Next {
+fn stretches(count: usize, length: Time, mut draws: Draws) -> impl FnMut(Option<Stretch>) -> NextHold {
     let mut left = count;
     move |_| {
         if left == 0 {
-            return Next::Finish;
+            return NextHold::Finish;
         }
         left -= 1;
         let held = (draws.next() * 300.0) as Time * MS;
-        Next::Release { held, length, measured: true }
+        NextHold::Release { held, length, measured: true }
     }
 }
 
 #[derive(Default)]
-struct Log(Vec<Entry>);
+struct Log(Vec<TransactionEntry>);
 
 impl Observer for Log {
-    fn transactions(&mut self, _thread: usize, entries: &[Entry]) {
+    fn transactions(&mut self, _thread: usize, entries: &[TransactionEntry]) {
         self.0.extend_from_slice(entries);
     }
 
@@ -110,15 +112,15 @@ fn services(log: &Log, client: u32) -> Vec<Time> {
 #[test]
 fn a_held_run_resumed_is_the_same_run() {
     let service = Service::Exponential(3e6);
-    let uncut = Plan { transactions: true, until: Until::Elapsed(4 * SECOND), ..plan() };
+    let uncut = RunPlan { transactions: true, until: Until::Elapsed(4 * SECOND), ..plan() };
     let mut whole = Log::default();
-    simulate(&uncut, askers(4), &mut Serving::new(service), &mut whole, &Stop::new()).expect("it runs");
+    simulate(&uncut, askers(4), &mut Serving::new(service), &mut whole, &StopFlag::new()).expect("it runs");
     for threads in [1, 3] {
-        let held = Plan { transactions: true, threads, ..held_plan() };
+        let held = RunPlan { transactions: true, threads, ..held_plan() };
         let mut parts = Log::default();
         let next = stretches(40, 100 * MS, Draws(7));
         let measured =
-            simulate_held(&held, askers(4), &mut Serving::new(service), &mut parts, &Stop::new(), next)
+            simulate_held(&held, askers(4), &mut Serving::new(service), &mut parts, &StopFlag::new(), next)
                 .expect("it runs");
         for client in 0..4 {
             let (whole, parts) = (services(&whole, client), services(&parts, client));
@@ -140,13 +142,13 @@ fn time_stands_still_while_a_run_is_held() {
     let next = |_: Option<Stretch>| {
         left -= 1;
         match left {
-            ..0 => Next::Finish,
+            ..0 => NextHold::Finish,
             // An hour each.
-            _ => Next::Release { held: 3600 * SECOND, length: 100 * MS, measured: left < 20 },
+            _ => NextHold::Release { held: 3600 * SECOND, length: 100 * MS, measured: left < 20 },
         }
     };
     let measured =
-        simulate_held(&held_plan(), askers(2), &mut Simple::new(10 * MS), &mut heard, &Stop::new(), next)
+        simulate_held(&held_plan(), askers(2), &mut Simple::new(10 * MS), &mut heard, &StopFlag::new(), next)
             .expect("it runs");
     heard.check_against(&measured);
     // A transaction starts until just before the hold: ten of each client in a stretch.
@@ -169,11 +171,15 @@ fn a_link_being_opened_is_not_idle() {
     let next = |stretch: Option<Stretch>| {
         ends.extend(stretch);
         left -= 1;
-        if left < 0 { Next::Finish } else { Next::Release { held: 50 * MS, length: 65 * MS, measured: true } }
+        if left < 0 {
+            NextHold::Finish
+        } else {
+            NextHold::Release { held: 50 * MS, length: 65 * MS, measured: true }
+        }
     };
     let mut heard = Heard::default();
-    let measured =
-        simulate_held(&held_plan(), askers(1), &mut server, &mut heard, &Stop::new(), next).expect("it runs");
+    let measured = simulate_held(&held_plan(), askers(1), &mut server, &mut heard, &StopFlag::new(), next)
+        .expect("it runs");
     heard.check_against(&measured);
     // Every seventh request is the last of a stretch: the first pause before a lost link is made again is 10 ms.
     assert!(ends.iter().any(|stretch| stretch.drain() > 10 * MS), "{ends:?}");
@@ -184,9 +190,9 @@ fn a_link_being_opened_is_not_idle() {
 fn a_hanging_transaction_can_be_waited_for_or_stopped() {
     let stall = Some((SECOND, 100_000 * SECOND));
     let mut server = Simple { stall, ..Simple::new(10 * MS) };
-    let stop = Stop::new();
+    let stop = StopFlag::new();
     /// Sets the stop once the simulated time has come.
-    struct After<'a>(&'a Stop, Time);
+    struct After<'a>(&'a StopFlag, Time);
     impl Observer for After<'_> {
         fn second(&mut self, second: &Second) {
             if second.start_ns > self.1 as i64 {
@@ -194,7 +200,7 @@ fn a_hanging_transaction_can_be_waited_for_or_stopped() {
             }
         }
     }
-    let next = |_| Next::Release { held: 100 * MS, length: 100 * MS, measured: true };
+    let next = |_| NextHold::Release { held: 100 * MS, length: 100 * MS, measured: true };
     let measured =
         simulate_held(&held_plan(), askers(3), &mut server, &mut After(&stop, 5 * SECOND), &stop, next)
             .expect("it is stopped");
@@ -210,11 +216,11 @@ fn a_hanging_transaction_can_be_waited_for_or_stopped() {
 fn a_run_whose_clients_all_give_up_ends() {
     let mut server = Simple { loses_every: Some(50), ..Simple::new(10 * MS) };
     let clients = (0..3).map(|_| Asker { loss: Loss::Abort, ..Asker::simulated() }.boxed()).collect();
-    let next = |_| Next::Release { held: 100 * MS, length: 100 * MS, measured: true };
+    let next = |_| NextHold::Release { held: 100 * MS, length: 100 * MS, measured: true };
     let mut heard = Heard::default();
-    let plan = Plan { threads: 2, ..held_plan() };
+    let plan = RunPlan { threads: 2, ..held_plan() };
     let measured =
-        simulate_held(&plan, clients, &mut server, &mut heard, &Stop::new(), next).expect("it runs");
+        simulate_held(&plan, clients, &mut server, &mut heard, &StopFlag::new(), next).expect("it runs");
     heard.check_against(&measured);
     assert_eq!(measured.aborts.len(), 3);
     assert_eq!(measured.stretches.iter().map(|stretch| stretch.succeeded).sum::<u64>(), measured.totals().ok);
@@ -223,14 +229,14 @@ fn a_run_whose_clients_all_give_up_ends() {
 #[test]
 fn only_closed_load_is_held() {
     let load = Load::Users { think: MS, ramp: 0 };
-    let plan = Plan { load, ..held_plan() };
-    let refused = simulate(&plan, askers(1), &mut Simple::new(MS), &mut (), &Stop::new());
+    let plan = RunPlan { load, ..held_plan() };
+    let refused = simulate(&plan, askers(1), &mut Simple::new(MS), &mut (), &StopFlag::new());
     let refused = refused.expect_err("it is refused");
     assert_eq!(refused.class(), spec::Class::Usage);
     assert!(refused.to_string().contains("closed load"), "{refused}");
 }
 
-fn rate(measured: &Measured) -> f64 {
+fn rate(measured: &EngineResult) -> f64 {
     measured.totals().ok as f64 / measured.elapsed as f64
 }
 
@@ -239,11 +245,11 @@ fn rate(measured: &Measured) -> f64 {
 fn bias(service: Service, length: Time, clients: usize) -> f64 {
     let next = stretches(500, length, Draws(3));
     let mut server = Serving::new(service);
-    let held = simulate_held(&held_plan(), askers(clients), &mut server, &mut (), &Stop::new(), next)
+    let held = simulate_held(&held_plan(), askers(clients), &mut server, &mut (), &StopFlag::new(), next)
         .expect("it runs");
-    let uncut = Plan { until: Until::Elapsed(held.elapsed), ..plan() };
+    let uncut = RunPlan { until: Until::Elapsed(held.elapsed), ..plan() };
     let mut server = Serving::new(service);
-    let whole = simulate(&uncut, askers(clients), &mut server, &mut (), &Stop::new()).expect("it runs");
+    let whole = simulate(&uncut, askers(clients), &mut server, &mut (), &StopFlag::new()).expect("it runs");
     rate(&held) / rate(&whole)
 }
 
@@ -286,7 +292,7 @@ proptest! {
         let number = clients as u64;
         let clients: Vec<_> = (0..clients).map(|_| Asker { loss, ..Asker::simulated() }.boxed()).collect();
         let mut server = Simple { loses_every, fails_every, ..Simple::new(delay) };
-        let stop = Stop::new();
+        let stop = StopFlag::new();
         let (mut draws, mut done) = (Draws(seed), 0);
         let next = |_: Option<Stretch>| {
             done += 1;
@@ -294,13 +300,13 @@ proptest! {
                 stop.set();
             }
             if done > count + warm {
-                return Next::Finish;
+                return NextHold::Finish;
             }
             let length = (draws.next() * length as f64) as Time;
-            Next::Release { held: (draws.next() * 1e9) as Time, length, measured: done > warm }
+            NextHold::Release { held: (draws.next() * 1e9) as Time, length, measured: done > warm }
         };
         let mut heard = Heard::default();
-        let plan = Plan { threads, ..held_plan() };
+        let plan = RunPlan { threads, ..held_plan() };
         let measured = simulate_held(&plan, clients, &mut server, &mut heard, &stop, next).expect("it runs");
         heard.check_against(&measured);
         let totals = measured.totals();

@@ -2,10 +2,10 @@
 
 use crate::support::server::Simple;
 use crate::support::{Asker, Heard, Loss, MS, Phase, SECOND, askers, body, frame, plan};
-use engine::sim::{Greeting, Replies, Server, simulate};
+use engine::sim::{Greeting, Replies, SimServer, simulate};
 use engine::{
-    Address, Client, Endpoint, Event, Failure, Io, Measured, Observer, Outcome, Plan, Returned, Second, Step,
-    Stop, Until,
+    Address, Client, Endpoint, EngineResult, Event, Failure, Io, Observer, Returned, RunPlan, Second, Step,
+    StopFlag, TransactionOutcome, Until,
 };
 
 /// A server that is away for a while: connections break when something is asked, new ones are refused or ignored.
@@ -26,7 +26,7 @@ impl Away {
     }
 }
 
-impl Server for Away {
+impl SimServer for Away {
     fn connect(&mut self, connection: usize, address: &Address, now: u64) -> Greeting {
         self.addresses.push(address.clone());
         let greeting = self.server.connect(connection, address, now);
@@ -59,8 +59,8 @@ impl Server for Away {
 #[test]
 fn an_outage_has_its_times_and_its_clients() {
     let mut server = Away::new(3 * SECOND, 5 * SECOND);
-    let (mut heard, plan) = (Heard::default(), Plan { threads: 3, ..plan() });
-    let measured = simulate(&plan, askers(8), &mut server, &mut heard, &Stop::new()).unwrap();
+    let (mut heard, plan) = (Heard::default(), RunPlan { threads: 3, ..plan() });
+    let measured = simulate(&plan, askers(8), &mut server, &mut heard, &StopFlag::new()).unwrap();
     heard.check_against(&measured);
     assert_eq!((measured.totals().failed, measured.connections_lost), (8, 8));
     assert_eq!((measured.outages.len(), measured.outages_dropped), (1, 0));
@@ -80,8 +80,8 @@ fn an_outage_has_its_times_and_its_clients() {
 #[test]
 fn a_peer_that_stays_silent_is_given_up_and_asked_again() {
     let mut server = Away { silent: true, ..Away::new(3 * SECOND, 4 * SECOND) };
-    let plan = Plan { until: Until::Elapsed(30 * SECOND), ..plan() };
-    let measured = simulate(&plan, askers(1), &mut server, &mut (), &Stop::new()).unwrap();
+    let plan = RunPlan { until: Until::Elapsed(30 * SECOND), ..plan() };
+    let measured = simulate(&plan, askers(1), &mut server, &mut (), &StopFlag::new()).unwrap();
     assert_eq!(server.attempts.len(), 1);
     let outage = measured.outages[0];
     let length = (outage.to_ns - outage.from_ns) as u64;
@@ -89,7 +89,7 @@ fn a_peer_that_stays_silent_is_given_up_and_asked_again() {
     // Silence while the connection is in use is nobody's business but the client's.
     let stall = Some((3 * SECOND, 20 * SECOND));
     let mut server = Simple { stall, loses_every: Some(50), ..Simple::new(10 * MS) };
-    let measured = simulate(&plan, askers(1), &mut server, &mut (), &Stop::new()).unwrap();
+    let measured = simulate(&plan, askers(1), &mut server, &mut (), &StopFlag::new()).unwrap();
     assert_eq!(measured.scripts[0].service.count_above(16 * SECOND), 1);
 }
 
@@ -97,14 +97,14 @@ fn a_peer_that_stays_silent_is_given_up_and_asked_again() {
 fn clients_that_give_up_are_lost_and_not_away() {
     let mut server = Away::new(3 * SECOND, 5 * SECOND);
     let clients = (0..4).map(|_| Asker { loss: Loss::Abort, ..Asker::simulated() }.boxed()).collect();
-    let measured = simulate(&plan(), clients, &mut server, &mut (), &Stop::new()).unwrap();
+    let measured = simulate(&plan(), clients, &mut server, &mut (), &StopFlag::new()).unwrap();
     assert_eq!((measured.connections_lost, measured.aborts.len(), measured.outages.len()), (4, 4, 0));
 }
 
 #[test]
 fn an_outage_that_outlasts_the_run_ends_with_it() {
     let mut server = Away::new(3 * SECOND, u64::MAX);
-    let measured = simulate(&plan(), askers(2), &mut server, &mut (), &Stop::new()).unwrap();
+    let measured = simulate(&plan(), askers(2), &mut server, &mut (), &StopFlag::new()).unwrap();
     let outage = measured.outages[0];
     assert_eq!((outage.over, outage.to_ns, outage.clients), (false, 10 * SECOND as i64, 2));
     // What was under way when the connection was lost did not succeed.
@@ -122,7 +122,7 @@ impl Client for Mover {
         let asking = self.0.phase == Phase::Asking;
         let fail = |io: &mut Io<'_>| {
             let failure = Some(Failure::Other);
-            io.ended(Outcome { script: 0, failure, tries: 1, returned: Returned::default() });
+            io.ended(TransactionOutcome { script: 0, failure, tries: 1, returned: Returned::default() });
         };
         match event {
             Event::Bytes { data, used, .. } if asking && body(data) == Some(b"fail") => {
@@ -153,7 +153,7 @@ fn movers(count: usize) -> Vec<Box<dyn Client>> {
 fn a_failure_can_be_told_when_it_happens_and_a_link_can_go_elsewhere() {
     let mut server = Away::new(3 * SECOND, u64::MAX);
     let mut heard = Heard::default();
-    let measured = simulate(&plan(), movers(2), &mut server, &mut heard, &Stop::new()).unwrap();
+    let measured = simulate(&plan(), movers(2), &mut server, &mut heard, &StopFlag::new()).unwrap();
     heard.check_against(&measured);
     let second =
         |failed: u64| heard.seconds.iter().position(|second| second.scripts[0].counts.failed == failed);
@@ -165,8 +165,8 @@ fn a_failure_can_be_told_when_it_happens_and_a_link_can_go_elsewhere() {
 #[test]
 fn a_link_that_its_client_calls_lost_is_made_again_after_a_pause() {
     let mut server = Simple { fails_every: Some(1), ..Simple::new(MS) };
-    let plan = Plan { until: Until::PerClient(20), ..plan() };
-    let measured = simulate(&plan, movers(3), &mut server, &mut (), &Stop::new()).unwrap();
+    let plan = RunPlan { until: Until::PerClient(20), ..plan() };
+    let measured = simulate(&plan, movers(3), &mut server, &mut (), &StopFlag::new()).unwrap();
     assert_eq!((measured.totals().failed, measured.connections_lost), (60, 60));
     assert!(measured.elapsed >= 19 * 10 * MS, "{}", measured.elapsed);
     assert_eq!(server.connections, server.closed);
@@ -182,9 +182,9 @@ impl Observer for Waiting {
     fn second(&mut self, _second: &Second) {}
 }
 
-fn hang(drain: u64, stop_after: u64) -> (Measured, Vec<usize>) {
-    struct Hanging(Simple, u64, Stop);
-    impl Server for Hanging {
+fn hang(drain: u64, stop_after: u64) -> (EngineResult, Vec<usize>) {
+    struct Hanging(Simple, u64, StopFlag);
+    impl SimServer for Hanging {
         fn received(&mut self, connection: usize, bytes: &[u8], replies: &mut Replies) {
             if replies.now() >= self.1 {
                 self.2.set();
@@ -198,8 +198,8 @@ fn hang(drain: u64, stop_after: u64) -> (Measured, Vec<usize>) {
             self.0.connect(connection, address, now)
         }
     }
-    let plan = Plan { threads: 2, until: Until::Elapsed(3 * SECOND), drain, ..plan() };
-    let stop = Stop::new();
+    let plan = RunPlan { threads: 2, until: Until::Elapsed(3 * SECOND), drain, ..plan() };
+    let stop = StopFlag::new();
     let mut server = Hanging(Simple::new(10 * MS), stop_after, stop.clone());
     let mut waiting = Waiting::default();
     let measured = simulate(&plan, askers(5), &mut server, &mut waiting, &stop).unwrap();

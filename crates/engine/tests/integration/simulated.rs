@@ -2,20 +2,20 @@
 
 use crate::support::server::Simple;
 use crate::support::{Asker, Heard, Loss, MS, SECOND, askers, plan};
-use engine::sim::{Replies, Server, simulate};
+use engine::sim::{Replies, SimServer, simulate};
 use engine::{
-    Address, Arrivals, Client, Endpoint, Event, Io, Load, Measured, NotConnected, Outcome, Plan, Rate,
-    Returned, Step, Stop, Timeline, Until,
+    Address, Client, Endpoint, EngineResult, Event, GapDistribution, Io, Load, NotConnected, Rate, Returned,
+    RunPlan, Step, StopFlag, Timeline, TransactionOutcome, Until,
 };
 
-fn run(plan: &Plan, clients: Vec<Box<dyn Client>>, server: &mut Simple) -> (Measured, Heard) {
+fn run(plan: &RunPlan, clients: Vec<Box<dyn Client>>, server: &mut Simple) -> (EngineResult, Heard) {
     let mut heard = Heard::default();
-    let measured = simulate(plan, clients, server, &mut heard, &Stop::new()).expect("the run starts");
+    let measured = simulate(plan, clients, server, &mut heard, &StopFlag::new()).expect("the run starts");
     heard.check_against(&measured);
     (measured, heard)
 }
 
-fn rate(per_second: f64, arrivals: Arrivals, timeline: Timeline) -> Load {
+fn rate(per_second: f64, arrivals: GapDistribution, timeline: Timeline) -> Load {
     Load::Rate(Rate { profile: per_second.into(), arrivals, timeline })
 }
 
@@ -23,7 +23,7 @@ fn rate(per_second: f64, arrivals: Arrivals, timeline: Timeline) -> Load {
 fn transactions_do_not_depend_on_how_bytes_are_cut() {
     for chunk in [None, Some(1), Some(2), Some(3), Some(7), Some(4096)] {
         let mut server = Simple { chunk, reply: vec![b'x'; 500], ..Simple::new(MS) };
-        let (measured, _) = run(&Plan { until: Until::PerClient(100), ..plan() }, askers(4), &mut server);
+        let (measured, _) = run(&RunPlan { until: Until::PerClient(100), ..plan() }, askers(4), &mut server);
         let totals = measured.totals();
         assert_eq!((totals.ok, totals.bytes, totals.rows), (400, 400 * 500, 400), "chunks of {chunk:?}");
         assert_eq!(measured.elapsed, 100 * MS);
@@ -48,7 +48,7 @@ fn closed_load_counts_what_begins_in_the_measured_part() {
 
 #[test]
 fn what_is_still_open_after_draining_is_late_and_has_taken_as_long_at_least() {
-    let plan = Plan { drain: 100 * MS, until: Until::Elapsed(SECOND), ..plan() };
+    let plan = RunPlan { drain: 100 * MS, until: Until::Elapsed(SECOND), ..plan() };
     let (measured, _) = run(
         &plan,
         askers(3),
@@ -67,11 +67,11 @@ fn what_is_still_open_after_draining_is_late_and_has_taken_as_long_at_least() {
 fn a_rate_that_falls_to_0_is_not_waited_for_until_the_end_of_time() {
     let falling = Rate {
         profile: "ramp 400..0 over 900ms".parse().unwrap(),
-        arrivals: Arrivals::Uniform,
+        arrivals: GapDistribution::Uniform,
         timeline: Timeline::Global,
     };
-    let plan = Plan { load: Load::Rate(falling), until: Until::PerClient(200), ..plan() };
-    let refused = simulate(&plan, askers(2), &mut Simple::new(MS), &mut (), &Stop::new())
+    let plan = RunPlan { load: Load::Rate(falling), until: Until::PerClient(200), ..plan() };
+    let refused = simulate(&plan, askers(2), &mut Simple::new(MS), &mut (), &StopFlag::new())
         .expect_err("it would not end");
     assert_eq!(refused.class(), spec::Class::Usage);
     assert!(refused.to_string().contains("not for a number of transactions"), "{refused}");
@@ -88,10 +88,10 @@ fn a_rate_that_changes_is_offered_second_by_second() {
         for threads in [1, 3] {
             let load = Load::Rate(Rate {
                 profile: profile.parse().unwrap(),
-                arrivals: Arrivals::Uniform,
+                arrivals: GapDistribution::Uniform,
                 timeline: Timeline::Global,
             });
-            let plan = Plan { threads, load, warmup: SECOND, until: Until::Elapsed(5 * SECOND), ..plan() };
+            let plan = RunPlan { threads, load, warmup: SECOND, until: Until::Elapsed(5 * SECOND), ..plan() };
             let (measured, heard) = run(&plan, askers(9), &mut Simple::new(MS));
             let due = heard.seconds.iter().map(|second| (second.start_ns, second.scripts[0].counts.due));
             let due: Vec<u64> = due.filter(|(start, _)| *start >= 0).map(|(_, due)| due).collect();
@@ -105,7 +105,7 @@ fn a_rate_that_changes_is_offered_second_by_second() {
 
 #[test]
 fn warm_up_is_seen_but_not_counted() {
-    let plan = Plan { warmup: 5 * SECOND / 2, until: Until::Elapsed(2 * SECOND), ..plan() };
+    let plan = RunPlan { warmup: 5 * SECOND / 2, until: Until::Elapsed(2 * SECOND), ..plan() };
     let (measured, heard) = run(&plan, askers(2), &mut Simple::new(10 * MS));
     assert_eq!(measured.totals().ok, 2 * 200);
     assert_eq!(measured.elapsed, 2 * SECOND);
@@ -118,7 +118,7 @@ fn warm_up_is_seen_but_not_counted() {
 
 #[test]
 fn each_client_does_its_number_of_transactions() {
-    let plan = Plan { threads: 3, until: Until::PerClient(7), warmup: 50 * MS, ..plan() };
+    let plan = RunPlan { threads: 3, until: Until::PerClient(7), warmup: 50 * MS, ..plan() };
     let mut server = Simple::new(10 * MS);
     let (measured, _) = run(&plan, askers(5), &mut server);
     assert_eq!(measured.totals().ok, 35);
@@ -128,7 +128,7 @@ fn each_client_does_its_number_of_transactions() {
 
 #[test]
 fn a_stall_shows_in_response_time_and_not_in_service_time() {
-    let plan = Plan { load: rate(100.0, Arrivals::Uniform, Timeline::Global), ..plan() };
+    let plan = RunPlan { load: rate(100.0, GapDistribution::Uniform, Timeline::Global), ..plan() };
     let stall = Some((3 * SECOND, 3 * SECOND + SECOND / 2));
     let (measured, _) = run(&plan, askers(1), &mut Simple { stall, ..Simple::new(MS) });
     let figures = &measured.scripts[0];
@@ -145,7 +145,8 @@ fn a_stall_shows_in_response_time_and_not_in_service_time() {
 
 #[test]
 fn uniform_arrivals_start_exactly_when_due() {
-    let plan = Plan { threads: 2, load: rate(200.0, Arrivals::Uniform, Timeline::Global), ..plan() };
+    let plan =
+        RunPlan { threads: 2, load: rate(200.0, GapDistribution::Uniform, Timeline::Global), ..plan() };
     let mut server = Simple::new(MS);
     let (measured, _) = run(&plan, askers(4), &mut server);
     assert_eq!(measured.totals().due, 2000);
@@ -160,8 +161,8 @@ fn uniform_arrivals_start_exactly_when_due() {
 
 #[test]
 fn arrivals_too_late_to_matter_are_skipped_and_counted() {
-    let load = rate(100.0, Arrivals::Uniform, Timeline::Global);
-    let plan = Plan { load, promise: Some(50 * MS), skip_late: true, ..plan() };
+    let load = rate(100.0, GapDistribution::Uniform, Timeline::Global);
+    let plan = RunPlan { load, promise: Some(50 * MS), skip_late: true, ..plan() };
     // One client can do 50 of 100 a second.
     let (measured, _) = run(&plan, askers(1), &mut Simple::new(20 * MS));
     let totals = measured.totals();
@@ -174,8 +175,8 @@ fn arrivals_too_late_to_matter_are_skipped_and_counted() {
 
 #[test]
 fn an_overload_that_may_not_skip_leaves_its_backlog_unfinished() {
-    let load = rate(100.0, Arrivals::Uniform, Timeline::Global);
-    let (measured, heard) = run(&Plan { load, ..plan() }, askers(1), &mut Simple::new(20 * MS));
+    let load = rate(100.0, GapDistribution::Uniform, Timeline::Global);
+    let (measured, heard) = run(&RunPlan { load, ..plan() }, askers(1), &mut Simple::new(20 * MS));
     let totals = measured.totals();
     // 500 in the run, 100 more while it drains for 2 s, and the one that ends with the drain.
     assert_eq!((totals.due, totals.ok + totals.unfinished), (1000, 1000));
@@ -187,8 +188,8 @@ fn an_overload_that_may_not_skip_leaves_its_backlog_unfinished() {
 
 #[test]
 fn pgbench_timelines_start_nothing_after_the_end() {
-    let load = rate(100.0, Arrivals::Uniform, Timeline::PerThread);
-    let (measured, _) = run(&Plan { load, ..plan() }, askers(1), &mut Simple::new(20 * MS));
+    let load = rate(100.0, GapDistribution::Uniform, Timeline::PerThread);
+    let (measured, _) = run(&RunPlan { load, ..plan() }, askers(1), &mut Simple::new(20 * MS));
     let totals = measured.totals();
     // Gaps of 10 ms from the first one at 10 ms on.
     assert_eq!((totals.due, totals.ok + totals.unfinished), (999, 999));
@@ -198,7 +199,7 @@ fn pgbench_timelines_start_nothing_after_the_end() {
 
 #[test]
 fn late_is_what_succeeds_later_than_promised() {
-    let plan = Plan { promise: Some(5 * MS), ..plan() };
+    let plan = RunPlan { promise: Some(5 * MS), ..plan() };
     let (measured, _) = run(&plan, askers(1), &mut Simple { fails_every: Some(10), ..Simple::new(10 * MS) });
     let totals = measured.totals();
     assert_eq!((totals.ok, totals.late + totals.failed), (0, totals.due));
@@ -207,7 +208,7 @@ fn late_is_what_succeeds_later_than_promised() {
 
 #[test]
 fn users_think_between_transactions_and_arrive_one_by_one() {
-    let plan = Plan { threads: 2, load: Load::Users { think: 90 * MS, ramp: 500 * MS }, ..plan() };
+    let plan = RunPlan { threads: 2, load: Load::Users { think: 90 * MS, ramp: 500 * MS }, ..plan() };
     let mut server = Simple::new(10 * MS);
     let (measured, _) = run(&plan, askers(3), &mut server);
     // 10, 9.5 and 9 s of visits of 100 ms each; the visit that ends with the run does not count.
@@ -220,7 +221,7 @@ fn users_think_between_transactions_and_arrive_one_by_one() {
 
 #[test]
 fn lost_links_come_back_and_their_transactions_count_as_failed() {
-    let plan = Plan { threads: 2, ..plan() };
+    let plan = RunPlan { threads: 2, ..plan() };
     let (measured, _) = run(&plan, askers(4), &mut Simple { loses_every: Some(50), ..Simple::new(10 * MS) });
     let totals = measured.totals();
     assert!((70..=80).contains(&totals.failed), "{totals:?}");
@@ -263,7 +264,7 @@ fn a_client_that_gives_up_is_named_and_the_others_go_on() {
 #[test]
 fn a_run_whose_clients_have_all_given_up_ends() {
     let clients = (0..3).map(|_| Asker { loss: Loss::Abort, ..Asker::simulated() }.boxed()).collect();
-    let plan = Plan { threads: 2, ..plan() };
+    let plan = RunPlan { threads: 2, ..plan() };
     let (measured, _) = run(&plan, clients, &mut Simple { loses_every: Some(1), ..Simple::new(10 * MS) });
     assert_eq!(measured.aborts.len(), 3);
     assert_eq!(measured.elapsed, 10 * MS);
@@ -279,7 +280,8 @@ fn refused_connections_are_tried_again_or_end_the_run_by_name() {
 
     let clients = vec![Asker { loss: Loss::Abort, ..Asker::simulated() }.boxed()];
     let mut server = Simple { refuses: 1, ..Simple::new(MS) };
-    let error = simulate(&plan(), clients, &mut server, &mut (), &Stop::new()).expect_err("it is refused");
+    let error =
+        simulate(&plan(), clients, &mut server, &mut (), &StopFlag::new()).expect_err("it is refused");
     match error.attached() {
         Some(NotConnected::Refused(abort)) => {
             assert!(abort.client == 0 && abort.message.contains("refused"), "{abort}")
@@ -291,7 +293,7 @@ fn refused_connections_are_tried_again_or_end_the_run_by_name() {
 #[test]
 fn a_client_that_is_never_ready_ends_the_run_by_name() {
     let mut server = Simple { ignores_from: Some(2), ..Simple::new(MS) };
-    let error = simulate(&plan(), askers(4), &mut server, &mut (), &Stop::new())
+    let error = simulate(&plan(), askers(4), &mut server, &mut (), &StopFlag::new())
         .expect_err("two clients are missing");
     assert_eq!(
         error.to_string(),
@@ -301,7 +303,7 @@ fn a_client_that_is_never_ready_ends_the_run_by_name() {
 
 #[test]
 fn a_stop_from_outside_gives_what_was_measured() {
-    let stop = Stop::new();
+    let stop = StopFlag::new();
     let switch = stop.clone();
     let mut seconds = 0;
     let mut observer = |_: &engine::Second| {
@@ -315,7 +317,7 @@ fn a_stop_from_outside_gives_what_was_measured() {
     assert!((3 * SECOND..3 * SECOND + 100 * MS).contains(&measured.elapsed), "{}", measured.elapsed);
     assert!((596..=604).contains(&measured.totals().ok), "{:?}", measured.totals());
 
-    let before = Stop::new();
+    let before = StopFlag::new();
     before.set();
     let measured = simulate(&plan(), askers(2), &mut Simple::new(10 * MS), &mut (), &before).unwrap();
     assert!(measured.interrupted && measured.elapsed == 0 && measured.totals().due == 0);
@@ -325,7 +327,7 @@ fn a_stop_from_outside_gives_what_was_measured() {
 fn statements_are_recorded_beside_scripts() {
     let clients =
         (0..2).map(|n| Asker { statement: Some(n), script: n, ..Asker::simulated() }.boxed()).collect();
-    let plan = Plan { scripts: 2, statements: 3, threads: 2, warmup: SECOND, ..plan() };
+    let plan = RunPlan { scripts: 2, statements: 3, threads: 2, warmup: SECOND, ..plan() };
     let (measured, _) = run(&plan, clients, &mut Simple::new(10 * MS));
     let counts: Vec<u64> = measured.statements.iter().map(|statement| statement.latency.count()).collect();
     assert_eq!(counts, [measured.scripts[0].counts.ok, measured.scripts[1].counts.ok, 0]);
@@ -334,8 +336,8 @@ fn statements_are_recorded_beside_scripts() {
 
 #[test]
 fn the_same_simulation_gives_the_same_figures() {
-    let load = rate(500.0, Arrivals::Poisson, Timeline::Global);
-    let plan = Plan { load, threads: 3, ..plan() };
+    let load = rate(500.0, GapDistribution::Poisson, Timeline::Global);
+    let plan = RunPlan { load, threads: 3, ..plan() };
     let once = || {
         let (measured, _) =
             run(&plan, askers(7), &mut Simple { loses_every: Some(100), ..Simple::new(9 * MS) });
@@ -347,17 +349,18 @@ fn the_same_simulation_gives_the_same_figures() {
 #[test]
 fn plans_that_cannot_be_run_are_refused() {
     let cases = [
-        (Plan { threads: 0, ..plan() }, "no threads"),
-        (Plan { scripts: 0, ..plan() }, "scripts"),
-        (Plan { until: Until::PerClient(0), ..plan() }, "at least one transaction"),
-        (Plan { load: rate(0.0, Arrivals::Poisson, Timeline::Global), ..plan() }, "above 0"),
-        (Plan { load: rate(f64::NAN, Arrivals::Poisson, Timeline::Global), ..plan() }, "above 0"),
+        (RunPlan { threads: 0, ..plan() }, "no threads"),
+        (RunPlan { scripts: 0, ..plan() }, "scripts"),
+        (RunPlan { until: Until::PerClient(0), ..plan() }, "at least one transaction"),
+        (RunPlan { load: rate(0.0, GapDistribution::Poisson, Timeline::Global), ..plan() }, "above 0"),
+        (RunPlan { load: rate(f64::NAN, GapDistribution::Poisson, Timeline::Global), ..plan() }, "above 0"),
     ];
     for (plan, part) in cases {
-        let error = simulate(&plan, askers(1), &mut Simple::new(MS), &mut (), &Stop::new()).expect_err(part);
+        let error =
+            simulate(&plan, askers(1), &mut Simple::new(MS), &mut (), &StopFlag::new()).expect_err(part);
         assert!(error.to_string().contains(part), "{error}");
     }
-    assert!(simulate(&plan(), Vec::new(), &mut Simple::new(MS), &mut (), &Stop::new()).is_err());
+    assert!(simulate(&plan(), Vec::new(), &mut Simple::new(MS), &mut (), &StopFlag::new()).is_err());
 }
 
 /// Does nothing, at once.
@@ -370,7 +373,7 @@ impl Client for Instant {
 
     fn handle(&mut self, event: Event<'_>, _io: &mut Io<'_>) -> Step {
         assert!(matches!(event, Event::Slot { .. }));
-        Step::Ended(Outcome { script: 0, failure: None, tries: 1, returned: Returned::default() })
+        Step::Ended(TransactionOutcome { script: 0, failure: None, tries: 1, returned: Returned::default() })
     }
 }
 
@@ -379,7 +382,7 @@ fn clients_that_never_wait_do_not_stop_the_others() {
     let mut clients = askers(1);
     clients.push(Box::new(Instant));
     let (measured, _) =
-        run(&Plan { until: Until::Elapsed(100 * MS), ..plan() }, clients, &mut Simple::new(MS));
+        run(&RunPlan { until: Until::Elapsed(100 * MS), ..plan() }, clients, &mut Simple::new(MS));
     let counts = measured.totals();
     assert!(counts.ok > 100 * 32, "{counts:?}");
     assert!((90..=100).contains(&counts.bytes.div_euclid(5)), "the other one did about one a ms: {counts:?}");
@@ -416,7 +419,7 @@ impl Client for TwoLinks {
             }
             Event::Bytes { data, used, .. } if self.may_read => {
                 *used = data.len();
-                Step::Ended(Outcome {
+                Step::Ended(TransactionOutcome {
                     script: 0,
                     failure: None,
                     tries: 1,
@@ -431,7 +434,7 @@ impl Client for TwoLinks {
 /// Answers on the second link long before the first.
 struct TwoSpeeds;
 
-impl Server for TwoSpeeds {
+impl SimServer for TwoSpeeds {
     fn received(&mut self, _connection: usize, bytes: &[u8], replies: &mut Replies) {
         replies.send(if bytes[0] == 0 { 10 * MS } else { MS }, b"four");
     }
@@ -440,8 +443,8 @@ impl Server for TwoSpeeds {
 #[test]
 fn bytes_left_unread_on_one_link_are_offered_after_events_of_another() {
     let clients: Vec<Box<dyn Client>> = vec![Box::new(TwoLinks { opened: 0, may_read: false })];
-    let plan = Plan { until: Until::PerClient(50), ..plan() };
-    let measured = simulate(&plan, clients, &mut TwoSpeeds, &mut (), &Stop::new()).unwrap();
+    let plan = RunPlan { until: Until::PerClient(50), ..plan() };
+    let measured = simulate(&plan, clients, &mut TwoSpeeds, &mut (), &StopFlag::new()).unwrap();
     assert_eq!((measured.totals().ok, measured.totals().bytes), (50, 200));
     assert_eq!(measured.elapsed, 500 * MS);
 }

@@ -2,13 +2,15 @@
 
 use crate::support::server::Simple;
 use crate::support::{MS, SECOND, askers, plan};
-use engine::sim::{Greeting, Next, Replies, Server, simulate, simulate_held};
-use engine::{Address, Arrivals, Load, Measured, Plan, Rate, Stop, Stretch, Time, Timeline, Until};
+use engine::sim::{Greeting, NextHold, Replies, SimServer, simulate, simulate_held};
+use engine::{
+    Address, EngineResult, GapDistribution, Load, Rate, RunPlan, StopFlag, Stretch, Time, Timeline, Until,
+};
 
 /// The generator stands still from `.1` to `.2`.
 struct Stopped(Simple, Time, Time);
 
-impl Server for Stopped {
+impl SimServer for Stopped {
     fn connect(&mut self, connection: usize, address: &Address, now: Time) -> Greeting {
         self.0.connect(connection, address, now)
     }
@@ -22,17 +24,17 @@ impl Server for Stopped {
     }
 }
 
-fn stopped(plan: &Plan, from: Time, to: Time) -> Measured {
+fn stopped(plan: &RunPlan, from: Time, to: Time) -> EngineResult {
     let mut server = Stopped(Simple::new(10 * MS), from, to);
-    simulate(plan, askers(4), &mut server, &mut (), &Stop::new()).expect("it starts")
+    simulate(plan, askers(4), &mut server, &mut (), &StopFlag::new()).expect("it starts")
 }
 
-fn loads() -> [Plan; 3] {
-    let rate = Rate { profile: 100.0.into(), arrivals: Arrivals::Poisson, timeline: Timeline::Global };
+fn loads() -> [RunPlan; 3] {
+    let rate = Rate { profile: 100.0.into(), arrivals: GapDistribution::Poisson, timeline: Timeline::Global };
     [
         plan(),
-        Plan { load: Load::Users { think: 900 * MS, ramp: 0 }, ..plan() },
-        Plan { load: Load::Rate(rate), threads: 2, ..plan() },
+        RunPlan { load: Load::Users { think: 900 * MS, ramp: 0 }, ..plan() },
+        RunPlan { load: Load::Rate(rate), threads: 2, ..plan() },
     ]
 }
 
@@ -68,7 +70,7 @@ fn a_server_that_stops_is_no_stalled_generator() {
     for plan in loads() {
         let stall = Some((4 * SECOND, 7 * SECOND));
         let mut server = Simple { stall, ..Simple::new(10 * MS) };
-        let measured = simulate(&plan, askers(4), &mut server, &mut (), &Stop::new()).expect("it starts");
+        let measured = simulate(&plan, askers(4), &mut server, &mut (), &StopFlag::new()).expect("it starts");
         assert_eq!(measured.own.stalled_ns, 0, "{:?}", plan.load);
         assert!(measured.scripts[0].response.max_ns() > Some(2 * SECOND));
     }
@@ -76,7 +78,7 @@ fn a_server_that_stops_is_no_stalled_generator() {
 
 #[test]
 fn a_gap_counts_in_the_measured_part_and_the_drain() {
-    let plan = Plan { warmup: 2 * SECOND, until: Until::Elapsed(3 * SECOND), ..plan() };
+    let plan = RunPlan { warmup: 2 * SECOND, until: Until::Elapsed(3 * SECOND), ..plan() };
     let stalled = |from, to| stopped(&plan, from, to).own.stalled_ns / MS;
     assert_eq!(stalled(SECOND / 2, SECOND), 0);
     assert!((995..=1001).contains(&stalled(SECOND, 3 * SECOND)), "{}", stalled(SECOND, 3 * SECOND));
@@ -93,15 +95,15 @@ fn a_stretch_tells_of_a_gap_in_it() {
         stretches.extend(stretch);
         left -= 1;
         if left < 0 {
-            Next::Finish
+            NextHold::Finish
         } else {
-            Next::Release { held: 50 * MS, length: 100 * MS, measured: true }
+            NextHold::Release { held: 50 * MS, length: 100 * MS, measured: true }
         }
     };
-    let plan = Plan { until: Until::Caller, ..plan() };
+    let plan = RunPlan { until: Until::Caller, ..plan() };
     // In the third stretch, 300 ms later: 50 + 110 + 50 + 110 + 50 ms come before it.
     let mut server = Stopped(Simple::new(10 * MS), 420 * MS, 1420 * MS);
-    simulate_held(&plan, askers(2), &mut server, &mut (), &Stop::new(), next).expect("it runs");
+    simulate_held(&plan, askers(2), &mut server, &mut (), &StopFlag::new(), next).expect("it runs");
     let stalled: Vec<bool> = stretches.iter().map(|stretch| stretch.stalled > 900 * MS).collect();
     assert_eq!(stalled.iter().filter(|stalled| **stalled).count(), 1, "{stretches:?}");
 }

@@ -11,8 +11,8 @@ pub mod server;
 use std::path::PathBuf;
 
 use engine::{
-    Address, Client, Endpoint, Event, Failure, Io, Load, Measured, Outcome, Plan, Returned, Second,
-    StatementEnd, Step, Time, Until,
+    Address, Client, Endpoint, EngineResult, Event, Failure, Io, Load, Returned, RunPlan, Second,
+    StatementEnd, Step, Time, TransactionOutcome, Until,
 };
 
 use spec::Counts;
@@ -143,8 +143,8 @@ impl Asker {
         }
     }
 
-    fn outcome(&self, failure: Option<Failure>, bytes: usize) -> Outcome {
-        Outcome {
+    fn outcome(&self, failure: Option<Failure>, bytes: usize) -> TransactionOutcome {
+        TransactionOutcome {
             script: self.script,
             failure,
             tries: 1,
@@ -209,8 +209,8 @@ pub fn askers(count: usize) -> Vec<Box<dyn Client>> {
 }
 
 /// A plan that is closed, on one thread, for 10 s.
-pub fn plan() -> Plan {
-    Plan {
+pub fn plan() -> RunPlan {
+    RunPlan {
         threads: 1,
         cpus: None,
         spin: 0,
@@ -265,7 +265,7 @@ impl Heard {
     }
 
     /// Holds what must hold of every run.
-    pub fn check_against(&self, measured: &Measured) {
+    pub fn check_against(&self, measured: &EngineResult) {
         let totals = measured.totals();
         assert_eq!(self.sum(), totals, "seconds add up to the run");
         assert_eq!(

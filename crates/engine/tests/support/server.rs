@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use engine::sim::{Greeting, Replies, Server};
+use engine::sim::{Greeting, Replies, SimServer};
 use engine::{Address, Time};
 
 use super::{body, frame};
@@ -67,7 +67,7 @@ impl Simple {
     }
 }
 
-impl Server for Simple {
+impl SimServer for Simple {
     fn connect(&mut self, connection: usize, _address: &Address, _now: Time) -> Greeting {
         self.connections += 1;
         self.input.push(Vec::new());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use results::{ExperimentId, Store};
 use spec::plan::SinglePlan;
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 use spec::{Class, Error, Run};
 use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
@@ -32,7 +32,7 @@ pub struct Kept {
 pub struct KeepIn<'a> {
     pub results: &'a Path,
     /// The command to repeat it, without passwords.
-    pub command: Command,
+    pub command: PrintedCommand,
 }
 
 /// Loads an OSM extract, even if its data exist already.

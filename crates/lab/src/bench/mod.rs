@@ -7,11 +7,11 @@ mod job;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use engine::Measured;
+use engine::EngineResult;
 use results::ExperimentId;
 use server::Stop;
 use spec::plan::SinglePlan;
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 use spec::{Class, Error, Profile, Run};
 use workloads::pgbench::{self, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Preparation, ScriptInfo, StatementInfo, Workload};
@@ -60,14 +60,14 @@ pub struct Options {
     /// Results file; `None` to store nothing.
     pub results: Option<PathBuf>,
     /// The command to repeat it, without passwords; stored with the run.
-    pub command: Option<Command>,
+    pub command: Option<PrintedCommand>,
 }
 
 /// The result of one run.
 #[derive(Debug)]
 pub struct Benched {
     pub run: Run,
-    pub measured: Measured,
+    pub measured: EngineResult,
     pub scripts: Vec<ScriptInfo>,
     /// In the order of `measured.statements`; empty if not requested.
     pub statements: Vec<StatementInfo>,

@@ -17,7 +17,7 @@ use server::Stop;
 use server::host;
 use spec::figures::{self, Figure};
 use spec::plan::CalibrationPlan;
-use spec::{Class, Doubt, Error, Run, Target, Validity};
+use spec::{Class, Doubt, Error, Run, Run, Validity};
 
 use crate::beside;
 use crate::error::{explain, of_sql};
@@ -327,8 +327,8 @@ fn results(options: &Options, stage: Option<&Stage>) -> Result<Results, Error> {
     Results::next_round(&options.results, &identity, at)
 }
 
-fn without_server() -> Target {
-    Target {
+fn without_server() -> MeasuredTarget {
+    MeasuredTarget {
         kind: "sink".to_owned(),
         dsn_redacted: String::new(),
         server_version: String::new(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::Measured;
+use engine::EngineResult;
 use protocol::postgres::sql::{Sql, SqlError, long};
 use spec::Sample;
 use spec::figures::Figures;
@@ -56,7 +56,7 @@ impl Collector for Look<'_> {
         Ok(())
     }
 
-    fn end(&mut self, _measured: &Measured, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
+    fn end(&mut self, _measured: &EngineResult, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         Ok(Figures::default())
     }
 }

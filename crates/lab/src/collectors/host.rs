@@ -1,6 +1,6 @@
 //! The machine that the load and a managed server share.
 
-use engine::Measured;
+use engine::EngineResult;
 use protocol::postgres::sql::SqlError;
 use server::host::{HostSample, OtherPrograms};
 use server::measuring;
@@ -69,7 +69,7 @@ impl Collector for Host {
         }
     }
 
-    fn end(&mut self, measured: &Measured, samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
+    fn end(&mut self, measured: &EngineResult, samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         let (now, others) = (HostSample::take(self.server), self.others());
         let Some(seen) = &mut self.seen else { return Ok(Figures::default()) };
         let time_us = (measured.elapsed / 1000) as i64;

@@ -17,7 +17,7 @@ pub(crate) use postgres::Counters;
 
 use std::time::Duration;
 
-use engine::Measured;
+use engine::EngineResult;
 use protocol::Address;
 use protocol::postgres::sql::{Sql, SqlError};
 use spec::Sample;
@@ -41,7 +41,7 @@ pub trait Collector {
     ///
     /// # Errors
     /// When nothing can be observed any more.
-    fn end(&mut self, measured: &Measured, samples: &mut Vec<Sample>) -> Result<Figures, SqlError>;
+    fn end(&mut self, measured: &EngineResult, samples: &mut Vec<Sample>) -> Result<Figures, SqlError>;
 }
 
 /// What can be observed.

@@ -1,6 +1,6 @@
 //! Where client threads and busy backends ran: on one CPU or several, and how often they moved.
 
-use engine::Measured;
+use engine::EngineResult;
 use protocol::postgres::sql::SqlError;
 use server::placement::CpuWatch;
 use spec::Sample;
@@ -29,7 +29,7 @@ impl Collector for Placement {
         Ok(())
     }
 
-    fn end(&mut self, _measured: &Measured, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
+    fn end(&mut self, _measured: &EngineResult, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         let seen = self.watch.take().map(CpuWatch::finish).unwrap_or_default();
         let figures = [
             (figures::SAME_CPU_PCT, seen.same_cpu_pct),

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::Measured;
+use engine::EngineResult;
 use protocol::postgres::sql::{Sql, SqlError};
 
 use spec::Sample;
@@ -60,7 +60,7 @@ impl Collector for Postgres<'_> {
 
     /// After an outage the server may have restarted, and our connection may be closed like the clients':
     /// then nothing is known.
-    fn end(&mut self, measured: &Measured, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
+    fn end(&mut self, measured: &EngineResult, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         let Some(before) = self.before.as_ref().filter(|_| measured.outages.is_empty()) else {
             return Ok(Figures::default());
         };
@@ -166,7 +166,7 @@ const HAND_IN: Duration = Duration::from_secs(1);
 
 /// The share of such counters that belongs to the transactions in the throughput. It assumes that
 /// transactions of warm-up and drain are like the measured ones.
-fn measured_share(measured: &Measured, warmup: Duration) -> f64 {
+fn measured_share(measured: &EngineResult, warmup: Duration) -> f64 {
     let late_s = if warmup < HAND_IN { warmup } else { HAND_IN / 2 }.as_secs_f64();
     let (completed, elapsed_s) = (measured.completed() as f64, measured.elapsed as f64 / 1e9);
     let drained = (measured.totals().processed() as f64 - completed).max(0.0);
@@ -351,12 +351,13 @@ mod tests {
     fn warm_up_and_drain_are_taken_out_of_counts_that_come_late() {
         let counts = spec::Counts { due: 14, ok: 14, ..spec::Counts::default() };
         let script = engine::ScriptFigures { counts, completed: 12, ..engine::ScriptFigures::default() };
-        let measured = Measured { elapsed: 1_000_000_000, scripts: vec![script], ..Measured::default() };
+        let measured =
+            EngineResult { elapsed: 1_000_000_000, scripts: vec![script], ..EngineResult::default() };
         let share = |warmup_ms| measured_share(&measured, Duration::from_millis(warmup_ms));
         assert!((share(500) - 12.0 / 20.0).abs() < 1e-9, "{}", share(500));
         assert!((share(4000) - 12.0 / 20.0).abs() < 1e-9, "half a second of a long one");
         assert!((share(0) - 12.0 / 14.0).abs() < 1e-9);
-        assert!((measured_share(&Measured::default(), HAND_IN) - 1.0).abs() < 1e-9);
+        assert!((measured_share(&EngineResult::default(), HAND_IN) - 1.0).abs() < 1e-9);
     }
 
     /// The server counts ten entries for each block of a BRIN index, which seemed to scan six times less than

@@ -1,6 +1,6 @@
 //! Counters of Redis during a run: keys evicted and expired, and memory.
 
-use engine::Measured;
+use engine::EngineResult;
 use protocol::Address;
 use protocol::postgres::sql::SqlError;
 use protocol::redis::{Info, RedisConnection};
@@ -41,7 +41,7 @@ impl Collector for Redis<'_> {
         Ok(())
     }
 
-    fn end(&mut self, _measured: &Measured, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
+    fn end(&mut self, _measured: &EngineResult, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         let both = self.before.take().zip(self.info());
         Ok(both.map(|(before, after)| figures(&before, &after)).unwrap_or_default())
     }

@@ -4,7 +4,7 @@ use server::Stop;
 use server::child::Watchdog;
 use server::installed::{self, Packages};
 use server::managed::Installation;
-use server::tile_server::{self, Installed, Kind};
+use server::tile_server::{self, Installed, TileServerKind};
 
 /// A program that some commands need.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub fn programs() -> Vec<Program> {
             }
         },
     ));
-    all.extend([Kind::Tipg, Kind::Martin].map(tile_server));
+    all.extend([TileServerKind::Tipg, TileServerKind::Martin].map(tile_server));
     all
 }
 
@@ -135,12 +135,12 @@ fn postgres(system: Packages) -> [Program; 2] {
     ]
 }
 
-fn tile_server(kind: Kind) -> Program {
-    let options = tile_server::Options::usual(kind);
+fn tile_server(kind: TileServerKind) -> Program {
+    let options = tile_server::TileServerOptions::usual(kind);
     let found = Watchdog::current().ok().and_then(|dog| Installed::find(&options, &dog, &Stop::new()).ok());
     let (name, needed_for, command) = match kind {
-        Kind::Tipg => ("TiPg", "tiles --via tipg", "pip install tipg uvicorn"),
-        Kind::Martin => ("martin", "tiles --via martin", "cargo install martin --locked"),
+        TileServerKind::Tipg => ("TiPg", "tiles --via tipg", "pip install tipg uvicorn"),
+        TileServerKind::Martin => ("martin", "tiles --via martin", "cargo install martin --locked"),
     };
     Program { name, found: found.map(|found| found.version), needed_for, install: Install::Command(command) }
 }

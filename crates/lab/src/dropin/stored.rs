@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use results::{ExperimentId, Finished, Store};
 use server::Stop;
 use server::settings::recorded;
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 use spec::{Class, Doubt, Error, Setting};
 use workloads::Workload;
 use workloads::pgbench::{self, Pgbench};
@@ -31,7 +31,7 @@ pub struct Recorder {
     stage: Stage,
     at: Surroundings,
     settings: Vec<Setting>,
-    command: Command,
+    command: PrintedCommand,
 }
 
 impl Recorder {
@@ -40,7 +40,7 @@ impl Recorder {
     ///
     /// # Errors
     /// When the server or the results file refuses.
-    pub fn open(path: &Path, dsn: &str, command: Command) -> Result<Self, Error> {
+    pub fn open(path: &Path, dsn: &str, command: PrintedCommand) -> Result<Self, Error> {
         // Report an unusable file before the run.
         Store::try_out(path)?;
         let target = TargetAccess::url(bench::at(Some(dsn), None, None, None)?);

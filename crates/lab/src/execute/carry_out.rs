@@ -466,9 +466,13 @@ pub(super) fn light(mut run: Run) -> Run {
     run
 }
 
-pub(super) fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<spec::Arm>) -> spec::Experiment {
+pub(super) fn record_of(
+    file: &ExperimentFile,
+    plan: &Plan,
+    arms: Vec<spec::ArmRecord>,
+) -> spec::ExperimentRecord {
     let compare = plan.content.compare.as_ref();
-    spec::Experiment {
+    spec::ExperimentRecord {
         hash: identity::hash(&plan.content),
         name: plan.name.clone(),
         question: plan.question.clone(),

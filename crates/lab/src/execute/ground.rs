@@ -45,7 +45,7 @@ pub(super) struct Ground {
     pub(super) templates: Vec<(At, Stage)>,
     pub(super) jobs: Vec<(At, Vec<Prepared>)>,
     pub(super) surroundings: Surroundings,
-    pub(super) targets: BTreeMap<At, spec::Target>,
+    pub(super) targets: BTreeMap<At, spec::MeasuredTarget>,
     pub(super) storages: BTreeMap<At, String>,
 }
 
@@ -304,7 +304,7 @@ fn nothing_to_run() -> Error {
     Error::new(Class::Missing, "nothing of it can be run here").with_hint("see above why")
 }
 
-fn targets(stages: &[(At, Stage)]) -> Result<BTreeMap<At, spec::Target>, Error> {
+fn targets(stages: &[(At, Stage)]) -> Result<BTreeMap<At, spec::MeasuredTarget>, Error> {
     let target = |(at, stage): &(At, Stage)| Ok((at.clone(), stage.target.record(stage.versions())?));
     stages.iter().map(target).collect()
 }

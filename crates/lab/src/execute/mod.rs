@@ -47,7 +47,7 @@ pub struct Options {
     pub again: bool,
     pub pg_bin: Option<PathBuf>,
     /// The command to repeat it, without passwords; stored with the experiment.
-    pub command: Option<spec::shell::Command>,
+    pub command: Option<spec::shell::PrintedCommand>,
 }
 
 /// The result of a completed experiment.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use server::home::Home;
 use server::host::{self, Disk};
-use server::managed::{Sizes, disks_of, sizes_of};
+use server::managed::{DataFolderSizes, disks_of, sizes_of};
 use server::settings::memory_bytes;
 
 use crate::plan::{Copies, Plan};
@@ -92,7 +92,7 @@ pub(super) fn at_rest(spec: &TargetSpec) -> Option<Takes> {
 
 /// What a server without files needs: the certain minimum.
 pub(super) const NOTHING_YET: Takes = Takes {
-    sizes: Sizes { data: 0, wal: 0 },
+    sizes: DataFolderSizes { data: 0, wal: 0 },
     shared_buffers: STOCK_SHARED_BUFFERS,
     work_mem: STOCK_WORK_MEM,
 };
@@ -168,7 +168,8 @@ mod tests {
     fn fit(data: u64, room: Room) -> Result<String, String> {
         let plan = plan(&text(1, &[1, 4], 2, true, 2));
         let copies = plan.copies().expect("restarts").clone();
-        let takes = Takes { sizes: Sizes { data, wal: GB / 8 }, shared_buffers: GB, work_mem: 4 << 20 };
+        let takes =
+            Takes { sizes: DataFolderSizes { data, wal: GB / 8 }, shared_buffers: GB, work_mem: 4 << 20 };
         fits(&plan, &copies, &BTreeMap::from([(At::default(), takes)]), &room)
     }
 

@@ -14,14 +14,14 @@ use crate::plan::{Plan, setups};
 use crate::setup::{At, Connection};
 
 /// Servers of the arms with their own server, and their storage as text.
-type Servers<'a> = (&'a BTreeMap<At, spec::Target>, &'a BTreeMap<At, String>);
+type Servers<'a> = (&'a BTreeMap<At, spec::MeasuredTarget>, &'a BTreeMap<At, String>);
 
-pub(super) fn arms(plan: &Plan, servers: Servers<'_>, stop: &Stop) -> Result<Vec<spec::Arm>, Error> {
+pub(super) fn arms(plan: &Plan, servers: Servers<'_>, stop: &Stop) -> Result<Vec<spec::ArmRecord>, Error> {
     let names = plan.content.arm_names().into_iter().flatten();
     names.map(|name| arm(plan, servers, name, stop)).collect()
 }
 
-fn arm(plan: &Plan, (targets, storages): Servers<'_>, name: String, stop: &Stop) -> Result<spec::Arm, Error> {
+fn arm(plan: &Plan, (targets, storages): Servers<'_>, name: String, stop: &Stop) -> Result<spec::ArmRecord, Error> {
     let content = &plan.content;
     let settings = content.arms.iter().find(|arm| arm.name.as_ref() == Some(&name));
     if let Some(arm) = settings.filter(|_| content.compared() == SETTINGS) {
@@ -29,7 +29,7 @@ fn arm(plan: &Plan, (targets, storages): Servers<'_>, name: String, stop: &Stop)
         let shown =
             |(name, value): (&String, &String)| (name.clone(), without_credentials(value).into_owned());
         let unsafe_settings = arm.weakens.clone();
-        return Ok(spec::Arm {
+        return Ok(spec::ArmRecord {
             settings: settings.map(shown).collect(),
             target: None,
             unsafe_settings,
@@ -54,7 +54,7 @@ fn arm(plan: &Plan, (targets, storages): Servers<'_>, name: String, stop: &Stop)
     let target = at.and_then(|at| targets.get(&at).cloned());
     let storage = content.named.storages.get(&name).filter(|_| content.compared() == STORAGE);
     let unsafe_settings = storage.map(server::storage::weakens).unwrap_or_default();
-    Ok(spec::Arm { settings, unsafe_settings, target, name })
+    Ok(spec::ArmRecord { settings, unsafe_settings, target, name })
 }
 
 fn pgbouncer(stop: &Stop) -> Result<String, Error> {

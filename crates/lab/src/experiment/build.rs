@@ -30,8 +30,8 @@ use server::pooler::{self, PoolMode};
 use server::settings::{Machine, reserved, resolve};
 use server::storage::Storage;
 use server::tile_server;
-use spec::experiment::value::{described, text, whole};
-use spec::experiment::{self as written, CellOrder, Length, List, Tables};
+use spec::experiment::value::{described, text, whole_number};
+use spec::experiment::{self as written, CellOrder, LengthOrBounds, Tables, ValueList};
 use spec::plan::Named;
 use spec::plan::change::Change;
 
@@ -162,7 +162,7 @@ impl Builder<'_, '_> {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    fn servers(&mut self, written: Tables<written::Target>) -> BTreeMap<String, TargetSpec> {
+    fn servers(&mut self, written: Tables<written::TargetChoice>) -> BTreeMap<String, TargetSpec> {
         self.names_are_names("server", "a server");
         let mut servers: BTreeMap<String, TargetSpec> = BTreeMap::new();
         for (name, written) in written {
@@ -195,7 +195,7 @@ impl Builder<'_, '_> {
         builds
     }
 
-    fn target(&mut self, table: &[&str], written: Option<written::Target>) -> TargetSpec {
+    fn target(&mut self, table: &[&str], written: Option<written::TargetChoice>) -> TargetSpec {
         let apart = [
             (["managed", "url"], "a target is one server"),
             (["managed", "redis"], "write managed = { redis = true }"),
@@ -216,11 +216,11 @@ impl Builder<'_, '_> {
         };
         match written {
             None => self.document.missing(&table[..table.len() - 1], table[table.len() - 1]),
-            Some(written::Target { managed: Some(managed), tile_servers, .. }) => {
+            Some(written::TargetChoice { managed: Some(managed), tile_servers, .. }) => {
                 let tile_servers = self.tile_servers(table, &tile_servers);
                 return self.managed(table, managed).with_tile_servers(tile_servers);
             }
-            Some(written::Target { url: Some(url), redis, change_server, tile_servers, .. }) => {
+            Some(written::TargetChoice { url: Some(url), redis, change_server, tile_servers, .. }) => {
                 let tile_servers = self.tile_servers(table, &tile_servers);
                 let redis = redis.map(|redis| self.redis_url(table, &redis).unwrap_or(redis));
                 let Some(url) = self.expanded(&[table, &["url"]].concat(), &url) else { return any };
@@ -259,7 +259,7 @@ impl Builder<'_, '_> {
             // Accepts `15` or `"15"`.
             let number = version.as_str().and_then(|text| text.parse().ok()).map_or(version, Value::Integer);
             let why = |why| format!("{why}: a major version of PostgreSQL, e.g. 15");
-            self.noted(&at("version"), whole(&number, 9, 99).map_err(why))
+            self.noted(&at("version"), whole_number(&number, 9, 99).map_err(why))
         });
         let extensions = self.each(&at("extensions"), &written.extensions, |_, _, value| text(value));
         TargetSpec::Managed {
@@ -274,7 +274,7 @@ impl Builder<'_, '_> {
     }
 
     /// Tile servers, each kind once; their programs are relative to the file.
-    fn tile_servers(&mut self, table: &[&str], written: &List) -> Vec<tile_server::Options> {
+    fn tile_servers(&mut self, table: &[&str], written: &ValueList) -> Vec<tile_server::TileServerOptions> {
         let mut kinds = Vec::new();
         self.each(&[table, &["tile_servers"]].concat(), written, |builder, place, value| {
             let mut options = tile_servers::read(value)?;
@@ -391,8 +391,8 @@ impl Builder<'_, '_> {
         self.document.wrong_value(place.as_deref().unwrap_or(table), key, first, lines.next());
     }
 
-    fn poolers(&mut self, written: Tables<pooler::Options>) -> BTreeMap<String, pooler::Options> {
-        let mut written: BTreeMap<String, pooler::Options> = written.into_iter().collect();
+    fn poolers(&mut self, written: Tables<pooler::PoolerOptions>) -> BTreeMap<String, pooler::PoolerOptions> {
+        let mut written: BTreeMap<String, pooler::PoolerOptions> = written.into_iter().collect();
         self.names_are_names("pooler", "a pooler");
         for (name, options) in &written {
             if factors::ways().any(|way| way == name) {
@@ -405,7 +405,8 @@ impl Builder<'_, '_> {
             }
         }
         // An unreadable pooler exists nevertheless: levels that name it are not a second mistake.
-        let any = pooler::Options { pool_mode: PoolMode::Session, pool_size: 1, settings: BTreeMap::new() };
+        let any =
+            pooler::PoolerOptions { pool_mode: PoolMode::Session, pool_size: 1, settings: BTreeMap::new() };
         for name in self.document.names(&["pooler"]) {
             written.entry(name).or_insert_with(|| any.clone());
         }
@@ -576,7 +577,7 @@ impl Builder<'_, '_> {
 
     fn factors(
         &mut self,
-        written: BTreeMap<String, List>,
+        written: BTreeMap<String, ValueList>,
         workloads: &[NamedWorkload],
         known: &Known<'_>,
         beside: Option<&Factors>,
@@ -613,7 +614,7 @@ impl Builder<'_, '_> {
 
     /// Sets the levels of a factor, or of all whose keys begin like that: `polygons.zooms = …` is a table to
     /// TOML.
-    fn vary_below(&mut self, factors: &mut Factors, place: &[&str], list: &List, known: &Known<'_>) {
+    fn vary_below(&mut self, factors: &mut Factors, place: &[&str], list: &ValueList, known: &Known<'_>) {
         match &list.0[..] {
             [Value::Table(below)] => {
                 for (key, value) in below {
@@ -621,14 +622,14 @@ impl Builder<'_, '_> {
                         Value::Array(levels) => levels.clone(),
                         one => vec![one.clone()],
                     };
-                    self.vary_below(factors, &[place, &[key]].concat(), &List(levels), known);
+                    self.vary_below(factors, &[place, &[key]].concat(), &ValueList(levels), known);
                 }
             }
             _ => self.vary(factors, place, list, known),
         }
     }
 
-    fn vary(&mut self, factors: &mut Factors, place: &[&str], list: &List, known: &Known<'_>) {
+    fn vary(&mut self, factors: &mut Factors, place: &[&str], list: &ValueList, known: &Known<'_>) {
         let key = place[1..].join(".");
         let Some(factor) = factor(&key, known).filter(|factor| factor.in_grid()) else {
             let named = self.document.named(place);
@@ -675,7 +676,7 @@ impl Builder<'_, '_> {
     fn each<T>(
         &mut self,
         place: &[&str],
-        list: &List,
+        list: &ValueList,
         mut read: impl FnMut(&mut Self, &[&str], &Value) -> Result<T, String>,
     ) -> Vec<T> {
         let mut found = Vec::new();
@@ -688,7 +689,7 @@ impl Builder<'_, '_> {
         found
     }
 
-    fn load(&mut self, written: &written::Load, factors: &mut Factors) -> LoadSpec {
+    fn load(&mut self, written: &written::LoadShape, factors: &mut Factors) -> LoadSpec {
         let why = "load is either offered on a schedule or by users that pause";
         self.document.exclusive("load", ["rate", "users"], why);
         self.document.exclusive("load", ["promise", "limit"], "`limit` is the former name of `promise`");
@@ -705,7 +706,7 @@ impl Builder<'_, '_> {
             self.document.wrong(&["load", "promise"], message, None);
         }
         if let Some(rate) = &written.rate {
-            self.vary(factors, &["load", "rate"], &List(vec![rate.clone()]), &Known::default());
+            self.vary(factors, &["load", "rate"], &ValueList(vec![rate.clone()]), &Known::default());
         }
         let kind = match &written.users {
             _ if ladder.is_some() || written.rate.is_some() => LoadKind::Rate,
@@ -826,10 +827,14 @@ impl Builder<'_, '_> {
     }
 
     /// `duration = "10s"`, or `budget = "4min"` with `duration = { from = "1s", to = "10s" }`.
-    fn duration(&mut self, length: Option<Length>, budget: Option<written::Part>) -> DurationSpec {
+    fn duration(
+        &mut self,
+        length: Option<LengthOrBounds>,
+        budget: Option<written::PartLength>,
+    ) -> DurationSpec {
         match (length, budget) {
-            (Some(Length::Fixed(duration)), None) => return DurationSpec::Fixed(duration.0),
-            (Some(Length::Bounds(bounds)), Some(budget)) => {
+            (Some(LengthOrBounds::Fixed(duration)), None) => return DurationSpec::Fixed(duration.0),
+            (Some(LengthOrBounds::Bounds(bounds)), Some(budget)) => {
                 if bounds.to.0 < bounds.from.0 {
                     let message = "`to` is shorter than `from`".to_owned();
                     self.document.wrong(&["measure", "duration", "to"], message, None);
@@ -838,7 +843,7 @@ impl Builder<'_, '_> {
             }
             // One of the two could not be read.
             _ if ["duration", "budget"].iter().any(|key| self.document.is_wrong(&["measure", key])) => {}
-            (Some(Length::Bounds(_)), None) => {
+            (Some(LengthOrBounds::Bounds(_)), None) => {
                 let message = "a duration with bounds needs the time there is".to_owned();
                 let hint = "add budget = \"4min\", or write duration = \"10s\"";
                 self.document.wrong(&["measure", "duration"], message, Some(hint));

@@ -266,7 +266,7 @@ fn are_made_on_copies(file: &ExperimentFile) -> bool {
     let ours = file.targets().all(|spec| matches!(spec, TargetSpec::Managed { .. }));
     // A search tries its arms on one server, one after the other.
     let searches = file.load.search.is_some();
-    let command = |change: &Change| matches!(change.do_, Some(server::change::Step::Command(_)));
+    let command = |change: &Change| matches!(change.do_, Some(server::change::ChangeStep::Command(_)));
     compared
         && !searches
         && ours

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use server::change::{Change, Step};
+use server::change::{Change, ChangeStep};
 use spec::{ExecutedBy, FileCommand};
 use workloads::{Spec, osm};
 
@@ -80,7 +80,7 @@ impl Found<'_, '_> {
         for (name, levels) in changes {
             for (level, Change { do_, undo, .. }) in levels {
                 for (part, step) in [("do", do_), ("undo", undo)] {
-                    if let Some(Step::Command(command)) = step {
+                    if let Some(ChangeStep::Command(command)) = step {
                         let runs = format!("the shell command {}", quoted(command));
                         self.add(&["change", name, level, part], runs, ExecutedBy::Pgdyno);
                     }

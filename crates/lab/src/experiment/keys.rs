@@ -1,8 +1,8 @@
 //! The keys of each table of an experiment file.
 
 use spec::experiment::{
-    Beside, Bounds, Compare, Experiment, Full, Load, Managed, Measure, OwnChange, Search, StorageTable,
-    Target, Users, Version,
+    Beside, Bounds, Compare, Experiment, Full, LoadShape, Managed, Measure, OwnChange, Search, StorageTable,
+    TargetChoice, Users, Version,
 };
 use spec::plan::{Placement, pooler};
 use workloads::{Preparation, fields};
@@ -16,18 +16,18 @@ pub(super) fn keys_of_tables() -> Vec<(String, Vec<&'static str>)> {
     ];
     let own = [
         ("", fields::<Experiment>()),
-        ("target", fields::<Target>()),
+        ("target", fields::<TargetChoice>()),
         ("target.managed", fields::<Managed>()),
         ("prepare", fields::<Preparation>()),
         ("beside", fields::<Beside>()),
         ("compare", fields::<Compare>()),
-        ("server.NAME", fields::<Target>()),
+        ("server.NAME", fields::<TargetChoice>()),
         ("version.NAME", fields::<Version>()),
-        ("pooler.NAME", fields::<pooler::Options>()),
+        ("pooler.NAME", fields::<pooler::PoolerOptions>()),
         ("change.NAME.LEVEL", fields::<OwnChange>()),
         ("placement.NAME", fields::<Placement>()),
         ("storage.NAME", fields::<StorageTable>()),
-        ("load", fields::<Load>()),
+        ("load", fields::<LoadShape>()),
         ("load.users", fields::<Users>()),
         ("load.search", fields::<Search>()),
         ("full", fields::<Full>()),

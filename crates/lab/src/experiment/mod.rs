@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use spec::plan::change::Part;
+use spec::plan::change::ChangePart;
 
 use build::Builder;
 use protocol::postgres::conninfo::ConnectionString;
@@ -245,7 +245,7 @@ impl ExperimentFile {
     }
 
     /// Line of a part of a user's change, or of its table, from 1.
-    pub(crate) fn line_of_change(&self, name: &str, level: &str, part: Option<Part>) -> Option<usize> {
+    pub(crate) fn line_of_change(&self, name: &str, level: &str, part: Option<ChangePart>) -> Option<usize> {
         let table = format!("change.{name}.{level}");
         let key = part.map(|part| format!("{table}.{part}"));
         key.and_then(|key| self.change_lines.get(&key)).or_else(|| self.change_lines.get(&table)).copied()

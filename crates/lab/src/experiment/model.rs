@@ -17,8 +17,8 @@ use protocol::postgres::conninfo::ConnectionString;
 use server::settings::SettingValues;
 use spec::experiment::value::described;
 use spec::experiment::value::time;
-use spec::experiment::{Experiment, Length};
-use spec::experiment::{Time, Whole};
+use spec::experiment::{BoundedDuration, Whole};
+use spec::experiment::{Experiment, LengthOrBounds};
 use spec::plan::{AskedDriver, CellOrder, Named, TargetSpec, Waiting};
 
 /// An experiment as its file describes it.
@@ -191,7 +191,7 @@ impl ExperimentFile {
         let mut file = self.clone();
         if let (Some(_), DurationSpec::Sized { .. }) = (self.asked_rounds, self.measure.duration) {
             file.written.measure.budget = None;
-            file.written.measure.duration = Some(Length::Fixed(Time::seconds(duration_s)));
+            file.written.measure.duration = Some(LengthOrBounds::Fixed(BoundedDuration::seconds(duration_s)));
             file.write_anew();
         }
         file.text

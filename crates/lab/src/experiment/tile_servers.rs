@@ -1,16 +1,16 @@
 //! `tile_servers` of a target: a list of names, or of tables with options.
 
-use server::tile_server::{Kind, Options, check};
+use server::tile_server::{TileServerKind, TileServerOptions, check};
 use toml::{Table, Value};
 
-use spec::experiment::value::{described, whole};
+use spec::experiment::value::{described, whole_number};
 
 pub(super) const KEYS: [&str; 5] = ["kind", "workers", "connections", "cache_mb", "program"];
 
 /// `"tipg"`, or `{ kind = "martin", workers = 2 }`.
-pub(super) fn read(value: &Value) -> Result<Options, String> {
+pub(super) fn read(value: &Value) -> Result<TileServerOptions, String> {
     let options = match value {
-        Value::String(name) => Options::usual(kind(name)?),
+        Value::String(name) => TileServerOptions::usual(kind(name)?),
         Value::Table(table) => of_table(table)?,
         other => {
             let what = described(other);
@@ -23,12 +23,12 @@ pub(super) fn read(value: &Value) -> Result<Options, String> {
 
 const ADVICE: &str = "write \"tipg\", \"martin\" or { kind = \"martin\", workers = 2 }";
 
-fn kind(name: &str) -> Result<Kind, String> {
-    let known = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+fn kind(name: &str) -> Result<TileServerKind, String> {
+    let known = TileServerKind::ALL.into_iter().find(|kind| kind.name() == name);
     known.ok_or_else(|| format!("cannot be \"{name}\"\n{ADVICE}"))
 }
 
-fn of_table(table: &Table) -> Result<Options, String> {
+fn of_table(table: &Table) -> Result<TileServerOptions, String> {
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
         return Err(format!("cannot have a key `{key}`\nthere are {}", KEYS.join(", ")));
     }
@@ -39,12 +39,12 @@ fn of_table(table: &Table) -> Result<Options, String> {
     };
     let number = |key: &str| {
         let read = |value| {
-            whole(value, 0, u32::MAX.into()).map_err(|why| format!("cannot have this {key}: it {why}"))
+            whole_number(value, 0, u32::MAX.into()).map_err(|why| format!("cannot have this {key}: it {why}"))
         };
         table.get(key).map(read).transpose().map(|number| number.map(|number| number as u32))
     };
     let program = text("program")?;
-    Ok(Options {
+    Ok(TileServerOptions {
         kind: kind(text("kind")?.ok_or_else(|| format!("needs a kind\n{ADVICE}"))?)?,
         workers: number("workers")?,
         connections: number("connections")?,
@@ -57,17 +57,17 @@ fn of_table(table: &Table) -> Result<Options, String> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<Options, String> {
+    fn of(text: &str) -> Result<TileServerOptions, String> {
         read(&format!("x = {text}").parse::<Table>().unwrap()["x"])
     }
 
     #[test]
     fn names_and_tables_are_read() {
-        assert_eq!(of("\"tipg\"").unwrap(), Options::usual(Kind::Tipg));
-        assert_eq!(of("{ kind = \"martin\" }").unwrap(), Options::usual(Kind::Martin));
+        assert_eq!(of("\"tipg\"").unwrap(), TileServerOptions::usual(TileServerKind::Tipg));
+        assert_eq!(of("{ kind = \"martin\" }").unwrap(), TileServerOptions::usual(TileServerKind::Martin));
         let all = "{ kind = \"martin\", workers = 2, connections = 8, cache_mb = 64, program = \"/m\" }";
-        let wanted = Options {
-            kind: Kind::Martin,
+        let wanted = TileServerOptions {
+            kind: TileServerKind::Martin,
             workers: Some(2),
             connections: Some(8),
             cache_mb: Some(64),

@@ -4,7 +4,7 @@ use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::Setup;
-use spec::experiment::value::whole;
+use spec::experiment::value::whole_number;
 
 const MOST: u64 = 100_000;
 
@@ -16,7 +16,7 @@ impl Factor for Clients {
     }
 
     fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
-        whole(value, 1, MOST).map(|clients| clients.to_string())
+        whole_number(value, 1, MOST).map(|clients| clients.to_string())
     }
 
     fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! How clients connect: directly, by socket, TCP or TLS to a managed server, or through pgdyno's own
 //! PgBouncer.
 
-use server::managed::Via;
+use server::managed::NetworkAccess;
 use toml::Value;
 
 use super::{Factor, Known, name_of};
@@ -9,9 +9,9 @@ use crate::setup::{Connection, Setup};
 
 const WAYS: [(&str, Connection); 4] = [
     ("direct", Connection::Direct),
-    ("socket", Connection::Via(Via::Socket)),
-    ("tcp", Connection::Via(Via::Tcp)),
-    ("tls", Connection::Via(Via::Tls)),
+    ("socket", Connection::Via(NetworkAccess::Socket)),
+    ("tcp", Connection::Via(NetworkAccess::Tcp)),
+    ("tls", Connection::Via(NetworkAccess::Tls)),
 ];
 
 pub(crate) fn ways<'w>() -> impl Iterator<Item = &'w str> {

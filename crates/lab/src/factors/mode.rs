@@ -1,7 +1,7 @@
 //! How statements are sent: pgbench's `-M`. It is the option `mode` of every workload that has it.
 
 use toml::Value;
-use workloads::pgbench::Mode;
+use workloads::pgbench::QueryProtocol;
 
 use super::{Factor, Known};
 use crate::setup::Setup;
@@ -25,10 +25,10 @@ impl Factor for QueryMode {
 
     fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
         let level = text(value)?;
-        let known = Mode::NAMES.contains(&level.as_str());
+        let known = QueryProtocol::NAMES.contains(&level.as_str());
         known
             .then(|| level.clone())
-            .ok_or_else(|| format!("cannot be \"{level}\"\nknown here: {}", Mode::NAMES.join(", ")))
+            .ok_or_else(|| format!("cannot be \"{level}\"\nknown here: {}", QueryProtocol::NAMES.join(", ")))
     }
 
     fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {

@@ -4,7 +4,7 @@ use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::Setup;
-use spec::experiment::value::whole;
+use spec::experiment::value::whole_number;
 
 const MOST: u64 = 1024;
 
@@ -16,7 +16,7 @@ impl Factor for Threads {
     }
 
     fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
-        whole(value, 1, MOST).map(|threads| threads.to_string())
+        whole_number(value, 1, MOST).map(|threads| threads.to_string())
     }
 
     fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {

@@ -5,7 +5,7 @@ use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::{Server, Setup};
-use spec::experiment::value::{text, whole};
+use spec::experiment::value::{text, whole_number};
 
 pub(super) struct Version;
 
@@ -16,7 +16,7 @@ impl Factor for Version {
 
     fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
         let level = match value {
-            Value::Integer(_) => whole(value, 9, 99)?.to_string(),
+            Value::Integer(_) => whole_number(value, 9, 99)?.to_string(),
             other => text(other)?,
         };
         match is_version(&level, known) {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use server::Stop;
 use server::child::Watchdog;
-use server::home::{Home, Part};
+use server::home::{Home, HomeFolder};
 use server::managed::{Choice, Installation, no_server_in};
 use server::page_cache;
 use server::pooler::{self, Installed};
@@ -115,7 +115,7 @@ impl Looked<'_> {
             ),
             TargetSpec::Managed { .. } if setup.cache == Cache::Warm => None,
             TargetSpec::Managed { storage, .. } => {
-                let home = Home::locate().ok()?.path(Part::Clusters);
+                let home = Home::locate().ok()?.path(HomeFolder::Clusters);
                 let places = match &storage {
                     None => vec![&home],
                     Some(Storage { holds: Holds::Data, on: Ground::Folder(folder) }) => vec![folder],

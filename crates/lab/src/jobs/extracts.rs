@@ -5,10 +5,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use osm::synth::{KeepError, Progress as Cells, SynthError};
+use osm::synth::{KeepError, SynthError, SynthProgress as Cells};
 use server::Stop;
 use server::child::Account;
-use server::home::{Home, Part};
+use server::home::{Home, HomeFolder};
 use spec::{Class, Error};
 use workloads::jobs::Job;
 
@@ -32,11 +32,11 @@ pub(crate) fn make(
     let Some(synthetic) = job.synthetic() else { return Ok(None) };
     let home = Home::locate()?;
     let what = format!("make a {}", synthetic.words());
-    if synthetic.place(&home.path(Part::Extracts)).is_file() {
+    if synthetic.place(&home.path(HomeFolder::Extracts)).is_file() {
         return Ok(None);
     }
     let account = Account::unprivileged()?;
-    let folder = home.make_part(Part::Extracts, account.as_ref())?;
+    let folder = home.make_part(HomeFolder::Extracts, account.as_ref())?;
     progress.step(Step::Prepare, what.clone());
     let began = Instant::now();
     let mut next = began + TOLD_EVERY;
@@ -69,7 +69,7 @@ pub(crate) fn input_bytes(job: &dyn Job) -> u64 {
 
 /// The folder of synthetic extracts; without a home an empty path.
 pub(super) fn folder() -> PathBuf {
-    Home::locate().map(|home| home.path(Part::Extracts)).unwrap_or_default()
+    Home::locate().map(|home| home.path(HomeFolder::Extracts)).unwrap_or_default()
 }
 
 fn not_made(error: KeepError) -> Error {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use server::child::Account;
-use server::home::{Home, Part, Readable};
+use server::home::{Home, HomeFolder, Readable};
 use spec::{Class, Error};
 use workloads::jobs::JobReport;
 
@@ -22,7 +22,7 @@ pub(super) fn succeeded(report: JobReport, name: &str) -> Result<JobReport, Erro
 fn keep(name: &str, log: &str) -> std::io::Result<PathBuf> {
     let home = Home::locate().map_err(std::io::Error::other)?;
     let account = Account::unprivileged().map_err(std::io::Error::other)?;
-    let folder = home.make_part(Part::Logs, account.as_ref()).map_err(std::io::Error::other)?;
+    let folder = home.make_part(HomeFolder::Logs, account.as_ref()).map_err(std::io::Error::other)?;
     let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S");
     let name = format!("{plain}-{now}-{}.log", std::process::id());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::Place;
 use protocol::postgres::sql::SqlError;
-use workloads::jobs::{Connection, JobReport, Runtime};
+use workloads::jobs::{BoxedSql, JobReport, Runtime};
 use workloads::pgbench::init::{self, InitOptions, Listener, Loading};
 
 use server::control::{Canceller, ConnectFailure, Control, Timeouts};
@@ -98,7 +98,7 @@ impl ServerRuntime<'_> {
 }
 
 impl Runtime for ServerRuntime<'_> {
-    fn connect(&self) -> Result<Connection, SqlError> {
+    fn connect(&self) -> Result<BoxedSql, SqlError> {
         let control = Control::open_with(&self.connect, Some(BOUND), self.timeouts.clone())
             .map_err(|error| refused(&error))?;
         self.cancellable(&control);

@@ -92,7 +92,7 @@ impl JobRecord {
     pub(crate) fn to_run(&self, name: &str, sequence: u32, reused: bool) -> Finished {
         let factors = BTreeMap::from([("workload".to_owned(), name.to_owned())]);
         let key = RunKey { workload: name.to_owned(), factors, arm: None, round: 0 };
-        let mut run = Run { sequence, load: Load::Job, ..Run::new(RunKind::Job, key) };
+        let mut run = Run { sequence, load: OfferedLoad::Job, ..Run::new(RunKind::Job, key) };
         run.started_at.clone_from(&self.started_at);
         run.relations.clone_from(&self.relations);
         fill_in(&mut run, self.report());

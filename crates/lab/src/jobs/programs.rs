@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use server::child::{Account, DeadServer, Line, Program, Stream, Supervised};
+use server::child::{Account, DeadServer, OutputLine, Program, Stream, Supervised};
 use spec::given;
-use workloads::jobs::{ChildEnd, ChildInput, ChildOrder, Output, RunChild};
+use workloads::jobs::{ChildEnd, ChildInput, ChildOrder, OutputStream, RunChild};
 
 #[derive(Debug)]
 pub(super) struct Programs {
@@ -66,17 +66,17 @@ impl RunChild for Programs {
     fn run(
         &mut self,
         order: &ChildOrder,
-        on_line: &mut dyn FnMut(Output, u64, &str),
+        on_line: &mut dyn FnMut(OutputStream, u64, &str),
     ) -> Result<ChildEnd, String> {
         let name = order.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut program = Program::new(&order.program).args(order.args.iter().cloned());
         program.env.clone_from(&order.env);
         program.unwanted = order.unwanted;
         let lent = lend(&mut program, &order.inputs)?;
-        let mut pass_on = |line: Line| {
+        let mut pass_on = |line: OutputLine| {
             let output = match line.stream {
-                Stream::Stdout => Output::Stdout,
-                Stream::Stderr => Output::Stderr,
+                Stream::Stdout => OutputStream::Stdout,
+                Stream::Stderr => OutputStream::Stderr,
             };
             on_line(output, line.at_us, &with_names(&line.text, &lent));
         };

@@ -9,7 +9,7 @@ mod turns;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use engine::{Abort, Entry, Message, Observer, Second, Time};
+use engine::{Abort, ClientMessage, Observer, Second, Time, TransactionEntry};
 use protocol::postgres::sql::SqlError;
 use results::Spool;
 use server::Stop;
@@ -37,7 +37,7 @@ pub enum Keep<'a> {
 pub struct Measured {
     /// UTC, RFC 3339.
     pub started_at: String,
-    pub engine: engine::Measured,
+    pub engine: engine::EngineResult,
     pub series: Vec<SeriesPoint>,
     /// Response times of these steps.
     pub seconds: Spool,
@@ -70,7 +70,7 @@ pub fn measure(load: Measurement<'_, '_>, stop: &Stop) -> Result<Measured, Error
     let mut watch = Watch::begin(load)?;
     // DNS names are resolved again while clients may reconnect.
     let _names = Names::follow(names);
-    let engine = engine::run(&plan, clients, &mut watch, &engine::Stop::from(stop.flag()))?;
+    let engine = engine::run(&plan, clients, &mut watch, &engine::StopFlag::from(stop.flag()))?;
     // Keep what was measured so far, even if the user stops now.
     let _concluding = stop.concluding();
     end_abandoned(&engine.abandoned);
@@ -108,18 +108,18 @@ pub(crate) fn measure_in_turn(
     for (number, load) in loads.into_iter().enumerate() {
         parts.push(Part::of(load, cpus).map_err(|error| (number, error))?);
     }
-    let engine_stop = engine::Stop::from(stop.flag());
+    let engine_stop = engine::StopFlag::from(stop.flag());
     let mut runs = Vec::with_capacity(parts.len());
     for (number, part) in parts.iter_mut().enumerate() {
         let clients = std::mem::take(&mut part.clients);
         arrival.connecting(number);
-        let run = engine::Run::start(&part.plan, clients, &mut part.watch, &engine_stop);
+        let run = engine::HeldRun::start(&part.plan, clients, &mut part.watch, &engine_stop);
         runs.push(run.map_err(|error| (number, error))?);
         arrival.connected(number);
     }
     let taken = turns::take(&mut runs, turns, servers).map_err(|error| (0, error))?;
     let _concluding = stop.concluding();
-    let finished: Result<Vec<_>, _> = runs.into_iter().map(engine::Run::finish).collect();
+    let finished: Result<Vec<_>, _> = runs.into_iter().map(engine::HeldRun::finish).collect();
     let finished = finished.map_err(|error| (0, error))?;
     finished.iter().for_each(|engine| end_abandoned(&engine.abandoned));
     let ended = parts.into_iter().zip(finished).map(|(part, engine)| part.watch.end(engine)).collect();
@@ -127,7 +127,7 @@ pub(crate) fn measure_in_turn(
 }
 
 struct Part<'w, 'c> {
-    plan: engine::Plan,
+    plan: engine::RunPlan,
     clients: Vec<Box<dyn engine::Client>>,
     watch: Watch<'w, 'c>,
     _names: Option<Names>,
@@ -166,7 +166,7 @@ impl<'w, 'c> Watch<'w, 'c> {
         Ok(Self { started_at, observer, collectors, series, samples: Vec::new(), trouble: None })
     }
 
-    fn end(self, engine: engine::Measured) -> Measured {
+    fn end(self, engine: engine::EngineResult) -> Measured {
         let Self { started_at, collectors, series, mut samples, mut trouble, .. } = self;
         let mut figures = own_cost::own_figures(&engine);
         for collector in collectors {
@@ -200,7 +200,7 @@ impl Observer for Watch<'_, '_> {
         self.observer.measuring();
     }
 
-    fn message(&mut self, message: &Message) {
+    fn message(&mut self, message: &ClientMessage) {
         self.observer.message(message);
     }
 
@@ -212,7 +212,7 @@ impl Observer for Watch<'_, '_> {
         self.observer.waiting(clients);
     }
 
-    fn transactions(&mut self, thread: usize, entries: &[Entry]) {
+    fn transactions(&mut self, thread: usize, entries: &[TransactionEntry]) {
         self.observer.transactions(thread, entries);
     }
 

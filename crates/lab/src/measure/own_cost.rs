@@ -1,10 +1,10 @@
 //! The engine's own cost, as figures of a run.
 
-use engine::Measured;
+use engine::EngineResult;
 use spec::figures::{self, Figure, Figures};
 use stats::Histogram;
 
-pub(super) fn own_figures(measured: &Measured) -> Figures {
+pub(super) fn own_figures(measured: &EngineResult) -> Figures {
     let mut figures = Figures::default();
     let own = &measured.own;
     let done = measured.completed();

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use engine::{Arrivals, Plan, Rate, Time, Timeline, Until};
+use engine::{GapDistribution, Rate, RunPlan, Time, Timeline, Until};
 use workloads::ClientWorkload;
 
 use crate::setup::{Load, Setup};
 
-pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
+pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> RunPlan {
     let clients = setup.clients();
     let counting = setup.counting;
     let gaps = setup.rate().filter(|_| counting.own_gaps).and_then(|rate| workload.gaps(rate, clients));
-    Plan {
+    RunPlan {
         threads: clients.threads,
         cpus: setup.placement.clients.as_ref().map(|cpus| cpus.iter().collect()),
         spin: nanoseconds(setup.spin()),
@@ -21,7 +21,7 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
             Load::Closed | Load::Job => engine::Load::Closed,
             Load::Rate(profile) => engine::Load::Rate(Rate {
                 profile: profile.clone(),
-                arrivals: Arrivals::Poisson,
+                arrivals: GapDistribution::Poisson,
                 // pgbench's timelines are defined for a constant rate.
                 timeline: if profile.is_constant() { counting.timeline } else { Timeline::Global },
             }),
@@ -46,10 +46,10 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
 }
 
 /// The same for a load that is held and released; its threads are kept on `cpus` unless it sets its own.
-pub(super) fn held(setup: &Setup, workload: &dyn ClientWorkload, cpus: Option<&[usize]>) -> Plan {
+pub(super) fn held(setup: &Setup, workload: &dyn ClientWorkload, cpus: Option<&[usize]>) -> RunPlan {
     let plan = plan(setup, workload);
     // Open transactions end with their slice, which waits for them.
-    Plan {
+    RunPlan {
         warmup: 0,
         until: Until::Caller,
         drain: 0,

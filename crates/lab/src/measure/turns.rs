@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{Run, Stretch};
+use engine::{HeldRun, Stretch};
 use server::host::{HostSample, ServerCpu};
 use spec::plan::TransactionLengths;
 use spec::{Class, Error, Slice, figures};
@@ -69,7 +69,7 @@ enum Cut {
 
 /// Lets connected, held runs take turns until each has had its load; `servers` are pids of the servers whose
 /// CPU time is read around each turn, by arm.
-pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>]) -> Result<Taken, Error> {
+pub(crate) fn take(runs: &mut [HeldRun<'_>], turns: &Turns, servers: &[Option<u32>]) -> Result<Taken, Error> {
     let mut taken = Taken { slices: vec![Vec::new(); runs.len()], ..Taken::default() };
     for (arm, run) in runs.iter_mut().enumerate() {
         run.release(turns.warmup);
@@ -79,7 +79,7 @@ pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>])
             return Ok(taken);
         }
     }
-    let warm: Vec<&Histogram> = runs.iter().map(Run::warm_up).collect();
+    let warm: Vec<&Histogram> = runs.iter().map(HeldRun::warm_up).collect();
     let lengths = lengths(&warm, turns);
     taken.lengths = Some(lengths);
     let (quads, each, drain) = match Cut::of(lengths, turns)? {
@@ -93,7 +93,7 @@ pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>])
     taken.short = (taken.uncut.is_none() && each < wanted).then(|| {
         format!("slices of {} are shorter than 20 of its transactions, {}", words(each), words(wanted))
     });
-    runs.iter_mut().for_each(Run::measure);
+    runs.iter_mut().for_each(HeldRun::measure);
     let mut conductor = Conductor {
         runs,
         each,
@@ -121,7 +121,7 @@ pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>])
 }
 
 struct Conductor<'a, 'r> {
-    runs: &'a mut [Run<'r>],
+    runs: &'a mut [HeldRun<'r>],
     each: Duration,
     /// A longer drain voids its quad; so does a gap of the generator.
     drain: Duration,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::DriverChoice;
-use server::managed::Via;
+use server::managed::NetworkAccess;
 
 use super::{Generator, Plan, PlannedRun, cells, levels, workload};
 use crate::setup::{AskedDriver, At, Connection, Server, Setup, Waiting, driver_choice};
@@ -40,12 +40,12 @@ fn moved_by(generator: &Generator, setup: Setup) -> Setup {
 }
 
 /// The widest access that clients need to a managed server: it is started with that, to avoid a restart.
-pub(crate) fn widest_way(plan: &Plan) -> Via {
+pub(crate) fn widest_way(plan: &Plan) -> NetworkAccess {
     let ways = plan.runs.iter().map(|run| match setup(plan, run).connection {
         Connection::Via(via) => via,
-        _ => Via::Socket,
+        _ => NetworkAccess::Socket,
     });
-    ways.max().unwrap_or(Via::Socket)
+    ways.max().unwrap_or(NetworkAccess::Socket)
 }
 
 /// Connections of all clients of the largest of its runs; 0 with only jobs.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use server::settings::needs_reload;
-use spec::plan::change::Step;
+use spec::plan::change::ChangeStep;
 use spec::plan::{Decision, Facts, Needed};
 
 use super::burden::{LEAVE_SOMETHING, because_of_background};
@@ -105,7 +105,7 @@ fn changes_share_a_server(content: &Content) -> Option<String> {
     let changes = &content.named.changes;
     let all = changes.iter().flat_map(|(name, levels)| levels.iter().map(move |level| (name, level)));
     let command = all.into_iter().find_map(|(name, (level, change))| match &change.do_ {
-        Some(step @ Step::Command(_)) => Some((name, level, step.words())),
+        Some(step @ ChangeStep::Command(_)) => Some((name, level, step.words())),
         _ => None,
     });
     if let Some((name, level, does)) = command {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use server::managed::Via;
+use server::managed::NetworkAccess;
 use server::settings::{needs_reload, needs_restart};
 use spec::plan::{Decision, Facts, Needed};
 
@@ -107,7 +107,7 @@ fn why_uncut(
     let setups = content.arm_names().into_iter().map(|arm| levels::setup(content, cell, arm.as_deref()));
     let Ok(setups) = setups.collect::<Result<Vec<_>, _>>() else { return Some("unknown".to_owned()) };
     let plain = |connection: &Connection| {
-        matches!(connection, Connection::Direct | Connection::Via(Via::Socket | Via::Tcp))
+        matches!(connection, Connection::Direct | Connection::Via(NetworkAccess::Socket | NetworkAccess::Tcp))
     };
     if setups.iter().any(|setup| !plain(&setup.connection)) {
         return Some("connections by TLS or through a pooler are measured uncut".to_owned());

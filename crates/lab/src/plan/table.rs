@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use super::restarts::arms_need_restart;
 use super::{Plan, PlannedRun, SHOWN_APART, setups, turns};
@@ -13,15 +13,15 @@ const FIRST: [&str; 5] = ["step", "round", "workload", "clients", "rate_per_s"];
 const LAST: [&str; 4] = ["arm", "warmup_s", "duration_s", "seed"];
 
 /// A rate as requested: a measured figure would have decimals.
-fn rate(asked: Option<f64>) -> Value {
+fn rate(asked: Option<f64>) -> CellValue {
     match asked {
-        Some(rate) if rate.fract() == 0.0 => Value::Int(rate as i64),
+        Some(rate) if rate.fract() == 0.0 => CellValue::Int(rate as i64),
         other => other.into(),
     }
 }
 
-fn of_clients(run: &PlannedRun, value: Value) -> Value {
-    if run.is_job() { Value::Null } else { value }
+fn of_clients(run: &PlannedRun, value: CellValue) -> CellValue {
+    if run.is_job() { CellValue::Null } else { value }
 }
 
 /// One row per step in order: switches of settings, and runs.
@@ -35,7 +35,7 @@ pub fn table(plan: &Plan) -> Table {
     let (mut in_force, mut before) = (None, None);
     for run in &plan.runs {
         if plan.begins_anew(before.replace(run), run) {
-            let mut row = vec![Value::Null; columns.len()];
+            let mut row = vec![CellValue::Null; columns.len()];
             (row[0], row[1]) = ("start all anew".into(), run.round.into());
             table.push(row);
         }
@@ -49,20 +49,20 @@ pub fn table(plan: &Plan) -> Table {
         }
         let step = if run.beside { "run beside the grid" } else { "run" };
         let first = [
-            Value::from(step),
+            CellValue::from(step),
             run.round.into(),
             run.workload.clone().into(),
             of_clients(run, u64::from(run.clients).into()),
             rate(run.rate),
         ];
-        let levels = further.iter().map(|key| Value::from(run.factors.get(*key).cloned()));
+        let levels = further.iter().map(|key| CellValue::from(run.factors.get(*key).cloned()));
         let last = [
             run.arm.clone().into(),
             of_clients(run, turns::warmup_of(plan, run).into()),
             of_clients(run, plan.content.measure.duration_s.into()),
             run.seed.into(),
         ];
-        let copy = copy.map(|_| Value::from(setups::setup(plan, run).at().copy));
+        let copy = copy.map(|_| CellValue::from(setups::setup(plan, run).at().copy));
         table.push(first.into_iter().chain(levels).chain(copy).chain(last));
     }
     table
@@ -83,9 +83,9 @@ pub fn short_table(plan: &Plan) -> Table {
     table(plan).only(|table, at| table.columns[at].name != "seed")
 }
 
-fn switch(plan: &Plan, run: &PlannedRun, state: &str, further: usize) -> Vec<Value> {
+fn switch(plan: &Plan, run: &PlannedRun, state: &str, further: usize) -> Vec<CellValue> {
     let step = if arms_need_restart(&plan.content.arms) { "switch, restart" } else { "switch" };
-    let mut row = vec![Value::Null; FIRST.len() + further + LAST.len()];
+    let mut row = vec![CellValue::Null; FIRST.len() + further + LAST.len()];
     (row[0], row[1]) = (step.into(), run.round.into());
     row[FIRST.len() + further] = state.to_owned().into();
     row

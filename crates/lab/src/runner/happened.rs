@@ -1,6 +1,6 @@
 //! Notable events of a run.
 
-use engine::Measured;
+use engine::EngineResult;
 use spec::RunEvent;
 use spec::figures::{self, Figure, Figures};
 
@@ -17,7 +17,7 @@ fn not_kept(number: u64, noun: &str) -> String {
 /// Bytes of WAL above which a run counts as writing.
 const WRITES: f64 = 1e6;
 
-pub(super) fn events(measured: &Measured, figures: &Figures) -> Vec<RunEvent> {
+pub(super) fn events(measured: &EngineResult, figures: &Figures) -> Vec<RunEvent> {
     let mut events = Vec::new();
     for outage in &measured.outages {
         let seconds = (outage.to_ns - outage.from_ns) as f64 / 1e9;

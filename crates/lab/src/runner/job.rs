@@ -1,6 +1,6 @@
 //! A job as a run of the grid: done once to its end, with the server's and the machine's counters around it.
 
-use engine::Measured;
+use engine::EngineResult;
 use protocol::postgres::sql::Sql;
 use results::{Finished, Spool};
 use server::host::{DiskTraffic, HostSample, OtherPrograms};
@@ -104,7 +104,7 @@ impl Runner<'_> {
         self.take_report(setup, &mut record, report, changed.as_deref());
         let cause = Cause::of(&record, &[]);
         let finished = Finished { run: record, seconds: Spool::default() };
-        Ok(Done { finished, cause, measured: Measured::default(), lost: None })
+        Ok(Done { finished, cause, measured: EngineResult::default(), lost: None })
     }
 
     fn take_report(&mut self, setup: &Setup, record: &mut Run, report: JobReport, changed: Option<&str>) {

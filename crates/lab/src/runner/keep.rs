@@ -6,8 +6,8 @@ use engine::Until;
 use results::{ExperimentId, Finished, Store};
 use server::host;
 use sha2::{Digest, Sha256};
-use spec::plan::{Fact, Options, Recorded, SingleEnd, SingleLoad, SinglePlan};
-use spec::{Artifact, Error, Experiment, Host, RunKey, Target, Text};
+use spec::plan::{Fact, Recorded, SingleEnd, SingleLoad, SinglePlan, WorkloadOptions};
+use spec::{Artifact, Error, ExperimentRecord, Host, MeasuredTarget, RunKey, Text};
 use workloads::{ScriptInfo, pgbench};
 
 use crate::event::{Progress, Step, Tell};
@@ -27,7 +27,7 @@ pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) 
 #[derive(Debug)]
 pub(crate) struct Surroundings {
     pub(crate) host: Host,
-    pub(crate) target: Target,
+    pub(crate) target: MeasuredTarget,
 }
 
 impl Surroundings {
@@ -57,7 +57,7 @@ pub(crate) fn plan_of(
 ) -> SinglePlan {
     let script = |script: &ScriptInfo| (script.name.clone(), script.text_hash.clone(), script.weight);
     let load = SingleLoad {
-        workload: Options::of(options),
+        workload: WorkloadOptions::of(options),
         scripts: scripts.iter().map(script).collect(),
         clients: setup.clients,
         threads,
@@ -81,8 +81,8 @@ impl Identity<'_> {
         spec::hex(&Sha256::digest(format!("{} {plan}", self.name)))
     }
 
-    fn experiment(&self, round: u32) -> Experiment {
-        Experiment {
+    fn experiment(&self, round: u32) -> ExperimentRecord {
+        ExperimentRecord {
             hash: self.hash(),
             name: self.name.to_owned(),
             question: self.question.to_owned(),
@@ -107,7 +107,7 @@ impl Identity<'_> {
 pub(crate) struct Results {
     store: Store,
     path: PathBuf,
-    experiment: Experiment,
+    experiment: ExperimentRecord,
     at: Surroundings,
     /// Begin again, even if runs are stored.
     again: bool,
@@ -120,7 +120,7 @@ pub(crate) struct Results {
     facts: Vec<Fact>,
     /// For unplanned runs: their round, and the number of runs before them.
     numbers: Option<(u32, u32)>,
-    command: Option<spec::shell::Command>,
+    command: Option<spec::shell::PrintedCommand>,
 }
 
 impl Results {
@@ -128,7 +128,7 @@ impl Results {
     pub(crate) fn of_experiment(
         mut store: Store,
         path: &Path,
-        (experiment, at): (Experiment, Surroundings),
+        (experiment, at): (ExperimentRecord, Surroundings),
         known: Option<ExperimentId>,
         again: bool,
     ) -> Result<Self, Error> {
@@ -138,7 +138,7 @@ impl Results {
         Ok(Self { store, path, experiment, at, again, known, begun, texts, facts, numbers, command })
     }
 
-    pub(crate) fn made_by(self, command: Option<spec::shell::Command>) -> Self {
+    pub(crate) fn made_by(self, command: Option<spec::shell::PrintedCommand>) -> Self {
         Self { command, ..self }
     }
 

@@ -23,7 +23,7 @@ use engine::{NotConnected, Observer, Second, Time, Until};
 use results::{Finished, Spool};
 use server::child::Watchdog;
 use server::home::Home;
-use server::managed::Via;
+use server::managed::NetworkAccess;
 use server::measuring;
 use server::placement::Placed;
 use server::sink::{Delay, Sink};
@@ -80,7 +80,7 @@ pub(crate) struct Done {
     /// Why it is invalid, as far as it distinguishes such runs.
     pub(crate) cause: Option<Cause>,
     /// The engine's counts; empty for a run without meaning.
-    pub(crate) measured: engine::Measured,
+    pub(crate) measured: engine::EngineResult,
     /// Why the server could not be queried about it; the clients' figures remain valid.
     pub(crate) lost: Option<Error>,
 }
@@ -89,7 +89,7 @@ impl Done {
     /// A run without load; its record has the reason.
     fn without_a_load(run: Run) -> Self {
         let finished = Finished { run, seconds: Spool::default() };
-        Self { finished, cause: None, measured: engine::Measured::default(), lost: None }
+        Self { finished, cause: None, measured: engine::EngineResult::default(), lost: None }
     }
 }
 
@@ -622,7 +622,7 @@ fn event(kind: &str, detail: String) -> RunEvent {
 }
 
 fn by_tls(setup: &Setup) -> bool {
-    setup.connection == Connection::Via(Via::Tls)
+    setup.connection == Connection::Via(NetworkAccess::Tls)
 }
 
 fn not_by_tls(why: String) -> Error {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use protocol::postgres::sql::SqlError;
-use server::change::{Change, ChangeFailure, ChangeFailureKind, Part};
+use server::change::{Change, ChangeFailure, ChangeFailureKind, ChangePart};
 use spec::{Class, Error, advice_on_sqlstate};
 
 use crate::event::{Progress, Step, Tell};
@@ -93,7 +93,7 @@ fn failed(name: &str, own: &OwnLevel, error: Error) -> Error {
 
 fn is_still_there(error: &Error) -> bool {
     error.attached().is_some_and(|failure: &ChangeFailure| {
-        failure.kind == ChangeFailureKind::NotUndone || failure.part == Some(Part::Undo)
+        failure.kind == ChangeFailureKind::NotUndone || failure.part == Some(ChangePart::Undo)
     })
 }
 

@@ -10,7 +10,7 @@ use protocol::postgres::Place;
 use server::control::Control;
 use spec::{Artifact, Run, RunEvent, TileFigures};
 use workloads::tiles::Tile;
-use workloads::{Explained, Site, TileItem};
+use workloads::{SamplePlans, Site, TileItem};
 
 use super::{Runner, Step, Tell, event};
 use crate::setup::{Cache, Setup};
@@ -25,10 +25,10 @@ impl Runner<'_> {
             return;
         }
         let explained = match setup.cache {
-            Cache::Cold => Explained::not("the data is in no cache at first, and explained it is"),
+            Cache::Cold => SamplePlans::not("the data is in no cache at first, and explained it is"),
             Cache::AsLeft | Cache::Warm => {
                 self.progress.step(Step::Collect, "plans of a sample of transactions");
-                self.ask_for_plans(setup, place, &slowest(record)).unwrap_or_else(Explained::not)
+                self.ask_for_plans(setup, place, &slowest(record)).unwrap_or_else(SamplePlans::not)
             }
         };
         keep(explained, record);
@@ -39,12 +39,12 @@ impl Runner<'_> {
         setup: &Setup,
         place: &Place,
         slowest: &[TileItem],
-    ) -> Result<Explained, String> {
-        let Some(ready) = self.workloads.get_mut(&setup.asked()) else { return Ok(Explained::default()) };
+    ) -> Result<SamplePlans, String> {
+        let Some(ready) = self.workloads.get_mut(&setup.asked()) else { return Ok(SamplePlans::default()) };
         let mut sql = Control::open(place, Some(CONNECTING)).map_err(|error| error.to_string())?;
         if !sql.is_direct().map_err(|error| error.to_string())? {
             // Its settings and prepared statements would affect the next client.
-            return Ok(Explained::not(
+            return Ok(SamplePlans::not(
                 "plans are read on a session of pgdyno's own, which a pooler does not give",
             ));
         }
@@ -68,8 +68,8 @@ fn slowest(record: &Run) -> Vec<TileItem> {
     tiles.iter().take(SLOWEST).map(item).collect()
 }
 
-fn keep(explained: Explained, record: &mut Run) {
-    let Explained { plans, slowest, kept, missing } = explained;
+fn keep(explained: SamplePlans, record: &mut Run) {
+    let SamplePlans { plans, slowest, kept, missing } = explained;
     record.events.extend(missing.into_iter().map(|why| event(RunEvent::NO_PLANS, why)));
     if let Some(slowest) = slowest {
         let plan = &plans[slowest.plan];
@@ -110,7 +110,7 @@ mod tests {
         let plan =
             StatementPlan { script: "a.sql".into(), line: 3, execution_ms: 2.0, ..StatementPlan::default() };
         let json = r#"[{"Plan": {"Filter": "(id = 1)"}}]"#.to_owned();
-        let explained = Explained {
+        let explained = SamplePlans {
             plans: vec![plan],
             slowest: Some(Slowest { plan: 0, json: json.clone() }),
             kept: Vec::new(),

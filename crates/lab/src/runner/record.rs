@@ -131,7 +131,7 @@ fn tile_figures((item, figures): (&TileItem, &engine::ItemFigures)) -> Option<Ti
 /// Figures of a search: for a trial, whether the promise was kept; for a run at full speed, its peak. Empty
 /// if the run cannot count, because clients were aborted, the generator stalled, or settings or answers were
 /// wrong.
-fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::Measured) -> Figures {
+fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::EngineResult) -> Figures {
     let other = |doubt: &spec::Doubt| {
         matches!(doubt.reason, Reason::SettingsNotApplied | Reason::EmptyResults | Reason::GeneratorStalled)
     };

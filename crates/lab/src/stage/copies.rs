@@ -3,7 +3,7 @@
 use protocol::postgres::sql::Sql;
 use server::Target;
 use server::change;
-use server::managed::{ServerOptions, Sizes, Via};
+use server::managed::{DataFolderSizes, NetworkAccess, ServerOptions};
 use sha2::{Digest, Sha256};
 use spec::Error;
 
@@ -14,7 +14,7 @@ use crate::event::{Step, Tell};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Takes {
-    pub(crate) sizes: Sizes,
+    pub(crate) sizes: DataFolderSizes,
     /// Of the server without an arm, bytes.
     pub(crate) shared_buffers: u64,
     /// Of the server without an arm, bytes.
@@ -59,7 +59,7 @@ impl Stage {
         control.execute("CHECKPOINT").map_err(of_sql)?;
         let sizes = match self.target.cluster() {
             Ok(cluster) => cluster.sizes()?,
-            Err(_) => Sizes::default(),
+            Err(_) => DataFolderSizes::default(),
         };
         Ok(Takes { sizes, shared_buffers, work_mem })
     }
@@ -85,7 +85,7 @@ impl Stage {
         &mut self,
         numbers: std::ops::RangeInclusive<u32>,
         (made_for, for_good): (&str, bool),
-        via: Via,
+        via: NetworkAccess,
         mut progress: &mut dyn Progress,
     ) -> Result<Vec<(u32, Self)>, Error> {
         self.close_control();
@@ -108,7 +108,7 @@ impl Stage {
         let (watchdog, stop) = (self.watchdog.clone(), self.stop.clone());
         let (mut redis, redis_place) = (self.redis.take(), self.redis_place.clone());
         let redis_limits = self.redis_limits.clone();
-        let redis_pid = redis.as_ref().map(server::redis::Redis::pid);
+        let redis_pid = redis.as_ref().map(server::redis::PrivateRedis::pid);
         let mut stages = Vec::new();
         for (number, copy) in copies {
             progress.step(Step::Start, format!("copy {number}"));

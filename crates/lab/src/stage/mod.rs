@@ -25,11 +25,11 @@ use server::child::{Account, Watchdog};
 use server::control::{Control, look_up};
 use server::home::{Home, remove_empty_socket_folders};
 use server::http::Web;
-use server::managed::{Choice, ServerOptions, Via, stop_orphans};
+use server::managed::{Choice, NetworkAccess, ServerOptions, stop_orphans};
 use server::measuring::Marker;
 use server::placement::Placed;
 use server::pooler::{self, Pooler};
-use server::redis::{self, Redis, RedisControl};
+use server::redis::{self, PrivateRedis, RedisControl};
 use server::settings::journal::Recovered;
 use server::settings::{Applied, Means, SettingValues, changed, recorded};
 use server::storage;
@@ -48,7 +48,7 @@ const DYING_STEP: std::time::Duration = std::time::Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) target: Target,
-    redis: Option<Redis>,
+    redis: Option<PrivateRedis>,
     redis_place: Option<Address>,
     redis_limits: Option<Limits>,
     pooler: Option<InUse>,
@@ -80,7 +80,7 @@ pub(crate) struct InForce {
 #[derive(Debug)]
 struct InUse {
     pooler: Pooler,
-    options: pooler::Options,
+    options: pooler::PoolerOptions,
     clients: u32,
     carried: LoadNeeds,
 }
@@ -93,7 +93,7 @@ impl Stage {
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, Error> {
-        let (mut stage, removed) = Self::reach(access, pg_bin, Via::Socket, Rights::Restore, stop)?;
+        let (mut stage, removed) = Self::reach(access, pg_bin, NetworkAccess::Socket, Rights::Restore, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
         for recovered in stage.target.recovered() {
             progress.warn(recovered.words());
@@ -106,7 +106,7 @@ impl Stage {
     /// that its clients need to a managed one.
     pub(crate) fn open_to_be_alone(
         access: &TargetAccess,
-        (pg_bin, via): (Option<PathBuf>, Via),
+        (pg_bin, via): (Option<PathBuf>, NetworkAccess),
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, Error> {
@@ -131,14 +131,14 @@ impl Stage {
 
     /// A server by connection string, unchanged, for a process that only observes.
     pub(crate) fn beside(access: &TargetAccess) -> Result<Self, Error> {
-        Ok(Self::reach(access, None, Via::Socket, Rights::ReadOnly, &Stop::new())?.0)
+        Ok(Self::reach(access, None, NetworkAccess::Socket, Rights::ReadOnly, &Stop::new())?.0)
     }
 
     /// Also reports removed filesystems of killed pgdyno processes.
     fn reach(
         TargetAccess { spec, url }: &TargetAccess,
         pg_bin: Option<PathBuf>,
-        via: Via,
+        via: NetworkAccess,
         least: Rights,
         stop: &Stop,
     ) -> Result<(Self, Vec<String>), Error> {
@@ -168,8 +168,8 @@ impl Stage {
                     ..ServerOptions::default()
                 };
                 let target = Target::managed(&home, name, &options, extensions, &watchdog, stop)?;
-                let redis = if *redis { Some(Redis::start(&home, &watchdog, stop)?) } else { None };
-                let redis_place = redis.as_ref().map(Redis::address);
+                let redis = if *redis { Some(PrivateRedis::start(&home, &watchdog, stop)?) } else { None };
+                let redis_place = redis.as_ref().map(PrivateRedis::address);
                 (Self::at(target, (redis, redis_place), watchdog, stop), removed)
             }
             TargetSpec::Url { redis, change_server, .. } => {
@@ -184,7 +184,12 @@ impl Stage {
         Ok((stage, removed))
     }
 
-    fn at(target: Target, redis: (Option<Redis>, Option<Address>), watchdog: Watchdog, stop: &Stop) -> Self {
+    fn at(
+        target: Target,
+        redis: (Option<PrivateRedis>, Option<Address>),
+        watchdog: Watchdog,
+        stop: &Stop,
+    ) -> Self {
         let (redis, redis_place) = redis;
         Self {
             target,
@@ -313,7 +318,7 @@ impl Stage {
 
     fn start_pooler(
         &self,
-        options: &pooler::Options,
+        options: &pooler::PoolerOptions,
         clients: u32,
         carried: LoadNeeds,
     ) -> Result<Pooler, Error> {
@@ -387,7 +392,8 @@ impl Stage {
     /// All processes that serve clients, without their children; `None` if one of them is not known to be on
     /// this machine.
     pub(crate) fn processes(&mut self) -> Option<Vec<u32>> {
-        let redis = self.redis.as_ref().map(Redis::pid).or(self.copy.as_ref().and_then(|copy| copy.redis));
+        let redis =
+            self.redis.as_ref().map(PrivateRedis::pid).or(self.copy.as_ref().and_then(|copy| copy.redis));
         if redis.is_none() && self.redis_place.is_some() {
             return None;
         }
@@ -408,7 +414,7 @@ impl Stage {
         }
         let members = [
             self.target.postmaster(),
-            self.redis.as_ref().map(Redis::pid).or(self.copy.as_ref().and_then(|copy| copy.redis)),
+            self.redis.as_ref().map(PrivateRedis::pid).or(self.copy.as_ref().and_then(|copy| copy.redis)),
             self.pooler.as_ref().map(|used| used.pooler.pid()),
         ];
         let roots: Vec<u32> = members.into_iter().flatten().chain(self.tile_servers.pids()).collect();

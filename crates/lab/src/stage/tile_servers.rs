@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use server::Stop;
 use server::child::Watchdog;
 use server::home::Home;
-use server::tile_server::{Installed, Options, ServedTables, TileServer, schemas};
+use server::tile_server::{Installed, ServedTables, TileServer, TileServerOptions, schemas};
 use spec::Error;
 use workloads::HttpPlace;
 
@@ -22,7 +22,7 @@ pub(super) struct TileServers {
 
 #[derive(Debug)]
 struct Wanted {
-    options: Options,
+    options: TileServerOptions,
     installed: Installed,
     /// The last port, which clients may already have.
     port: Option<u16>,
@@ -31,7 +31,11 @@ struct Wanted {
 
 impl TileServers {
     /// Finds the programs; nothing is started yet.
-    pub(super) fn find(options: &[Options], watchdog: &Watchdog, stop: &Stop) -> Result<Self, Error> {
+    pub(super) fn find(
+        options: &[TileServerOptions],
+        watchdog: &Watchdog,
+        stop: &Stop,
+    ) -> Result<Self, Error> {
         let found = options.iter().map(|options| {
             let installed = Installed::find(options, watchdog, stop)?;
             Ok(Wanted { options: options.clone(), installed, port: None, running: None })

@@ -11,7 +11,7 @@
 
 use spec::figures::{self, Figure, Figures};
 use spec::{Profile, Reason, SeriesPoint, SpeedTrend, Validity};
-use stats::Level;
+use stats::SeriesLevel;
 
 use super::{Evidence, Finding, Trend};
 
@@ -231,7 +231,7 @@ impl Probes {
 
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    levels: Vec<Level>,
+    levels: Vec<SeriesLevel>,
     /// Start of each second, s.
     starts: Vec<f64>,
 }
@@ -280,7 +280,7 @@ impl Steps {
     pub(crate) fn lasting_drop(&self) -> Option<f64> {
         let (last, before) = self.levels.split_last()?;
         let step = last.change_from(before.last()?);
-        let long = |level: &Level| (level.to - level.from) as f64;
+        let long = |level: &SeriesLevel| (level.to - level.from) as f64;
         let all = before.iter().map(|level| level.mean * long(level)).sum::<f64>();
         let mean = all / before.iter().map(long).sum::<f64>();
         (step < 0.0 && mean > 0.0).then(|| 1.0 - last.mean / mean)
@@ -296,7 +296,7 @@ impl Steps {
     }
 
     /// Ends of levels, and the relative change to the next one.
-    fn changes(&self) -> impl Iterator<Item = (&Level, f64)> {
+    fn changes(&self) -> impl Iterator<Item = (&SeriesLevel, f64)> {
         self.levels.windows(2).map(|pair| (&pair[1], pair[1].change_from(&pair[0])))
     }
 

@@ -4,7 +4,7 @@
 pub mod machine;
 pub(crate) mod trend;
 
-use engine::{Measured, ScriptFigures};
+use engine::{EngineResult, ScriptFigures};
 use spec::figures::{self, Counters};
 use spec::{Arrivals, Counts, Doubt, Offer, Profile, Reason, SeriesPoint, Validity, count};
 use stats::Histogram;
@@ -45,7 +45,7 @@ pub const OUTAGE_SHARE: [f64; 2] = [0.005, 0.1];
 /// Share of the clients' time that may be in no figure: suspect above the first, invalid above the second.
 pub const NOWHERE_SHARE: [f64; 2] = [0.01, 0.1];
 
-pub(crate) fn counts(measured: &Measured, open: bool) -> Counters {
+pub(crate) fn counts(measured: &EngineResult, open: bool) -> Counters {
     let more = [
         (figures::COMPLETED, Some(measured.completed())),
         (figures::DRAINED, open.then_some(measured.drained)),
@@ -65,7 +65,7 @@ pub(crate) fn script_counts(script: &ScriptFigures) -> Counters {
 /// Inputs of a verdict.
 #[derive(Debug)]
 pub struct Evidence<'a> {
-    pub measured: &'a Measured,
+    pub measured: &'a EngineResult,
     pub series: &'a [SeriesPoint],
     /// Requested arrivals per second; `None` without a schedule.
     pub rate: Option<f64>,
@@ -306,7 +306,7 @@ fn gave_nothing(counts: &Counts) -> Option<&'static str> {
 }
 
 /// Whether clients were aborted because their host had no free local port.
-pub(crate) fn is_out_of_ports(measured: &Measured) -> bool {
+pub(crate) fn is_out_of_ports(measured: &EngineResult) -> bool {
     // The texts of EADDRNOTAVAIL in Linux with glibc or musl, and in macOS.
     let words = ["assign requested address", "Address not available"];
     measured.aborts.iter().any(|abort| words.iter().any(|words| abort.message.contains(words)))

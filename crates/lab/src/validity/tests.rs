@@ -4,12 +4,12 @@ use engine::{Abort, ClientTime};
 
 use super::*;
 
-pub(super) fn measured(counts: Counts) -> Measured {
+pub(super) fn measured(counts: Counts) -> EngineResult {
     let script = ScriptFigures { counts, completed: counts.processed(), ..ScriptFigures::default() };
-    Measured { scripts: vec![script], ..Measured::default() }
+    EngineResult { scripts: vec![script], ..EngineResult::default() }
 }
 
-pub(super) fn evidence<'a>(measured: &'a Measured, series: &'a [SeriesPoint]) -> Evidence<'a> {
+pub(super) fn evidence<'a>(measured: &'a EngineResult, series: &'a [SeriesPoint]) -> Evidence<'a> {
     Evidence {
         measured,
         series,
@@ -49,7 +49,7 @@ fn transactions_by_key_that_find_nothing_are_a_doubt_from_a_tenth_on() {
             let counts = Counts { queries: 1000, rows: 1, keyed: 1000, keyed_empty, ..good() };
             ScriptFigures { counts, completed: counts.processed(), ..ScriptFigures::default() }
         };
-        let measured = Measured { scripts: empty.map(figures).to_vec(), ..Measured::default() };
+        let measured = EngineResult { scripts: empty.map(figures).to_vec(), ..EngineResult::default() };
         let evidence = Evidence { scripts: &scripts, may_be_empty, ..evidence(&measured, &[]) };
         let (validity, doubts) = judge(&evidence);
         (validity, doubts.into_iter().map(|doubt| doubt.detail).collect::<Vec<_>>())
@@ -72,7 +72,7 @@ fn a_rate_that_changes_is_judged_by_what_it_asks() {
         series.iter_mut().skip(6).for_each(|second| second.skipped = skipped);
         let (ok, skipped) = (rates.iter().sum(), 6 * skipped);
         let counts = Counts { due: ok + skipped, ok, skipped, ..Counts::default() };
-        let measured = Measured { elapsed: 12_000_000_000, ..counted(counts) };
+        let measured = EngineResult { elapsed: 12_000_000_000, ..counted(counts) };
         let open = open(&measured);
         let open = Evidence { series: &series, rate: Some(2500.0), profile: Some(&profile), ..open };
         let (_, doubts) = judge(&open);
@@ -167,7 +167,7 @@ fn an_empty_script_among_several_is_named() {
         |counts: Counts| ScriptFigures { counts, completed: counts.processed(), ..ScriptFigures::default() };
     let full = Counts { queries: 1000, rows: 1000, ..good() };
     let empty = Counts { queries: 1000, rows: 0, bytes: 0, ..good() };
-    let measured = Measured { scripts: vec![figures(full), figures(empty)], ..Measured::default() };
+    let measured = EngineResult { scripts: vec![figures(full), figures(empty)], ..EngineResult::default() };
     let told = Evidence { scripts: &scripts, ..evidence(&measured, &[]) };
     let (validity, doubts) = judge(&told);
     assert_eq!((validity, doubts[0].reason), (Validity::Invalid, Reason::EmptyResults));
@@ -214,12 +214,12 @@ fn a_host_without_a_local_port_is_the_generators_limit() {
 }
 
 /// Open load of 4 s with a promise of 20 ms.
-fn open<'a>(measured: &'a Measured) -> Evidence<'a> {
+fn open<'a>(measured: &'a EngineResult) -> Evidence<'a> {
     Evidence { rate: Some(1000.0), clients: 16, limit_s: Some(0.02), ..evidence(measured, &[]) }
 }
 
-fn counted(counts: Counts) -> Measured {
-    Measured { elapsed: 4_000_000_000, ..measured(Counts { rows: 1, bytes: 1, ..counts }) }
+fn counted(counts: Counts) -> EngineResult {
+    EngineResult { elapsed: 4_000_000_000, ..measured(Counts { rows: 1, bytes: 1, ..counts }) }
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn an_overloaded_run_is_suspect_with_a_promise_or_without() {
     // 39 answers with a p99 of 197 µs, and then none: a hanging server looked fast, and its run was valid.
     for (left_open, wanted) in [(2, Validity::Suspect), (16, Validity::Invalid)] {
         let counts = Counts { due: 4000, ok: 4000 - left_open, late: left_open, ..Counts::default() };
-        let hung = Measured { left_open, ..counted(counts) };
+        let hung = EngineResult { left_open, ..counted(counts) };
         let told = reasons(&Evidence { rate: None, limit_s: None, ..open(&hung) });
         assert_eq!(told, (wanted, vec![Reason::Errors]));
     }
@@ -304,7 +304,7 @@ fn time_that_is_in_no_figure_is_told() {
     // Four clients for 4 s.
     let judged = |time: ClientTime| {
         let counts = Counts { due: 4000, ok: 4000, ..Counts::default() };
-        let run = Measured { client_time: Some(time), ..counted(counts) };
+        let run = EngineResult { client_time: Some(time), ..counted(counts) };
         reasons(&Evidence { clients: 4, ..evidence(&run, &[]) })
     };
     let ms = |counted: u64, elsewhere: u64, nowhere: u64| {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use spec::{Class, Error, given};
 
-use super::object::Kind;
+use super::object::ObjectKind;
 use super::pbf::{Blob, last_kind};
 use super::read::read_header;
 
@@ -54,11 +54,11 @@ pub(crate) fn examine(path: &Path) -> Result<Extract, String> {
         header.is_some_and(|header| header.optional_features.iter().any(|it| it == "Sort.Type_then_ID"));
     let kind = last.read(&mut file).and_then(|block| last_kind(&block)).filter(|_| sorted);
     let doubt = match kind {
-        Some(Kind::Nodes) => {
+        Some(ObjectKind::Nodes) => {
             Some("its objects are sorted by kind, and it ends with nodes: no way and no relation")
         }
-        Some(Kind::Ways) => Some("its objects are sorted by kind, and it ends with ways: no relation"),
-        Some(Kind::Relations) | None => None,
+        Some(ObjectKind::Ways) => Some("its objects are sorted by kind, and it ends with ways: no relation"),
+        Some(ObjectKind::Relations) | None => None,
     };
     let doubt = doubt.map(|why| format!("{} ends early, as far as its header tells: {why}", path.display()));
     Ok(Extract { doubt })

@@ -10,7 +10,7 @@ use super::read::read;
 
 /// References of an extract to missing objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Missing {
+pub struct MissingObjects {
     pub ways: u64,
     /// Ways that lack at least one node.
     pub ways_with_gaps: u64,
@@ -20,7 +20,7 @@ pub struct Missing {
     pub nodes: u64,
 }
 
-impl Missing {
+impl MissingObjects {
     /// `3 of 20 ways refer to nodes that are not in the extract (7 references; 1 way has too few left to be a
     /// line)`; `None` where nothing is missing.
     #[must_use]
@@ -44,9 +44,9 @@ impl Missing {
 /// Counts them with 8 bytes of memory per node of the extract. It is read once, and again if ways come before
 /// nodes. `None` if it cannot be read.
 #[must_use]
-pub fn missing(path: &Path) -> Option<Missing> {
+pub fn missing(path: &Path) -> Option<MissingObjects> {
     let mut seen = NodeIds::default();
-    let mut found = Missing::default();
+    let mut found = MissingObjects::default();
     let mut is_sorted = true;
     let mut file = given::open(path).ok()?;
     read(&mut file, &mut |object| match object {
@@ -58,7 +58,7 @@ pub fn missing(path: &Path) -> Option<Missing> {
         Object::Relation(_) => {}
     })?;
     if !is_sorted {
-        found = Missing::default();
+        found = MissingObjects::default();
         read(&mut file, &mut |object| {
             if let Object::Way(way) = object {
                 found.count(&way.nodes, &mut seen);
@@ -68,7 +68,7 @@ pub fn missing(path: &Path) -> Option<Missing> {
     Some(found)
 }
 
-impl Missing {
+impl MissingObjects {
     fn count(&mut self, nodes: &[i64], seen: &mut NodeIds) {
         let gaps = nodes.iter().filter(|id| !seen.has(**id)).count();
         self.ways += 1;
@@ -103,14 +103,14 @@ impl NodeIds {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Bbox, Block, Kind, Node, Way, header_blob};
+    use super::super::{Bbox, BlobBuilder, Node, ObjectKind, Way, header_blob};
     use super::*;
 
-    fn file(kinds: [Kind; 2]) -> tempfile::NamedTempFile {
+    fn file(kinds: [ObjectKind; 2]) -> tempfile::NamedTempFile {
         let mut bytes = header_blob(Bbox { west: 0, south: 0, east: 10, north: 10 });
         for kind in kinds {
-            let mut block = Block::default();
-            if kind == Kind::Nodes {
+            let mut block = BlobBuilder::default();
+            if kind == ObjectKind::Nodes {
                 for id in [1, 2, 4] {
                     block.push(&Object::Node(Node { id, lat: 0, lon: 0, tags: Vec::new() }));
                 }
@@ -128,13 +128,13 @@ mod tests {
 
     #[test]
     fn nodes_that_are_not_there_are_counted_in_any_order_of_the_file() {
-        let wanted = Missing { ways: 3, ways_with_gaps: 2, ways_lost: 1, nodes: 3 };
-        for kinds in [[Kind::Nodes, Kind::Ways], [Kind::Ways, Kind::Nodes]] {
+        let wanted = MissingObjects { ways: 3, ways_with_gaps: 2, ways_lost: 1, nodes: 3 };
+        for kinds in [[ObjectKind::Nodes, ObjectKind::Ways], [ObjectKind::Ways, ObjectKind::Nodes]] {
             assert_eq!(missing(file(kinds).path()).unwrap(), wanted);
         }
         let said = "2 of 3 ways refer to nodes that are not in the extract (3 references; 1 way has too few left to be a line), \
                     as in cut-outs: those are left out";
         assert_eq!(wanted.words().as_deref(), Some(said));
-        assert_eq!(Missing { ways: 3, ..Missing::default() }.words(), None);
+        assert_eq!(MissingObjects { ways: 3, ..MissingObjects::default() }.words(), None);
     }
 }

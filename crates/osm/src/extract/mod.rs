@@ -9,7 +9,7 @@ mod write;
 
 pub(crate) use check::examine;
 pub use check::{Extract, check};
-pub use missing::{Missing, missing};
-pub use object::{Bbox, Kind, Member, Node, Object, Relation, Tag, Way};
+pub use missing::{MissingObjects, missing};
+pub use object::{Bbox, Member, Node, Object, ObjectKind, Relation, Tag, Way};
 pub use read::{Header, read};
-pub use write::{Block, header_blob};
+pub use write::{BlobBuilder, header_blob};

@@ -2,7 +2,7 @@
 
 /// Kinds of objects, in the order of a sorted file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ObjectKind {
     Nodes,
     Ways,
     Relations,
@@ -64,7 +64,7 @@ pub struct Relation {
 /// A part of a relation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Member {
-    pub kind: Kind,
+    pub kind: ObjectKind,
     pub id: i64,
     /// Such as `outer`; may be empty.
     pub role: String,
@@ -81,11 +81,11 @@ pub enum Object {
 impl Object {
     /// The sort key of a sorted file.
     #[must_use]
-    pub fn key(&self) -> (Kind, i64) {
+    pub fn key(&self) -> (ObjectKind, i64) {
         match self {
-            Self::Node(node) => (Kind::Nodes, node.id),
-            Self::Way(way) => (Kind::Ways, way.id),
-            Self::Relation(relation) => (Kind::Relations, relation.id),
+            Self::Node(node) => (ObjectKind::Nodes, node.id),
+            Self::Way(way) => (ObjectKind::Ways, way.id),
+            Self::Relation(relation) => (ObjectKind::Relations, relation.id),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::object::Kind;
+use super::object::ObjectKind;
 
 /// Longest blob header that the format allows.
 const LONGEST_HEADER: u32 = 64 * 1024;
@@ -18,24 +18,25 @@ pub(super) struct Blob {
 
 impl Blob {
     /// The blob at a position in a file of this length; the first blob must be the header.
-    pub(super) fn at(file: &mut (impl Read + Seek), at: u64, length: u64) -> Result<Self, Broken> {
+    pub(super) fn at(file: &mut (impl Read + Seek), at: u64, length: u64) -> Result<Self, PbfError> {
         let mut size = [0; 4];
         file.seek(SeekFrom::Start(at))?;
         file.read_exact(&mut size)?;
         let size = u32::from_be_bytes(size);
         if size == 0 || size > LONGEST_HEADER {
-            return Err(Broken::NotPbf);
+            return Err(PbfError::NotPbf);
         }
         let mut header = vec![0; size as usize];
-        file.read_exact(&mut header).map_err(|error| if at == 0 { Broken::NotPbf } else { error.into() })?;
-        let (kind, data_size) = blob_header(&header).ok_or(Broken::NotPbf)?;
+        file.read_exact(&mut header)
+            .map_err(|error| if at == 0 { PbfError::NotPbf } else { error.into() })?;
+        let (kind, data_size) = blob_header(&header).ok_or(PbfError::NotPbf)?;
         let right_kind = if at == 0 { kind == b"OSMHeader" } else { kind != b"OSMHeader" };
         if !right_kind || data_size > LONGEST_BLOB {
-            return Err(Broken::NotPbf);
+            return Err(PbfError::NotPbf);
         }
         let start = at + 4 + u64::from(size);
         let blob = Self { start, end: start + data_size, is_data: kind == b"OSMData" };
-        if blob.end > length { Err(Broken::CutShort) } else { Ok(blob) }
+        if blob.end > length { Err(PbfError::CutShort) } else { Ok(blob) }
     }
 
     /// The block in it; `None` for an unknown compression.
@@ -47,13 +48,13 @@ impl Blob {
     }
 }
 
-pub(super) enum Broken {
+pub(super) enum PbfError {
     NotPbf,
     CutShort,
     Io(io::Error),
 }
 
-impl Broken {
+impl PbfError {
     pub(super) fn in_words(&self, at: u64, length: u64) -> String {
         match self {
             Self::NotPbf if at == 0 => {
@@ -71,7 +72,7 @@ impl Broken {
     }
 }
 
-impl From<io::Error> for Broken {
+impl From<io::Error> for PbfError {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::UnexpectedEof { Self::CutShort } else { Self::Io(error) }
     }
@@ -184,15 +185,15 @@ fn unpacked(blob: &[u8]) -> Option<Vec<u8>> {
 
 /// The last kind of objects in a block of data (OSMData), in the order of a sorted file; `None` when there
 /// are none, or for another block.
-pub(super) fn last_kind(block: &[u8]) -> Option<Kind> {
+pub(super) fn last_kind(block: &[u8]) -> Option<ObjectKind> {
     let mut last = None;
     for field in fields(block) {
         let Field::Bytes(2, group) = field? else { continue };
         for field in fields(group) {
             last = last.max(match field? {
-                Field::Bytes(1 | 2, _) => Some(Kind::Nodes),
-                Field::Bytes(3, _) => Some(Kind::Ways),
-                Field::Bytes(4, _) => Some(Kind::Relations),
+                Field::Bytes(1 | 2, _) => Some(ObjectKind::Nodes),
+                Field::Bytes(3, _) => Some(ObjectKind::Ways),
+                Field::Bytes(4, _) => Some(ObjectKind::Relations),
                 _ => None,
             });
         }
@@ -226,7 +227,7 @@ pub(super) mod tests {
     fn blocks_say_what_is_in_them() {
         let block =
             [bytes(1, b"strings"), bytes(2, &bytes(2, b"dense")), bytes(2, &bytes(3, b"way"))].concat();
-        assert_eq!(last_kind(&block), Some(Kind::Ways));
+        assert_eq!(last_kind(&block), Some(ObjectKind::Ways));
         assert_eq!(last_kind(&bytes(1, b"strings")), None);
         for zlib in [false, true] {
             assert_eq!(unpacked(&packed(&block, zlib)).unwrap(), block);

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use super::object::{Bbox, Kind, Member, Node, Object, Relation, Tag, Way};
+use super::object::{Bbox, Member, Node, Object, ObjectKind, Relation, Tag, Way};
 use super::pbf::{Blob, Field, fields, numbers, signed, sums, varint};
 
 /// The first block of a file.
@@ -60,7 +60,7 @@ fn read_bbox(bytes: &[u8]) -> Option<Bbox> {
 }
 
 /// The parts of a block that its objects refer to.
-struct Block<'a> {
+struct PrimitiveBlock<'a> {
     strings: Vec<&'a [u8]>,
     /// Nanodegrees per unit, and of coordinate 0.
     granularity: i64,
@@ -69,7 +69,7 @@ struct Block<'a> {
 }
 
 fn read_block(bytes: &[u8], each: &mut dyn FnMut(Object)) -> Option<()> {
-    let mut block = Block { strings: Vec::new(), granularity: 100, lat_offset: 0, lon_offset: 0 };
+    let mut block = PrimitiveBlock { strings: Vec::new(), granularity: 100, lat_offset: 0, lon_offset: 0 };
     for field in fields(bytes) {
         match field? {
             Field::Bytes(1, table) => {
@@ -90,10 +90,10 @@ fn read_block(bytes: &[u8], each: &mut dyn FnMut(Object)) -> Option<()> {
         for field in fields(group) {
             let Field::Bytes(kind, message) = field? else { continue };
             match kind {
-                1 => each(block.node(&Message::of(message)?)?),
-                2 => block.dense_nodes(&Message::of(message)?, each)?,
-                3 => each(block.way(&Message::of(message)?)?),
-                4 => each(block.relation(&Message::of(message)?)?),
+                1 => each(block.node(&ObjectFields::of(message)?)?),
+                2 => block.dense_nodes(&ObjectFields::of(message)?, each)?,
+                3 => each(block.way(&ObjectFields::of(message)?)?),
+                4 => each(block.relation(&ObjectFields::of(message)?)?),
                 _ => {}
             }
         }
@@ -103,12 +103,12 @@ fn read_block(bytes: &[u8], each: &mut dyn FnMut(Object)) -> Option<()> {
 
 /// The fields 1 to 10 of an object.
 #[derive(Default)]
-struct Message<'a> {
+struct ObjectFields<'a> {
     numbers: [u64; 11],
     bytes: [&'a [u8]; 11],
 }
 
-impl<'a> Message<'a> {
+impl<'a> ObjectFields<'a> {
     fn of(bytes: &'a [u8]) -> Option<Self> {
         let mut message = Self::default();
         for field in fields(bytes) {
@@ -122,7 +122,7 @@ impl<'a> Message<'a> {
     }
 }
 
-impl Block<'_> {
+impl PrimitiveBlock<'_> {
     fn string(&self, index: u64) -> Option<String> {
         self.strings.get(usize::try_from(index).ok()?).map(|string| text(string))
     }
@@ -132,7 +132,7 @@ impl Block<'_> {
         i32::try_from(value.checked_mul(self.granularity)?.checked_add(offset)? / 100).ok()
     }
 
-    fn tags(&self, message: &Message<'_>) -> Option<Vec<Tag>> {
+    fn tags(&self, message: &ObjectFields<'_>) -> Option<Vec<Tag>> {
         numbers(message.bytes[2])
             .zip(numbers(message.bytes[3]))
             .map(|(key, value)| Some((self.string(key?)?, self.string(value?)?)))
@@ -144,12 +144,12 @@ impl Block<'_> {
         Some(Object::Node(Node { id, lat, lon, tags }))
     }
 
-    fn node(&self, message: &Message<'_>) -> Option<Object> {
+    fn node(&self, message: &ObjectFields<'_>) -> Option<Object> {
         let [id, lat, lon] = [1, 8, 9].map(|field| signed(message.numbers[field]));
         self.object(id, lat, lon, self.tags(message)?)
     }
 
-    fn dense_nodes(&self, message: &Message<'_>, each: &mut dyn FnMut(Object)) -> Option<()> {
+    fn dense_nodes(&self, message: &ObjectFields<'_>, each: &mut dyn FnMut(Object)) -> Option<()> {
         let [ids, lats, lons, mut indexes] = [1, 8, 9, 10].map(|field| message.bytes[field]);
         for ((id, lat), lon) in sums(ids).zip(sums(lats)).zip(sums(lons)) {
             let mut tags = Vec::new();
@@ -165,18 +165,18 @@ impl Block<'_> {
         Some(())
     }
 
-    fn way(&self, message: &Message<'_>) -> Option<Object> {
+    fn way(&self, message: &ObjectFields<'_>) -> Option<Object> {
         let nodes = sums(message.bytes[8]).collect::<Option<_>>()?;
         Some(Object::Way(Way { id: message.numbers[1] as i64, tags: self.tags(message)?, nodes }))
     }
 
-    fn relation(&self, message: &Message<'_>) -> Option<Object> {
+    fn relation(&self, message: &ObjectFields<'_>) -> Option<Object> {
         let [roles, ids, kinds] = [8, 9, 10].map(|field| message.bytes[field]);
         let members = sums(ids).zip(numbers(roles)).zip(numbers(kinds)).map(|((id, role), kind)| {
             let kind = match kind? {
-                0 => Kind::Nodes,
-                1 => Kind::Ways,
-                2 => Kind::Relations,
+                0 => ObjectKind::Nodes,
+                1 => ObjectKind::Ways,
+                2 => ObjectKind::Relations,
                 _ => return None,
             };
             Some(Member { kind, id: id?, role: self.string(role?)? })
@@ -218,7 +218,7 @@ mod tests {
     }
 
     fn relation() -> impl Strategy<Value = Object> {
-        let kind = prop_oneof![Just(Kind::Nodes), Just(Kind::Ways), Just(Kind::Relations)];
+        let kind = prop_oneof![Just(ObjectKind::Nodes), Just(ObjectKind::Ways), Just(ObjectKind::Relations)];
         let member =
             (kind, any::<i64>(), "[a-b]{0,2}").prop_map(|(kind, id, role)| Member { kind, id, role });
         (any::<i64>(), tags(), vec(member, 0..5))
@@ -243,7 +243,7 @@ mod tests {
             relations in vec(relation(), 0..9),
         ) {
             let mut file = header_blob(BBOX);
-            let mut block = write::Block::default();
+            let mut block = write::BlobBuilder::default();
             for part in [&nodes, &more_nodes, &ways, &relations] {
                 part.iter().for_each(|object| block.push(object));
                 file.extend(block.take_blob());

@@ -7,7 +7,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use super::object::{Bbox, Kind, Object, Tag};
+use super::object::{Bbox, Object, ObjectKind, Tag};
 
 /// Most objects in a block, as in other writers.
 const MOST_OBJECTS: usize = 8000;
@@ -36,7 +36,7 @@ pub fn header_blob(bbox: Bbox) -> Vec<u8> {
 /// Collects objects for a blob. Push objects of one kind until it [is full](Self::is_full), take the blob,
 /// continue.
 #[derive(Debug, Default)]
-pub struct Block {
+pub struct BlobBuilder {
     objects: usize,
     strings: Strings,
     dense: Dense,
@@ -54,7 +54,7 @@ struct Dense {
     tagged: bool,
 }
 
-impl Block {
+impl BlobBuilder {
     /// Whether it contains no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -96,9 +96,9 @@ impl Block {
                 put_bytes(&mut message, 8, &roles);
                 put_bytes(&mut message, 9, &Deltas::of(members().map(|member| member.id)).bytes);
                 let kinds = members().map(|member| match member.kind {
-                    Kind::Nodes => 0,
-                    Kind::Ways => 1,
-                    Kind::Relations => 2,
+                    ObjectKind::Nodes => 0,
+                    ObjectKind::Ways => 1,
+                    ObjectKind::Relations => 2,
                 });
                 put_bytes(&mut message, 10, &kinds.collect::<Vec<u8>>());
                 put_bytes(&mut self.group, 4, &message);
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn blocks_are_full_at_as_many_objects_as_others_write() {
-        let mut block = Block::default();
+        let mut block = BlobBuilder::default();
         for id in 0..8000 {
             assert!(!block.is_full());
             let tags = vec![("highway".to_owned(), "path".to_owned())];

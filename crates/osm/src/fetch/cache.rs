@@ -10,9 +10,9 @@ use spec::Error;
 use super::Fetched;
 use super::checksum;
 use super::error;
-use super::index::{Entry, Index};
+use super::index::{Index, IndexEntry};
 use super::partial::with_suffix;
-use super::watch::Watch;
+use super::watch::FetchObserver;
 
 /// A folder of extracts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub struct Cache {
 
 /// The note of a file: `FILE.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Kept {
-    entry: Entry,
+pub(super) struct CacheNote {
+    entry: IndexEntry,
     url: String,
     bytes: u64,
     md5: String,
@@ -54,7 +54,7 @@ impl Cache {
         let id = &index.find(name)?.id;
         let of_it = self.kept().into_iter().filter(|(_, kept)| kept.entry.id == *id);
         let newest = of_it.max_by(|(_, one), (_, other)| {
-            let date = |kept: &Kept| (kept.last_modified.clone(), kept.written_ns);
+            let date = |kept: &CacheNote| (kept.last_modified.clone(), kept.written_ns);
             date(one).cmp(&date(other))
         });
         newest.map(|(path, kept)| kept.fetched(path)).ok_or_else(|| error::unknown(name, Vec::new()))
@@ -63,9 +63,9 @@ impl Cache {
     /// The file of an extract that still has this checksum.
     pub(super) fn with_sum(
         &self,
-        entry: &Entry,
+        entry: &IndexEntry,
         md5: &str,
-        watch: &dyn Watch,
+        watch: &dyn FetchObserver,
     ) -> Result<Option<Fetched>, Error> {
         for (path, kept) in self.kept() {
             if kept.entry.id != entry.id || kept.md5 != md5 {
@@ -80,28 +80,28 @@ impl Cache {
     }
 
     /// Path of an extract that is being fetched; makes the folder.
-    pub(super) fn unfinished(&self, entry: &Entry) -> Result<PathBuf, Error> {
-        std::fs::create_dir_all(&self.folder).map_err(|error| error::file(&self.folder, error))?;
+    pub(super) fn unfinished(&self, entry: &IndexEntry) -> Result<PathBuf, Error> {
+        std::fs::create_dir_all(&self.folder).map_err(|error| error::file_error(&self.folder, error))?;
         Ok(self.folder.join(format!("{}.osm.pbf", file_name(&entry.id))))
     }
 
     /// Path of an extract of this day in UTC.
-    pub(super) fn path(&self, entry: &Entry, last_modified: Option<Timestamp>) -> PathBuf {
+    pub(super) fn path(&self, entry: &IndexEntry, last_modified: Option<Timestamp>) -> PathBuf {
         let date = last_modified.map(|time| time.strftime("-%Y-%m-%d").to_string()).unwrap_or_default();
         self.folder.join(format!("{}{date}.osm.pbf", file_name(&entry.id)))
     }
 
-    pub(super) fn note(&self, kept: &Kept, path: &Path) -> Result<(), Error> {
+    pub(super) fn note(&self, kept: &CacheNote, path: &Path) -> Result<(), Error> {
         let note = with_suffix(path, ".json");
         let text = serde_json::to_vec_pretty(kept).expect("plain data");
-        super::partial::replace_file(&note, &text).map_err(|error| error::file(&note, error))
+        super::partial::replace_file(&note, &text).map_err(|error| error::file_error(&note, error))
     }
 
     /// All files with a note that still exist.
-    fn kept(&self) -> Vec<(PathBuf, Kept)> {
+    fn kept(&self) -> Vec<(PathBuf, CacheNote)> {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return Vec::new() };
         let notes = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let mut kept: Vec<(PathBuf, Kept)> = notes
+        let mut kept: Vec<(PathBuf, CacheNote)> = notes
             .filter_map(|name| {
                 let path = self.folder.join(name.strip_suffix(".osm.pbf.json")?.to_owned() + ".osm.pbf");
                 let note = std::fs::read(with_suffix(&path, ".json")).ok()?;
@@ -113,11 +113,11 @@ impl Cache {
     }
 }
 
-impl Kept {
+impl CacheNote {
     pub(super) fn of(fetched: &Fetched) -> Result<Self, Error> {
         let Fetched { entry, url, path, md5, last_modified, .. } = fetched;
-        let (bytes, written_ns) =
-            size_and_time(path).ok_or_else(|| error::file(path, std::io::ErrorKind::NotFound.into()))?;
+        let (bytes, written_ns) = size_and_time(path)
+            .ok_or_else(|| error::file_error(path, std::io::ErrorKind::NotFound.into()))?;
         Ok(Self {
             entry: entry.clone(),
             url: url.clone(),
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn files_are_named_by_their_day() {
-        let entry = Entry { id: "malta".into(), parent: None, name: "Malta".into(), url: String::new() };
+        let entry = IndexEntry { id: "malta".into(), parent: None, name: "Malta".into(), url: String::new() };
         let time = super::super::http::time("Fri, 20 Nov 2026 21:21:18 GMT");
         let path = Cache::at(Path::new("/x")).path(&entry, time);
         assert_eq!(path, Path::new("/x/malta-2026-11-20.osm.pbf"));

@@ -8,7 +8,7 @@ use md5::{Digest, Md5};
 use spec::Error;
 
 use super::error;
-use super::watch::Watch;
+use super::watch::FetchObserver;
 
 const CHUNK: usize = 1 << 20;
 
@@ -19,8 +19,8 @@ pub(super) fn parse(bytes: &[u8]) -> Option<String> {
     (sum.len() == 32 && sum.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| sum.to_ascii_lowercase())
 }
 
-pub(super) fn of_file(path: &Path, watch: &dyn Watch) -> Result<String, Error> {
-    let failed = |error| error::file(path, error);
+pub(super) fn of_file(path: &Path, watch: &dyn FetchObserver) -> Result<String, Error> {
+    let failed = |error| error::file_error(path, error);
     let mut file = File::open(path).map_err(failed)?;
     let (mut sum, mut buffer) = (Md5::new(), vec![0; CHUNK]);
     loop {

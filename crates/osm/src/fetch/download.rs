@@ -3,21 +3,21 @@
 use spec::Error;
 
 use super::error::{self, may_pass};
-use super::http::{Answer, Client};
+use super::http::{DownloadClient, FetchAnswer};
 use super::partial::Partial;
 use super::tries::Tries;
-use super::watch::{Event, Restart, Watch};
+use super::watch::{FetchEvent, FetchObserver, Restart};
 
 /// What was expected, in the error about a page for people.
 const WANTED: &str = "an extract";
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sizes {
+pub(super) struct DownloadSizes {
     /// As the user asked.
     pub(super) most: Option<u64>,
 }
 
-impl Sizes {
+impl DownloadSizes {
     /// Most bytes of a file with an announced size; the whole planet has less than half of it.
     const ANNOUNCED: u64 = 256 << 30;
     /// Most bytes of a file without an announced size.
@@ -51,14 +51,14 @@ impl Sizes {
 /// When the server does not have it, or the connection broke too often; the part
 /// is kept.
 pub(super) fn download(
-    client: &Client,
+    client: &DownloadClient,
     url: &str,
     partial: &mut Partial,
-    sizes: Sizes,
-    watch: &mut dyn Watch,
+    sizes: DownloadSizes,
+    watch: &mut dyn FetchObserver,
 ) -> Result<(), Error> {
     if partial.outdated {
-        watch.event(Event::Restart(Restart::Changed));
+        watch.event(FetchEvent::Restart(Restart::Changed));
     }
     let mut tries = Tries::new(&client.timeouts, partial.length());
     while !partial.is_whole() {
@@ -74,11 +74,11 @@ pub(super) fn download(
 
 /// Requests the missing rest once, and stores what arrives.
 fn attempt(
-    client: &Client,
+    client: &DownloadClient,
     url: &str,
     partial: &mut Partial,
-    sizes: Sizes,
-    watch: &mut dyn Watch,
+    sizes: DownloadSizes,
+    watch: &mut dyn FetchObserver,
 ) -> Result<(), Error> {
     let resume = partial.resumable();
     let headers = match &resume {
@@ -104,7 +104,7 @@ fn attempt(
         _ => {
             if resume.is_some() {
                 let same = partial.is_of(&answer.head);
-                watch.event(Event::Restart(if same { Restart::NoRanges } else { Restart::Changed }));
+                watch.event(FetchEvent::Restart(if same { Restart::NoRanges } else { Restart::Changed }));
             }
             partial.begin(&answer.head)?;
         }
@@ -120,9 +120,14 @@ fn attempt(
 }
 
 /// Stores what arrives, up to `most` bytes of the file.
-fn take(answer: &Answer<'_>, partial: &mut Partial, most: u64, watch: &mut dyn Watch) -> Result<(), Error> {
+fn take(
+    answer: &FetchAnswer<'_>,
+    partial: &mut Partial,
+    most: u64,
+    watch: &mut dyn FetchObserver,
+) -> Result<(), Error> {
     let total = partial.state().total;
-    watch.event(Event::Begins { from: partial.length(), total });
+    watch.event(FetchEvent::Begins { from: partial.length(), total });
     while let Some(bytes) = answer.next(watch)? {
         let missing = bytes.len() as u64;
         if partial.length() + missing > most {
@@ -134,7 +139,7 @@ fn take(answer: &Answer<'_>, partial: &mut Partial, most: u64, watch: &mut dyn W
             return Err(error::too_large(&url, most, false));
         }
         partial.append(&bytes)?;
-        watch.event(Event::Received(partial.length()));
+        watch.event(FetchEvent::Received(partial.length()));
     }
     Ok(())
 }

@@ -111,7 +111,7 @@ pub(super) fn unknown(name: &str, near: Vec<String>) -> Error {
         .attach(UnknownExtract { name: name.to_owned(), near })
 }
 
-pub(super) fn file(path: &Path, source: io::Error) -> Error {
+pub(super) fn file_error(path: &Path, source: io::Error) -> Error {
     let hint = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "make room; the same command goes on where it ended"

@@ -17,14 +17,14 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use super::error::{self, Passing};
 use super::site::{origin, shown};
 use super::tries::{FetchTimeouts, TICK, Tries};
-use super::watch::{Event, Watch};
+use super::watch::{FetchEvent, FetchObserver};
 
 const PIECE: usize = 64 * 1024;
 /// Pieces that may wait to be taken.
 const QUEUE: usize = 16;
 
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct DownloadClient {
     agent: ureq::Agent,
     pub(super) timeouts: FetchTimeouts,
     pub(super) allow_http: bool,
@@ -45,25 +45,25 @@ pub(super) struct Head {
     pub(super) content_type: Option<String>,
 }
 
-pub(super) struct Answer<'a> {
+pub(super) struct FetchAnswer<'a> {
     pub(super) head: Head,
     waiting: Waiting<'a>,
 }
 
 struct Waiting<'a> {
     url: &'a str,
-    pieces: Receiver<Piece>,
+    pieces: Receiver<BodyPiece>,
     silence: Duration,
 }
 
-enum Piece {
+enum BodyPiece {
     Head(Head),
     Bytes(Vec<u8>),
     End,
-    Failed(Failure),
+    Failed(FetchFailure),
 }
 
-enum Failure {
+enum FetchFailure {
     Unreachable(String),
     Untrusted(String),
     Cut(String),
@@ -71,7 +71,7 @@ enum Failure {
     Address,
 }
 
-impl Client {
+impl DownloadClient {
     /// A client that uses the proxy of the environment, if `by_proxy`.
     pub(super) fn new(timeouts: FetchTimeouts, by_proxy: bool) -> Self {
         let agent = ureq::Agent::config_builder()
@@ -92,8 +92,8 @@ impl Client {
         &self,
         url: &'a str,
         headers: Vec<(&'static str, String)>,
-        watch: &mut dyn Watch,
-    ) -> Result<Answer<'a>, Error> {
+        watch: &mut dyn FetchObserver,
+    ) -> Result<FetchAnswer<'a>, Error> {
         let (send, pieces) = sync_channel(QUEUE);
         let (agent, asked) = (self.agent.clone(), url.to_owned());
         std::thread::spawn(move || read(&agent, &asked, headers, &send));
@@ -101,7 +101,7 @@ impl Client {
         // Names, connections and TLS are part of this wait.
         let bound = self.timeouts.connect.saturating_add(self.timeouts.silence);
         match waiting.next(bound, watch)? {
-            Piece::Head(head) => {
+            BodyPiece::Head(head) => {
                 if let Some(to) = head.downgrade.as_deref().filter(|_| !self.allow_http) {
                     let what = format!("the server redirects to {}, which is not encrypted", shown(to));
                     return Err(error::bad(&shown(url), what).with_hint(
@@ -110,11 +110,11 @@ impl Client {
                 }
                 let (from, to) = (origin(url), origin(&head.url));
                 if from != to {
-                    watch.event(Event::Redirected { from: &from, to: &to });
+                    watch.event(FetchEvent::Redirected { from: &from, to: &to });
                 }
-                Ok(Answer { head, waiting })
+                Ok(FetchAnswer { head, waiting })
             }
-            _ => Err(waiting.failed(Failure::Cut("the server sent no answer".to_owned()))),
+            _ => Err(waiting.failed(FetchFailure::Cut("the server sent no answer".to_owned()))),
         }
     }
 
@@ -124,11 +124,11 @@ impl Client {
         url: &str,
         wanted: &'static str,
         most: usize,
-        watch: &mut dyn Watch,
+        watch: &mut dyn FetchObserver,
     ) -> Result<Vec<u8>, Error> {
         let mut tries = Tries::new(&self.timeouts, 0);
         loop {
-            match self.whole(url, wanted, most, watch) {
+            match self.whole_body(url, wanted, most, watch) {
                 // An unreachable address is not a busy server.
                 Err(error) if error.attached() == Some(&Passing::Unreachable) => return Err(error),
                 Err(error) => tries.again(error, 0, watch)?,
@@ -137,12 +137,12 @@ impl Client {
         }
     }
 
-    fn whole(
+    fn whole_body(
         &self,
         url: &str,
         wanted: &'static str,
         most: usize,
-        watch: &mut dyn Watch,
+        watch: &mut dyn FetchObserver,
     ) -> Result<Vec<u8>, Error> {
         let answer = self.get(url, Vec::new(), watch)?;
         answer.is_file(wanted)?;
@@ -160,7 +160,7 @@ impl Client {
     }
 }
 
-impl Answer<'_> {
+impl FetchAnswer<'_> {
     /// Checks that a file, or a part of one, follows.
     ///
     /// # Errors
@@ -183,9 +183,9 @@ impl Answer<'_> {
     }
 
     /// The next bytes; `None` at the end of the answer.
-    pub(super) fn next(&self, watch: &dyn Watch) -> Result<Option<Vec<u8>>, Error> {
+    pub(super) fn next(&self, watch: &dyn FetchObserver) -> Result<Option<Vec<u8>>, Error> {
         match self.waiting.next(self.waiting.silence, watch)? {
-            Piece::Bytes(bytes) => Ok(Some(bytes)),
+            BodyPiece::Bytes(bytes) => Ok(Some(bytes)),
             _ => Ok(None),
         }
     }
@@ -193,7 +193,7 @@ impl Answer<'_> {
 
 impl Waiting<'_> {
     /// The next report within the timeout.
-    fn next(&self, bound: Duration, watch: &dyn Watch) -> Result<Piece, Error> {
+    fn next(&self, bound: Duration, watch: &dyn FetchObserver) -> Result<BodyPiece, Error> {
         let start = Instant::now();
         loop {
             if watch.stops() {
@@ -201,28 +201,30 @@ impl Waiting<'_> {
             }
             let left = bound.saturating_sub(start.elapsed());
             match self.pieces.recv_timeout(left.min(TICK)) {
-                Ok(Piece::Failed(failure)) => return Err(self.failed(failure)),
+                Ok(BodyPiece::Failed(failure)) => return Err(self.failed(failure)),
                 Ok(piece) => return Ok(piece),
-                Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(self.failed(Failure::Silent)),
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => {
+                    return Err(self.failed(FetchFailure::Silent));
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(self.failed(Failure::Cut("it was not read to its end".to_owned())));
+                    return Err(self.failed(FetchFailure::Cut("it was not read to its end".to_owned())));
                 }
             }
         }
     }
 
-    fn failed(&self, failure: Failure) -> Error {
+    fn failed(&self, failure: FetchFailure) -> Error {
         let url = shown(self.url);
         match failure {
-            Failure::Unreachable(why) => error::unreachable(&url, &why),
-            Failure::Untrusted(why) => error::untrusted(&url, &why),
-            Failure::Cut(why) => error::cut(&url, &why),
-            Failure::Silent => {
+            FetchFailure::Unreachable(why) => error::unreachable(&url, &why),
+            FetchFailure::Untrusted(why) => error::untrusted(&url, &why),
+            FetchFailure::Cut(why) => error::cut(&url, &why),
+            FetchFailure::Silent => {
                 let waited_s = self.silence.as_secs_f64();
                 error::broken(&url, format_args!("the server was silent for {waited_s} s"))
             }
-            Failure::Address => error::address(&url),
+            FetchFailure::Address => error::address(&url),
         }
     }
 }
@@ -240,7 +242,7 @@ fn trusted() -> RootCerts {
 }
 
 /// Reads an answer to its end, or until nobody wants it any more.
-fn read(agent: &ureq::Agent, url: &str, headers: Vec<(&'static str, String)>, to: &SyncSender<Piece>) {
+fn read(agent: &ureq::Agent, url: &str, headers: Vec<(&'static str, String)>, to: &SyncSender<BodyPiece>) {
     let mut request = agent.get(url);
     for (name, value) in headers {
         request = request.header(name, value);
@@ -248,13 +250,13 @@ fn read(agent: &ureq::Agent, url: &str, headers: Vec<(&'static str, String)>, to
     let response = match request.call() {
         Ok(response) => response,
         Err(error) => {
-            let _ = to.send(Piece::Failed(of_error(&error)));
+            let _ = to.send(BodyPiece::Failed(of_error(&error)));
             return;
         }
     };
     let head = head(&response);
     let length = head.length;
-    if to.send(Piece::Head(head)).is_err() {
+    if to.send(BodyPiece::Head(head)).is_err() {
         return;
     }
     let mut body = response.into_body().into_reader();
@@ -263,17 +265,17 @@ fn read(agent: &ureq::Agent, url: &str, headers: Vec<(&'static str, String)>, to
         let mut bytes = vec![0; PIECE];
         let piece = match body.read(&mut bytes) {
             Ok(0) if length.is_some_and(|length| got < length) => {
-                Piece::Failed(Failure::Cut(format!("it ended after {got} bytes")))
+                BodyPiece::Failed(FetchFailure::Cut(format!("it ended after {got} bytes")))
             }
-            Ok(0) => Piece::End,
+            Ok(0) => BodyPiece::End,
             Ok(count) => {
                 bytes.truncate(count);
                 got += count as u64;
-                Piece::Bytes(bytes)
+                BodyPiece::Bytes(bytes)
             }
-            Err(error) => Piece::Failed(Failure::Cut(error.to_string())),
+            Err(error) => BodyPiece::Failed(FetchFailure::Cut(error.to_string())),
         };
-        let more = matches!(piece, Piece::Bytes(_));
+        let more = matches!(piece, BodyPiece::Bytes(_));
         if to.send(piece).is_err() || !more {
             return;
         }
@@ -305,27 +307,27 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.trim().to_owned())
 }
 
-fn of_error(error: &ureq::Error) -> Failure {
+fn of_error(error: &ureq::Error) -> FetchFailure {
     use std::io::ErrorKind as Kind;
     use ureq::{Error, Timeout};
     let why = error.to_string();
     match error {
-        Error::BadUri(_) | Error::Http(_) => Failure::Address,
-        Error::Timeout(Timeout::Resolve | Timeout::Connect) => Failure::Unreachable(why),
-        Error::Timeout(_) => Failure::Silent,
+        Error::BadUri(_) | Error::Http(_) => FetchFailure::Address,
+        Error::Timeout(Timeout::Resolve | Timeout::Connect) => FetchFailure::Unreachable(why),
+        Error::Timeout(_) => FetchFailure::Silent,
         Error::Io(error) => match error.kind() {
             Kind::ConnectionRefused
             | Kind::HostUnreachable
             | Kind::NetworkUnreachable
             | Kind::NetworkDown
-            | Kind::AddrNotAvailable => Failure::Unreachable(error.to_string()),
+            | Kind::AddrNotAvailable => FetchFailure::Unreachable(error.to_string()),
             // rustls' errors are wrapped like this.
-            Kind::InvalidData if why.contains("certificate") => Failure::Untrusted(error.to_string()),
-            _ => Failure::Cut(error.to_string()),
+            Kind::InvalidData if why.contains("certificate") => FetchFailure::Untrusted(error.to_string()),
+            _ => FetchFailure::Cut(error.to_string()),
         },
-        Error::Tls(_) | Error::Rustls(_) => Failure::Untrusted(why),
-        Error::Protocol(_) => Failure::Cut(why),
-        _ => Failure::Unreachable(why),
+        Error::Tls(_) | Error::Rustls(_) => FetchFailure::Untrusted(why),
+        Error::Protocol(_) => FetchFailure::Cut(why),
+        _ => FetchFailure::Unreachable(why),
     }
 }
 

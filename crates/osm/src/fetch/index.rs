@@ -10,7 +10,7 @@ const MOST_NEAR: usize = 3;
 
 /// An extract in the index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Entry {
+pub struct IndexEntry {
     /// `malta`, `us/delaware`.
     pub id: String,
     /// Id of the extract that contains it.
@@ -24,7 +24,7 @@ pub struct Entry {
 /// Extracts by id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Index {
-    entries: Vec<Entry>,
+    entries: Vec<IndexEntry>,
 }
 
 /// The needed fields of the index, which is GeoJSON.
@@ -62,7 +62,7 @@ impl Index {
         let not = |why: String| error::not_geofabrik(url, format_args!("not Geofabrik's index: {why}"));
         let collection: Collection = serde_json::from_slice(bytes).map_err(|error| not(error.to_string()))?;
         let entry = |Feature { properties: Properties { id, parent, name, urls } }| {
-            Some(Entry { id, parent, name, url: urls.pbf? })
+            Some(IndexEntry { id, parent, name, url: urls.pbf? })
         };
         let index = Self::of(collection.features.into_iter().filter_map(entry));
         if index.entries.is_empty() {
@@ -73,8 +73,8 @@ impl Index {
 
     /// An index with these entries.
     #[must_use]
-    pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
-        let mut entries: Vec<Entry> = entries.into_iter().collect();
+    pub fn of(entries: impl IntoIterator<Item = IndexEntry>) -> Self {
+        let mut entries: Vec<IndexEntry> = entries.into_iter().collect();
         entries.sort();
         entries.dedup_by(|one, other| one.id == other.id);
         Self { entries }
@@ -82,12 +82,12 @@ impl Index {
 
     /// All, by id.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[IndexEntry] {
         &self.entries
     }
 
     /// Entries with the pattern in their id, name or parent's id, ignoring case.
-    pub fn matching(&self, pattern: &str) -> impl Iterator<Item = &Entry> {
+    pub fn matching(&self, pattern: &str) -> impl Iterator<Item = &IndexEntry> {
         let pattern = pattern.to_lowercase();
         self.entries.iter().filter(move |entry| {
             let parent = entry.parent.as_deref().unwrap_or_default();
@@ -100,14 +100,15 @@ impl Index {
     ///
     /// # Errors
     /// An error with an [`UnknownExtract`], or one with the ids that fit.
-    pub fn find(&self, name: &str) -> Result<&Entry, Error> {
+    pub fn find(&self, name: &str) -> Result<&IndexEntry, Error> {
         let wanted = name.trim().to_lowercase();
-        let is_id = |entry: &&Entry| entry.id.to_lowercase() == wanted || entry.path() == wanted;
+        let is_id = |entry: &&IndexEntry| entry.id.to_lowercase() == wanted || entry.path() == wanted;
         if let Some(entry) = self.entries.iter().find(is_id) {
             return Ok(entry);
         }
-        let is_called = |entry: &&Entry| entry.last_part() == wanted || entry.name.to_lowercase() == wanted;
-        let called: Vec<&Entry> = self.entries.iter().filter(is_called).collect();
+        let is_called =
+            |entry: &&IndexEntry| entry.last_part() == wanted || entry.name.to_lowercase() == wanted;
+        let called: Vec<&IndexEntry> = self.entries.iter().filter(is_called).collect();
         match called.as_slice() {
             [entry] => Ok(entry),
             [] => Err(error::unknown(name, self.near(&wanted))),
@@ -121,7 +122,7 @@ impl Index {
 
     /// Ids with a similar spelling, the nearest first.
     fn near(&self, wanted: &str) -> Vec<String> {
-        let distance = |entry: &Entry| {
+        let distance = |entry: &IndexEntry| {
             let names = [entry.id.to_lowercase(), entry.last_part(), entry.name.to_lowercase()];
             let of = |name: &String| {
                 let distance = strsim::damerau_levenshtein(wanted, name);
@@ -138,7 +139,7 @@ impl Index {
     }
 }
 
-impl Entry {
+impl IndexEntry {
     /// `delaware` of `us/delaware`, lower case.
     fn last_part(&self) -> String {
         self.id.rsplit('/').next().unwrap_or_default().to_lowercase()

@@ -2,8 +2,8 @@
 //! download, compares the server's MD5 sum, checks that it is an extract, and stores it.
 //!
 //! A partial file is stored with a note that identifies its data. Only a complete file gets its final name.
-//! Every wait has a timeout, and ends when [`Watch::stops`] returns true. Nothing here prints:
-//! [`Watch::event`] receives what happens.
+//! Every wait has a timeout, and ends when [`FetchObserver::stops`] returns true. Nothing here prints:
+//! [`FetchObserver::event`] receives what happens.
 
 mod cache;
 mod checksum;
@@ -20,15 +20,15 @@ use std::path::{Path, PathBuf};
 
 pub use cache::Cache;
 pub use error::UnknownExtract;
-pub use index::{Entry, Index};
+pub use index::{Index, IndexEntry};
 pub use tries::FetchTimeouts;
-pub use watch::{Event, Restart, Watch};
+pub use watch::{FetchEvent, FetchObserver, Restart};
 
-use self::cache::Kept;
-use self::download::Sizes;
-use self::http::Client;
+use self::cache::CacheNote;
+use self::download::DownloadSizes;
+use self::http::DownloadClient;
 use self::partial::Partial;
-use self::site::Site;
+use self::site::DownloadSite;
 use spec::Error;
 
 use crate::extract;
@@ -42,10 +42,10 @@ const LONGEST_CHECKSUM: usize = 64 << 10;
 
 /// Where extracts come from.
 #[derive(Debug)]
-pub struct Source {
-    site: Site,
-    client: Client,
-    sizes: Sizes,
+pub struct ExtractSource {
+    site: DownloadSite,
+    client: DownloadClient,
+    sizes: DownloadSizes,
 }
 
 /// Where an extract is stored.
@@ -59,7 +59,7 @@ pub enum Destination<'a> {
 /// A complete local extract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    pub entry: Entry,
+    pub entry: IndexEntry,
     /// Where it came from, after redirects; without a password.
     pub url: String,
     pub path: PathBuf,
@@ -73,15 +73,15 @@ pub struct Fetched {
     pub doubt: Option<String>,
 }
 
-impl Source {
+impl ExtractSource {
     /// Geofabrik, or a mirror: a URL with Geofabrik's files below it, at the same paths.
     ///
     /// # Errors
     /// When the mirror is not an `http://` or `https://` URL.
     pub fn new(mirror: Option<&str>, timeouts: FetchTimeouts) -> Result<Self, Error> {
-        let site = Site::new(mirror)?;
-        let client = Client::new(timeouts, !site.is_on_this_machine());
-        Ok(Self { site, client, sizes: Sizes::default() })
+        let site = DownloadSite::new(mirror)?;
+        let client = DownloadClient::new(timeouts, !site.is_on_this_machine());
+        Ok(Self { site, client, sizes: DownloadSizes::default() })
     }
 
     /// Limits extracts to this many bytes. The default is 256 GB, and 1 GB where the server announces no
@@ -103,7 +103,7 @@ impl Source {
     ///
     /// # Errors
     /// When it cannot be fetched, or is not such an index.
-    pub fn index(&self, watch: &mut dyn Watch) -> Result<Index, Error> {
+    pub fn index(&self, watch: &mut dyn FetchObserver) -> Result<Index, Error> {
         let url = self.site.index();
         let bytes = self.client.small(&url, "Geofabrik's index", LONGEST_INDEX, watch)?;
         Index::parse(&site::shown(&url), &bytes)
@@ -114,7 +114,12 @@ impl Source {
     /// # Errors
     /// When it cannot be fetched, does not match the server's MD5 sum, or is not an extract. A partial file
     /// is kept, and the next call resumes it, unless its checksum was wrong.
-    pub fn fetch(&self, entry: &Entry, to: Destination<'_>, watch: &mut dyn Watch) -> Result<Fetched, Error> {
+    pub fn fetch(
+        &self,
+        entry: &IndexEntry,
+        to: Destination<'_>,
+        watch: &mut dyn FetchObserver,
+    ) -> Result<Fetched, Error> {
         let url = self.site.of(&entry.url);
         let md5 = self.md5(&url, watch)?;
         if let Some(kept) = there(entry, to, &url, &md5, watch)? {
@@ -131,7 +136,7 @@ impl Source {
     }
 
     /// The server's MD5 sum of a file.
-    fn md5(&self, url: &str, watch: &mut dyn Watch) -> Result<String, Error> {
+    fn md5(&self, url: &str, watch: &mut dyn FetchObserver) -> Result<String, Error> {
         let url = format!("{url}.md5");
         let bytes = self.client.small(&url, "an MD5 sum", LONGEST_CHECKSUM, watch)?;
         checksum::parse(&bytes)
@@ -145,9 +150,9 @@ impl Source {
         partial: &Partial,
         url: &str,
         wanted: String,
-        watch: &mut dyn Watch,
+        watch: &mut dyn FetchObserver,
     ) -> Result<String, Error> {
-        watch.event(Event::Verifying);
+        watch.event(FetchEvent::Verifying);
         let found = checksum::of_file(partial.path(), watch)?;
         if found == wanted || self.md5(url, watch)? == found {
             return Ok(found);
@@ -160,7 +165,7 @@ impl Source {
     /// Gives a complete file its name, after checking that it is an extract.
     fn keep(
         &self,
-        entry: &Entry,
+        entry: &IndexEntry,
         to: Destination<'_>,
         partial: Partial,
         md5: String,
@@ -196,7 +201,7 @@ impl Source {
             doubt,
         };
         if let Destination::Cache(cache) = to {
-            cache.note(&Kept::of(&fetched)?, &fetched.path)?;
+            cache.note(&CacheNote::of(&fetched)?, &fetched.path)?;
         }
         Ok(fetched)
     }
@@ -204,11 +209,11 @@ impl Source {
 
 /// The local file, if it equals the server's.
 fn there(
-    entry: &Entry,
+    entry: &IndexEntry,
     to: Destination<'_>,
     url: &str,
     md5: &str,
-    watch: &mut dyn Watch,
+    watch: &mut dyn FetchObserver,
 ) -> Result<Option<Fetched>, Error> {
     let path = match to {
         Destination::Cache(cache) => return cache.with_sum(entry, md5, watch),
@@ -217,7 +222,7 @@ fn there(
     if !path.is_file() || checksum::of_file(path, watch)? != md5 {
         return Ok(None);
     }
-    let bytes = std::fs::metadata(path).map_err(|error| error::file(path, error))?.len();
+    let bytes = std::fs::metadata(path).map_err(|error| error::file_error(path, error))?.len();
     Ok(Some(Fetched {
         entry: entry.clone(),
         url: site::shown(url),

@@ -13,7 +13,7 @@ use super::http::Head;
 use super::site::shown;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct PartialState {
     /// The requested URL, without a password.
     url: String,
     /// The server's MD5 sum of the whole file when the first bytes came.
@@ -30,7 +30,7 @@ pub(super) struct State {
 pub(super) struct Partial {
     file: File,
     path: PathBuf,
-    state: State,
+    state: PartialState,
     length: u64,
     /// Bytes of an older version of the file were found and dropped.
     pub(super) outdated: bool,
@@ -44,17 +44,18 @@ impl Partial {
     pub(super) fn open(whole: &Path, url: &str, md5: &str) -> Result<Self, Error> {
         let path = with_suffix(whole, ".part");
         if whole.is_dir() {
-            return Err(error::file(whole, ErrorKind::IsADirectory.into()));
+            return Err(error::file_error(whole, ErrorKind::IsADirectory.into()));
         }
         let file = locked(&path)?;
         let state = std::fs::read(state_path(&path)).ok();
-        let state: Option<State> = state.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let length = file.metadata().map_err(|error| error::file(&path, error))?.len();
+        let state: Option<PartialState> = state.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let length = file.metadata().map_err(|error| error::file_error(&path, error))?.len();
         let mut partial = Self { file, path, state: state.unwrap_or_default(), length, outdated: false };
         if partial.state.url != url || partial.state.md5 != md5 {
             partial.outdated = partial.state.url == url && length > 0;
             partial.truncate()?;
-            partial.state = State { url: url.to_owned(), md5: md5.to_owned(), ..State::default() };
+            partial.state =
+                PartialState { url: url.to_owned(), md5: md5.to_owned(), ..PartialState::default() };
         }
         Ok(partial)
     }
@@ -69,11 +70,11 @@ impl Partial {
 
     pub(super) fn free(&self) -> Result<u64, Error> {
         let found = rustix::fs::fstatvfs(&self.file);
-        let found = found.map_err(|error| error::file(&self.path, error.into()))?;
+        let found = found.map_err(|error| error::file_error(&self.path, error.into()))?;
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
-    pub(super) fn state(&self) -> &State {
+    pub(super) fn state(&self) -> &PartialState {
         &self.state
     }
 
@@ -110,7 +111,7 @@ impl Partial {
     /// Starts over with an answer that has the whole file.
     pub(super) fn begin(&mut self, head: &Head) -> Result<(), Error> {
         self.truncate()?;
-        self.state = State {
+        self.state = PartialState {
             from: shown(&head.url),
             etag: head.etag.clone(),
             last_modified: head.last_modified.clone(),
@@ -119,7 +120,7 @@ impl Partial {
         };
         let path = state_path(&self.path);
         let text = serde_json::to_vec_pretty(&self.state).expect("plain data");
-        replace_file(&path, &text).map_err(|error| error::file(&path, error))
+        replace_file(&path, &text).map_err(|error| error::file_error(&path, error))
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -129,11 +130,11 @@ impl Partial {
             // A part of it may have been written, and is valid.
             Err(_) => self.file.metadata().map_or(self.length, |data| data.len()),
         };
-        written.map_err(|error| error::file(&self.path, error))
+        written.map_err(|error| error::file_error(&self.path, error))
     }
 
     pub(super) fn truncate(&mut self) -> Result<(), Error> {
-        let failed = |error| error::file(&self.path, error);
+        let failed = |error| error::file_error(&self.path, error);
         self.file.set_len(0).map_err(failed)?;
         self.length = 0;
         self.file.seek(SeekFrom::Start(0)).map_err(failed)?;
@@ -144,7 +145,7 @@ impl Partial {
         for path in [self.path.clone(), state_path(&self.path)] {
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(error::file(&path, error));
+                    return Err(error::file_error(&path, error));
                 }
                 _ => {}
             }
@@ -154,8 +155,8 @@ impl Partial {
 
     /// Gives it its name, once it is on the disk; returns its length.
     pub(super) fn finish(self, name: &Path) -> Result<u64, Error> {
-        self.file.sync_all().map_err(|error| error::file(&self.path, error))?;
-        std::fs::rename(&self.path, name).map_err(|error| error::file(name, error))?;
+        self.file.sync_all().map_err(|error| error::file_error(&self.path, error))?;
+        std::fs::rename(&self.path, name).map_err(|error| error::file_error(name, error))?;
         // Without its file it means nothing, whether or not it can be removed.
         let _ = std::fs::remove_file(state_path(&self.path));
         Ok(self.length)
@@ -177,7 +178,7 @@ pub(super) fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
 
 /// Opens or makes the file for appending, and locks it.
 fn locked(path: &Path) -> Result<File, Error> {
-    let failed = |error| error::file(path, error);
+    let failed = |error| error::file_error(path, error);
     let mut how = OpenOptions::new();
     let file = how.read(true).append(true).create(true).custom_flags(NO_LINK).open(path).map_err(failed)?;
     match file.try_lock() {

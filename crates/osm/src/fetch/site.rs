@@ -11,15 +11,15 @@ const INDEX: &str = "/index-v1-nogeom.json";
 
 /// A server with Geofabrik's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Site {
+pub(super) struct DownloadSite {
     /// Replaces Geofabrik's address; without a slash at its end.
     mirror: Option<String>,
 }
 
-impl Site {
+impl DownloadSite {
     pub(super) fn new(mirror: Option<&str>) -> Result<Self, Error> {
         let Some(mirror) = mirror else { return Ok(Self { mirror: None }) };
-        let host = split(mirror).map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
+        let host = split_url(mirror).map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
         if host.is_empty() || mirror.contains(char::is_whitespace) {
             return Err(error::address(&shown(mirror)));
         }
@@ -29,7 +29,7 @@ impl Site {
     /// Whether the server is local, so that no proxy is needed.
     pub(super) fn is_on_this_machine(&self) -> bool {
         let mirror = self.mirror.as_deref().map(shown);
-        let host = mirror.as_deref().and_then(split).map_or("", |(_, rest)| rest);
+        let host = mirror.as_deref().and_then(split_url).map_or("", |(_, rest)| rest);
         ["localhost", "127.", "[::1]"].iter().any(|local| host.starts_with(local))
     }
 
@@ -39,7 +39,7 @@ impl Site {
 
     /// Address of the file with this URL at Geofabrik.
     pub(super) fn of(&self, url: &str) -> String {
-        match (&self.mirror, split(url)) {
+        match (&self.mirror, split_url(url)) {
             (Some(mirror), Some((_, rest))) => {
                 format!("{mirror}{}", rest.find('/').map_or("", |slash| &rest[slash..]))
             }
@@ -49,14 +49,14 @@ impl Site {
 }
 
 /// Scheme and rest of a web address.
-fn split(url: &str) -> Option<(&str, &str)> {
+fn split_url(url: &str) -> Option<(&str, &str)> {
     url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"))
 }
 
 /// Scheme, host and port of a web address.
 pub(super) fn origin(url: &str) -> String {
     let shown = shown(url);
-    match split(&shown) {
+    match split_url(&shown) {
         Some((scheme, rest)) => {
             let host = rest.split(['/', '?', '#']).next().unwrap_or_default().to_ascii_lowercase();
             let usual = if scheme == "https" { ":443" } else { ":80" };
@@ -83,15 +83,15 @@ mod tests {
     #[test]
     fn a_mirror_stands_in_place_of_geofabrik() {
         let malta = "https://download.geofabrik.de/europe/malta-latest.osm.pbf";
-        let own = Site::new(None).unwrap();
+        let own = DownloadSite::new(None).unwrap();
         assert_eq!(own.index(), "https://download.geofabrik.de/index-v1-nogeom.json");
         assert_eq!(own.of(malta), malta);
         for mirror in ["http://localhost:8080/osm", "http://localhost:8080/osm/"] {
-            let mirror = Site::new(Some(mirror)).unwrap();
+            let mirror = DownloadSite::new(Some(mirror)).unwrap();
             assert_eq!(mirror.index(), "http://localhost:8080/osm/index-v1-nogeom.json");
             assert_eq!(mirror.of(malta), "http://localhost:8080/osm/europe/malta-latest.osm.pbf");
         }
-        let is_here = |mirror: &str| Site::new(Some(mirror)).unwrap().is_on_this_machine();
+        let is_here = |mirror: &str| DownloadSite::new(Some(mirror)).unwrap().is_on_this_machine();
         assert!(
             is_here("http://me:x@localhost:80")
                 && is_here("http://127.0.0.1")
@@ -99,7 +99,7 @@ mod tests {
         );
         assert!(!is_here("https://example.org/localhost") && !own.is_on_this_machine());
         for wrong in ["localhost:8080", "ftp://x/", "http://", "http:///x", "/srv/osm", "http://a b/"] {
-            assert!(Site::new(Some(wrong)).is_err(), "{wrong}");
+            assert!(DownloadSite::new(Some(wrong)).is_err(), "{wrong}");
         }
     }
 

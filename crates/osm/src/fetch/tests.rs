@@ -18,18 +18,18 @@ struct Notes {
     stop_after: Option<u64>,
 }
 
-impl Watch for Notes {
-    fn event(&mut self, event: Event<'_>) {
+impl FetchObserver for Notes {
+    fn event(&mut self, event: FetchEvent<'_>) {
         self.events.push(match event {
-            Event::Redirected { from, to } => format!("{from} redirects to {to}"),
-            Event::Begins { from, total } => format!("begins at {from} of {}", total.unwrap_or(0)),
-            Event::Received(bytes) => {
+            FetchEvent::Redirected { from, to } => format!("{from} redirects to {to}"),
+            FetchEvent::Begins { from, total } => format!("begins at {from} of {}", total.unwrap_or(0)),
+            FetchEvent::Received(bytes) => {
                 self.received = bytes;
                 return;
             }
-            Event::Restart(why) => format!("restart: {why:?}"),
-            Event::Again { .. } => "again".to_owned(),
-            Event::Verifying => "verifying".to_owned(),
+            FetchEvent::Restart(why) => format!("restart: {why:?}"),
+            FetchEvent::Again { .. } => "again".to_owned(),
+            FetchEvent::Verifying => "verifying".to_owned(),
         });
     }
 
@@ -69,7 +69,7 @@ impl Place {
     }
 
     fn to(&self, to: Destination<'_>, notes: &mut Notes) -> Result<Fetched, Error> {
-        let source = Source::new(Some(&self.mirror.url()), self.timeouts)?;
+        let source = ExtractSource::new(Some(&self.mirror.url()), self.timeouts)?;
         let index = source.index(notes)?;
         self.mirror.asked();
         source.fetch(index.find("malta")?, to, notes)
@@ -274,7 +274,7 @@ fn no_wait_is_for_ever() {
 
     // Nobody listens there.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let source = Source::new(Some(&format!("http://{free}")), place.timeouts).unwrap();
+    let source = ExtractSource::new(Some(&format!("http://{free}")), place.timeouts).unwrap();
     let error = source.index(&mut Notes::default()).expect_err("refused");
     assert!(error.to_string().contains("cannot be reached"), "{error}");
 }
@@ -298,7 +298,7 @@ fn a_full_disk_is_reported_and_the_part_stays() {
     let place = Place::new();
     let error = place.to(Destination::File(Path::new("/proc/malta.osm.pbf")), &mut Notes::default());
     assert_eq!(error.unwrap_err().class(), spec::Class::Io);
-    let full = error::file(&place.part(), std::io::ErrorKind::StorageFull.into());
+    let full = error::file_error(&place.part(), std::io::ErrorKind::StorageFull.into());
     assert_eq!(full.hint(), Some("make room; the same command goes on where it ended"));
 }
 
@@ -335,9 +335,11 @@ fn an_endless_mirror_is_stopped_and_its_half_file_removed() {
             sent = to.write_all(&piece);
         }
     });
-    let index =
-        Source::new(Some(&place.mirror.url()), place.timeouts).unwrap().index(&mut Notes::default()).unwrap();
-    let source = Source::new(Some(&endless), place.timeouts).unwrap().with_max_size(3 << 20);
+    let index = ExtractSource::new(Some(&place.mirror.url()), place.timeouts)
+        .unwrap()
+        .index(&mut Notes::default())
+        .unwrap();
+    let source = ExtractSource::new(Some(&endless), place.timeouts).unwrap().with_max_size(3 << 20);
     let to = Destination::File(&place.file());
     let error = source.fetch(index.find("malta").unwrap(), to, &mut Notes::default()).unwrap_err();
     assert_eq!(error.class(), spec::Class::BadInput);
@@ -363,14 +365,16 @@ fn an_announced_size_is_refused_before_anything_is_written() {
             };
         })
     };
-    let index =
-        Source::new(Some(&place.mirror.url()), place.timeouts).unwrap().index(&mut Notes::default()).unwrap();
+    let index = ExtractSource::new(Some(&place.mirror.url()), place.timeouts)
+        .unwrap()
+        .index(&mut Notes::default())
+        .unwrap();
     let entry = index.find("malta").unwrap();
     let to = Destination::File(&place.file());
-    let usual = Source::new(Some(&source(huge)), place.timeouts).unwrap();
+    let usual = ExtractSource::new(Some(&source(huge)), place.timeouts).unwrap();
     let error = usual.fetch(entry, to, &mut Notes::default()).unwrap_err().to_string();
     assert!(error.contains("announced size") && error.contains("256 GB"), "{error}");
-    let patient = Source::new(Some(&source(huge)), place.timeouts).unwrap().with_max_size(u64::MAX);
+    let patient = ExtractSource::new(Some(&source(huge)), place.timeouts).unwrap().with_max_size(u64::MAX);
     let error = patient.fetch(entry, to, &mut Notes::default()).unwrap_err();
     assert!(error.class() == spec::Class::Io && error.to_string().contains("still to come"), "{error}");
     assert!(place.names(place.folder.path()).is_empty());

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use spec::Error;
 
 use super::error::may_pass;
-use super::watch::{Event, Watch};
+use super::watch::{FetchEvent, FetchObserver};
 
 /// How often the caller is asked whether to stop.
 pub(super) const TICK: Duration = Duration::from_millis(50);
@@ -47,7 +47,12 @@ impl<'a> Tries<'a> {
     ///
     /// # Errors
     /// `cause`, when a retry is useless or there were enough.
-    pub(super) fn again(&mut self, cause: Error, bytes: u64, watch: &mut dyn Watch) -> Result<(), Error> {
+    pub(super) fn again(
+        &mut self,
+        cause: Error,
+        bytes: u64,
+        watch: &mut dyn FetchObserver,
+    ) -> Result<(), Error> {
         if bytes > self.furthest.saturating_add(WORTH_TRYING) {
             (self.failed, self.furthest) = (0, bytes);
         }
@@ -56,12 +61,12 @@ impl<'a> Tries<'a> {
             return Err(cause);
         }
         let pause = self.timeouts.pause * 2_u32.saturating_pow(self.failed - 1).min(64);
-        watch.event(Event::Again { cause: &cause, pause });
+        watch.event(FetchEvent::Again { cause: &cause, pause });
         wait(pause, watch)
     }
 }
 
-fn wait(pause: Duration, watch: &dyn Watch) -> Result<(), Error> {
+fn wait(pause: Duration, watch: &dyn FetchObserver) -> Result<(), Error> {
     let start = Instant::now();
     loop {
         if watch.stops() {

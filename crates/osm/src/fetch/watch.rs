@@ -5,9 +5,9 @@ use std::time::Duration;
 use spec::Error;
 
 /// Observes a fetch, called by the fetching thread.
-pub trait Watch {
+pub trait FetchObserver {
     /// Called for each event, and for every piece of data that arrives.
-    fn event(&mut self, event: Event<'_>);
+    fn event(&mut self, event: FetchEvent<'_>);
 
     /// Whether to stop; called about twenty times a second in every wait. The part so far is kept.
     fn stops(&self) -> bool;
@@ -15,7 +15,7 @@ pub trait Watch {
 
 /// What happens in a fetch.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum FetchEvent<'a> {
     /// A redirect to another server.
     Redirected {
         /// Scheme, host and port.

@@ -2,7 +2,7 @@
 
 /// A line without its time stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct LogLine<'a> {
     /// Whether it had date and time (1.4 and later).
     pub(super) stamped: bool,
     /// The thread's number, shown with `--log-level=debug`.
@@ -11,7 +11,7 @@ pub(super) struct Line<'a> {
     pub(super) text: &'a str,
 }
 
-impl<'a> Line<'a> {
+impl<'a> LogLine<'a> {
     pub(super) fn parse(raw: &'a str) -> Self {
         let raw = raw.trim();
         let Some(rest) = without_stamp(raw) else {
@@ -78,22 +78,23 @@ mod tests {
             ("", (false, None, "")),
         ];
         for (raw, (stamped, thread, text)) in cases {
-            assert_eq!(Line::parse(raw), Line { stamped, thread, text });
+            assert_eq!(LogLine::parse(raw), LogLine { stamped, thread, text });
         }
     }
 
     #[test]
     fn statements_name_their_table() {
-        let line = Line::parse("2026-11-21 05:41:09  [0] SQL: (C1) ANALYZE \"planet_osm_nodes\"");
+        let line = LogLine::parse("2026-11-21 05:41:09  [0] SQL: (C1) ANALYZE \"planet_osm_nodes\"");
         assert_eq!(line.analyzed(), Some("planet_osm_nodes"));
-        let line = Line::parse("2026-11-21 05:41:09  [0] SQL: (C1) ANALYZE \"public\".\"planet_osm_nodes\";");
+        let line =
+            LogLine::parse("2026-11-21 05:41:09  [0] SQL: (C1) ANALYZE \"public\".\"planet_osm_nodes\";");
         assert_eq!(line.analyzed(), Some("planet_osm_nodes"));
     }
 
     proptest::proptest! {
         #[test]
         fn any_line_is_survived(raw in "\\PC*") {
-            let line = Line::parse(&raw);
+            let line = LogLine::parse(&raw);
             let _ = (line.number_after("in "), line.quoted_after("table "), line.analyzed());
         }
     }

@@ -49,7 +49,7 @@ impl LogParser {
 
     /// Takes a line that arrived `at_us` after the start of the program.
     pub fn line(&mut self, at_us: u64, raw: &str) {
-        let line = line::Line::parse(raw);
+        let line = line::LogLine::parse(raw);
         // Data in a statement may contain any words.
         let statement = line.text.starts_with("SQL: ");
         let error = if statement { None } else { error_in(line.text) };
@@ -114,7 +114,7 @@ pub fn version_in(line: &str) -> Option<&str> {
 /// `--log-level=debug` `- TABLE "osm"."roads"` of output flex and, from 1.9 on, the table of properties.
 #[must_use]
 pub fn table_made(raw: &str) -> Option<String> {
-    let line = line::Line::parse(raw);
+    let line = line::LogLine::parse(raw);
     if let Some(name) = line.quoted_after("Setting up table ") {
         return Some(quoted(name));
     }

@@ -1,6 +1,6 @@
 //! The log of osm2pgsql up to 1.3: no time stamps, durations in whole seconds.
 
-use super::line::Line;
+use super::line::LogLine;
 use super::{MOST_PHASES, reported, without_overlap};
 use spec::Phase;
 
@@ -12,7 +12,7 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    pub(super) fn line(&mut self, at_us: u64, line: &Line<'_>) {
+    pub(super) fn line(&mut self, at_us: u64, line: &LogLine<'_>) {
         if self.others.len() > MOST_PHASES {
             return;
         }
@@ -44,7 +44,7 @@ impl Plain {
 }
 
 /// `Node stats: total(12), max(34) in 27s`.
-fn object_stats(line: &Line<'_>) -> Option<(&'static str, Option<u64>)> {
+fn object_stats(line: &LogLine<'_>) -> Option<(&'static str, Option<u64>)> {
     let name = match line.text.split_once(" stats: ")?.0 {
         "Node" => "node",
         "Way" => "way",
@@ -55,7 +55,7 @@ fn object_stats(line: &Line<'_>) -> Option<(&'static str, Option<u64>)> {
 }
 
 /// `All indexes on T created in 9s` (with clustering and analyzing), `Stopped table: T in 66s`.
-fn table_end<'a>(line: &Line<'a>) -> Option<(&'static str, &'a str)> {
+fn table_end<'a>(line: &LogLine<'a>) -> Option<(&'static str, &'a str)> {
     if let Some(rest) = line.text.strip_prefix("All indexes on ") {
         return rest.split_once(" created in ").map(|(table, _)| ("table", table));
     }

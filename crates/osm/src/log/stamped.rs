@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::line::Line;
+use super::line::LogLine;
 use super::{MOST_PHASES, reported, stamped_phase, without_overlap};
 use spec::Phase;
 
@@ -17,14 +17,14 @@ use spec::Phase;
 pub(super) struct Stamped {
     phases: Vec<Phase>,
     reading: Reading,
-    tables: BTreeMap<String, Open>,
+    tables: BTreeMap<String, OpenStep>,
     threads: BTreeMap<u32, Task>,
     timed_tables: BTreeSet<String>,
     flushing_since: Option<u64>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenStep {
     name: &'static str,
     item: String,
     start_us: u64,
@@ -38,7 +38,7 @@ struct Task {
 }
 
 impl Stamped {
-    pub(super) fn line(&mut self, at_us: u64, line: &Line<'_>) {
+    pub(super) fn line(&mut self, at_us: u64, line: &LogLine<'_>) {
         self.reading.line(at_us, line);
         if self.phases.len() + self.tables.len() + self.threads.len() > MOST_PHASES {
             return;
@@ -49,7 +49,7 @@ impl Stamped {
         if line.text == "Starting task..." {
             self.end_flush(at_us);
             self.threads.insert(line.thread.unwrap_or(0), Task { start_us: at_us, table: None });
-        } else if let Some(step) = step(line) {
+        } else if let Some(step) = parse_step(line) {
             self.end_flush(at_us);
             self.begin(at_us, line.thread, step);
         } else if let Some(milliseconds) = line.number_after("Done task in ") {
@@ -78,12 +78,12 @@ impl Stamped {
         }
     }
 
-    fn begin(&mut self, at_us: u64, thread: Option<u32>, step: Step<'_>) {
+    fn begin(&mut self, at_us: u64, thread: Option<u32>, step: LoadStep<'_>) {
         self.end_step(at_us, step.table);
         if let Some(task) = thread.and_then(|thread| self.threads.get_mut(&thread)) {
             task.table = Some(step.table.to_owned());
         }
-        let open = Open { name: step.name, item: step.item, start_us: at_us };
+        let open = OpenStep { name: step.name, item: step.item, start_us: at_us };
         self.tables.insert(step.table.to_owned(), open);
     }
 
@@ -112,13 +112,13 @@ impl Stamped {
     }
 }
 
-struct Step<'a> {
+struct LoadStep<'a> {
     name: &'static str,
     item: String,
     table: &'a str,
 }
 
-fn step<'a>(line: &Line<'a>) -> Option<Step<'a>> {
+fn parse_step<'a>(line: &LogLine<'a>) -> Option<LoadStep<'a>> {
     const STEPS: [(&str, &str, &str); 6] = [
         ("Clustering table ", "cluster", ""),
         ("Creating geometry index on table ", "index", " geometry"),
@@ -129,22 +129,26 @@ fn step<'a>(line: &Line<'a>) -> Option<Step<'a>> {
     ];
     for (words, name, suffix) in STEPS {
         if let Some(table) = line.quoted_after(words) {
-            return Some(Step { name, item: format!("{table}{suffix}"), table });
+            return Some(LoadStep { name, item: format!("{table}{suffix}"), table });
         }
     }
     if let Some(table) = line.quoted_after("Creating index on table ") {
         let columns = line.text.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
         let columns = columns.map_or("", |(columns, _)| columns).replace('"', "");
-        return Some(Step { name: "index", item: format!("{table} {columns}").trim_end().to_owned(), table });
+        return Some(LoadStep {
+            name: "index",
+            item: format!("{table} {columns}").trim_end().to_owned(),
+            table,
+        });
     }
     // From 2.1 on the middle's tables are not named.
     let table = line.text.strip_prefix("Building ")?.strip_suffix(" table")?;
     let (_, table) = table.split_once(" on middle ")?;
-    Some(Step { name: "index", item: format!("middle {table}"), table })
+    Some(LoadStep { name: "index", item: format!("middle {table}"), table })
 }
 
 /// `All postprocessing on table 'T' done in 0s.`, `Done postprocessing on table 'T' in 0s`.
-fn whole_table<'a>(line: &Line<'a>) -> Option<(&'a str, u64)> {
+fn whole_table<'a>(line: &LogLine<'a>) -> Option<(&'a str, u64)> {
     if let Some(table) = line.quoted_after("All postprocessing on table ") {
         return Some((table, line.number_after(" done in ")?));
     }
@@ -171,7 +175,7 @@ const OBJECTS: [(&str, &str, &str); 3] = [
 ];
 
 impl Reading {
-    fn line(&mut self, at_us: u64, line: &Line<'_>) {
+    fn line(&mut self, at_us: u64, line: &LogLine<'_>) {
         if let Some(table) = line.analyzed() {
             self.began = true;
             let kind = OBJECTS.iter().position(|(_, suffix, _)| table.ends_with(suffix));
@@ -189,7 +193,7 @@ impl Reading {
         }
     }
 
-    fn total(&mut self, at_us: u64, line: &Line<'_>) {
+    fn total(&mut self, at_us: u64, line: &LogLine<'_>) {
         for (kind, (_, _, words)) in OBJECTS.iter().enumerate() {
             if let (Some(count), Some(seconds)) = (line.number_after("Processed "), line.number_after(words))
             {
@@ -233,7 +237,7 @@ impl Reading {
 }
 
 /// Whether a line comes before the first object is read.
-fn sets_up(line: &Line<'_>) -> bool {
+fn sets_up(line: &LogLine<'_>) -> bool {
     const WORDS: [&str; 9] = [
         "SQL: ",
         "Setting up table",

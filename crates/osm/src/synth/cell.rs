@@ -5,10 +5,10 @@
 //! run along a lattice of patches (24 x 24 in a cell), areas fill boxes between them. Positions are in
 //! patches from the cell's south-western corner.
 
-use super::grid::{Cell, PATCHES};
-use super::piece::{Piece, Tags};
-use super::rng::{Draws, Layer};
-use crate::extract::Kind;
+use super::grid::{GridCell, PATCHES};
+use super::piece::{MapPiece, Tags};
+use super::rng::{Draws, StreamKey};
+use crate::extract::ObjectKind;
 
 /// Cells that a city can reach.
 const REACH: i32 = 3;
@@ -22,16 +22,16 @@ type Point = (f64, f64);
 /// Draws all objects of cell number `index`, independent of other cells.
 ///
 /// Mandatory objects come first: land use and blocks end where the cell's ids do.
-pub(super) fn draw(seed: u64, index: u64) -> Piece {
-    let cell = Cell::nth(index);
+pub(super) fn draw(seed: u64, index: u64) -> MapPiece {
+    let cell = GridCell::nth(index);
     let mut land = Land {
         seed,
         cell,
-        draws: Draws::new(seed, Layer::Cell, index),
-        piece: Piece::new(seed, cell),
+        draws: Draws::new(seed, StreamKey::Cell, index),
+        piece: MapPiece::new(seed, cell),
         settlement: Settlement::of(seed, cell),
-        row: Through::of(seed, Layer::Row, cell.y),
-        column: Through::of(seed, Layer::Column, cell.x),
+        row: Through::of(seed, StreamKey::Row, cell.y),
+        column: Through::of(seed, StreamKey::Column, cell.x),
         levels: Vec::new(),
     };
     land.levels = land.levels();
@@ -63,7 +63,7 @@ struct Through {
 }
 
 impl Through {
-    fn of(seed: u64, layer: Layer, at: i32) -> Self {
+    fn of(seed: u64, layer: StreamKey, at: i32) -> Self {
         let mut draws = Draws::new(seed, layer, at as u64);
         let road = 5 + 2 * draws.below(7) as i32;
         let other = QUARTER * draws.below((PATCHES / QUARTER) as u32) as i32 + 2;
@@ -83,9 +83,9 @@ struct Settlement {
 }
 
 impl Settlement {
-    fn of(seed: u64, cell: Cell) -> Self {
+    fn of(seed: u64, cell: GridCell) -> Self {
         let index = cell.index();
-        let mut draws = Draws::new(seed, Layer::Settlement, index);
+        let mut draws = Draws::new(seed, StreamKey::Settlement, index);
         let (name, share, little) = (name(&mut draws), draws.share(), draws.share());
         let mostly_little = 0.02 + 0.9 * little * little * little;
         let (kind, radius, mapped) = match (index % 81, index % 9) {
@@ -101,7 +101,7 @@ impl Settlement {
 
 /// How urban a patch is.
 #[derive(Clone, Copy)]
-struct Level {
+struct Urbanity {
     /// 1 in the middle of a settlement, 0 at its edge and below that outside.
     density: f64,
     /// As in [`Settlement`].
@@ -218,27 +218,27 @@ fn name(draws: &mut Draws) -> String {
 
 struct Land {
     seed: u64,
-    cell: Cell,
+    cell: GridCell,
     draws: Draws,
-    piece: Piece,
+    piece: MapPiece,
     settlement: Settlement,
     row: Through,
     column: Through,
     /// Of patches, row by row.
-    levels: Vec<Level>,
+    levels: Vec<Urbanity>,
 }
 
 impl Land {
     /// Each patch takes its level from the densest settlement there. Edges are irregular.
-    fn levels(&mut self) -> Vec<Level> {
+    fn levels(&mut self) -> Vec<Urbanity> {
         let reach = || -REACH..=REACH;
         let around = reach().flat_map(|x| reach().map(move |y| (x, y)));
         let near: Vec<(Point, Settlement)> = around
             .map(|(x, y)| {
                 let cell = self.cell.at_offset(x, y);
                 let hub = (
-                    f64::from(x * PATCHES + Through::of(self.seed, Layer::Column, cell.x).road),
-                    f64::from(y * PATCHES + Through::of(self.seed, Layer::Row, cell.y).road),
+                    f64::from(x * PATCHES + Through::of(self.seed, StreamKey::Column, cell.x).road),
+                    f64::from(y * PATCHES + Through::of(self.seed, StreamKey::Row, cell.y).road),
                 );
                 (hub, Settlement::of(self.seed, cell))
             })
@@ -249,12 +249,12 @@ impl Land {
             .collect();
         let mut levels = Vec::new();
         for (i, j) in (0..PATCHES * PATCHES).map(|at| (at % PATCHES, at / PATCHES)) {
-            let mut level = Level { density: -1.0, mapped: 0.0 };
+            let mut level = Urbanity { density: -1.0, mapped: 0.0 };
             for ((x, y), settlement) in &near {
                 let (x, y) = (x - f64::from(i) - 0.5, y - f64::from(j) - 0.5);
                 let density = 1.0 - (x * x + y * y).sqrt() / settlement.radius;
                 if density > level.density {
-                    level = Level { density, mapped: settlement.mapped };
+                    level = Urbanity { density, mapped: settlement.mapped };
                 }
             }
             level.density += self.draws.between(-0.16, 0.16);
@@ -263,7 +263,7 @@ impl Land {
         levels
     }
 
-    fn level(&self, (i, j): (i32, i32)) -> Level {
+    fn level(&self, (i, j): (i32, i32)) -> Urbanity {
         self.levels[(j * PATCHES + i) as usize]
     }
 
@@ -307,19 +307,19 @@ impl Land {
     /// The relation of area number `area` with this many cells.
     fn boundary(&mut self, area: u64, cells: u64, level: &'static str) {
         // The administrative centre.
-        let seat = Cell::nth(area * cells + cells / 2);
-        let mut members = vec![(Kind::Nodes, Piece::place_id(seat), "admin_centre")];
-        for cell in (area * cells..(area + 1) * cells).map(Cell::nth) {
+        let seat = GridCell::nth(area * cells + cells / 2);
+        let mut members = vec![(ObjectKind::Nodes, MapPiece::place_id(seat), "admin_centre")];
+        for cell in (area * cells..(area + 1) * cells).map(GridCell::nth) {
             for (side, neighbour) in sides(cell) {
                 if neighbour.index() / cells == area {
                     continue;
                 }
                 let way = if cell.index() < neighbour.index() {
-                    Piece::side_id(cell, side)
+                    MapPiece::side_id(cell, side)
                 } else {
-                    Piece::side_id(neighbour, (side + 2) % 4)
+                    MapPiece::side_id(neighbour, (side + 2) % 4)
                 };
-                members.push((Kind::Ways, way, "outer"));
+                members.push((ObjectKind::Ways, way, "outer"));
             }
         }
         let name = Settlement::of(self.seed, seat).name;
@@ -345,7 +345,7 @@ impl Land {
 
     fn water_and_rails(&mut self) {
         if let Some(row) = self.row.other {
-            let name = name(&mut Draws::new(self.seed, Layer::Row, self.cell.y as u64));
+            let name = name(&mut Draws::new(self.seed, StreamKey::Row, self.cell.y as u64));
             for at in (0..PATCHES).step_by(6) {
                 let river = (at..=at + 6).map(|i| (i, row));
                 self.line(river, (5.0, 40.0), &[("waterway", "river"), ("name", &name)]);
@@ -396,11 +396,14 @@ impl Land {
                 let way = self.line(path, (3.0, 14.0), &tags);
                 if let Some(before) = before.filter(|_| self.draws.chance(0.4)) {
                     let via = self.piece.vertex(lattice(line, at, is_row));
-                    let members =
-                        [(Kind::Ways, before, "from"), (Kind::Nodes, via, "via"), (Kind::Ways, way, "to")];
+                    let members = [
+                        (ObjectKind::Ways, before, "from"),
+                        (ObjectKind::Nodes, via, "via"),
+                        (ObjectKind::Ways, way, "to"),
+                    ];
                     self.piece.relation(&members, &[("type", "restriction"), ("restriction", "no_u_turn")]);
                 }
-                bus_route.push((Kind::Ways, way, ""));
+                bus_route.push((ObjectKind::Ways, way, ""));
                 before = Some(way);
                 at = end;
             }
@@ -492,7 +495,7 @@ impl Land {
     /// What lies between the streets around a patch of a settlement. The middle of a settlement is mapped
     /// first.
     fn block(&mut self, patch: (i32, i32)) {
-        let Level { density, mapped } = self.level(patch);
+        let Urbanity { density, mapped } = self.level(patch);
         if density <= 0.0 || !self.piece.has_room() {
             return;
         }
@@ -605,7 +608,7 @@ impl Land {
         let mut members = Vec::new();
         for start in (0..outer.len() - 1).step_by(LONG_RING) {
             let end = (start + LONG_RING).min(outer.len() - 1);
-            members.push((Kind::Ways, self.piece.way(outer[start..=end].to_vec(), &[]), "outer"));
+            members.push((ObjectKind::Ways, self.piece.way(outer[start..=end].to_vec(), &[]), "outer"));
         }
         let holes = 1 + corners.ilog2().saturating_sub(4).min(3);
         let slot = size.0 / f64::from(holes);
@@ -613,7 +616,7 @@ impl Land {
             let at = (at.0 + slot * (f64::from(hole) + 0.2), at.1 + 0.1 * size.1);
             let corners = 4 + self.draws.long_tailed(2.0, 60.0) as usize;
             let ring = self.ring(at, (0.6 * slot, 0.3 * size.1), corners);
-            members.push((Kind::Ways, self.piece.way(ring, inner), "inner"));
+            members.push((ObjectKind::Ways, self.piece.way(ring, inner), "inner"));
         }
         tags.push(("type", "multipolygon"));
         self.piece.relation(&members, &tags);
@@ -642,7 +645,7 @@ fn lattice(line: i32, along: i32, is_row: bool) -> (i32, i32) {
 }
 
 /// The sides of a cell, counterclockwise from the south, and its neighbours there.
-fn sides(cell: Cell) -> [(i64, Cell); 4] {
+fn sides(cell: GridCell) -> [(i64, GridCell); 4] {
     [
         (0, cell.at_offset(0, -1)),
         (1, cell.at_offset(1, 0)),

@@ -16,12 +16,12 @@ const AROUND: [(i32, i32); 9] =
 
 /// A cell by its position: cells east and north of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cell {
+pub(super) struct GridCell {
     pub x: i32,
     pub y: i32,
 }
 
-impl Cell {
+impl GridCell {
     /// Cell number `index`: each base-9 digit is a position in a 3 x 3 square, three times as large for each
     /// further digit.
     pub(super) fn nth(mut index: u64) -> Self {
@@ -35,7 +35,7 @@ impl Cell {
         cell
     }
 
-    /// The inverse of [`Cell::nth`].
+    /// The inverse of [`GridCell::nth`].
     pub(super) fn index(self) -> u64 {
         let (Self { mut x, mut y }, mut index, mut unit) = (self, 0, 1);
         while (x, y) != (0, 0) {
@@ -85,13 +85,13 @@ mod tests {
     #[test]
     fn every_place_has_one_number() {
         for n in (0..5000).chain(1_249_000..1_250_000) {
-            assert_eq!(Cell::nth(n).index(), n, "{:?}", Cell::nth(n));
+            assert_eq!(GridCell::nth(n).index(), n, "{:?}", GridCell::nth(n));
         }
-        assert_eq!(Cell::nth(0), Cell { x: 0, y: 0 });
+        assert_eq!(GridCell::nth(0), GridCell { x: 0, y: 0 });
         for x in -13..=13 {
             for y in -13..=13 {
-                let cell = Cell { x, y };
-                assert_eq!(Cell::nth(cell.index()), cell);
+                let cell = GridCell { x, y };
+                assert_eq!(GridCell::nth(cell.index()), cell);
                 // A state.
                 assert_eq!(cell.index() < 81, x.abs() <= 4 && y.abs() <= 4);
             }
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn cells_agree_on_whose_a_vertex_is() {
         for n in 0..400 {
-            let cell = Cell::nth(n);
+            let cell = GridCell::nth(n);
             for (i, j) in [(0, 0), (0, 5), (5, 0), (PATCHES, PATCHES), (PATCHES, 7), (3, 3)] {
                 let (owner, (oi, oj)) = cell.owner((i, j));
                 assert!(owner.index() <= n, "an earlier one");
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn the_land_has_sane_coordinates() {
         for n in (0..1_250_000).step_by(501).chain([1_249_999]) {
-            let Bbox { west, south, .. } = Cell::nth(n).bbox();
+            let Bbox { west, south, .. } = GridCell::nth(n).bbox();
             assert!((300_000_000..640_000_000).contains(&south), "{south}");
             assert!((-410_000_000..570_000_000).contains(&west), "{west}");
         }

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Made, Progress, Scale, SynthError, SynthOptions, write};
+use super::{ExtractScale, SynthError, SynthOptions, SynthProgress, WrittenExtract, write};
 
 /// Version of the generator: increased when it draws other objects from a scale and a seed.
 pub const VERSION: u32 = 2;
@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// A synthetic extract: everything its content depends on, except [`VERSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Synthetic {
-    pub scale: Scale,
+    pub scale: ExtractScale,
     pub seed: u64,
 }
 
@@ -63,9 +63,9 @@ impl Synthetic {
         &self,
         folder: &Path,
         threads: NonZeroUsize,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(SynthProgress),
         stop: &dyn Fn() -> bool,
-    ) -> Result<Option<Made>, KeepError> {
+    ) -> Result<Option<WrittenExtract>, KeepError> {
         let path = self.place(folder);
         let made = self.make(&path, threads, progress, stop);
         made.map_err(|source| KeepError { path, source })
@@ -75,16 +75,16 @@ impl Synthetic {
         &self,
         path: &Path,
         threads: NonZeroUsize,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(SynthProgress),
         stop: &dyn Fn() -> bool,
-    ) -> Result<Option<Made>, SynthError> {
+    ) -> Result<Option<WrittenExtract>, SynthError> {
         if path.is_file() {
             return Ok(None);
         }
         let part = path.with_file_name(format!("{}.part", self.file_name()));
         let Some(file) = locked(&part, path, stop)? else { return Ok(None) };
         let options = SynthOptions { scale: self.scale, seed: self.seed, threads };
-        let written = whole(&options, &file, progress, stop).and_then(|made| {
+        let written = write_extract(&options, &file, progress, stop).and_then(|made| {
             std::fs::rename(&part, path)?;
             Ok(made)
         });
@@ -97,12 +97,12 @@ impl Synthetic {
 }
 
 /// Writes the whole extract to the disk.
-fn whole(
+fn write_extract(
     options: &SynthOptions,
     file: &File,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(SynthProgress),
     stop: &dyn Fn() -> bool,
-) -> Result<Made, SynthError> {
+) -> Result<WrittenExtract, SynthError> {
     file.set_len(0)?;
     // Another account may load it.
     file.set_permissions(PermissionsExt::from_mode(0o644))?;
@@ -175,13 +175,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let name = synthetic(1).file_name();
         std::fs::write(folder.path().join(format!("{name}.part")), vec![7; 1 << 20]).unwrap();
-        let made: Vec<Option<Made>> = std::thread::scope(|scope| {
+        let made: Vec<Option<WrittenExtract>> = std::thread::scope(|scope| {
             let keep =
                 || synthetic(1).keep(folder.path(), NonZeroUsize::MIN, &mut |_| (), &|| false).unwrap();
             let all: Vec<_> = (0..4).map(|_| scope.spawn(keep)).collect();
             all.into_iter().map(|one| one.join().unwrap()).collect()
         });
-        let made: Vec<Made> = made.into_iter().flatten().collect();
+        let made: Vec<WrittenExtract> = made.into_iter().flatten().collect();
         assert_eq!((made.len(), names(folder.path())), (1, vec![name]));
         let path = synthetic(1).place(folder.path());
         assert_eq!(std::fs::metadata(&path).unwrap().len(), made[0].bytes);

@@ -19,15 +19,15 @@ use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use crate::extract::{Bbox, Block, Kind, header_blob};
-use grid::Cell;
+use crate::extract::{Bbox, BlobBuilder, ObjectKind, header_blob};
+use grid::GridCell;
 pub use kept::{KeepError, Synthetic, USUAL_SEED, VERSION};
-pub use scale::{Scale, ScaleError};
+pub use scale::{ExtractScale, ScaleError};
 
 /// What to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SynthOptions {
-    pub scale: Scale,
+    pub scale: ExtractScale,
     /// Each seed gives other land.
     pub seed: u64,
     /// Threads that draw; another one writes. The file does not depend on it.
@@ -36,8 +36,8 @@ pub struct SynthOptions {
 
 /// Progress: objects are written by kind, with a pass over the cells for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    pub kind: Kind,
+pub struct SynthProgress {
+    pub kind: ObjectKind,
     /// Cells whose objects of this kind are written.
     pub cells: u64,
     pub of_cells: u64,
@@ -45,7 +45,7 @@ pub struct Progress {
 
 /// The written extract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Made {
+pub struct WrittenExtract {
     pub nodes: u64,
     pub ways: u64,
     pub relations: u64,
@@ -74,17 +74,18 @@ pub enum SynthError {
 pub fn write(
     options: &SynthOptions,
     out: &mut dyn Write,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(SynthProgress),
     stop: &dyn Fn() -> bool,
-) -> Result<Made, SynthError> {
-    let cells = (0..options.scale.cells()).map(|index| Cell::nth(index).bbox());
+) -> Result<WrittenExtract, SynthError> {
+    let cells = (0..options.scale.cells()).map(|index| GridCell::nth(index).bbox());
     let bbox = cells.reduce(Bbox::with).expect("a scale has a cell");
     let header = header_blob(bbox);
     out.write_all(&header)?;
     let mut pass = |kind| write_kind(kind, options, out, progress, stop);
-    let (nodes, ways, relations) = (pass(Kind::Nodes)?, pass(Kind::Ways)?, pass(Kind::Relations)?);
+    let (nodes, ways, relations) =
+        (pass(ObjectKind::Nodes)?, pass(ObjectKind::Ways)?, pass(ObjectKind::Relations)?);
     out.flush()?;
-    Ok(Made {
+    Ok(WrittenExtract {
         nodes: nodes.objects,
         ways: ways.objects,
         relations: relations.objects,
@@ -98,7 +99,7 @@ const UNIT: u64 = 9;
 
 /// Blobs of a unit of cells.
 #[derive(Default)]
-struct Unit {
+struct CellUnit {
     blobs: Vec<Vec<u8>>,
     objects: u64,
 }
@@ -113,17 +114,17 @@ struct Written {
 ///
 /// Threads get units in turn, and their results are taken in turn; each thread is at most two units ahead.
 fn write_kind(
-    kind: Kind,
+    kind: ObjectKind,
     options: &SynthOptions,
     out: &mut dyn Write,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(SynthProgress),
     stop: &dyn Fn() -> bool,
 ) -> Result<Written, SynthError> {
     let cells = options.scale.cells();
     let units = cells.div_ceil(UNIT);
     let threads = (options.threads.get() as u64).min(units);
     thread::scope(|scope| {
-        let receivers: Vec<Receiver<Unit>> = (0..threads)
+        let receivers: Vec<Receiver<CellUnit>> = (0..threads)
             .map(|thread| {
                 let (sender, receiver) = sync_channel(1);
                 let dealt = (thread..units).step_by(threads as usize);
@@ -143,16 +144,22 @@ fn write_kind(
                 written.bytes += blob.len() as u64;
             }
             written.objects += made.objects;
-            progress(Progress { kind, cells: ((unit + 1) * UNIT).min(cells), of_cells: cells });
+            progress(SynthProgress { kind, cells: ((unit + 1) * UNIT).min(cells), of_cells: cells });
         }
         Ok(written)
     })
 }
 
 /// Makes units until all are made or nobody takes them any more.
-fn send(kind: Kind, seed: u64, cells: u64, units: impl Iterator<Item = u64>, to: &SyncSender<Unit>) {
+fn send(
+    kind: ObjectKind,
+    seed: u64,
+    cells: u64,
+    units: impl Iterator<Item = u64>,
+    to: &SyncSender<CellUnit>,
+) {
     for unit in units {
-        let (mut made, mut block) = (Unit::default(), Block::default());
+        let (mut made, mut block) = (CellUnit::default(), BlobBuilder::default());
         for index in unit * UNIT..((unit + 1) * UNIT).min(cells) {
             let objects = cell::draw(seed, index).finish();
             for object in objects.iter().filter(|object| object.key().0 == kind) {

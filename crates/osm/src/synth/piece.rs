@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::grid::{Cell, PATCHES};
-use super::rng::{Draws, Layer};
-use crate::extract::{Kind, Member, Node, Object, Relation, Way};
+use super::grid::{GridCell, PATCHES};
+use super::rng::{Draws, StreamKey};
+use crate::extract::{Member, Node, Object, ObjectKind, Relation, Way};
 
 /// Ids reserved for a cell, by kind. The densest cells take about half of them.
 const NODE_IDS: i64 = 1 << 16;
@@ -23,8 +23,8 @@ const SPARE: i64 = 6000;
 /// Keys and values.
 pub(super) type Tags<'a> = [(&'static str, &'a str)];
 
-pub(super) struct Piece {
-    cell: Cell,
+pub(super) struct MapPiece {
+    cell: GridCell,
     index: i64,
     objects: Vec<Object>,
     /// Moves the vertices of the lattice, so that two seeds have no places in common.
@@ -35,13 +35,13 @@ pub(super) struct Piece {
     relations: i64,
 }
 
-impl Piece {
-    pub(super) fn new(seed: u64, cell: Cell) -> Self {
+impl MapPiece {
+    pub(super) fn new(seed: u64, cell: GridCell) -> Self {
         Self {
             cell,
             index: cell.index() as i64,
             objects: Vec::new(),
-            draws: Draws::new(seed, Layer::Lattice, cell.index()),
+            draws: Draws::new(seed, StreamKey::Lattice, cell.index()),
             vertices: HashSet::new(),
             nodes: VERTICES + 1,
             ways: SIDES,
@@ -66,7 +66,7 @@ impl Piece {
         self.put_node(VERTICES, at, tags);
     }
 
-    pub(super) fn place_id(cell: Cell) -> i64 {
+    pub(super) fn place_id(cell: GridCell) -> i64 {
         cell.index() as i64 * NODE_IDS + VERTICES + 1
     }
 
@@ -110,7 +110,7 @@ impl Piece {
         self.put_way(side, nodes, tags);
     }
 
-    pub(super) fn side_id(cell: Cell, side: i64) -> i64 {
+    pub(super) fn side_id(cell: GridCell, side: i64) -> i64 {
         cell.index() as i64 * WAY_IDS + side + 1
     }
 
@@ -121,7 +121,7 @@ impl Piece {
     }
 
     /// A new relation with the kind, id and role of each member.
-    pub(super) fn relation(&mut self, members: &[(Kind, i64, &str)], tags: &Tags<'_>) {
+    pub(super) fn relation(&mut self, members: &[(ObjectKind, i64, &str)], tags: &Tags<'_>) {
         self.relations += 1;
         assert!(self.relations <= RELATION_IDS, "features end while there is room");
         let id = self.index * RELATION_IDS + self.relations;

@@ -2,7 +2,7 @@
 
 /// What is drawn; with a number, the key of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layer {
+pub(super) enum StreamKey {
     /// The contents of a cell, by its number.
     Cell = 1,
     Lattice,
@@ -29,7 +29,7 @@ fn mixed(mut bits: u64) -> u64 {
 }
 
 impl Draws {
-    pub(super) fn new(seed: u64, layer: Layer, number: u64) -> Self {
+    pub(super) fn new(seed: u64, layer: StreamKey, number: u64) -> Self {
         let layer = mixed(seed.wrapping_add(GOLDEN)) ^ (layer as u64).wrapping_mul(GOLDEN);
         Self { state: mixed(mixed(layer) ^ number) }
     }
@@ -74,16 +74,17 @@ mod tests {
     #[test]
     fn streams_differ_by_each_part_of_their_key_and_repeat() {
         let first = |seed, layer, number| Draws::new(seed, layer, number).bits();
-        let key = first(1, Layer::Cell, 5);
-        assert_eq!(key, first(1, Layer::Cell, 5));
-        for other in [first(2, Layer::Cell, 5), first(1, Layer::Row, 5), first(1, Layer::Cell, 6)] {
+        let key = first(1, StreamKey::Cell, 5);
+        assert_eq!(key, first(1, StreamKey::Cell, 5));
+        for other in [first(2, StreamKey::Cell, 5), first(1, StreamKey::Row, 5), first(1, StreamKey::Cell, 6)]
+        {
             assert_ne!(key, other);
         }
     }
 
     #[test]
     fn draws_fill_their_ranges_evenly() {
-        let mut draws = Draws::new(7, Layer::Cell, 0);
+        let mut draws = Draws::new(7, StreamKey::Cell, 0);
         let mut found = [0; 10];
         (0..10_000).for_each(|_| found[draws.below(10) as usize] += 1);
         assert!(found.iter().all(|count| (900..1100).contains(count)), "{found:?}");

@@ -13,7 +13,7 @@ const CELLS: u64 = 125;
 /// times as large. 0.001 to 10,000, with at most three decimals. It is rounded up to whole municipalities of
 /// 0.008.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Scale {
+pub struct ExtractScale {
     thousandths: u32,
 }
 
@@ -24,7 +24,7 @@ pub struct ScaleError {
     pub given: String,
 }
 
-impl Scale {
+impl ExtractScale {
     /// A scale of 1.
     pub const ONE: Self = Self { thousandths: 1000 };
     const MOST: u32 = 10_000_000;
@@ -47,7 +47,7 @@ impl Scale {
     }
 }
 
-impl FromStr for Scale {
+impl FromStr for ExtractScale {
     type Err = ScaleError;
 
     fn from_str(given: &str) -> Result<Self, ScaleError> {
@@ -64,7 +64,7 @@ impl FromStr for Scale {
     }
 }
 
-impl fmt::Display for Scale {
+impl fmt::Display for ExtractScale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, decimals) = (self.thousandths / 1000, self.thousandths % 1000);
         if decimals == 0 {
@@ -74,7 +74,7 @@ impl fmt::Display for Scale {
     }
 }
 
-impl Serialize for Scale {
+impl Serialize for ExtractScale {
     /// As a number.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.thousandths % 1000 {
@@ -84,26 +84,26 @@ impl Serialize for Scale {
     }
 }
 
-impl<'de> Deserialize<'de> for Scale {
+impl<'de> Deserialize<'de> for ExtractScale {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct Number;
 
         impl Visitor<'_> for Number {
-            type Value = Scale;
+            type Value = ExtractScale;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a number from 0.001 to 10000")
             }
 
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Scale, E> {
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<ExtractScale, E> {
                 number.to_string().parse().map_err(E::custom)
             }
 
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Scale, E> {
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<ExtractScale, E> {
                 number.to_string().parse().map_err(E::custom)
             }
 
-            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Scale, E> {
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<ExtractScale, E> {
                 number.to_string().parse().map_err(E::custom)
             }
         }
@@ -126,13 +126,13 @@ mod tests {
             ("2.50", "2.5", 313),
             ("10000", "10000", 1_250_000),
         ] {
-            let scale: Scale = given.parse().unwrap();
+            let scale: ExtractScale = given.parse().unwrap();
             assert_eq!((scale.to_string().as_str(), scale.cells()), (shown, cells));
         }
         for given in
             ["", "0", "0.0", "-1", "+1", "1.", ".5", "1e3", "0.0001", "10000.001", "99999999999", "½"]
         {
-            let error = given.parse::<Scale>().unwrap_err();
+            let error = given.parse::<ExtractScale>().unwrap_err();
             assert!(error.to_string().starts_with(&format!("scale {given}:")), "{error}");
         }
     }
@@ -142,12 +142,12 @@ mod tests {
         for (written, shown) in
             [("1", "1"), ("1.0", "1"), ("0.1", "0.1"), ("2.505", "2.505"), ("1e4", "10000")]
         {
-            let scale: Scale = serde_json::from_str(written).unwrap();
+            let scale: ExtractScale = serde_json::from_str(written).unwrap();
             assert_eq!(scale.to_string(), shown);
             assert_eq!(serde_json::to_string(&scale).unwrap(), shown);
         }
         for written in ["0", "-1", "0.0001", "1e300", "10001", "\"1\""] {
-            serde_json::from_str::<Scale>(written).expect_err(written);
+            serde_json::from_str::<ExtractScale>(written).expect_err(written);
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::process::Command;
 
-use osm::extract::{Kind, Object};
-use osm::synth::{Progress, SynthError, SynthOptions, VERSION, write};
+use osm::extract::{Object, ObjectKind};
+use osm::synth::{SynthError, SynthOptions, SynthProgress, VERSION, write};
 
 use crate::{Extract, not_run, objects};
 
@@ -37,7 +37,7 @@ fn every_object_of_a_scale_stands_in_each_larger_one() {
     for (at, pair) in extracts.windows(2).enumerate() {
         let (smaller, larger) = (&pair[0], &pair[1]);
         assert!(larger.len() > smaller.len());
-        let by_key: HashMap<(Kind, i64), &Object> =
+        let by_key: HashMap<(ObjectKind, i64), &Object> =
             larger.iter().map(|object| (object.key(), object)).collect();
         for object in smaller {
             assert_eq!(by_key.get(&object.key()), Some(&object), "of {} in {}", scales[at], scales[at + 1]);
@@ -57,7 +57,7 @@ fn a_file_is_sorted_and_says_so_and_counts_are_right() {
     assert_eq!(header.bbox, Some(extract.made.bbox));
     let count = |kind| objects.iter().filter(|object| object.key().0 == kind).count() as u64;
     let made = extract.made;
-    let counts = (count(Kind::Nodes), count(Kind::Ways), count(Kind::Relations));
+    let counts = (count(ObjectKind::Nodes), count(ObjectKind::Ways), count(ObjectKind::Relations));
     assert_eq!(counts, (made.nodes, made.ways, made.relations));
     assert_eq!(made.bytes, extract.bytes.len() as u64);
 }
@@ -69,10 +69,10 @@ fn progress_is_told_and_a_stop_is_heard() {
         seed: 1,
         threads: std::num::NonZeroUsize::new(2).unwrap(),
     };
-    let mut told: Vec<Progress> = Vec::new();
+    let mut told: Vec<SynthProgress> = Vec::new();
     write(&options, &mut Vec::new(), &mut |progress| told.push(progress), &|| false).unwrap();
     assert!(told.is_sorted_by_key(|progress| (progress.kind, progress.cells)));
-    for kind in [Kind::Nodes, Kind::Ways, Kind::Relations] {
+    for kind in [ObjectKind::Nodes, ObjectKind::Ways, ObjectKind::Relations] {
         let last = told.iter().rfind(|progress| progress.kind == kind).unwrap();
         assert_eq!((last.cells, last.of_cells), (38, 38));
     }

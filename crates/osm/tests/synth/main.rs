@@ -9,11 +9,11 @@ use std::io::Cursor;
 use std::num::NonZeroUsize;
 
 use osm::extract::{Header, Object, read};
-use osm::synth::{Made, SynthOptions, write};
+use osm::synth::{SynthOptions, WrittenExtract, write};
 
 /// An extract in memory.
 pub struct Extract {
-    pub made: Made,
+    pub made: WrittenExtract,
     pub bytes: Vec<u8>,
 }
 

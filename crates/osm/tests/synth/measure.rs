@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use osm::extract::{Kind, Object, Relation, Way};
+use osm::extract::{Object, ObjectKind, Relation, Way};
 
 /// Keys of osm2pgsql 1.8's default.style that make a node a point.
 const POINT_KEYS: [&str; 64] = [
@@ -189,7 +189,7 @@ impl Map {
     /// Closed rings of a relation's ways of some roles, put together by their ends.
     pub fn rings(&self, relation: &Relation, wanted: impl Fn(&str) -> bool) -> Vec<Vec<i64>> {
         let members =
-            relation.members.iter().filter(|member| member.kind == Kind::Ways && wanted(&member.role));
+            relation.members.iter().filter(|member| member.kind == ObjectKind::Ways && wanted(&member.role));
         let mut ways: Vec<Vec<i64>> = members
             .filter_map(|member| self.ways.get(&member.id))
             .filter(|way| way.nodes.len() > 1 && way.nodes.iter().all(|node| self.nodes.contains_key(node)))

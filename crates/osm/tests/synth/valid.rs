@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use osm::extract::{Kind, Object};
+use osm::extract::{Object, ObjectKind};
 
 use crate::Extract;
 use crate::measure::{Map, Place, has_key, is_area, value};
@@ -114,9 +114,9 @@ fn references_resolve_and_ways_are_lines() {
             Object::Relation(relation) => {
                 for member in &relation.members {
                     let is_there = match member.kind {
-                        Kind::Nodes => places.contains_key(&member.id),
-                        Kind::Ways => ways.contains(&member.id),
-                        Kind::Relations => false,
+                        ObjectKind::Nodes => places.contains_key(&member.id),
+                        ObjectKind::Ways => ways.contains(&member.id),
+                        ObjectKind::Relations => false,
                     };
                     assert!(is_there, "{member:?} of {relation:?}");
                 }

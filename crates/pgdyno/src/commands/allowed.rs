@@ -7,7 +7,7 @@ use ::report::visible;
 use server::child::Account;
 use spec::{ExecutedBy, FileCommand};
 
-use crate::exit::{Failure, USAGE};
+use crate::exit::{CommandFailure, USAGE};
 use crate::print::{talk, talk_as_is};
 
 /// Longest answer read, bytes.
@@ -54,7 +54,7 @@ pub(super) fn ask(file: &str, commands: &[FileCommand]) -> anyhow::Result<()> {
 }
 
 fn refused(what: String, hint: &str) -> anyhow::Error {
-    Failure::with_code(USAGE, what, Some(hint.to_owned()))
+    CommandFailure::with_code(USAGE, what, Some(hint.to_owned()))
 }
 
 /// A line for each: key, command, and account that executes it.

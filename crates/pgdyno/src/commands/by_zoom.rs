@@ -5,7 +5,7 @@ use report::{Block, ReportData, tables};
 use results::{ExperimentId, Store, Table};
 
 use super::print_blocks;
-use crate::options::Format;
+use crate::options::OutputFormat;
 
 /// For programs: each layer at each zoom; without zooms, such as for failed random boxes, the cells.
 pub(super) fn table(found: &ReportData) -> Table {
@@ -18,7 +18,7 @@ pub(super) fn table(found: &ReportData) -> Table {
 pub(super) fn print_below(
     (store, experiment): (&Store, ExperimentId),
     found: &ReportData,
-    format: Format,
+    format: OutputFormat,
 ) -> anyhow::Result<bool> {
     if !format.is_for_people() {
         return Ok(false);

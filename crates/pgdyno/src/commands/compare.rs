@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use report::{Block, ReportData, tables};
 use results::Store;
 use results::answer::Verdicts;
-use results::comparison::{Comparison, Measured, Metric};
+use results::comparison::{Comparison, MeasuredExperiment, Metric};
 
 use super::report as page;
 use super::{chosen, load, loaded, print, print_blocks, print_compared};
-use crate::exit::{self, BAD_INPUT, Failure, Outcome, USAGE};
-use crate::options::{Format, FormatOption, Selection};
+use crate::exit::{self, BAD_INPUT, CommandFailure, ExitResult, USAGE};
+use crate::options::{FormatOption, OutputFormat, Selection};
 use crate::print::{data, talk, warning};
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Figure {
+enum ComparedFigure {
     /// Throughput, transactions per second
     #[default]
     Tps,
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     which: Vec<String>,
     /// What is compared
     #[arg(long, short = 'm', value_enum, default_value_t)]
-    metric: Figure,
+    metric: ComparedFigure,
     /// The arm that the others are compared with [default: the base of the experiment]
     #[arg(long, value_name = "ARM")]
     base: Option<String>,
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     format: FormatOption,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     if let Some(path) = &args.report {
         page::check_writable(path)?;
     }
@@ -64,10 +64,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         None => found,
     };
     let metric = match args.metric {
-        Figure::Tps => Metric::Tps,
-        Figure::P50 => Metric::P50,
-        Figure::P95 => Metric::P95,
-        Figure::P99 => Metric::P99,
+        ComparedFigure::Tps => Metric::Tps,
+        ComparedFigure::P50 => Metric::P50,
+        ComparedFigure::P95 => Metric::P95,
+        ComparedFigure::P99 => Metric::P99,
     };
     let Some(comparison) = Comparison::of(&found.experiment, &found.runs, metric) else {
         return repeats(&found, metric, args);
@@ -102,16 +102,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// An experiment without arms: the repeats of each cell, with mean, interval, range and outliers.
-fn repeats(found: &ReportData, metric: Metric, args: &Args) -> Outcome {
+fn repeats(found: &ReportData, metric: Metric, args: &Args) -> ExitResult {
     let name = &found.experiment.name;
     if found.limits().is_some() {
         let what = format!("experiment {name} compares nothing: it searches limits and has no arms");
-        return Err(Failure::with_code(BAD_INPUT, what, Some("pgdyno table limits".into())));
+        return Err(CommandFailure::with_code(BAD_INPUT, what, Some("pgdyno table limits".into())));
     }
     let spreads = tables::repeats(found, metric);
     if spreads.is_empty() {
         let what = format!("experiment {name} compares nothing: it has no arms and no runs of clients");
-        return Err(Failure::with_code(BAD_INPUT, what, Some("pgdyno table jobs".into())));
+        return Err(CommandFailure::with_code(BAD_INPUT, what, Some("pgdyno table jobs".into())));
     }
     let format = args.format.format;
     if format.is_for_people() {
@@ -134,13 +134,13 @@ fn against(found: ReportData, base: &str) -> anyhow::Result<ReportData> {
     let arms: Vec<&str> = found.experiment.arms.iter().map(|arm| arm.name.as_str()).collect();
     if !arms.contains(&base) {
         let what = format!("experiment {} has no arm {base:?}", found.experiment.name);
-        return Err(Failure::with_code(USAGE, what, Some(format!("its arms: {}", arms.join(", ")))));
+        return Err(CommandFailure::with_code(USAGE, what, Some(format!("its arms: {}", arms.join(", ")))));
     }
     Ok(found.against(base))
 }
 
 /// Text above the table: the experiments compared; JSON and CSV have two experiments in their rows.
-fn headline(found: &ReportData, control: Option<String>, format: Format) -> anyhow::Result<()> {
+fn headline(found: &ReportData, control: Option<String>, format: OutputFormat) -> anyhow::Result<()> {
     let notes: Vec<String> = control.into_iter().chain(found.notes.iter().cloned()).collect();
     let head = match &found.stored {
         Some((id, _)) => {
@@ -149,8 +149,8 @@ fn headline(found: &ReportData, control: Option<String>, format: Format) -> anyh
         None => format!("{}, not interleaved", found.experiment.question),
     };
     match format {
-        Format::Text => data(&report::summary::paragraph(&head, &notes))?,
-        Format::Md => data(&report::summary::markdown(&head, &notes))?,
+        OutputFormat::Text => data(&report::summary::paragraph(&head, &notes))?,
+        OutputFormat::Md => data(&report::summary::markdown(&head, &notes))?,
         _ => {}
     }
     Ok(())
@@ -167,7 +167,7 @@ fn apart(args: &Args, which: [&String; 2]) -> anyhow::Result<ReportData> {
     if old == now && std::fs::canonicalize(base.path()).ok() == std::fs::canonicalize(new.path()).ok() {
         let what = format!("{} and {} are one experiment", which[0], which[1]);
         let hint = "pgdyno table experiments lists those in a results file".to_owned();
-        return Err(Failure::with_code(BAD_INPUT, what, Some(hint)));
+        return Err(CommandFailure::with_code(BAD_INPUT, what, Some(hint)));
     }
     // Equal names would not distinguish them.
     let labels = if base_name == new_name { which.map(Clone::clone) } else { [base_name, new_name] };
@@ -177,12 +177,12 @@ fn apart(args: &Args, which: [&String; 2]) -> anyhow::Result<ReportData> {
         labels
     };
     let [one, other] = labels;
-    let base: Measured = ReportData::measured(&base, old, one)?;
-    let new: Measured = ReportData::measured(&new, now, other)?;
+    let base: MeasuredExperiment = ReportData::measured(&base, old, one)?;
+    let new: MeasuredExperiment = ReportData::measured(&new, now, other)?;
     ReportData::apart(&base, &new).map_err(|error| {
         let hint =
             "only cells of the same levels are compared; pgdyno table cells -e NUMBER lists them".to_owned();
-        Failure::with_code(BAD_INPUT, error.to_string(), Some(hint))
+        CommandFailure::with_code(BAD_INPUT, error.to_string(), Some(hint))
     })
 }
 
@@ -198,7 +198,7 @@ fn found(args: &Args, which: &str) -> anyhow::Result<(Store, results::Experiment
     if args.selection.experiment.is_some() {
         let what =
             format!("{which} names an experiment already; --experiment says which one of a results file");
-        return Err(Failure::with_code(USAGE, what, None));
+        return Err(CommandFailure::with_code(USAGE, what, None));
     }
     let store = Store::open_read_only(&args.selection.results.path())?;
     let id = chosen(&store, Some(which))?;

@@ -3,7 +3,7 @@
 use clap::{Arg, Command, ValueEnum, ValueHint};
 use clap_complete::{Generator, shells};
 
-use crate::exit::{Outcome, SAME_OR_BETTER};
+use crate::exit::{ExitResult, SAME_OR_BETTER};
 use crate::print::data;
 
 /// `pgdyno completion`.
@@ -30,7 +30,7 @@ enum Shell {
     Power,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     data(&script(args.shell))?;
     Ok(SAME_OR_BETTER)
 }

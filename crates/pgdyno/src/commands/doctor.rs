@@ -7,7 +7,7 @@ use lab::doctor::{self, Examined, Part, Program};
 use results::Table;
 
 use super::print;
-use crate::exit::{Outcome, SAME_OR_BETTER};
+use crate::exit::{ExitResult, SAME_OR_BETTER};
 use crate::options::FormatOption;
 use crate::print::data;
 
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     format: FormatOption,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let (programs, parts) = (doctor::programs(), doctor::parts());
     if args.format.format.is_for_people() {
         data(&format!("pgdyno {} on this machine\n\n", env!("CARGO_PKG_VERSION")))?;

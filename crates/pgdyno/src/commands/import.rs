@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use results::import::{self, Found, FoundRun};
+use results::import::{self, FoundRun, FoundRuns};
 use results::{Collection, Earlier, Imported, Store, StoredRun, Table};
 
 use super::print;
-use crate::exit::{Failure, Outcome, SAME_OR_BETTER, USAGE};
+use crate::exit::{CommandFailure, ExitResult, SAME_OR_BETTER, USAGE};
 use crate::options::{FormatOption, Results};
 use crate::print::{is_interactive, talk, warning};
 
@@ -82,7 +82,7 @@ fn level(text: &str) -> Result<(String, String), String> {
     }
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let ran = how_it_ran(args)?;
     let path = args.results.path();
     // First: report an unusable results file before reading logs for an hour.
@@ -107,14 +107,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-fn earlier(args: &Args, ran: &import::Options, path: &Path) -> Outcome {
+fn earlier(args: &Args, ran: &import::ImportOptions, path: &Path) -> ExitResult {
     let plain = Collection { name: NAME.to_owned(), ..Collection::default() };
-    let has_options = args.again || *ran != import::Options::default() || collection(args) != plain;
+    let has_options = args.again || *ran != import::ImportOptions::default() || collection(args) != plain;
     let file = match args.files.as_slice() {
         [file] if !has_options => file,
         _ => {
             let what = "import a results file alone, without other files, --name, --level and other options";
-            return Err(Failure::with_code(USAGE, what, None));
+            return Err(CommandFailure::with_code(USAGE, what, None));
         }
     };
     let from = Earlier::open(file)?;
@@ -122,7 +122,7 @@ fn earlier(args: &Args, ran: &import::Options, path: &Path) -> Outcome {
     let copied = store.import_earlier(&from)?;
     if copied.is_empty() {
         let what = format!("{}: no experiments that {} lacks", file.display(), path.display());
-        return Err(Failure::with_code(USAGE, what, None));
+        return Err(CommandFailure::with_code(USAGE, what, None));
     }
     let mut table = Table::new(["experiment", "name", "runs"]);
     for experiment in store.experiments()?.into_iter().filter(|experiment| copied.contains(&experiment.id)) {
@@ -133,16 +133,16 @@ fn earlier(args: &Args, ran: &import::Options, path: &Path) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-fn how_it_ran(args: &Args) -> anyhow::Result<import::Options> {
+fn how_it_ran(args: &Args) -> anyhow::Result<import::ImportOptions> {
     let positive = |name: &str, value: Option<f64>, most: f64| match value {
-        Some(value) if !(value > 0.0 && value <= most) => Err(Failure::with_code(
+        Some(value) if !(value > 0.0 && value <= most) => Err(CommandFailure::with_code(
             USAGE,
             format!("{name} must be above 0, up to {most}"),
             Some("pgdyno import --help".into()),
         )),
         value => Ok(value),
     };
-    Ok(import::Options {
+    Ok(import::ImportOptions {
         sampling_rate: positive("--sampling-rate", args.ran.sampling_rate, 1.0)?,
         rate: positive("--rate", args.ran.rate, 10_000_000.0)?,
         latency_limit_ms: positive("--latency-limit", args.ran.latency_limit, 86_400_000.0)?,
@@ -161,7 +161,7 @@ fn collection(args: &Args) -> Collection {
     }
 }
 
-fn read(args: &Args, ran: &import::Options) -> anyhow::Result<(Found, Duration)> {
+fn read(args: &Args, ran: &import::ImportOptions) -> anyhow::Result<(FoundRuns, Duration)> {
     let bytes: u64 = args
         .files
         .iter()
@@ -190,7 +190,7 @@ fn speed(rows: u64, took: Duration) -> String {
 }
 
 /// Reports runs that are in the file already; an error if there are no others.
-fn say_known(found: &Found, imported: &Imported, args: &Args) -> anyhow::Result<()> {
+fn say_known(found: &FoundRuns, imported: &Imported, args: &Args) -> anyhow::Result<()> {
     for known in &imported.known {
         warning(&format!(
             "{}: imported before (run {} of experiment {}), left out",
@@ -203,7 +203,7 @@ fn say_known(found: &Found, imported: &Imported, args: &Args) -> anyhow::Result<
             _ => "all of these were imported before".to_owned(),
         };
         let hint = "--again takes them in once more, as further rounds".to_owned();
-        return Err(Failure::with_code(USAGE, what, Some(hint)));
+        return Err(CommandFailure::with_code(USAGE, what, Some(hint)));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use spec::written;
 
-use crate::exit::{Failure, INPUT_OUTPUT, Outcome, SAME_OR_BETTER, USAGE};
+use crate::exit::{CommandFailure, ExitResult, INPUT_OUTPUT, SAME_OR_BETTER, USAGE};
 use crate::print::{data, talk};
 
 /// `pgdyno man`.
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     to: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let all = commands();
     match &args.to {
         Some(folder) => write(&all, folder)?,
@@ -34,7 +34,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
             let name = name.collect::<Vec<_>>().join("-");
             let found = all.iter().find(|command| display(command) == name).ok_or_else(|| {
                 // Do not quote the input: it may be a password.
-                Failure::with_code(USAGE, "there is no such command", Some("pgdyno --help names them".into()))
+                CommandFailure::with_code(
+                    USAGE,
+                    "there is no such command",
+                    Some("pgdyno --help names them".into()),
+                )
             })?;
             data(&page(found))?;
         }
@@ -45,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 fn write(all: &[Command], folder: &Path) -> anyhow::Result<()> {
     let failed = |path: &Path, error: &std::io::Error| {
         let what = format!("{} cannot be written: {error}", path.display());
-        Failure::with_code(INPUT_OUTPUT, what, Some("name a folder you may write to".into()))
+        CommandFailure::with_code(INPUT_OUTPUT, what, Some("name a folder you may write to".into()))
     };
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     for command in all {

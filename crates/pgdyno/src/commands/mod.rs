@@ -37,8 +37,8 @@ use server::settings::journal;
 
 use server::home::Home;
 
-use crate::exit::Outcome;
-use crate::options::{Format, Selection};
+use crate::exit::ExitResult;
+use crate::options::{OutputFormat, Selection};
 pub(crate) use typed::warn_of_passwords;
 
 /// Measure PostgreSQL and PostGIS under a known load, and compare: what is faster, by how much, how sure
@@ -76,7 +76,7 @@ enum Command {
     Report(report::Args),
     /// Write the files of a stored experiment, or its tiles for a map
     #[command(subcommand)]
-    Export(export::Command),
+    Export(export::ExportCommand),
     /// Query the results file in SQL (read only)
     Sql(sql::Args),
     /// Read results of pgbench and logs of osm2pgsql into the results file
@@ -87,10 +87,10 @@ enum Command {
     Probe(Box<probe::Args>),
     /// Get, make and load OpenStreetMap data
     #[command(subcommand)]
-    Osm(osm::Command),
+    Osm(osm::OsmCommand),
     /// Make, start, stop and remove private PostgreSQL servers
     #[command(subcommand)]
-    Target(target::Command),
+    Target(target::TargetCommand),
     /// Show what is installed here, and what works on a server
     Doctor(doctor::Args),
     /// Print completions for a shell
@@ -145,7 +145,7 @@ fn described() -> clap::Command {
     })
 }
 
-pub(crate) fn run(cli: Cli) -> Outcome {
+pub(crate) fn run(cli: Cli) -> ExitResult {
     if cli.command.may_make_home() {
         warn_of_shared_home();
     }
@@ -258,7 +258,7 @@ fn loaded(store: &Store, id: ExperimentId) -> anyhow::Result<ReportData> {
 
 /// Prints the comparison with the base. For people also other large differences, the number of looks, and
 /// advice if inconclusive.
-fn print_compared(data: &ReportData, found: &Comparison, format: Format) -> anyhow::Result<()> {
+fn print_compared(data: &ReportData, found: &Comparison, format: OutputFormat) -> anyhow::Result<()> {
     use ::report::tables;
     if !format.is_for_people() {
         return print(&tables::compared(data, found), format);
@@ -269,34 +269,34 @@ fn print_compared(data: &ReportData, found: &Comparison, format: Format) -> anyh
     print_blocks(&compared.chain(tables::below(data, found)).collect::<Vec<_>>(), format)
 }
 
-fn print_blocks(blocks: &[::report::Block], format: Format) -> anyhow::Result<()> {
+fn print_blocks(blocks: &[::report::Block], format: OutputFormat) -> anyhow::Result<()> {
     Ok(crate::print::data(&::report::format::blocks(blocks, of(format)))?)
 }
 
-fn print(table: &results::Table, format: Format) -> anyhow::Result<()> {
+fn print(table: &results::Table, format: OutputFormat) -> anyhow::Result<()> {
     print_with(::report::format::print, table, format)
 }
 
 /// Prints a table with column names chosen by the user.
-fn print_as_named(table: &results::Table, format: Format) -> anyhow::Result<()> {
+fn print_as_named(table: &results::Table, format: OutputFormat) -> anyhow::Result<()> {
     print_with(::report::format::print_as_named, table, format)
 }
 
 fn print_with(
-    text_of: fn(&results::Table, ::report::Format) -> String,
+    text_of: fn(&results::Table, ::report::TableFormat) -> String,
     table: &results::Table,
-    format: Format,
+    format: OutputFormat,
 ) -> anyhow::Result<()> {
     Ok(crate::print::data(&text_of(table, of(format)))?)
 }
 
-fn of(format: Format) -> ::report::Format {
+fn of(format: OutputFormat) -> ::report::TableFormat {
     match format {
-        Format::Text => ::report::Format::Text,
-        Format::Json => ::report::Format::Json,
-        Format::Csv => ::report::Format::Csv,
-        Format::CsvFormulas => ::report::Format::CsvFormulas,
-        Format::Md => ::report::Format::Md,
+        OutputFormat::Text => ::report::TableFormat::Text,
+        OutputFormat::Json => ::report::TableFormat::Json,
+        OutputFormat::Csv => ::report::TableFormat::Csv,
+        OutputFormat::CsvFormulas => ::report::TableFormat::CsvFormulas,
+        OutputFormat::Md => ::report::TableFormat::Md,
     }
 }
 

@@ -11,8 +11,8 @@ use spec::written;
 use workloads::probe::Probed;
 
 use super::load;
-use crate::exit::{BAD_INPUT, Failure, INPUT_OUTPUT, INTERNAL, Outcome, SAME_OR_BETTER, USAGE};
-use crate::options::{Format, Selection};
+use crate::exit::{BAD_INPUT, CommandFailure, ExitResult, INPUT_OUTPUT, INTERNAL, SAME_OR_BETTER, USAGE};
+use crate::options::{OutputFormat, Selection};
 use crate::print;
 
 /// The value of `--chart` without a name.
@@ -31,10 +31,10 @@ pub(crate) struct Args {
     selection: Selection,
     /// How the names of the charts are printed
     #[arg(long, value_enum, default_value_t, requires = "chart")]
-    format: Format,
+    format: OutputFormat,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     match &args.chart {
         None => page(args),
         Some(asked) if asked.as_os_str() == LIST => list(args),
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
 }
 
-fn page(args: &Args) -> Outcome {
+fn page(args: &Args) -> ExitResult {
     let output = args.output.as_deref().unwrap_or(Path::new("pgdyno-report.html"));
     let printed = output.as_os_str() == "-";
     if !printed {
@@ -66,15 +66,15 @@ fn is_no_probe(data: &ReportData) -> anyhow::Result<()> {
         true => {
             let hint = "pgdyno probe --compare shows what is stored, with --format md for a page of yours"
                 .to_owned();
-            Err(Failure::with_code(BAD_INPUT, "a probe has no report", Some(hint)))
+            Err(CommandFailure::with_code(BAD_INPUT, "a probe has no report", Some(hint)))
         }
         false => Ok(()),
     }
 }
 
-fn list(args: &Args) -> Outcome {
+fn list(args: &Args) -> ExitResult {
     let charts = report::charts(&load(&args.selection)?).into_iter().map(|chart| [chart.name, chart.title]);
-    if args.format == Format::Text {
+    if args.format == OutputFormat::Text {
         print::data(&whole_lines(&charts.collect::<Vec<_>>()))?;
         return Ok(SAME_OR_BETTER);
     }
@@ -91,18 +91,22 @@ fn whole_lines(charts: &[[String; 2]]) -> String {
     charts.iter().map(|chart| line(&chart.each_ref().map(|text| visible::line(text).into_owned()))).collect()
 }
 
-enum Kind {
+enum PictureKind {
     Svg,
     Png,
 }
 
-fn chart(args: &Args, asked: &Path) -> Outcome {
+fn chart(args: &Args, asked: &Path) -> ExitResult {
     let kind = match asked.extension().and_then(OsStr::to_str) {
-        Some("svg") => Kind::Svg,
-        Some("png") => Kind::Png,
+        Some("svg") => PictureKind::Svg,
+        Some("png") => PictureKind::Png,
         _ => {
             let what = "--chart: a name ends in .svg or .png, which says how it is written";
-            return Err(Failure::with_code(USAGE, what, Some("pgdyno report --chart (names them)".into())));
+            return Err(CommandFailure::with_code(
+                USAGE,
+                what,
+                Some("pgdyno report --chart (names them)".into()),
+            ));
         }
     };
     let output = args.output.as_deref().unwrap_or(asked);
@@ -114,8 +118,8 @@ fn chart(args: &Args, asked: &Path) -> Outcome {
     let name = asked.file_stem().map(OsStr::to_string_lossy).unwrap_or_default();
     let chart = named(&all, &name)?;
     let bytes = match kind {
-        Kind::Svg => chart.svg.clone().into_bytes(),
-        Kind::Png => picture(chart)?,
+        PictureKind::Svg => chart.svg.clone().into_bytes(),
+        PictureKind::Png => picture(chart)?,
     };
     if printed {
         print::bytes(&bytes)?;
@@ -143,12 +147,16 @@ fn named<'a>(all: &'a [ChartFile], name: &str) -> anyhow::Result<&'a ChartFile> 
         true => "this experiment has no charts".to_owned(),
         false => format!("one of\n{}", names.join("\n")),
     };
-    Err(Failure::with_code(USAGE, format!("--chart: {why}"), Some(hint)))
+    Err(CommandFailure::with_code(USAGE, format!("--chart: {why}"), Some(hint)))
 }
 
 fn picture(chart: &ChartFile) -> anyhow::Result<Vec<u8>> {
     let picture = chart.picture().map_err(|error| {
-        Failure::with_code(INTERNAL, error.to_string(), Some("--chart NAME.svg needs no picture".into()))
+        CommandFailure::with_code(
+            INTERNAL,
+            error.to_string(),
+            Some("--chart NAME.svg needs no picture".into()),
+        )
     })?;
     if !picture.missing.is_empty() {
         print::warning(&format!(
@@ -207,7 +215,7 @@ fn refused(path: &Path, why: &str, hint: String) -> anyhow::Error {
     let chart = path.extension().is_some_and(|end| end == "svg" || end == "png");
     let noun = if chart { "chart" } else { "report" };
     let what = format!("the {noun} {} cannot be written: {why}", path.display());
-    Failure::with_code(INPUT_OUTPUT, what, Some(hint))
+    CommandFailure::with_code(INPUT_OUTPUT, what, Some(hint))
 }
 
 /// Writes the page completely or not at all. A new file is readable only by its owner, like the results; an

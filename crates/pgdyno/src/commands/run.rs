@@ -14,8 +14,8 @@ use results::{ExperimentId, Store};
 use spec::{Class, Error};
 
 use super::{allowed, by_zoom, loaded, print, print_blocks, print_compared, report as page, signals, typed};
-use crate::exit::{self, Outcome, SAME_OR_BETTER};
-use crate::options::{Format, Output, Programs, WrittenSlices};
+use crate::exit::{self, ExitResult, SAME_OR_BETTER};
+use crate::options::{OutputArgs, OutputFormat, Programs, WrittenSlices};
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     programs: Programs,
     #[command(flatten)]
-    output: Output,
+    output: OutputArgs,
 }
 
 /// Options for running an experiment from any source.
@@ -65,7 +65,7 @@ pub(super) struct How<'a> {
     pub(super) again: bool,
     pub(super) report: Option<&'a Path>,
     pub(super) pg_bin: Option<&'a Path>,
-    pub(super) output: &'a Output,
+    pub(super) output: &'a OutputArgs,
     pub(super) shown: Shown,
     /// Whether the output is only a short answer, with temporary progress.
     pub(super) is_brief: bool,
@@ -80,7 +80,7 @@ pub(super) enum Shown {
     Tiles,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let how = How {
         name: args.file.display().to_string(),
         dry_run: args.dry_run,
@@ -115,7 +115,7 @@ impl How<'_> {
         self.report.map_or(Ok(()), page::check_writable)
     }
 
-    pub(super) fn carry_out(&self, file: &ExperimentFile) -> Outcome {
+    pub(super) fn carry_out(&self, file: &ExperimentFile) -> ExitResult {
         for note in &file.notes {
             warning(note);
         }
@@ -176,7 +176,7 @@ impl How<'_> {
     }
 
     /// Prints the plan, run by run; only reads from the server.
-    fn dry_run(&self, file: &ExperimentFile, plan: &Plan) -> Outcome {
+    fn dry_run(&self, file: &ExperimentFile, plan: &Plan) -> ExitResult {
         match execute::look(file, plan)? {
             Looked::Nothing => {}
             Looked::Checked => talk("settings: the server at hand can be brought to all of them"),
@@ -189,7 +189,7 @@ impl How<'_> {
         }
         let format = self.output.format.format;
         let table = match format {
-            Format::Text | Format::Md => plan::short_table(plan),
+            OutputFormat::Text | OutputFormat::Md => plan::short_table(plan),
             _ => plan::table(plan),
         };
         print(&table, format)?;
@@ -205,7 +205,7 @@ impl How<'_> {
         }
     }
 
-    fn conclude(&self, results: &Path, experiment: ExperimentId) -> Outcome {
+    fn conclude(&self, results: &Path, experiment: ExperimentId) -> ExitResult {
         if let Ok(mut store) = Store::create_or_open(results) {
             let _ = store.look(experiment);
         }
@@ -217,20 +217,22 @@ impl How<'_> {
         let comparison = found.compared().or(throughput.as_ref());
         let limits = report::tables::limits(&found);
         match (self.output.format.format, comparison) {
-            (format, _) if limits.is_some() && format != Format::Text => {
+            (format, _) if limits.is_some() && format != OutputFormat::Text => {
                 limits.map_or(Ok(()), |limits| print(&limits, format))?;
             }
-            (Format::Text, _) => {
+            (OutputFormat::Text, _) => {
                 let short = report::short::text(&found).filter(|_| self.is_brief && !self.output.verbose);
                 if let Some(short) = short {
                     data(&short)?;
                     return self.told(comparison, &found, results);
                 }
                 data(&report::summary::text(&found))?;
-                print_ladders(&found, Format::Text, self.shown)?;
+                print_ladders(&found, OutputFormat::Text, self.shown)?;
                 self.print_tiles((&store, experiment), &found)?;
             }
-            (Format::Md, _) if self.shown == Shown::Ladders => print_ladders(&found, Format::Md, self.shown)?,
+            (OutputFormat::Md, _) if self.shown == Shown::Ladders => {
+                print_ladders(&found, OutputFormat::Md, self.shown)?
+            }
             (format, _) if self.shown == Shown::Ladders => print(&report::tables::ladder(&found), format)?,
             (format, Some(comparison)) => {
                 print_compared(&found, comparison, format)?;
@@ -247,7 +249,7 @@ impl How<'_> {
         self.written(comparison, &found)
     }
 
-    fn told(&self, comparison: Option<&Comparison>, found: &ReportData, results: &Path) -> Outcome {
+    fn told(&self, comparison: Option<&Comparison>, found: &ReportData, results: &Path) -> ExitResult {
         let which = spec::shell::word(found.called());
         if self.report.is_none() {
             talk(&format!("  more: pgdyno report -e {which}"));
@@ -257,16 +259,16 @@ impl How<'_> {
     }
 
     /// Writes the report if wanted, and returns the exit code.
-    fn written(&self, comparison: Option<&Comparison>, found: &ReportData) -> Outcome {
+    fn written(&self, comparison: Option<&Comparison>, found: &ReportData) -> ExitResult {
         if let Some(path) = self.report {
             page::write(path, found)?;
             talk(&format!("report:  {}", path.display()));
         }
         let outcome = Answer::of(found).outcome;
         let is_answered =
-            comparison.is_some() || found.limits().is_some() || outcome == answer::Outcome::Invalid;
+            comparison.is_some() || found.limits().is_some() || outcome == answer::AnswerOutcome::Invalid;
         Ok(exit::of_answer(match self.shown {
-            Shown::Ladders if !is_answered => answer::Outcome::of_ladders(&ladders(found)),
+            Shown::Ladders if !is_answered => answer::AnswerOutcome::of_ladders(&ladders(found)),
             _ => outcome,
         }))
     }
@@ -287,7 +289,7 @@ fn to_try(found: &ReportData, is_compared: bool) -> String {
 
 /// Prints the ladders, with name and breaking point; with all ladders, also how throughput grows with
 /// clients.
-fn print_ladders(found: &ReportData, format: Format, shown: Shown) -> anyhow::Result<()> {
+fn print_ladders(found: &ReportData, format: OutputFormat, shown: Shown) -> anyhow::Result<()> {
     let all = shown == Shown::Ladders;
     let mut blocks = report::tables::ladders_in_words(found, !all);
     if all {

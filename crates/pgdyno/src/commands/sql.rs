@@ -3,7 +3,7 @@
 use results::Store;
 
 use super::print_as_named;
-use crate::exit::{Outcome, SAME_OR_BETTER};
+use crate::exit::{ExitResult, SAME_OR_BETTER};
 use crate::options::{FormatOption, Results, size};
 
 /// `pgdyno sql`.
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     format: FormatOption,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let store = Store::open_read_only(&args.results.path())?;
     print_as_named(&store.query_within(&args.query, args.max_size)?, args.format.format)?;
     Ok(SAME_OR_BETTER)

@@ -4,13 +4,13 @@ use report::{Block, ReportData, tables};
 use results::{Store, Table};
 
 use super::{chosen, load, print, print_blocks};
-use crate::exit::{Outcome, SAME_OR_BETTER};
-use crate::options::{Format, FormatOption, Selection};
+use crate::exit::{ExitResult, SAME_OR_BETTER};
+use crate::options::{FormatOption, OutputFormat, Selection};
 use crate::print::talk;
 
 /// What `pgdyno table` prints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
+enum TableKind {
     /// One line per run, in the order they ran
     Runs,
     /// One line per cell and arm: mean, maximum, percentiles
@@ -57,7 +57,7 @@ enum Kind {
 const NO_TILE: &str = "no tiles: no workload asked for any (tiles = …), no round has a valid run of every arm, or an earlier pgdyno measured it, \
     which kept no single ones";
 
-impl Kind {
+impl TableKind {
     fn why_empty(self, data: &ReportData) -> Option<&'static str> {
         match self {
             Self::Plans => Some(
@@ -98,20 +98,20 @@ impl Kind {
 pub(crate) struct Args {
     /// Which table
     #[arg(value_enum, default_value_t)]
-    kind: Kind,
+    kind: TableKind,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
     format: FormatOption,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let format = args.format.format;
-    if args.kind == Kind::Experiments {
+    if args.kind == TableKind::Experiments {
         experiments(args)?;
         return Ok(SAME_OR_BETTER);
     }
-    if args.kind == Kind::Tile {
+    if args.kind == TableKind::Tile {
         single_tiles(args)?;
         return Ok(SAME_OR_BETTER);
     }
@@ -120,16 +120,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Ok(SAME_OR_BETTER);
     }
     let table = match args.kind {
-        Kind::Tiles if format.is_for_people() => tables::tiles_in_words(&data),
+        TableKind::Tiles if format.is_for_people() => tables::tiles_in_words(&data),
         kind => table(kind, &data),
     };
     print(&table, format)?;
     if let Some(why) = args.kind.why_empty(&data).filter(|_| table.rows.is_empty()) {
         talk(why);
     }
-    let has_percentiles = matches!(args.kind, Kind::Runs | Kind::Cells | Kind::Scripts | Kind::Tiles);
+    let has_percentiles =
+        matches!(args.kind, TableKind::Runs | TableKind::Cells | TableKind::Scripts | TableKind::Tiles);
     let below = tables::below_percentiles(&data).filter(|_| has_percentiles && !table.rows.is_empty());
-    let void = tables::below_tiles(&data).into_iter().filter(|_| args.kind == Kind::Tiles);
+    let void = tables::below_tiles(&data).into_iter().filter(|_| args.kind == TableKind::Tiles);
     if format.is_for_people() {
         print_blocks(&below.into_iter().chain(void).map(Block::remark).collect::<Vec<_>>(), format)?;
     }
@@ -169,42 +170,42 @@ fn experiments(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Prints the format for people if this table has a separate one; returns whether it did.
-fn in_words(kind: Kind, data: &ReportData, format: Format) -> anyhow::Result<bool> {
+fn in_words(kind: TableKind, data: &ReportData, format: OutputFormat) -> anyhow::Result<bool> {
     let blocks = match kind {
-        Kind::Limits if tables::limits(data).is_some() => {
+        TableKind::Limits if tables::limits(data).is_some() => {
             crate::print::data(&report::summary::text(data))?;
             return Ok(true);
         }
-        Kind::Scaling => tables::scalings_in_words(data),
-        Kind::Ladder => tables::ladders_in_words(data, false),
-        Kind::Settings => tables::settings_in_words(data),
-        Kind::Jobs => tables::jobs_in_words(data),
-        Kind::Phases => tables::phases_in_words(data),
+        TableKind::Scaling => tables::scalings_in_words(data),
+        TableKind::Ladder => tables::ladders_in_words(data, false),
+        TableKind::Settings => tables::settings_in_words(data),
+        TableKind::Jobs => tables::jobs_in_words(data),
+        TableKind::Phases => tables::phases_in_words(data),
         _ => return Ok(false),
     };
     print_blocks(&blocks, format)?;
     Ok(!blocks.is_empty())
 }
 
-fn table(kind: Kind, data: &ReportData) -> Table {
+fn table(kind: TableKind, data: &ReportData) -> Table {
     match kind {
-        Kind::Runs => tables::runs(data),
-        Kind::Cells | Kind::Experiments | Kind::Tile => tables::cells(data),
-        Kind::Scripts => tables::scripts(data),
-        Kind::Tiles => tables::tiles(data),
-        Kind::Costs => tables::costs(data),
-        Kind::Crosstab => tables::crosstab(data),
-        Kind::Limits => tables::limits(data).unwrap_or_else(tables::no_limits),
-        Kind::Ladder => tables::ladder(data),
-        Kind::Scaling => tables::scaling(data),
-        Kind::Jobs => tables::jobs(data),
-        Kind::Plans => tables::plans(data),
-        Kind::Phases => tables::phases(data),
-        Kind::Sizes => tables::sizes(data),
-        Kind::Settings => tables::settings(data),
-        Kind::Differences => tables::differences(data),
-        Kind::Figures => tables::figures(data),
-        Kind::Decisions => tables::decisions(data),
-        Kind::Answers => tables::answers(data),
+        TableKind::Runs => tables::runs(data),
+        TableKind::Cells | TableKind::Experiments | TableKind::Tile => tables::cells(data),
+        TableKind::Scripts => tables::scripts(data),
+        TableKind::Tiles => tables::tiles(data),
+        TableKind::Costs => tables::costs(data),
+        TableKind::Crosstab => tables::crosstab(data),
+        TableKind::Limits => tables::limits(data).unwrap_or_else(tables::no_limits),
+        TableKind::Ladder => tables::ladder(data),
+        TableKind::Scaling => tables::scaling(data),
+        TableKind::Jobs => tables::jobs(data),
+        TableKind::Plans => tables::plans(data),
+        TableKind::Phases => tables::phases(data),
+        TableKind::Sizes => tables::sizes(data),
+        TableKind::Settings => tables::settings(data),
+        TableKind::Differences => tables::differences(data),
+        TableKind::Figures => tables::figures(data),
+        TableKind::Decisions => tables::decisions(data),
+        TableKind::Answers => tables::answers(data),
     }
 }

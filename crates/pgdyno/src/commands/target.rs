@@ -1,10 +1,10 @@
 //! `pgdyno target …`: starts, lists, stops and removes private servers; restores settings of any server.
 
-use results::{Table, Value};
+use results::{CellValue, Table};
 use server::child::Watchdog;
 use server::home::Home;
 use server::managed::{self, Choice, Cluster, Status};
-use server::settings::journal::{self, Left, LeftBy, Recovered};
+use server::settings::journal::{self, LeftBy, Leftover, Recovered};
 use server::settings::restore_managed_settings;
 use server::storage;
 use server::{self, Target};
@@ -12,13 +12,13 @@ use spec::{Class, Error};
 use spec::{shell, visible};
 
 use super::{print, signals};
-use crate::exit::{Outcome, SAME_OR_BETTER};
+use crate::exit::{ExitResult, SAME_OR_BETTER};
 use crate::options::{FormatOption, Programs};
 use crate::print::{self, data, talk, warning};
 
 /// `pgdyno target …`.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum TargetCommand {
     /// Start a private server, and make it first if it is new. Prints how to connect
     Start(StartArgs),
     /// Stop a private server. Its data stays
@@ -72,7 +72,7 @@ pub(crate) struct RestoreArgs {
     format: FormatOption,
 }
 
-pub(crate) fn run(command: &Command) -> Outcome {
+pub(crate) fn run(command: &TargetCommand) -> ExitResult {
     for name in managed::stop_orphans(&home()?) {
         talk(&format!(
             "stopped private server {name:?}, which a pgdyno that was killed with its watchdogs left running"
@@ -82,11 +82,11 @@ pub(crate) fn run(command: &Command) -> Outcome {
         talk(&told);
     }
     match command {
-        Command::Start(args) => start(args),
-        Command::Stop(args) => stop(args),
-        Command::Status(args) => status(args),
-        Command::Destroy(args) => destroy(args),
-        Command::Restore(args) => restore(args),
+        TargetCommand::Start(args) => start(args),
+        TargetCommand::Stop(args) => stop(args),
+        TargetCommand::Status(args) => status(args),
+        TargetCommand::Destroy(args) => destroy(args),
+        TargetCommand::Restore(args) => restore(args),
     }?;
     Ok(SAME_OR_BETTER)
 }
@@ -187,7 +187,7 @@ fn all_well(mut wrong: Vec<Error>) -> anyhow::Result<()> {
     last.map_or(Ok(()), |error| Err(error.into()))
 }
 
-fn row(server: Status) -> Vec<Value> {
+fn row(server: Status) -> Vec<CellValue> {
     let state = match (server.pid, server.ready) {
         (Some(_), true) => "running",
         (Some(_), false) => "starting",
@@ -214,7 +214,7 @@ fn row(server: Status) -> Vec<Value> {
 }
 
 /// A server known only from a journal: it is not contacted.
-fn foreign_row(left: Left) -> Vec<Value> {
+fn foreign_row(left: Leftover) -> Vec<CellValue> {
     let list = left.list();
     let (used_by, settings) = match left.by {
         LeftBy::Living(pid) => (Some(pid), format!("changed by a run under way: {list}")),
@@ -224,16 +224,16 @@ fn foreign_row(left: Left) -> Vec<Value> {
     vec![
         left.dsn.into(),
         "not pgdyno's".into(),
-        Value::Null,
-        Value::Null,
+        CellValue::Null,
+        CellValue::Null,
         used_by.into(),
-        Value::Null,
+        CellValue::Null,
         settings.into(),
-        Value::Null,
+        CellValue::Null,
     ]
 }
 
-fn left_words(left: &Left) -> Option<String> {
+fn left_words(left: &Leftover) -> Option<String> {
     match &left.by {
         LeftBy::Living(_) => None,
         LeftBy::Killed => Some(format!(
@@ -264,7 +264,12 @@ fn restore_private(args: &RestoreArgs, name: &str) -> anyhow::Result<()> {
     let mended = restore_managed_settings(&mut cluster)?;
     let mut table = restored_table();
     if mended {
-        table.push(vec![format!("private server {name}").into(), "all".into(), Value::Null, Value::Null]);
+        table.push(vec![
+            format!("private server {name}").into(),
+            "all".into(),
+            CellValue::Null,
+            CellValue::Null,
+        ]);
     }
     let undone = restore_changes(&mut cluster)?;
     if !mended && undone.is_none() {
@@ -331,7 +336,7 @@ fn tell(
     print(&table, args.format.format)?;
     let Some(last) = problems.pop() else { return Ok(()) };
     for problem in problems {
-        print::error(&problem.to_string(), problem.hint());
+        print::print_error(&problem.to_string(), problem.hint());
     }
     Err(last.into())
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use protocol::without_credentials;
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 
 use crate::print::warning;
 
@@ -18,7 +18,7 @@ pub(crate) fn warn_of_passwords() {
     }
 }
 
-pub(super) fn command() -> Command {
+pub(super) fn command() -> PrintedCommand {
     of(&arguments())
 }
 
@@ -26,7 +26,7 @@ fn arguments() -> Vec<String> {
     std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
-fn of(arguments: &[String]) -> Command {
+fn of(arguments: &[String]) -> PrintedCommand {
     let mut words = vec!["pgdyno".to_owned()];
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -46,7 +46,7 @@ fn of(arguments: &[String]) -> Command {
             _ => words.push(shown(argument).into_owned()),
         }
     }
-    words.into_iter().collect::<Command>().without_consent()
+    words.into_iter().collect::<PrintedCommand>().without_consent()
 }
 
 /// An argument without credentials in the value of an option, or in an address after `url:` or `via:`.

@@ -6,8 +6,8 @@ use std::process::Command;
 use crate::support::Place;
 use results::{Finished, Spool, Store};
 use spec::{
-    Arm, Experiment, Host, MapPart, OrderScheme, Run, RunKey, RunKind, ScriptRecord, Target, TileFigures,
-    Validity,
+    ArmRecord, ExperimentRecord, Host, MapPart, MeasuredTarget, OrderScheme, Run, RunKey, RunKind,
+    ScriptRecord, TileFigures, Validity,
 };
 
 /// Two arms: both requested 2/1/1, the base also 2/2/1. In a second round, which counts for neither, the base
@@ -55,13 +55,13 @@ fn runs() -> Vec<Run> {
 
 /// A results file with one experiment of these runs.
 fn stored(path: &Path, name: &str, runs: Vec<Run>) {
-    let arm = |name: &str| Arm {
+    let arm = |name: &str| ArmRecord {
         name: name.into(),
         settings: Default::default(),
         unsafe_settings: Vec::new(),
         target: None,
     };
-    let experiment = Experiment {
+    let experiment = ExperimentRecord {
         hash: name.into(),
         name: name.into(),
         question: String::new(),
@@ -86,7 +86,7 @@ fn stored(path: &Path, name: &str, runs: Vec<Run>) {
         memory_bytes: 0,
         facts: Default::default(),
     };
-    let target = Target {
+    let target = MeasuredTarget {
         kind: "url".into(),
         dsn_redacted: String::new(),
         server_version: "18".into(),

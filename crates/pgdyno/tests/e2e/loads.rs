@@ -612,10 +612,10 @@ fn synthetic_extracts_are_made_first_and_kept() {
 /// A clipped extract may refer to missing nodes.
 #[test]
 fn what_is_missing_in_an_extract_is_told_and_no_error() {
-    use osm::extract::{Bbox, Block, Node, Object, Way, header_blob};
+    use osm::extract::{Bbox, BlobBuilder, Node, Object, Way, header_blob};
     let (place, server) = with_postgis();
     let mut bytes = header_blob(Bbox { west: 0, south: 0, east: 10_000_000, north: 10_000_000 });
-    let (mut nodes, mut ways) = (Block::default(), Block::default());
+    let (mut nodes, mut ways) = (BlobBuilder::default(), BlobBuilder::default());
     for id in 1..=4 {
         let (lat, lon) = (id as i32 * 1_000_000, 1_000_000);
         nodes.push(&Object::Node(Node { id, lat, lon, tags: Vec::new() }));

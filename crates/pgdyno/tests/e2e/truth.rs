@@ -8,14 +8,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support::Place;
-use engine::{Arrivals, DriverChoice, Load, Measured, Plan, Rate, Stop, Time, Timeline, Until};
+use engine::{
+    DriverChoice, EngineResult, GapDistribution, Load, Rate, RunPlan, StopFlag, Time, Timeline, Until,
+};
 use lab::measure::{Keep, Measurement, measure};
 use lab::setup::{self, Connection, Counting, Server, Setup};
 use server::child::Watchdog;
 use server::home::Home;
 use server::sink::{Delay, Sink};
 use stats::Histogram;
-use workloads::pgbench::{Mode, Pgbench, PgbenchOptions, ScriptSource};
+use workloads::pgbench::{Pgbench, PgbenchOptions, QueryProtocol, ScriptSource};
 use workloads::{ClientWorkload, Clients, Places};
 
 const MS: Time = 1_000_000;
@@ -34,7 +36,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(delay: Delay, mode: Mode) -> Self {
+    fn new(delay: Delay, mode: QueryProtocol) -> Self {
         let place = Place::new();
         let program = Path::new(env!("CARGO_BIN_EXE_pgdyno"));
         let watchdog = Watchdog { exe: program.to_owned() };
@@ -57,7 +59,7 @@ impl Bench {
         clients: usize,
         load: Load,
         length: Duration,
-    ) -> (Measured, Histogram) {
+    ) -> (EngineResult, Histogram) {
         agreeing(|| self.drive_once(driver, clients, load.clone(), length))
     }
 
@@ -67,8 +69,8 @@ impl Bench {
         clients: usize,
         load: Load,
         length: Duration,
-    ) -> (Measured, Histogram) {
-        let plan = Plan {
+    ) -> (EngineResult, Histogram) {
+        let plan = RunPlan {
             threads: 1,
             cpus: None,
             spin: 0,
@@ -91,7 +93,7 @@ impl Bench {
         let crew = Clients { count: clients, threads: 1, seed: 1, statements: false };
         let clients = self.workload.clients(&self.places(), crew).expect("clients");
         self.sink.figures().expect("figures");
-        let measured = engine::run(&plan, clients, &mut (), &Stop::new()).expect("a run");
+        let measured = engine::run(&plan, clients, &mut (), &StopFlag::new()).expect("a run");
         let seen = self.sink.figures().expect("figures");
         assert_eq!(measured.totals().processed(), seen.count(), "every request was counted on both sides");
         (measured, seen)
@@ -99,13 +101,17 @@ impl Bench {
 }
 
 fn uniform(per_second: f64) -> Load {
-    Load::Rate(Rate { profile: per_second.into(), arrivals: Arrivals::Uniform, timeline: Timeline::Global })
+    Load::Rate(Rate {
+        profile: per_second.into(),
+        arrivals: GapDistribution::Uniform,
+        timeline: Timeline::Global,
+    })
 }
 
 /// The first of several runs with a median close to the sink's. In each run, a request's time at the sink is
 /// within its service time: so are all quantiles.
 #[track_caller]
-fn agreeing(mut run: impl FnMut() -> (Measured, Histogram)) -> (Measured, Histogram) {
+fn agreeing(mut run: impl FnMut() -> (EngineResult, Histogram)) -> (EngineResult, Histogram) {
     let mut medians = Vec::new();
     for _ in 0..TRIES {
         let (measured, seen) = run();
@@ -126,7 +132,7 @@ fn agreeing(mut run: impl FnMut() -> (Measured, Histogram)) -> (Measured, Histog
 #[test]
 fn a_constant_delay_is_recorded_as_it_is() {
     let delay = Duration::from_millis(5);
-    for (mode, driver) in [(Mode::Simple, DRIVERS[0]), (Mode::Prepared, DRIVERS[1])] {
+    for (mode, driver) in [(QueryProtocol::Simple, DRIVERS[0]), (QueryProtocol::Prepared, DRIVERS[1])] {
         let bench = Bench::new(Delay::Constant(delay), mode);
         for (clients, load) in [(8, Load::Closed), (8, uniform(200.0))] {
             let (measured, seen) = bench.drive(driver, clients, load, Duration::from_millis(500));
@@ -140,7 +146,7 @@ fn a_constant_delay_is_recorded_as_it_is() {
 #[test]
 fn two_delays_stay_two() {
     let (fast, slow) = (Duration::from_millis(2), Duration::from_millis(60));
-    let bench = Bench::new(Delay::Bimodal { fast, slow, every: 10 }, Mode::Simple);
+    let bench = Bench::new(Delay::Bimodal { fast, slow, every: 10 }, QueryProtocol::Simple);
     for load in [Load::Closed, uniform(100.0)] {
         let (measured, seen) = bench.drive(DriverChoice::Auto, 4, load, Duration::from_secs(1));
         let slow = seen.count_above(59 * MS);
@@ -154,7 +160,7 @@ fn two_delays_stay_two() {
 fn a_stall_delays_every_arrival_in_open_load_and_one_transaction_in_closed() {
     let ms = Duration::from_millis;
     let stalls = Delay::Stalls { base: ms(1), every: ms(1000), length: ms(300) };
-    let bench = Bench::new(stalls, Mode::Simple);
+    let bench = Bench::new(stalls, QueryProtocol::Simple);
     for driver in DRIVERS {
         let (open, seen) = bench.drive(driver, 1, uniform(100.0), ms(1500));
         let stalls = seen.count_above(200 * MS);
@@ -175,7 +181,7 @@ fn a_stall_delays_every_arrival_in_open_load_and_one_transaction_in_closed() {
 
 #[test]
 fn the_drop_in_measures_the_same() {
-    let bench = Bench::new(Delay::Constant(Duration::from_millis(3)), Mode::Simple);
+    let bench = Bench::new(Delay::Constant(Duration::from_millis(3)), QueryProtocol::Simple);
     for rate in [None, Some(300.0)] {
         let setup = Setup {
             server: Server::Sink,
@@ -222,7 +228,7 @@ fn the_drop_in_measures_the_same() {
 
 #[test]
 fn sinks_serve_thousands_and_end_with_us() {
-    let bench = Bench::new(Delay::None, Mode::Prepared);
+    let bench = Bench::new(Delay::None, QueryProtocol::Prepared);
     let (measured, seen) =
         bench.drive_once(DriverChoice::Auto, 300, Load::Closed, Duration::from_millis(200));
     assert!(measured.aborts.is_empty() && seen.count() > 300);

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use super::{Encoding, Get, Url};
-use crate::postgres::conninfo::{Host, HostSpec, RootCertificates, SslOptions};
+use crate::postgres::conninfo::{HostAddress, HostSpec, RootCertificates, SslOptions};
 use crate::postgres::tls::{TlsError, client_config, server_name};
 use crate::postgres::{SslMode, Tls};
 pub use crate::redis::ControlError;
@@ -61,7 +61,7 @@ pub fn tls(url: &Url, insecure: bool) -> Result<Option<Tls>, TlsError> {
         false => (SslMode::VerifyFull, RootCertificates::System),
     };
     let options = SslOptions { mode, root, ..SslOptions::default() };
-    let host = Host::Tcp { name: url.host().to_owned(), address: None };
+    let host = HostAddress::Tcp { name: url.host().to_owned(), address: None };
     let name = server_name(&HostSpec { host, port: url.port(), password: None }, &options)?;
     Ok(client_config(&options)?.map(|config| Tls { config, name }))
 }

@@ -74,7 +74,7 @@ pub(super) fn parse<'a>(
         Ok(Status::Complete(length)) => length,
         Err(error) => return Err(broken(error)),
     };
-    let mut found = Found::default();
+    let mut found = HeadFields::default();
     for header in response.headers.iter() {
         found.note(header)?;
     }
@@ -98,7 +98,7 @@ pub(super) fn parse<'a>(
 }
 
 #[derive(Default)]
-struct Found<'a> {
+struct HeadFields<'a> {
     content_type: &'a [u8],
     location: &'a [u8],
     encoding: Encoding,
@@ -108,7 +108,7 @@ struct Found<'a> {
     keep_alive: bool,
 }
 
-impl<'a> Found<'a> {
+impl<'a> HeadFields<'a> {
     /// Compares lengths first, because most headers are none of these.
     #[inline]
     fn note(&mut self, header: &Header<'a>) -> Result<(), BadResponse> {

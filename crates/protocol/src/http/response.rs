@@ -43,7 +43,7 @@ pub struct Response<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
+enum ResponseState {
     #[default]
     Head,
     /// This many bytes until the end of the body.
@@ -61,7 +61,7 @@ enum State {
 #[derive(Debug, Default)]
 pub struct Responses {
     want: Want,
-    state: State,
+    state: ResponseState,
     /// A part of a head was seen.
     begun: bool,
     status: u16,
@@ -83,7 +83,7 @@ impl Responses {
 
     /// Starts again on another connection.
     pub fn restart(&mut self) {
-        self.state = State::Head;
+        self.state = ResponseState::Head;
         self.begun = false;
     }
 
@@ -98,21 +98,21 @@ impl Responses {
     pub fn next(&mut self, input: &[u8], at: &mut usize) -> Result<Option<Response<'_>>, BadResponse> {
         let over = loop {
             match self.state {
-                State::Head => {
+                ResponseState::Head => {
                     if !self.head(input, at)? {
                         break false;
                     }
                 }
-                State::Length(left) => {
+                ResponseState::Length(left) => {
                     let left = self.take(left, input, at)?;
-                    self.state = State::Length(left);
+                    self.state = ResponseState::Length(left);
                     break left == 0;
                 }
-                State::UntilClose => {
+                ResponseState::UntilClose => {
                     self.take(u64::MAX, input, at)?;
                     break false;
                 }
-                State::Trailer(passed) => {
+                ResponseState::Trailer(passed) => {
                     if let Some(over) = self.trailer(passed, input, at)? {
                         break over;
                     }
@@ -127,7 +127,7 @@ impl Responses {
         if !over {
             return Ok(None);
         }
-        self.state = State::Head;
+        self.state = ResponseState::Head;
         Ok(Some(self.last()))
     }
 
@@ -137,8 +137,8 @@ impl Responses {
     /// When it is closed in the middle of a response.
     pub fn closed(&mut self) -> Result<Option<Response<'_>>, BadResponse> {
         match std::mem::take(&mut self.state) {
-            State::UntilClose => Ok(Some(self.last())),
-            State::Head if !std::mem::take(&mut self.begun) => Ok(None),
+            ResponseState::UntilClose => Ok(Some(self.last())),
+            ResponseState::Head if !std::mem::take(&mut self.begun) => Ok(None),
             _ => Err(BadResponse::Cut),
         }
     }
@@ -167,9 +167,9 @@ impl Responses {
         self.first.clear();
         self.body.clear();
         self.state = match head.body {
-            Body::Length(length) => State::Length(length),
-            Body::Chunked => State::ChunkLine,
-            Body::UntilClose => State::UntilClose,
+            Body::Length(length) => ResponseState::Length(length),
+            Body::Chunked => ResponseState::ChunkLine,
+            Body::UntilClose => ResponseState::UntilClose,
         };
         Ok(true)
     }
@@ -198,22 +198,22 @@ impl Responses {
     /// Consumes the next part of a chunk; false while it is incomplete.
     fn chunk(&mut self, input: &[u8], at: &mut usize) -> Result<bool, BadResponse> {
         self.state = match self.state {
-            State::Chunk(left) => match self.take(left, input, at)? {
-                0 => State::ChunkEnd,
+            ResponseState::Chunk(left) => match self.take(left, input, at)? {
+                0 => ResponseState::ChunkEnd,
                 left => {
-                    self.state = State::Chunk(left);
+                    self.state = ResponseState::Chunk(left);
                     return Ok(false);
                 }
             },
-            State::ChunkEnd => match line(input, at, 0)? {
+            ResponseState::ChunkEnd => match line(input, at, 0)? {
                 None => return Ok(false),
-                Some(_) => State::ChunkLine,
+                Some(_) => ResponseState::ChunkLine,
             },
             _ => match line(input, at, CHUNK_LINE)? {
                 None => return Ok(false),
                 Some(line) => match chunk_length(line)? {
-                    0 => State::Trailer(0),
-                    length => State::Chunk(length),
+                    0 => ResponseState::Trailer(0),
+                    length => ResponseState::Chunk(length),
                 },
             },
         };
@@ -231,7 +231,7 @@ impl Responses {
                 if passed >= HEAD_LIMIT {
                     return Err(BadResponse::Long);
                 }
-                self.state = State::Trailer(passed);
+                self.state = ResponseState::Trailer(passed);
                 Ok(None)
             }
         }

@@ -19,11 +19,11 @@ pub struct Url {
     port: u16,
     /// Value of the `Authorization` header, with `Basic `.
     authorization: Option<String>,
-    path: Vec<Piece>,
+    path: Vec<UrlPiece>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum UrlPiece {
     Text(String),
     Zoom,
     Column,
@@ -33,7 +33,7 @@ enum Piece {
     RowFromSouth,
 }
 
-impl Piece {
+impl UrlPiece {
     const PLACES: [(&'static str, Self); 4] =
         [("{z}", Self::Zoom), ("{x}", Self::Column), ("{y}", Self::Row), ("{-y}", Self::RowFromSouth)];
 }
@@ -108,7 +108,7 @@ impl Url {
     /// Whether it has placeholders for a tile.
     #[must_use]
     pub fn has_places(&self) -> bool {
-        self.path.iter().any(|piece| !matches!(piece, Piece::Text(_)))
+        self.path.iter().any(|piece| !matches!(piece, UrlPiece::Text(_)))
     }
 
     /// The path and query to request, with this tile (rows counted from the north) in the placeholders.
@@ -118,11 +118,11 @@ impl Url {
         let mut path = String::new();
         for piece in &self.path {
             match piece {
-                Piece::Text(text) => path.push_str(text),
-                Piece::Zoom => path.push_str(&z.to_string()),
-                Piece::Column => path.push_str(&x.to_string()),
-                Piece::Row => path.push_str(&y.to_string()),
-                Piece::RowFromSouth => {
+                UrlPiece::Text(text) => path.push_str(text),
+                UrlPiece::Zoom => path.push_str(&z.to_string()),
+                UrlPiece::Column => path.push_str(&x.to_string()),
+                UrlPiece::Row => path.push_str(&y.to_string()),
+                UrlPiece::RowFromSouth => {
                     path.push_str(&rows.saturating_sub(1 + u64::from(y)).to_string());
                 }
             }
@@ -146,10 +146,10 @@ impl Url {
 
     /// The path with its placeholders.
     fn written_path(&self) -> String {
-        let written = |piece: &Piece| match piece {
-            Piece::Text(text) => text.clone(),
+        let written = |piece: &UrlPiece| match piece {
+            UrlPiece::Text(text) => text.clone(),
             place => {
-                let known = Piece::PLACES.iter().find(|(_, known)| known == place);
+                let known = UrlPiece::PLACES.iter().find(|(_, known)| known == place);
                 known.map_or_else(String::new, |(written, _)| (*written).to_owned())
             }
         };
@@ -190,7 +190,7 @@ fn logs_in(name: &str) -> bool {
 }
 
 fn is_place(text: &str) -> bool {
-    Piece::PLACES.iter().any(|(written, _)| text == *written)
+    UrlPiece::PLACES.iter().any(|(written, _)| text == *written)
 }
 
 impl fmt::Debug for Url {
@@ -265,7 +265,7 @@ fn decoded(text: &str) -> Result<Vec<u8>, UrlError> {
     Ok(bytes)
 }
 
-fn pieces(path: &str) -> Result<Vec<Piece>, UrlError> {
+fn pieces(path: &str) -> Result<Vec<UrlPiece>, UrlError> {
     if path.contains('#') {
         return Err(UrlError::Fragment);
     }
@@ -279,27 +279,28 @@ fn pieces(path: &str) -> Result<Vec<Piece>, UrlError> {
     while let Some(at) = rest.find(['{', '}']) {
         text.push_str(&rest[..at]);
         rest = &rest[at..];
-        let known = Piece::PLACES.iter().find(|(written, _)| rest.starts_with(written));
+        let known = UrlPiece::PLACES.iter().find(|(written, _)| rest.starts_with(written));
         let Some((written, place)) = known else {
             let end = rest.find('}').map_or(rest.len(), |end| end + 1);
             return Err(UrlError::Place(rest[..end].to_owned()));
         };
-        pieces.extend(Some(Piece::Text(std::mem::take(&mut text))).filter(|piece| !is_empty(piece)));
+        pieces.extend(Some(UrlPiece::Text(std::mem::take(&mut text))).filter(|piece| !is_empty(piece)));
         pieces.push(place.clone());
         rest = &rest[written.len()..];
     }
     text.push_str(rest);
-    pieces.extend(Some(Piece::Text(text)).filter(|piece| !is_empty(piece)));
-    let count = |wanted: &[Piece]| pieces.iter().filter(|piece| wanted.contains(piece)).count();
-    let counts = [&[Piece::Zoom][..], &[Piece::Column], &[Piece::Row, Piece::RowFromSouth]].map(count);
+    pieces.extend(Some(UrlPiece::Text(text)).filter(|piece| !is_empty(piece)));
+    let count = |wanted: &[UrlPiece]| pieces.iter().filter(|piece| wanted.contains(piece)).count();
+    let counts =
+        [&[UrlPiece::Zoom][..], &[UrlPiece::Column], &[UrlPiece::Row, UrlPiece::RowFromSouth]].map(count);
     match counts {
         [0, 0, 0] | [1, 1, 1] => Ok(pieces),
         _ => Err(UrlError::Places),
     }
 }
 
-fn is_empty(piece: &Piece) -> bool {
-    matches!(piece, Piece::Text(text) if text.is_empty())
+fn is_empty(piece: &UrlPiece) -> bool {
+    matches!(piece, UrlPiece::Text(text) if text.is_empty())
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ impl Connection {
 
     /// Sets what to do with the rows that arrive from now on.
     #[inline]
-    pub fn rows(&mut self, want: Want) {
+    pub fn request_rows(&mut self, want: Want) {
         self.replies.want = want;
     }
 

@@ -5,7 +5,7 @@
 use std::ffi::CStr;
 
 use super::announced::CancelKey;
-use super::rows::Format;
+use super::rows::ValueFormat;
 
 /// Protocol 3.0.
 const VERSION_3: u32 = 3 << 16;
@@ -22,12 +22,12 @@ pub struct TooManyParameters;
 /// Runs a query string of one or more statements (simple protocol), in the connection's encoding.
 #[inline]
 pub fn query(out: &mut Vec<u8>, sql: impl AsRef<[u8]>) {
-    message(out, b'Q', |out| cstr_bytes(out, sql.as_ref()));
+    append_message(out, b'Q', |out| cstr_bytes(out, sql.as_ref()));
 }
 
 /// Prepares a statement; the empty name is the unnamed statement. The server infers types missing in `types`.
 pub fn parse(out: &mut Vec<u8>, name: &str, sql: impl AsRef<[u8]>, types: &[u32]) {
-    message(out, b'P', |out| {
+    append_message(out, b'P', |out| {
         cstr(out, name);
         cstr_bytes(out, sql.as_ref());
         let types = &types[..types.len().min(usize::from(u16::MAX))];
@@ -64,7 +64,7 @@ pub fn bind(
     portal: &str,
     statement: &str,
     parameters: impl IntoIterator<Item: Parameter>,
-    results: Format,
+    results: ValueFormat,
 ) -> Result<(), TooManyParameters> {
     let start = begin(out, b'B');
     cstr(out, portal);
@@ -97,7 +97,7 @@ pub fn bind(
 
 /// Asks for a portal's columns.
 pub fn describe_portal(out: &mut Vec<u8>, portal: &str) {
-    message(out, b'D', |out| {
+    append_message(out, b'D', |out| {
         out.push(b'P');
         cstr(out, portal);
     });
@@ -105,7 +105,7 @@ pub fn describe_portal(out: &mut Vec<u8>, portal: &str) {
 
 /// Closes a prepared statement; an unknown name is not an error.
 pub fn close_statement(out: &mut Vec<u8>, name: &str) {
-    message(out, b'C', |out| {
+    append_message(out, b'C', |out| {
         out.push(b'S');
         cstr(out, name);
     });
@@ -114,7 +114,7 @@ pub fn close_statement(out: &mut Vec<u8>, name: &str) {
 /// Runs a portal; `max_rows` 0 means all rows.
 #[inline]
 pub fn execute(out: &mut Vec<u8>, portal: &str, max_rows: u32) {
-    message(out, b'E', |out| {
+    append_message(out, b'E', |out| {
         cstr(out, portal);
         out.extend_from_slice(&max_rows.to_be_bytes());
     });
@@ -123,28 +123,28 @@ pub fn execute(out: &mut Vec<u8>, portal: &str, max_rows: u32) {
 /// Ends an extended query; the server answers with ReadyForQuery.
 #[inline]
 pub fn sync(out: &mut Vec<u8>) {
-    message(out, b'S', |_| ());
+    append_message(out, b'S', |_| ());
 }
 
 /// A piece of COPY data.
 #[inline]
 pub fn copy_data(out: &mut Vec<u8>, data: &[u8]) {
-    message(out, b'd', |out| out.extend_from_slice(data));
+    append_message(out, b'd', |out| out.extend_from_slice(data));
 }
 
 /// Ends the COPY data.
 pub fn copy_done(out: &mut Vec<u8>) {
-    message(out, b'c', |_| ());
+    append_message(out, b'c', |_| ());
 }
 
 /// Aborts a COPY; the server then fails it with this reason.
 pub fn copy_fail(out: &mut Vec<u8>, reason: &str) {
-    message(out, b'f', |out| cstr(out, reason));
+    append_message(out, b'f', |out| cstr(out, reason));
 }
 
 /// Ends the connection.
 pub fn terminate(out: &mut Vec<u8>) {
-    message(out, b'X', |_| ());
+    append_message(out, b'X', |_| ());
 }
 
 /// Cancels another connection's query. It is sent alone over a separate connection.
@@ -177,11 +177,11 @@ pub fn startup<'p>(out: &mut Vec<u8>, parameters: impl IntoIterator<Item = (&'p 
 
 /// The password, or its md5 form.
 pub(crate) fn password(out: &mut Vec<u8>, password: &[u8]) {
-    message(out, b'p', |out| cstr_bytes(out, password));
+    append_message(out, b'p', |out| cstr_bytes(out, password));
 }
 
 pub(crate) fn sasl_initial(out: &mut Vec<u8>, mechanism: &str, data: &[u8]) {
-    message(out, b'p', |out| {
+    append_message(out, b'p', |out| {
         cstr(out, mechanism);
         out.extend_from_slice(&(data.len() as u32).to_be_bytes());
         out.extend_from_slice(data);
@@ -189,11 +189,11 @@ pub(crate) fn sasl_initial(out: &mut Vec<u8>, mechanism: &str, data: &[u8]) {
 }
 
 pub(crate) fn sasl_response(out: &mut Vec<u8>, data: &[u8]) {
-    message(out, b'p', |out| out.extend_from_slice(data));
+    append_message(out, b'p', |out| out.extend_from_slice(data));
 }
 
 #[inline]
-fn message(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
+fn append_message(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
     let start = begin(out, tag);
     body(out);
     end(out, start);

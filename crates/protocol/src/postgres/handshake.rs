@@ -27,7 +27,7 @@ pub enum Handshake {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum HandshakeStage {
     /// Not started, or given up.
     Closed,
     /// About to connect again with or without TLS.
@@ -44,7 +44,7 @@ enum Stage {
 #[derive(Debug)]
 pub(super) struct Opening {
     login: Arc<Login>,
-    stage: Stage,
+    stage: HandshakeStage,
     /// Use TLS on this connection, until the server refuses it.
     try_tls: bool,
     /// The refusal that led to this second try with or without TLS.
@@ -61,7 +61,7 @@ impl Opening {
         Opening {
             try_tls: login.ssl_mode >= SslMode::Prefer,
             login,
-            stage: Stage::Closed,
+            stage: HandshakeStage::Closed,
             first_refusal: None,
             channel: Channel::Plain,
             received: 0,
@@ -74,7 +74,7 @@ impl Opening {
     }
 
     pub(super) fn start(&mut self, out: &mut Vec<u8>) -> Handshake {
-        if !matches!(self.stage, Stage::SecondTry) {
+        if !matches!(self.stage, HandshakeStage::SecondTry) {
             self.try_tls = self.login.ssl_mode >= SslMode::Prefer;
             self.first_refusal = None;
             self.tls_failure = None;
@@ -86,12 +86,12 @@ impl Opening {
         }
         match self.login.ssl_negotiation {
             SslNegotiation::Direct => {
-                self.stage = Stage::Tls;
+                self.stage = HandshakeStage::Tls;
                 Handshake::StartTls
             }
             SslNegotiation::Postgres => {
                 frontend::ssl_request(out);
-                self.stage = Stage::SslAnswer;
+                self.stage = HandshakeStage::SslAnswer;
                 Handshake::NeedMore
             }
         }
@@ -106,7 +106,7 @@ impl Opening {
         let again = self.login.ssl_mode == SslMode::Prefer && self.try_tls;
         self.tls_failure = again.then(|| why.to_owned());
         self.try_tls = false;
-        self.stage = if again { Stage::SecondTry } else { Stage::Closed };
+        self.stage = if again { HandshakeStage::SecondTry } else { HandshakeStage::Closed };
         again
     }
 
@@ -120,16 +120,18 @@ impl Opening {
         loop {
             let rest = input.get(*at..).unwrap_or_default();
             match self.stage {
-                Stage::Ready => return Ok(Handshake::Ready),
-                Stage::Closed | Stage::SecondTry | Stage::Tls => return Ok(Handshake::NeedMore),
-                Stage::SslAnswer => {
+                HandshakeStage::Ready => return Ok(Handshake::Ready),
+                HandshakeStage::Closed | HandshakeStage::SecondTry | HandshakeStage::Tls => {
+                    return Ok(Handshake::NeedMore);
+                }
+                HandshakeStage::SslAnswer => {
                     let Some((&answer, behind)) = rest.split_first() else {
                         return Ok(Handshake::NeedMore);
                     };
                     *at += 1;
                     return self.ssl_answer(answer, behind, out);
                 }
-                Stage::Auth(_) | Stage::Settings => {
+                HandshakeStage::Auth(_) | HandshakeStage::Settings => {
                     let Some(header) = frame::header(rest)? else {
                         return Ok(Handshake::NeedMore);
                     };
@@ -140,7 +142,7 @@ impl Opening {
                     };
                     *at += end;
                     self.count(end)?;
-                    if self.message(header.tag, body, out, announced)? == Handshake::Reconnect {
+                    if self.handle_message(header.tag, body, out, announced)? == Handshake::Reconnect {
                         return Ok(Handshake::Reconnect);
                     }
                 }
@@ -151,7 +153,7 @@ impl Opening {
     /// Before the connection is ready, only the messages after authentication may be long: a stranger must
     /// not make the client wait for, and keep, a gigabyte that will never be a message.
     fn check_length(&self, header: frame::Header) -> Result<(), FrameError> {
-        let may_be_long = matches!(self.stage, Stage::Settings) && matches!(header.tag, b'E' | b'N');
+        let may_be_long = matches!(self.stage, HandshakeStage::Settings) && matches!(header.tag, b'E' | b'N');
         if header.body > frame::SHORT_LIMIT && !may_be_long {
             return Err(FrameError::Length { tag: header.tag, length: (header.body + 4) as u32 });
         }
@@ -170,7 +172,7 @@ impl Opening {
         let named = [("user", login.user.as_str()), ("database", login.dbname.as_str())];
         let others = login.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         frontend::startup(out, named.into_iter().chain(others));
-        self.stage = Stage::Auth(Proof::None);
+        self.stage = HandshakeStage::Auth(Proof::None);
         Handshake::NeedMore
     }
 
@@ -178,7 +180,7 @@ impl Opening {
         match answer {
             b'S' if !behind.is_empty() => Err(FrameError::ClearBytesAfterSsl.into()),
             b'S' => {
-                self.stage = Stage::Tls;
+                self.stage = HandshakeStage::Tls;
                 Ok(Handshake::StartTls)
             }
             b'N' if self.login.ssl_mode.demands_tls() => Err(LoginError::TlsRefused),
@@ -190,7 +192,7 @@ impl Opening {
         }
     }
 
-    fn message(
+    fn handle_message(
         &mut self,
         tag: u8,
         body: &[u8],
@@ -198,7 +200,7 @@ impl Opening {
         announced: &mut Announced,
     ) -> Result<Handshake, LoginError> {
         let mut reader = Reader::new(tag, body);
-        let settled = matches!(self.stage, Stage::Settings);
+        let settled = matches!(self.stage, HandshakeStage::Settings);
         match tag {
             b'E' => return self.refused(ErrorFields::read(tag, body)?.to_owned()),
             b'N' => announced.remark(ErrorFields::read(tag, body)?.to_owned(), body.len()),
@@ -207,7 +209,7 @@ impl Opening {
             b'K' if settled => {
                 announced.cancel_key = Some(CancelKey { process_id: reader.u32()?, secret: reader.u32()? });
             }
-            b'Z' if settled => self.stage = Stage::Ready,
+            b'Z' if settled => self.stage = HandshakeStage::Ready,
             _ => return Err(FrameError::Unexpected { tag, during: "connection start" }.into()),
         }
         Ok(Handshake::NeedMore)
@@ -218,25 +220,25 @@ impl Opening {
         let mode = self.login.ssl_mode;
         let other_way =
             mode == SslMode::Prefer && self.is_secure() || mode == SslMode::Allow && !self.try_tls;
-        if other_way && self.first_refusal.is_none() && matches!(self.stage, Stage::Auth(_)) {
+        if other_way && self.first_refusal.is_none() && matches!(self.stage, HandshakeStage::Auth(_)) {
             self.first_refusal = Some(Box::new(error));
             self.try_tls = !self.try_tls;
-            self.stage = Stage::SecondTry;
+            self.stage = HandshakeStage::SecondTry;
             return Ok(Handshake::Reconnect);
         }
-        self.stage = Stage::Closed;
+        self.stage = HandshakeStage::Closed;
         Err(LoginError::Server { error: Box::new(error), earlier: self.first_refusal.take() })
     }
 
     fn authenticate(&mut self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<(), LoginError> {
-        let Stage::Auth(proof) = &mut self.stage else {
+        let HandshakeStage::Auth(proof) = &mut self.stage else {
             return Err(FrameError::Unexpected { tag: b'R', during: "connection start" }.into());
         };
         let tls_failure = &mut self.tls_failure;
         let mut authentication =
             Authentication { login: &self.login, channel: &self.channel, proof, tls_failure };
         if authentication.answer(reader, out)? {
-            self.stage = Stage::Settings;
+            self.stage = HandshakeStage::Settings;
         }
         Ok(())
     }

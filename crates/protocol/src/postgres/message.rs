@@ -1,7 +1,7 @@
 //! The server's messages once a connection is ready, borrowed from the receive buffer.
 
 use super::frame::{FrameError, Header, Reader};
-use super::rows::{DataRow, Format, RowDescription};
+use super::rows::{DataRow, RowDescription, ValueFormat};
 use super::server_error::ErrorFields;
 
 /// One message of the server.
@@ -72,7 +72,7 @@ pub struct Notification<'a> {
 /// Format of COPY data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copy {
-    pub format: Format,
+    pub format: ValueFormat,
     pub columns: u16,
 }
 
@@ -195,6 +195,6 @@ fn parameter_types<'a>(reader: &mut Reader<'a>) -> Result<ParameterTypes<'a>, Fr
 }
 
 fn copy(reader: &mut Reader<'_>) -> Result<Copy, FrameError> {
-    let format = if reader.byte()? == 0 { Format::Text } else { Format::Binary };
+    let format = if reader.byte()? == 0 { ValueFormat::Text } else { ValueFormat::Binary };
     Ok(Copy { format, columns: reader.u16()? })
 }

@@ -63,7 +63,7 @@ pub enum Role {
 
 /// One of several servers.
 #[derive(Debug, Clone)]
-pub struct Server {
+pub struct PlaceWithRole {
     pub place: Place,
     pub role: Role,
 }

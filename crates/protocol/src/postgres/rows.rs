@@ -4,7 +4,7 @@ use super::frame::{FrameError, Reader};
 
 /// Format of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Format {
+pub enum ValueFormat {
     /// Text, as psql shows it.
     #[default]
     Text,
@@ -12,13 +12,13 @@ pub enum Format {
     Binary,
 }
 
-impl Format {
+impl ValueFormat {
     /// The protocol's number.
     #[must_use]
     pub fn code(self) -> i16 {
         match self {
-            Format::Text => 0,
-            Format::Binary => 1,
+            ValueFormat::Text => 0,
+            ValueFormat::Binary => 1,
         }
     }
 }
@@ -132,7 +132,7 @@ pub struct Column<'a> {
     /// -1 if none.
     pub type_modifier: i32,
     /// Text when only a statement was described.
-    pub format: Format,
+    pub format: ValueFormat,
 }
 
 /// The columns of the rows that follow.
@@ -183,6 +183,6 @@ fn column<'a>(reader: &mut Reader<'a>) -> Result<Column<'a>, FrameError> {
         type_oid: reader.u32()?,
         type_size: reader.i16()?,
         type_modifier: reader.i32()?,
-        format: if reader.i16()? == 0 { Format::Text } else { Format::Binary },
+        format: if reader.i16()? == 0 { ValueFormat::Text } else { ValueFormat::Binary },
     })
 }

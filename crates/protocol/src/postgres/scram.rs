@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-type Hash = [u8; 32];
+type Sha256Hash = [u8; 32];
 
 /// Most rounds accepted from a server: about half a second of work, 250 times PostgreSQL's default.
 const MAX_ITERATIONS: u32 = 1_000_000;
@@ -55,15 +55,15 @@ impl std::fmt::Debug for ScramCache {
 
 #[derive(PartialEq, Eq, Hash)]
 struct CacheKey {
-    password: Hash,
+    password: Sha256Hash,
     salt: Vec<u8>,
     iterations: u32,
 }
 
 #[derive(Clone, Copy)]
 struct Keys {
-    client: Hash,
-    server: Hash,
+    client: Sha256Hash,
+    server: Sha256Hash,
 }
 
 impl ScramCache {
@@ -91,10 +91,10 @@ fn prepared(password: &[u8]) -> Vec<u8> {
 }
 
 /// RFC 5802's `Hi`: PBKDF2 with one block of HMAC-SHA-256.
-fn salted_password(password: &[u8], salt: &[u8], iterations: u32) -> Hash {
+fn salted_password(password: &[u8], salt: &[u8], iterations: u32) -> Sha256Hash {
     // Keyed once: the state after the key is the same in every round.
     let keyed = keyed(password);
-    let mac = |parts: &[&[u8]]| -> Hash {
+    let mac = |parts: &[&[u8]]| -> Sha256Hash {
         let mut mac = keyed.clone();
         parts.iter().for_each(|part| mac.update(part));
         mac.finalize().into_bytes().into()
@@ -112,13 +112,13 @@ fn keyed(key: &[u8]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).expect("HMAC takes keys of any length")
 }
 
-fn hmac(key: &[u8], parts: &[&[u8]]) -> Hash {
+fn hmac(key: &[u8], parts: &[&[u8]]) -> Sha256Hash {
     let mut mac = keyed(key);
     parts.iter().for_each(|part| mac.update(part));
     mac.finalize().into_bytes().into()
 }
 
-fn xor(to: &mut Hash, with: &Hash) {
+fn xor(to: &mut Sha256Hash, with: &Sha256Hash) {
     to.iter_mut().zip(with).for_each(|(a, b)| *a ^= b);
 }
 
@@ -151,7 +151,7 @@ pub(super) struct Exchange {
     first_bare: String,
     nonce: String,
     /// What the server must send to prove itself; known after `respond`.
-    signature: Option<Hash>,
+    signature: Option<Sha256Hash>,
 }
 
 impl Exchange {
@@ -197,7 +197,7 @@ impl Exchange {
 
         let without_proof = format!("c={},r={}", self.binding, challenge.nonce);
         let signed = [self.first_bare.as_str(), server_first, &without_proof].join(",");
-        let stored_key: Hash = Sha256::digest(keys.client).into();
+        let stored_key: Sha256Hash = Sha256::digest(keys.client).into();
         let mut proof = keys.client;
         xor(&mut proof, &hmac(&stored_key, &[signed.as_bytes()]));
         self.signature = Some(hmac(&keys.server, &[signed.as_bytes()]));

@@ -66,7 +66,7 @@ impl<'a> Array<'a> {
     pub fn iter(&self) -> impl Iterator<Item = Reply<'a>> + use<'a> {
         let body = self.body;
         let mut at = 0;
-        (0..self.len).map_while(move |_| whole(body, &mut at).ok().flatten())
+        (0..self.len).map_while(move |_| whole_reply(body, &mut at).ok().flatten())
     }
 }
 
@@ -161,7 +161,7 @@ fn string<'a>(input: &'a [u8], at: &mut usize, length: usize) -> Result<Option<&
 }
 
 /// The whole reply at `at`; `None`, with `at` unchanged, while it is incomplete.
-fn whole<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Reply<'a>>, BadReply> {
+fn whole_reply<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Reply<'a>>, BadReply> {
     let mut end = *at;
     let reply = match head(input, &mut end)? {
         None => return Ok(None),
@@ -262,7 +262,7 @@ impl Replies {
             self.bytes += skipped.bytes;
             if alone { Reply::Nil } else { Reply::Skipped(skipped) }
         } else {
-            let Some(reply) = whole(input, at)? else {
+            let Some(reply) = whole_reply(input, at)? else {
                 return Ok(None);
             };
             self.bytes += payload(&reply);

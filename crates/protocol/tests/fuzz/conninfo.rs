@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use protocol::postgres::{Config, Connection, Env, Host, HostSpec};
+use protocol::postgres::{Config, Connection, Env, HostAddress, HostSpec};
 
 pub fn run(data: &[u8]) {
     let mut parts = data.splitn(4, |&byte| byte == 0);
@@ -50,6 +50,6 @@ fn check(config: &Config) {
 }
 
 /// Where hosts are, without their passwords.
-fn places(hosts: &[HostSpec]) -> Vec<(&Host, u16)> {
+fn places(hosts: &[HostSpec]) -> Vec<(&HostAddress, u16)> {
     hosts.iter().map(|spec| (&spec.host, spec.port)).collect()
 }

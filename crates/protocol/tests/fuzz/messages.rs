@@ -56,7 +56,7 @@ fn feed(data: &[u8], rows: Rows, size: usize) -> Seen {
         let mut at = 0;
         loop {
             let skip = rows == Rows::Skip || rows == Rows::InTurn && messages.len() % 2 == 1;
-            connection.rows(if skip { Want::Skip } else { Want::Read });
+            connection.request_rows(if skip { Want::Skip } else { Want::Read });
             let before = at;
             let next = connection.next(&buffer, &mut at);
             assert!(before <= at && at <= buffer.len(), "from {before} to {at} of {}", buffer.len());

@@ -8,7 +8,7 @@ use protocol::postgres::conninfo::{
     ClientCertificate, ConnectionString, RootCertificates, TargetSession, TlsVersion, Verification,
 };
 use protocol::postgres::{
-    AuthMethod, ChannelBinding, Config, ConnInfoError, Env, Host, Parameters, PasswordSource, SslMode,
+    AuthMethod, ChannelBinding, Config, ConnInfoError, Env, HostAddress, Parameters, PasswordSource, SslMode,
     SslNegotiation,
 };
 
@@ -694,7 +694,7 @@ fn an_address_needs_no_look_up() {
     for (dsn, known) in
         [("host=127.0.0.1", true), ("host=::1", true), ("host=db", false), ("host=db hostaddr=::1", true)]
     {
-        let Host::Tcp { address, .. } = &parse(dsn).hosts[0].host else {
+        let HostAddress::Tcp { address, .. } = &parse(dsn).hosts[0].host else {
             panic!("{dsn}");
         };
         assert_eq!(address.is_some(), known, "{dsn}");

@@ -4,7 +4,7 @@ use bytes::BytesMut;
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend as theirs;
 use proptest::prelude::*;
-use protocol::postgres::{CancelKey, Format, frontend as ours};
+use protocol::postgres::{CancelKey, ValueFormat, frontend as ours};
 
 /// Runs both encoders behind some bytes that must stay as they are.
 fn assert_same(ours: impl FnOnce(&mut Vec<u8>), theirs: impl FnOnce(&mut BytesMut)) {
@@ -74,7 +74,7 @@ proptest! {
         portal in "[^\0]{0,9}",
         statement in "[^\0]{0,9}",
         parameters in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..40)), 0..20),
-        format in prop::sample::select(vec![Format::Text, Format::Binary]),
+        format in prop::sample::select(vec![ValueFormat::Text, ValueFormat::Binary]),
     ) {
         assert_same(
             |out| {
@@ -95,7 +95,7 @@ fn strings_end_at_their_first_nul() {
 fn too_many_parameters_leave_the_buffer_as_it_was() {
     let values = |count| std::iter::repeat_n(Some(&b"x"[..]), count);
     let mut out = b"before".to_vec();
-    assert!(ours::bind(&mut out, "", "", values(65_536), Format::Text).is_err());
+    assert!(ours::bind(&mut out, "", "", values(65_536), ValueFormat::Text).is_err());
     assert_eq!(out, b"before");
-    assert!(ours::bind(&mut out, "", "", values(65_535), Format::Text).is_ok());
+    assert!(ours::bind(&mut out, "", "", values(65_535), ValueFormat::Text).is_ok());
 }

@@ -79,7 +79,7 @@ type Seen = (Vec<String>, Counted, usize);
 /// Feeds `bytes` in pieces of these sizes, keeping unused bytes.
 fn feed(bytes: &[u8], want: Want, sizes: &[usize]) -> Result<Seen, FrameError> {
     let mut connection = connection();
-    connection.rows(want);
+    connection.request_rows(want);
     let (mut buffer, mut seen, mut kept) = (Vec::new(), Vec::new(), 0);
     let mut rest = bytes;
     for size in sizes.iter().cycle() {
@@ -146,11 +146,11 @@ fn a_large_row_passes_a_small_buffer() {
 fn what_was_wanted_may_change_between_rows() {
     let bytes = [row(&[Some(b"first")]), row(&[Some(b"second")])].concat();
     let mut connection = connection();
-    connection.rows(Want::Skip);
+    connection.request_rows(Want::Skip);
     let mut at = 0;
     // The first row is half here; then rows are wanted.
     assert_eq!(connection.next(&bytes[..8], &mut at), Ok(None));
-    connection.rows(Want::Read);
+    connection.request_rows(Want::Read);
     let Ok(Some(Message::DataRow(second))) = connection.next(&bytes, &mut at) else {
         panic!("the second row");
     };
@@ -270,7 +270,7 @@ fn garbage_is_told_from_half_a_message() {
     }
     for body in [&b""[..], b"\0", b"\0\x05abc"] {
         let mut connection = connection();
-        connection.rows(Want::Skip);
+        connection.request_rows(Want::Skip);
         assert!(connection.next(&message(b'D', body), &mut 0).is_err(), "skipped row of {body:?}");
     }
 }
@@ -287,7 +287,7 @@ proptest! {
     #[test]
     fn no_bytes_panic(bytes in almost_messages(), want in prop::sample::select(vec![Want::Read, Want::Skip])) {
         let mut connection = connection();
-        connection.rows(want);
+        connection.request_rows(want);
         let mut at = 0;
         while let Ok(Some(message)) = connection.next(&bytes, &mut at) {
             describe(&message);
@@ -329,7 +329,7 @@ fn a_message_that_is_too_long_for_memory_is_refused_by_its_header() {
     let begun = |tag: u8, length: u32| [&[tag][..], &length.to_be_bytes(), b"\0\x01"].concat();
     let next = |want: Want, bytes: &[u8]| {
         let mut connection = connection();
-        connection.rows(want);
+        connection.request_rows(want);
         connection.next(bytes, &mut 0).map(|message| message.is_some())
     };
     for (tag, length, limit) in [(b'D', 1 << 30, "64 MB"), (b'T', 65 << 20, "64 MB"), (b'N', 2 << 20, "1 MB")]

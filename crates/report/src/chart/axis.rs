@@ -10,7 +10,7 @@ pub(crate) enum Spacing {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scale {
+pub(crate) struct AxisScale {
     spacing: Spacing,
     low: f64,
     high: f64,
@@ -24,7 +24,7 @@ pub(crate) struct Tick {
     pub(crate) label: String,
 }
 
-impl Scale {
+impl AxisScale {
     /// A scale from `low..=high` to the coordinates `from..to`; an empty range is widened.
     pub(crate) fn new(spacing: Spacing, (low, high): (f64, f64), (from, to): (f64, f64)) -> Self {
         let (low, high) = match spacing {
@@ -96,7 +96,7 @@ pub(crate) fn ratio_ticks(low: f64, high: f64) -> Vec<f64> {
 }
 
 /// Leaves out ticks whose labels would touch the one before; keeps the last.
-pub(crate) fn without_overlap(ticks: Vec<Tick>, scale: &Scale) -> Vec<Tick> {
+pub(crate) fn without_overlap(ticks: Vec<Tick>, scale: &AxisScale) -> Vec<Tick> {
     const GAP: f64 = 8.0;
     let touch = |a: &Tick, b: &Tick| {
         (scale.at(b.value) - scale.at(a.value)).abs()
@@ -150,16 +150,16 @@ mod tests {
 
     #[test]
     fn scales_keep_to_their_ends() {
-        let scale = Scale::new(Spacing::Log, (1.0, 100.0), (0.0, 10.0));
+        let scale = AxisScale::new(Spacing::Log, (1.0, 100.0), (0.0, 10.0));
         assert_eq!(scale.at(10.0), 5.0);
         assert_eq!(scale.at(-3.0), 0.0);
         assert_eq!(scale.at(f64::NAN), 0.0);
-        assert_eq!(Scale::new(Spacing::Linear, (5.0, 5.0), (0.0, 10.0)).at(1e9), 10.0);
+        assert_eq!(AxisScale::new(Spacing::Linear, (5.0, 5.0), (0.0, 10.0)).at(1e9), 10.0);
     }
 
     #[test]
     fn labels_do_not_touch() {
-        let scale = Scale::new(Spacing::Linear, (0.0, 100.0), (0.0, 100.0));
+        let scale = AxisScale::new(Spacing::Linear, (0.0, 100.0), (0.0, 100.0));
         let ticks = |values: &[f64]| -> Vec<Tick> {
             values.iter().map(|&value| Tick { value, label: "1000".to_owned() }).collect()
         };

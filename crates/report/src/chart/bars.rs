@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use results::Table;
 use spec::Phase;
 
-use super::axis::{Scale, Spacing, Tick, round_ticks, without_overlap};
+use super::axis::{AxisScale, Spacing, Tick, round_ticks, without_overlap};
 use super::{
     Chart, Drawing, END, FONT, LINE, MIDDLE, START, label, labels, rectangle, rule, text_width, widest,
     wrapped,
@@ -73,7 +73,7 @@ impl Chart for Bars {
         };
         let middles: Vec<f64> = names.iter().map(&mut middle).collect();
         let ticks = round_ticks(0.0, self.end_us() as f64 / 1e6, 5.0);
-        let x = Scale::new(Spacing::Linear, (0.0, ticks.last().copied().unwrap_or(1.0)), (left, right));
+        let x = AxisScale::new(Spacing::Linear, (0.0, ticks.last().copied().unwrap_or(1.0)), (left, right));
         let tick = |value| Tick { value, label: numbers::figure_short(value) };
         let markup = html! {
             @for tick in without_overlap(ticks.into_iter().map(tick).collect(), &x) {
@@ -93,7 +93,7 @@ impl Chart for Bars {
 }
 
 /// A bar of a visible minimum width, with its duration after it, before it or, if neither fits, inside.
-fn bar(phase: &Phase, x: &Scale, middle: f64, (left, right): (f64, f64)) -> Markup {
+fn bar(phase: &Phase, x: &AxisScale, middle: f64, (left, right): (f64, f64)) -> Markup {
     let from = x.at(phase.start_us as f64 / 1e6);
     let to = x.at(end_us(phase) as f64 / 1e6).max(from + 1.5);
     let text = numbers::milliseconds(phase.duration_us);

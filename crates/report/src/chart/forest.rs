@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use results::Table;
 
-use super::axis::{Scale, Spacing, Tick, ratio_ticks};
+use super::axis::{AxisScale, Spacing, Tick, ratio_ticks};
 use super::{
     Anchor, Chart, Drawing, END, FONT, LINE, MIDDLE, START, WIDE, label, labels, rectangle, rule, shape,
     text_width, widest, wrapped,
@@ -23,7 +23,7 @@ const LEAST_PLOT: f64 = 180.0;
 const GAP: f64 = 14.0;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct ForestRow {
     pub(crate) label: String,
     /// In percent.
     pub(crate) change: f64,
@@ -42,12 +42,12 @@ pub(crate) struct Forest {
     pub(crate) x_name: String,
     /// Margin in percent.
     pub(crate) margin: f64,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<ForestRow>,
     pub(crate) data: Table,
 }
 
 struct Placed<'a> {
-    row: &'a Row,
+    row: &'a ForestRow,
     name: Words,
     figure: Words,
     /// Height of the interval and its mark.
@@ -71,7 +71,7 @@ struct Layout<'a> {
 const TOP: f64 = 4.0;
 
 impl<'a> Layout<'a> {
-    fn of(rows: &[&'a Row], width: f64) -> Self {
+    fn of(rows: &[&'a ForestRow], width: f64) -> Self {
         if width < NAMES + FIGURES + LEAST_PLOT {
             Self::above(rows, width)
         } else {
@@ -80,12 +80,12 @@ impl<'a> Layout<'a> {
     }
 
     /// Names to the left of the plot, figures to its right.
-    fn beside(rows: &[&'a Row], width: f64) -> Self {
+    fn beside(rows: &[&'a ForestRow], width: f64) -> Self {
         let texts: Vec<_> = rows.iter().map(|row| (wrapped(&row.label, NAMES), figure_lines(row))).collect();
         let left = widest(texts.iter().flat_map(|(name, _)| name)) + GAP + 6.0;
         let right = width - widest(texts.iter().flat_map(|(_, figure)| figure)) - GAP - 6.0;
         let mut bottom = TOP;
-        let placed = |(row, (name, figure)): (&&'a Row, (Vec<String>, Vec<String>))| {
+        let placed = |(row, (name, figure)): (&&'a ForestRow, (Vec<String>, Vec<String>))| {
             let height = ROW + LINE * name.len().max(figure.len()) as f64;
             bottom += height;
             let middle = bottom - height / 2.0;
@@ -102,9 +102,9 @@ impl<'a> Layout<'a> {
     }
 
     /// On a phone: name and figure above each interval.
-    fn above(rows: &[&'a Row], width: f64) -> Self {
+    fn above(rows: &[&'a ForestRow], width: f64) -> Self {
         let mut bottom = TOP;
-        let placed = |row: &&'a Row| {
+        let placed = |row: &&'a ForestRow| {
             let (name, figure) = (wrapped(&row.label, width), vec![figure_lines(row).join(" ")]);
             let last = name.last().map_or(0.0, |line| text_width(line));
             let beside = last + widest(&figure) + GAP <= width;
@@ -129,7 +129,7 @@ fn ratio(percent: f64) -> f64 {
 
 impl Forest {
     /// The rows with a finite place on an axis of ratios.
-    fn drawable(&self) -> Vec<&Row> {
+    fn drawable(&self) -> Vec<&ForestRow> {
         self.rows.iter().filter(|row| row.change.is_finite() && ratio(row.change) > 0.0).collect()
     }
 }
@@ -163,7 +163,7 @@ impl Chart for Forest {
         }
         let Layout { rows: placed, left, right, bottom } = Layout::of(&rows, width);
         let (ticks, ends) = (self.ticks(&rows), self.ends(&rows));
-        let x = Scale::new(Spacing::Log, ends, (left, right));
+        let x = AxisScale::new(Spacing::Log, ends, (left, right));
         let band = (x.at(ratio(-self.margin)), x.at(ratio(self.margin)));
         let (axis, height) = self.axis(ticks, &x, bottom, (left, right), width);
         let markup = html! {
@@ -185,7 +185,7 @@ impl Forest {
     fn axis(
         &self,
         ticks: Vec<f64>,
-        x: &Scale,
+        x: &AxisScale,
         bottom: f64,
         (left, right): (f64, f64),
         width: f64,
@@ -216,14 +216,14 @@ impl Forest {
     }
 
     /// First and last value of the axis, as ratios.
-    fn ends(&self, rows: &[&Row]) -> (f64, f64) {
+    fn ends(&self, rows: &[&ForestRow]) -> (f64, f64) {
         let ticks = self.ticks(rows);
         (ticks.first().copied().unwrap_or(1.0), ticks.last().copied().unwrap_or(1.0))
     }
 
     /// The axis covers every change, and every interval up to the range of the changes further on each
     /// side.
-    fn ticks(&self, rows: &[&Row]) -> Vec<f64> {
+    fn ticks(&self, rows: &[&ForestRow]) -> Vec<f64> {
         let margin = (ratio(-self.margin).max(0.5).ln() * 1.2, ratio(self.margin).ln() * 1.2);
         let (low, high) = rows
             .iter()
@@ -244,7 +244,7 @@ fn percent(ratio: f64) -> f64 {
 }
 
 /// Change and interval in one line, or in two if that is too wide.
-fn figure_lines(row: &Row) -> Vec<String> {
+fn figure_lines(row: &ForestRow) -> Vec<String> {
     let (change, interval) = numbers::change_and_interval(row.change, row.interval);
     match interval {
         Some(interval) if text_width(&format!("{change} {interval}")) > FIGURES => vec![change, interval],
@@ -254,7 +254,7 @@ fn figure_lines(row: &Row) -> Vec<String> {
 }
 
 /// Ticks whose labels do not touch: no change first, then from the ends inwards.
-fn apart(ticks: Vec<Tick>, x: &Scale) -> Vec<Tick> {
+fn apart(ticks: Vec<Tick>, x: &AxisScale) -> Vec<Tick> {
     const SPACE: f64 = 10.0;
     let last = ticks.len().saturating_sub(1);
     let rank = |at: usize, tick: &Tick| if tick.value == 1.0 { 0 } else { 1 + at.min(last - at) };
@@ -279,7 +279,7 @@ fn goes_beyond((low, high): (f64, f64), (first, last): (f64, f64)) -> bool {
 }
 
 /// The interval and the mark; an end outside the axis is an arrow.
-fn interval_and_mark(row: &Row, x: &Scale, (first, last): (f64, f64), y: f64) -> Markup {
+fn interval_and_mark(row: &ForestRow, x: &AxisScale, (first, last): (f64, f64), y: f64) -> Markup {
     let class = row.tone.mark_class();
     let end = |end: f64, is_beyond: bool, arrow: &'static str| {
         if is_beyond {
@@ -310,7 +310,7 @@ mod tests {
     fn drawn(rows: &[Line<'_>]) -> String {
         let rows = rows
             .iter()
-            .map(|(label, change, interval)| Row {
+            .map(|(label, change, interval)| ForestRow {
                 label: (*label).to_owned(),
                 change: *change,
                 interval: *interval,

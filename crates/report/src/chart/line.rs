@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use results::Table;
 
-use super::axis::{Scale, Spacing, Tick, log_ticks, round_ticks, without_overlap};
+use super::axis::{AxisScale, Spacing, Tick, log_ticks, round_ticks, without_overlap};
 use super::{Chart, Drawing, END, FONT, MIDDLE, START, label, mark, rule, text_width};
 use crate::numbers;
 
@@ -12,7 +12,7 @@ const BOTTOM: f64 = 46.0;
 const RIGHT: f64 = 14.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Point {
+pub(crate) struct ChartPoint {
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) range: Option<(f64, f64)>,
@@ -22,7 +22,7 @@ pub(crate) struct Point {
 pub(crate) struct Series {
     /// Empty if it is the only series.
     pub(crate) name: String,
-    pub(crate) points: Vec<Point>,
+    pub(crate) points: Vec<ChartPoint>,
     /// Whether it is computed, not measured: a line without markers.
     pub(crate) computed: bool,
     /// Whether ranges are drawn as a band, not as whiskers.
@@ -30,27 +30,27 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    pub(crate) fn measured(name: String, points: Vec<Point>) -> Self {
+    pub(crate) fn measured(name: String, points: Vec<ChartPoint>) -> Self {
         Self { name, points, computed: false, banded: false }
     }
 
-    pub(crate) fn banded(name: String, points: Vec<Point>) -> Self {
+    pub(crate) fn banded(name: String, points: Vec<ChartPoint>) -> Self {
         Self { banded: true, ..Self::measured(name, points) }
     }
 
-    pub(crate) fn computed(name: String, points: Vec<Point>) -> Self {
+    pub(crate) fn computed(name: String, points: Vec<ChartPoint>) -> Self {
         Self { name, points, computed: true, banded: false }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum AxisUnit {
     PerSecond,
     Nanoseconds,
     Percent,
 }
 
-impl Unit {
+impl AxisUnit {
     fn tick(self, value: f64) -> String {
         match self {
             Self::PerSecond => numbers::figure_short(value),
@@ -78,7 +78,7 @@ pub(crate) struct LineChart {
     /// The first and last bound the axis.
     pub(crate) x_ticks: Vec<Tick>,
     pub(crate) y_spacing: Spacing,
-    pub(crate) unit: Unit,
+    pub(crate) unit: AxisUnit,
     pub(crate) markers: bool,
     pub(crate) series: Vec<Series>,
     pub(crate) data: Table,
@@ -108,9 +108,9 @@ impl Chart for LineChart {
         let bounds = |ticks: &[Tick]| {
             (ticks.first().map_or(0.0, |tick| tick.value), ticks.last().map_or(1.0, |tick| tick.value))
         };
-        let y = Scale::new(self.y_spacing, bounds(&ticks), (bottom, top));
+        let y = AxisScale::new(self.y_spacing, bounds(&ticks), (bottom, top));
         // Space for the markers of the first and last point.
-        let x = Scale::new(Spacing::Linear, bounds(&self.x_ticks), (left + 10.0, right - 10.0));
+        let x = AxisScale::new(Spacing::Linear, bounds(&self.x_ticks), (left + 10.0, right - 10.0));
         let markup = html! {
             (legend)
             (label(0.0, top - 15.0, START, "axis", self.y_name))
@@ -134,7 +134,7 @@ impl Chart for LineChart {
 }
 
 impl LineChart {
-    fn line(&self, style: usize, series: &Series, x: &Scale, y: &Scale) -> Markup {
+    fn line(&self, style: usize, series: &Series, x: &AxisScale, y: &AxisScale) -> Markup {
         let finite = || series.points.iter().filter(|point| point.x.is_finite() && point.y.is_finite());
         let ranges: Vec<_> = finite()
             .filter_map(|point| {

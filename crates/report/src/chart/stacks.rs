@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use results::Table;
 
-use super::axis::{Scale, Spacing, Tick, round_ticks, without_overlap};
+use super::axis::{AxisScale, Spacing, Tick, round_ticks, without_overlap};
 use super::{
     Chart, Drawing, END, FONT, LINE, MIDDLE, START, coordinate, label, labels, rule, text_width, widest,
     wrapped,
@@ -110,8 +110,11 @@ impl Chart for Stacks {
                 bottom - height / 2.0
             })
             .collect();
-        let x =
-            Scale::new(Spacing::Linear, (0.0, ticks.last().copied().unwrap_or(1.0).max(most)), (left, right));
+        let x = AxisScale::new(
+            Spacing::Linear,
+            (0.0, ticks.last().copied().unwrap_or(1.0).max(most)),
+            (left, right),
+        );
         let tick = |value| Tick { value, label: numbers::figure_short(value) };
         let markup = html! {
             (legend)
@@ -131,7 +134,7 @@ impl Chart for Stacks {
     }
 }
 
-fn bar(stack: &Stack, names: &[&str], x: &Scale, middle: f64) -> Markup {
+fn bar(stack: &Stack, names: &[&str], x: &AxisScale, middle: f64) -> Markup {
     let mut from = 0.0;
     let parts = stack.parts.iter().zip(names).enumerate().map(|(place, (seconds, name))| {
         let (start, end) = (x.at(from), x.at(from + seconds));

@@ -41,13 +41,13 @@ impl ChartFile {
     /// [`PictureError`]; none is expected for a chart of this crate.
     pub fn picture(&self) -> Result<Picture, PictureError> {
         let own = self.tree(false)?;
-        let tree = if missing(&own).is_empty() { own } else { self.tree(true)? };
+        let tree = if missing_characters(&own).is_empty() { own } else { self.tree(true)? };
         let size = tree.size().to_int_size().scale_by(DOTS);
         let (width, height) = size.map_or((0, 0), |size| (size.width(), size.height()));
         let mut dots = Pixmap::new(width, height).ok_or(PictureError::Size { width, height })?;
         resvg::render(&tree, Transform::from_scale(DOTS, DOTS), &mut dots.as_mut());
         let png = dots.encode_png().map_err(|error| PictureError::Png(error.to_string()))?;
-        Ok(Picture { png, missing: missing(&tree) })
+        Ok(Picture { png, missing: missing_characters(&tree) })
     }
 
     /// Parses the SVG and lays out its text. `system` adds the machine's fonts, which is slow.
@@ -66,7 +66,7 @@ impl ChartFile {
     }
 }
 
-fn missing(tree: &Tree) -> String {
+fn missing_characters(tree: &Tree) -> String {
     fn look(group: &Group, found: &mut String) {
         for node in group.children() {
             match node {

@@ -129,15 +129,15 @@ fn named(mut nodes: Vec<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use spec::Part;
+    use spec::StatementPart;
 
     use super::*;
     use crate::explained::tests::{data, run, script};
 
     #[test]
     fn other_nodes_are_named() {
-        let seq = (Part::SeqScan, "Seq Scan", "");
-        let index = (Part::Index, "Index Scan", "i");
+        let seq = (StatementPart::SeqScan, "Seq Scan", "");
+        let index = (StatementPart::Index, "Index Scan", "i");
         let found = data(vec![run("a", 1, seq, &[2.0, 3.0]), run("b", 1, index, &[0.5, 0.5])]);
         let all = Explained::all(&found);
         assert_eq!(change(&all[0], &all[1]).unwrap(), "Index Scan using i on t instead of Seq Scan on t");
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn scripts_are_paired_by_their_place_in_the_run() {
         let with_two = |arm: &str, first: &str, second: &str| {
-            let mut both = run(arm, 1, (Part::SeqScan, "Seq Scan", first), &[2.0]);
-            both.plans.extend(run(arm, 1, (Part::Index, "Index Scan", second), &[1.0]).plans);
+            let mut both = run(arm, 1, (StatementPart::SeqScan, "Seq Scan", first), &[2.0]);
+            both.plans.extend(run(arm, 1, (StatementPart::Index, "Index Scan", second), &[1.0]).plans);
             both.plans[1].script = "b.sql".into();
             both.scripts.push(script("b.sql"));
             both
@@ -191,8 +191,8 @@ mod tests {
     /// Regression: `compare --base` compared plans with the planned base.
     #[test]
     fn another_base_is_the_one_that_plans_are_told_against() {
-        let seq = (Part::SeqScan, "Seq Scan", "");
-        let index = (Part::Index, "Index Scan", "i");
+        let seq = (StatementPart::SeqScan, "Seq Scan", "");
+        let index = (StatementPart::Index, "Index Scan", "i");
         let found = data(vec![run("a", 1, seq, &[2.0, 3.0]), run("b", 1, index, &[0.5, 0.5])]).against("b");
         assert_eq!(summary(&found), ["plans differ: a: 91 % sequential scans; b: 91 % index scans"]);
         let arms: Vec<String> = Explained::all(&found).iter().map(Explained::name).collect();
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn tiles_are_held_against_their_own_zoom() {
         let tiles = |arm: &str, layer: &str, zooms: &[(u8, Option<bool>)]| {
-            let mut made = run(arm, 1, (Part::Index, "Index Scan", "i"), &[1.0]);
+            let mut made = run(arm, 1, (StatementPart::Index, "Index Scan", "i"), &[1.0]);
             let name = |zoom: u8, cached: Option<bool>| format!("{layer} {zoom} {cached:?}");
             made.scripts = zooms
                 .iter()

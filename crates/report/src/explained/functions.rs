@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use spec::{FunctionTime, Part};
+use spec::{FunctionTime, StatementPart};
 
-use super::{Distribution, Transaction};
+use super::{Distribution, TransactionPlans};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FunctionFigures {
     pub(crate) name: String,
-    pub(crate) part: Part,
+    pub(crate) part: StatementPart,
     /// Mean number of calls.
     pub(crate) calls: f64,
     /// Time booked under the function's part; of functions booked nowhere, the server's measurement.
@@ -18,13 +18,13 @@ pub(crate) struct FunctionFigures {
     pub(crate) is_booked: bool,
 }
 
-pub(super) fn of(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<FunctionFigures> {
+pub(super) fn of(transactions: &[TransactionPlans<'_>], totals: &[f64]) -> Vec<FunctionFigures> {
     let all = || transactions.iter().flatten().flat_map(|plan| &plan.functions);
     let names: BTreeSet<&str> = all().map(|function| function.name.as_str()).collect();
     let one = |name: &str| {
         let each = |of: fn(&FunctionTime) -> f64| -> Vec<f64> {
             let own = |function: &&FunctionTime| function.name == name;
-            let sum = |plans: &Transaction<'_>| {
+            let sum = |plans: &TransactionPlans<'_>| {
                 plans.iter().flat_map(|plan| &plan.functions).filter(own).map(of).sum()
             };
             transactions.iter().map(sum).collect()
@@ -37,7 +37,7 @@ pub(super) fn of(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<Functi
         let share = |(ms, total): (&f64, &f64)| if *total > 0.0 { ms / total } else { 0.0 };
         FunctionFigures {
             name: name.to_owned(),
-            part: Part::of_function(name),
+            part: StatementPart::of_function(name),
             calls: Distribution::of(each(|function| function.calls as f64)).mean,
             share: Distribution::of(ms.iter().zip(totals).map(share).collect()),
             ms: Distribution::of(ms),
@@ -56,7 +56,13 @@ mod tests {
     use super::*;
 
     fn function(name: &str, self_ms: f64, booked_ms: f64) -> FunctionTime {
-        FunctionTime { name: name.into(), calls: 10, self_ms, part: Part::of_function(name), booked_ms }
+        FunctionTime {
+            name: name.into(),
+            calls: 10,
+            self_ms,
+            part: StatementPart::of_function(name),
+            booked_ms,
+        }
     }
 
     #[test]

@@ -8,13 +8,13 @@ mod shares;
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::comparison::{Cell, zooms};
-use results::{Table, Value};
-use spec::{MapPart, Part, Run, StatementPlan, Target};
+use results::{CellValue, Table};
+use spec::{MapPart, MeasuredTarget, Run, StatementPart, StatementPlan};
 
 pub(crate) use self::changed::{change, of_base, summary};
 pub(crate) use self::functions::FunctionFigures;
 pub use self::shares::plan_shares;
-use crate::numbers::real;
+use crate::numbers::real_cell;
 use results::ReportData;
 use results::data::levels;
 
@@ -59,7 +59,7 @@ pub(crate) struct Explained {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PartFigures {
-    pub(crate) part: Part,
+    pub(crate) part: StatementPart,
     pub(crate) ms: Distribution,
     /// Of the whole, 0 to 1.
     pub(crate) share: Distribution,
@@ -99,7 +99,7 @@ impl Distribution {
     }
 }
 
-type Transaction<'a> = Vec<&'a StatementPlan>;
+type TransactionPlans<'a> = Vec<&'a StatementPlan>;
 
 impl Explained {
     /// All samples, by cell, arm (the base first) and script.
@@ -119,7 +119,7 @@ impl Explained {
     }
 
     fn of_run(cell: &Cell, run: &Run, rows_rounding: f64) -> Vec<Self> {
-        let mut scripts: Vec<(&str, BTreeMap<u32, Transaction<'_>>)> = Vec::new();
+        let mut scripts: Vec<(&str, BTreeMap<u32, TransactionPlans<'_>>)> = Vec::new();
         for plan in &run.plans {
             let known = scripts.iter().position(|(name, _)| *name == plan.script);
             let at = known.unwrap_or_else(|| {
@@ -128,15 +128,15 @@ impl Explained {
             });
             scripts[at].1.entry(plan.draw).or_default().push(plan);
         }
-        let one = |(script, draws): (&str, BTreeMap<u32, Transaction<'_>>)| {
-            let transactions: Vec<Transaction<'_>> = draws.into_values().collect();
+        let one = |(script, draws): (&str, BTreeMap<u32, TransactionPlans<'_>>)| {
+            let transactions: Vec<TransactionPlans<'_>> = draws.into_values().collect();
             Self { rows_rounding, ..Self::of_script((cell, run), script, &transactions) }
         };
         scripts.into_iter().map(one).collect()
     }
 
     /// Of at least one transaction, each of at least one statement.
-    fn of_script((cell, run): (&Cell, &Run), script: &str, transactions: &[Transaction<'_>]) -> Self {
+    fn of_script((cell, run): (&Cell, &Run), script: &str, transactions: &[TransactionPlans<'_>]) -> Self {
         let each = |of: &dyn Fn(&StatementPlan) -> f64| -> Vec<f64> {
             transactions.iter().map(|plans| plans.iter().map(|plan| of(plan)).sum()).collect()
         };
@@ -210,7 +210,7 @@ impl Explained {
         self.layers.iter().position(|layer| *layer == part.layer)
     }
 
-    pub(crate) fn part(&self, part: Part) -> Option<&PartFigures> {
+    pub(crate) fn part(&self, part: StatementPart) -> Option<&PartFigures> {
         self.parts.iter().find(|own| own.part == part)
     }
 
@@ -225,7 +225,7 @@ impl Explained {
 }
 
 /// Half of the last digit of rows per loop: whole numbers before PostgreSQL 18, hundredths since.
-fn rows_rounding(run: &Run, target: &Target) -> f64 {
+fn rows_rounding(run: &Run, target: &MeasuredTarget) -> f64 {
     const HUNDREDTHS: u32 = 18;
     let own = run.settings.iter().find(|setting| setting.name == "server_version");
     let version = own.map_or(&target.server_version, |own| &own.value);
@@ -241,16 +241,17 @@ fn shape(plans: &[&StatementPlan]) -> Vec<String> {
 }
 
 /// The transaction with the commonest plans; the first of several.
-fn commonest<'t, 'p>(transactions: &'t [Transaction<'p>]) -> &'t Transaction<'p> {
-    let like =
-        |plans: &Transaction<'_>| transactions.iter().filter(|other| shape(other) == shape(plans)).count();
+fn commonest<'t, 'p>(transactions: &'t [TransactionPlans<'p>]) -> &'t TransactionPlans<'p> {
+    let like = |plans: &TransactionPlans<'_>| {
+        transactions.iter().filter(|other| shape(other) == shape(plans)).count()
+    };
     let most = transactions.iter().map(like).max();
     let found = transactions.iter().find(|plans| Some(like(plans)) == most);
     found.unwrap_or(&transactions[0])
 }
 
-fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
-    let each: Vec<BTreeMap<Part, f64>> = transactions
+fn parts(transactions: &[TransactionPlans<'_>], totals: &[f64]) -> Vec<PartFigures> {
+    let each: Vec<BTreeMap<StatementPart, f64>> = transactions
         .iter()
         .map(|plans| {
             let mut sums = BTreeMap::new();
@@ -260,7 +261,7 @@ fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
             sums
         })
         .collect();
-    let one = |part: Part| {
+    let one = |part: StatementPart| {
         each.iter().any(|sums| sums.contains_key(&part)).then(|| {
             let ms: Vec<f64> = each.iter().map(|sums| sums.get(&part).copied().unwrap_or(0.0)).collect();
             let share = |(ms, total): (&f64, &f64)| if *total > 0.0 { ms / total } else { 0.0 };
@@ -269,7 +270,7 @@ fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
             PartFigures { part, ms: Distribution::of(ms), share: Distribution::of(shares), below_a_fifth }
         })
     };
-    Part::ALL.into_iter().filter_map(one).collect()
+    StatementPart::ALL.into_iter().filter_map(one).collect()
 }
 
 /// Parts of the time of explained transactions: a line for each cell, arm, script and part; `total` is
@@ -304,7 +305,7 @@ pub fn plans(data: &ReportData) -> Table {
     let of_maps = ["layer", "zoom", "share_p25_pct", "share_p75_pct", "below_20_pct"];
     table.optional(of_maps);
     for own in Explained::all(data) {
-        let head: [Value; 5] = [
+        let head: [CellValue; 5] = [
             own.cell.workload.as_str().into(),
             levels(&own.cell).into(),
             own.arm.clone().into(),
@@ -317,17 +318,17 @@ pub fn plans(data: &ReportData) -> Table {
                         share: Option<&Distribution>,
                         calls: Option<&FunctionFigures>,
                         below: Option<usize>| {
-            let ms = [ms.mean, ms.median, ms.p10, ms.p90].map(|ms| real(Some(ms)));
-            let pct = |value: fn(&Distribution) -> f64| real(share.map(|share| 100.0 * value(share)));
+            let ms = [ms.mean, ms.median, ms.p10, ms.p90].map(|ms| real_cell(Some(ms)));
+            let pct = |value: fn(&Distribution) -> f64| real_cell(share.map(|share| 100.0 * value(share)));
             let shares = [pct(|share| share.median), pct(|share| share.p10), pct(|share| share.p90)];
-            let calls = [calls.map(|own| own.name.clone()).into(), real(calls.map(|own| own.calls))];
+            let calls = [calls.map(|own| own.name.clone()).into(), real_cell(calls.map(|own| own.calls))];
             let quartiles = [pct(|share| share.p25), pct(|share| share.p75)];
             let below = below.map(|below| 100.0 * below as f64 / own.transactions as f64);
-            let of_map: [Value; 5] = match map {
+            let of_map: [CellValue; 5] = match map {
                 None => Default::default(),
                 Some(part) => {
                     let [low, high] = quartiles;
-                    [part.layer.as_str().into(), part.zoom.map(u64::from).into(), low, high, real(below)]
+                    [part.layer.as_str().into(), part.zoom.map(u64::from).into(), low, high, real_cell(below)]
                 }
             };
             let line = head.iter().cloned().chain([name.into()]).chain(ms).chain(shares).chain(calls);
@@ -352,7 +353,7 @@ pub(crate) mod tests {
 
     /// A run with a statement for each of these times in a node of this kind, and a tenth of it for
     /// planning.
-    pub(crate) fn run(arm: &str, round: u32, node: (Part, &str, &str), each_ms: &[f64]) -> Run {
+    pub(crate) fn run(arm: &str, round: u32, node: (StatementPart, &str, &str), each_ms: &[f64]) -> Run {
         let factors = [("clients".to_owned(), "4".to_owned())].into();
         let key = RunKey { workload: "w".into(), factors, arm: Some(arm.into()), round };
         let (part, node_type, index) = node;
@@ -415,11 +416,11 @@ pub(crate) mod tests {
 
     #[test]
     fn parts_are_told_over_the_transactions_of_the_sample() {
-        let scan = (Part::SeqScan, "Seq Scan", "");
+        let scan = (StatementPart::SeqScan, "Seq Scan", "");
         let found = Explained::all(&data(vec![run("a", 1, scan, &[1.0, 2.0, 3.0, 10.0, 4.0])]));
         let [own] = &found[..] else { panic!("{found:?}") };
         assert_eq!((own.transactions, own.of_shape, own.name().as_str()), (5, 5, "a"));
-        let scans = own.part(Part::SeqScan).unwrap();
+        let scans = own.part(StatementPart::SeqScan).unwrap();
         assert_eq!((scans.ms.mean, scans.ms.median, scans.ms.p10), (4.0, 3.0, 1.4));
         assert!((scans.share.median - 1.0 / 1.1).abs() < 1e-9 && (scans.ms.p90 - 7.6).abs() < 1e-9);
         assert!(
@@ -429,24 +430,27 @@ pub(crate) mod tests {
         let means: f64 = own.parts.iter().map(|part| part.ms.mean).sum();
         assert!((means - own.total_ms.mean).abs() < 1e-9);
         let table = plans(&data(vec![run("a", 1, scan, &[1.0])]));
-        let parts: Vec<&Value> = table.rows.iter().map(|row| &row[5]).collect();
+        let parts: Vec<&CellValue> = table.rows.iter().map(|row| &row[5]).collect();
         assert_eq!(
             parts,
-            ["planning", "seq_scan", "other", "outside", "total"].map(Value::from).iter().collect::<Vec<_>>()
+            ["planning", "seq_scan", "other", "outside", "total"]
+                .map(CellValue::from)
+                .iter()
+                .collect::<Vec<_>>()
         );
     }
 
     /// Regression: another of several equally slow ones could be kept as text.
     #[test]
     fn of_several_that_took_as_long_the_first_is_the_slowest() {
-        let scan = (Part::SeqScan, "Seq Scan", "");
+        let scan = (StatementPart::SeqScan, "Seq Scan", "");
         let found = Explained::all(&data(vec![run("a", 1, scan, &[1.0, 3.0, 3.0])]));
         assert_eq!(found[0].slowest.draw, 1);
     }
 
     #[test]
     fn rows_per_loop_are_rounded_as_the_version_of_the_run_has_it() {
-        let scan = (Part::SeqScan, "Seq Scan", "");
+        let scan = (StatementPart::SeqScan, "Seq Scan", "");
         let rounding = |version: Option<&str>| {
             let mut run = run("a", 1, scan, &[1.0]);
             run.settings.extend(version.map(|version| Setting {
@@ -466,7 +470,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_was_measured_again_takes_the_place_of_the_former() {
-        let scan = (Part::SeqScan, "Seq Scan", "");
+        let scan = (StatementPart::SeqScan, "Seq Scan", "");
         let runs = vec![run("a", 1, scan, &[1.0]), run("a", 2, scan, &[2.0]), run("a", 3, scan, &[])];
         let found = Explained::all(&data(runs));
         assert_eq!((found.len(), found[0].slowest.execution_ms), (1, 2.0));

@@ -1,7 +1,7 @@
 //! Comma-separated values, RFC 4180: CRLF, quotes doubled. A row is always one line: line breaks in texts
 //! are escaped.
 
-use results::{Marked, Table, Value};
+use results::{CellValue, Marked, Table};
 
 use super::hex;
 use crate::visible;
@@ -42,21 +42,21 @@ fn line(fields: impl Iterator<Item = String>) -> String {
     format!("{}\r\n", fields.collect::<Vec<_>>().join(","))
 }
 
-fn field(value: &Value, formulas: Formulas) -> String {
+fn field(value: &CellValue, formulas: Formulas) -> String {
     match value.raw() {
-        Value::Null => String::new(),
-        Value::Int(number) => number.to_string(),
+        CellValue::Null => String::new(),
+        CellValue::Int(number) => number.to_string(),
         // NaN is an empty field, which spreadsheets and pandas read as missing.
-        Value::Real(number) => {
+        CellValue::Real(number) => {
             if number.is_finite() {
                 number.to_string()
             } else {
                 String::new()
             }
         }
-        Value::Text(text) | Value::Marked(Marked { text, .. }) => formulas.text(text),
-        Value::Blob(bytes) => hex(bytes),
-        Value::Data(data) => quoted(&visible::json(&data.to_string())),
+        CellValue::Text(text) | CellValue::Marked(Marked { text, .. }) => formulas.text(text),
+        CellValue::Blob(bytes) => hex(bytes),
+        CellValue::Data(data) => quoted(&visible::json(&data.to_string())),
     }
 }
 
@@ -93,8 +93,8 @@ mod tests {
             assert_eq!(Formulas::Neutralised.text(text), wanted, "{text:?}");
         }
         assert_eq!(Formulas::Kept.text("=1+2"), "=1+2");
-        assert_eq!(field(&Value::Real(-1.4), Formulas::Neutralised), "-1.4");
-        assert_eq!(field(&Value::Int(-3), Formulas::Neutralised), "-3");
+        assert_eq!(field(&CellValue::Real(-1.4), Formulas::Neutralised), "-1.4");
+        assert_eq!(field(&CellValue::Int(-3), Formulas::Neutralised), "-3");
         let table = Table::new(["=a", "b"]);
         assert_eq!(print(&table, Formulas::Neutralised), "'=a,b\r\n");
     }
@@ -103,7 +103,7 @@ mod tests {
         #[test]
         fn a_row_is_one_line_without_formulas(cells in prop::collection::vec("\\PC{0,5}|[-=+@,\"\r\n\t ;a1\u{9b}\u{202e}]{0,6}", 1..5)) {
             let mut table = Table::new(vec!["c"; cells.len()]);
-            table.push(cells.iter().map(Value::from));
+            table.push(cells.iter().map(CellValue::from));
             let text = print(&table, Formulas::Neutralised);
             let row = text.strip_suffix("\r\n").and_then(|text| text.split_once("\r\n")).expect("a head and a row").1;
             prop_assert!(!row.contains(visible::is_hostile), "{:?}", row);

@@ -2,7 +2,7 @@
 //! data as a table.
 
 use maud::{Markup, Render, html};
-use results::{Column, Kind, Table, Value};
+use results::{CellValue, Column, ColumnKind, Table};
 
 use super::Units;
 use crate::block::{Block, Paragraph, Span};
@@ -17,7 +17,7 @@ impl Render for Block {
             Self::Paragraph(paragraph) => paragraph.render(),
             Self::List(items) => html! { ul { @for item in items { li { (item) } } } },
             Self::Table(own) => table(own),
-            Self::Chart(chart) => figure(chart.as_ref()),
+            Self::Chart(chart) => chart_figure(chart.as_ref()),
             Self::Picture(markup) => markup.clone(),
             Self::Code(text) => html! { pre { code { (text) } } },
             Self::Details { summary, open, blocks } => html! {
@@ -49,7 +49,7 @@ impl Render for Paragraph {
     }
 }
 
-fn figure(chart: &dyn Chart) -> Markup {
+fn chart_figure(chart: &dyn Chart) -> Markup {
     let caption = chart.caption();
     let svg = |class: &str, width: f64| {
         let Drawing { markup, height } = chart.draw(width)?;
@@ -113,21 +113,21 @@ fn table(table: &Table) -> Markup {
 /// `tps mean` of a column `tps_mean`.
 fn heading(column: &Column) -> String {
     let name = Units::Suited.heading(column);
-    if column.kind == Kind::Named { name.replace('_', " ") } else { name.to_owned() }
+    if column.kind == ColumnKind::Named { name.replace('_', " ") } else { name.to_owned() }
 }
 
-fn cell(value: &Value, column: &Column) -> Markup {
+fn cell(value: &CellValue, column: &Column) -> Markup {
     let text = Units::Suited.text(value, column);
     match value {
-        Value::Marked(marked) if let Some(address) = &marked.link => {
+        CellValue::Marked(marked) if let Some(address) = &marked.link => {
             html! { a href=(address) rel="noreferrer" { (text) } }
         }
         _ => html! { (text) },
     }
 }
 
-fn class(numeric: bool, value: &Value) -> Option<String> {
-    let own = if let Value::Marked(marked) = value { marked.class } else { "" };
+fn class(numeric: bool, value: &CellValue) -> Option<String> {
+    let own = if let CellValue::Marked(marked) = value { marked.class } else { "" };
     match (numeric, own) {
         (false, "") => None,
         (false, own) => Some(own.to_owned()),

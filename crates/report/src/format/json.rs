@@ -2,7 +2,7 @@
 
 use std::io;
 
-use results::{Table, Value};
+use results::{CellValue, Table};
 use serde::{Serialize, Serializer};
 
 use super::hex;
@@ -18,7 +18,7 @@ pub(crate) fn document(data: &impl Serialize) -> String {
     visible::json(&text).into_owned() + "\n"
 }
 
-fn object(columns: &[&str], row: &[Value]) -> String {
+fn object(columns: &[&str], row: &[CellValue]) -> String {
     let mut serializer = serde_json::Serializer::with_formatter(Vec::new(), Spaced);
     let members = columns.iter().zip(row.iter().map(Member));
     serializer.collect_map(members).expect("names are texts, and memory takes all of it");
@@ -26,12 +26,12 @@ fn object(columns: &[&str], row: &[Value]) -> String {
     visible::json(&text).into_owned()
 }
 
-struct Member<'a>(&'a Value);
+struct Member<'a>(&'a CellValue);
 
 impl Serialize for Member<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Value::Blob(bytes) => serializer.serialize_str(&hex(bytes)),
+            CellValue::Blob(bytes) => serializer.serialize_str(&hex(bytes)),
             other => other.serialize(serializer),
         }
     }

@@ -21,7 +21,7 @@ use crate::visible;
 
 /// How a table is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
+pub enum TableFormat {
     /// Aligned columns for a terminal, 80 columns wide.
     #[default]
     Text,
@@ -36,15 +36,15 @@ pub enum Format {
 
 /// A line of text above or below a table; foreign text in it is made safe.
 #[must_use]
-pub fn line(text: &str, format: Format) -> String {
+pub fn line(text: &str, format: TableFormat) -> String {
     let text = visible::line(text);
-    if format == Format::Md { markdown_text(&text) } else { text.into_owned() }
+    if format == TableFormat::Md { markdown_text(&text) } else { text.into_owned() }
 }
 
 /// Blocks for people, as text or Markdown: an empty line before each paragraph and below each caption. Only
 /// pages have charts and pictures.
 #[must_use]
-pub fn blocks(blocks: &[Block], format: Format) -> String {
+pub fn blocks(blocks: &[Block], format: TableFormat) -> String {
     let gap = |at: usize| if at > 0 && is_bare(&blocks[at]) { "\n" } else { "" };
     blocks.iter().enumerate().map(|(at, block)| gap(at).to_owned() + &written(block, format)).collect()
 }
@@ -53,7 +53,7 @@ fn is_bare(block: &Block) -> bool {
     matches!(block, Block::Table(table) if table.caption.is_empty())
 }
 
-fn written(block: &Block, format: Format) -> String {
+fn written(block: &Block, format: TableFormat) -> String {
     match block {
         Block::Heading(text) => format!("\n{}\n", line(text, format)),
         Block::Paragraph(paragraph) => format!("\n{}\n", spans(paragraph, format)),
@@ -69,7 +69,7 @@ fn written(block: &Block, format: Format) -> String {
     }
 }
 
-fn spans(paragraph: &Paragraph, format: Format) -> String {
+fn spans(paragraph: &Paragraph, format: TableFormat) -> String {
     let text = |span: &Span| match span {
         Span::Plain(text) | Span::Strong(text) | Span::Warning(text) => line(text, format),
         Span::Code(text) => code(text, format),
@@ -77,9 +77,9 @@ fn spans(paragraph: &Paragraph, format: Format) -> String {
     paragraph.spans().iter().map(text).collect()
 }
 
-fn code(text: &str, format: Format) -> String {
+fn code(text: &str, format: TableFormat) -> String {
     let text = visible::line(text);
-    if format == Format::Md { markdown::code(&text) } else { text.into_owned() }
+    if format == TableFormat::Md { markdown::code(&text) } else { text.into_owned() }
 }
 
 /// Prints a table; the result ends with a line break.
@@ -88,23 +88,23 @@ fn code(text: &str, format: Format) -> String {
 /// below `p99` for the column `p99_us`. CSV and JSON print all stored digits, and keep the unit in the
 /// column's name.
 #[must_use]
-pub fn print(table: &Table, format: Format) -> String {
+pub fn print(table: &Table, format: TableFormat) -> String {
     printed(table, format, Units::Suited)
 }
 
 /// Prints a table with the reader's columns (of a query): names and numbers are unchanged.
 #[must_use]
-pub fn print_as_named(table: &Table, format: Format) -> String {
+pub fn print_as_named(table: &Table, format: TableFormat) -> String {
     printed(table, format, Units::Named)
 }
 
-fn printed(table: &Table, format: Format, units: Units) -> String {
+fn printed(table: &Table, format: TableFormat, units: Units) -> String {
     match format {
-        Format::Text => text::print(&units.columns(table), units),
-        Format::Md => markdown::print(&units.columns(table), units),
-        Format::Json => json::print(table),
-        Format::Csv => csv::print(table, Formulas::Neutralised),
-        Format::CsvFormulas => csv::print(table, Formulas::Kept),
+        TableFormat::Text => text::print(&units.columns(table), units),
+        TableFormat::Md => markdown::print(&units.columns(table), units),
+        TableFormat::Json => json::print(table),
+        TableFormat::Csv => csv::print(table, Formulas::Neutralised),
+        TableFormat::CsvFormulas => csv::print(table, Formulas::Kept),
     }
 }
 
@@ -115,26 +115,26 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use results::Value;
+    use results::CellValue;
 
     use super::*;
 
     fn sample() -> Table {
         let mut table = Table::new(["workload", "clients", "tps", "doubt"]);
-        table.push(vec!["polygons".into(), 4_i64.into(), 17.332_67.into(), Value::Null]);
+        table.push(vec!["polygons".into(), 4_i64.into(), 17.332_67.into(), CellValue::Null]);
         table.push(vec![
             "tpcb, \"own\"\u{1b}[2J|x".into(),
             16_i64.into(),
             885.33.into(),
             "client\nbusy".into(),
         ]);
-        table.push(vec!["".into(), Value::Null, f64::NAN.into(), Value::Blob(vec![0, 255])]);
+        table.push(vec!["".into(), CellValue::Null, f64::NAN.into(), CellValue::Blob(vec![0, 255])]);
         table
     }
 
     #[test]
     fn each_format_of_one_table() {
-        for format in [Format::Text, Format::Json, Format::Csv, Format::Md] {
+        for format in [TableFormat::Text, TableFormat::Json, TableFormat::Csv, TableFormat::Md] {
             insta::assert_snapshot!(format!("{format:?}").to_lowercase(), print(&sample(), format));
         }
     }
@@ -142,17 +142,17 @@ mod tests {
     #[test]
     fn a_table_without_rows_still_has_its_columns() {
         let table = Table::new(["a", "b"]);
-        assert_eq!(print(&table, Format::Csv), "a,b\r\n");
-        assert_eq!(print(&table, Format::Json), "[]\n");
-        assert!(print(&table, Format::Text).contains("(0 rows)"));
-        assert!(print(&table, Format::Md).starts_with("| a"));
+        assert_eq!(print(&table, TableFormat::Csv), "a,b\r\n");
+        assert_eq!(print(&table, TableFormat::Json), "[]\n");
+        assert!(print(&table, TableFormat::Text).contains("(0 rows)"));
+        assert!(print(&table, TableFormat::Md).starts_with("| a"));
     }
 
     #[test]
     fn text_fits_80_columns() {
         let mut table = Table::new(["name", "detail"]);
         table.push(vec!["n".into(), "word ".repeat(60).into()]);
-        assert!(print(&table, Format::Text).lines().all(|line| line.chars().count() <= 80));
+        assert!(print(&table, TableFormat::Text).lines().all(|line| line.chars().count() <= 80));
     }
 
     proptest! {
@@ -162,15 +162,15 @@ mod tests {
             cells in prop::collection::vec("\\PC{0,6}|[\\x00-\\x9f\u{2028}\u{2066}|`<a]{0,8}", 1..4),
         ) {
             let mut table = Table::new(vec![name.as_str(); cells.len()]);
-            table.push(cells.iter().map(Value::from));
-            for format in [Format::Text, Format::Json, Format::Csv, Format::CsvFormulas, Format::Md] {
+            table.push(cells.iter().map(CellValue::from));
+            for format in [TableFormat::Text, TableFormat::Json, TableFormat::Csv, TableFormat::CsvFormulas, TableFormat::Md] {
                 let printed = print_as_named(&table, format).replace("\r\n", "\n");
                 prop_assert!(!printed.contains(|c| c != '\n' && visible::is_hostile(c)), "{:?}", printed);
                 let lines = match format {
                     // Wide cells are broken between words.
-                    Format::Text => continue,
-                    Format::Json | Format::Md => 3,
-                    Format::Csv | Format::CsvFormulas => 2,
+                    TableFormat::Text => continue,
+                    TableFormat::Json | TableFormat::Md => 3,
+                    TableFormat::Csv | TableFormat::CsvFormulas => 2,
                 };
                 prop_assert_eq!(printed.lines().count(), lines, "{:?}", printed);
                 let said = spans(&Paragraph::new("").plain(&name).code(&cells[0]), format);

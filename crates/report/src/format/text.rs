@@ -4,7 +4,7 @@ use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, ContentLineStyle, LineStyle, Table as Grid,
     TableStyle, Width,
 };
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use super::Units;
 use crate::visible;
@@ -53,7 +53,7 @@ struct Column {
 impl Column {
     fn of(table: &Table, at: usize, units: Units) -> Self {
         let own = &table.columns[at];
-        let text = |row: &Vec<Value>| row.get(at).map_or(String::new(), |value| units.text(value, own));
+        let text = |row: &Vec<CellValue>| row.get(at).map_or(String::new(), |value| units.text(value, own));
         let texts = table.rows.iter().map(text).collect();
         Self { texts, numeric: table.is_numeric(at), name: visible::line(units.heading(own)).into_owned() }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use results::{Column, Kind as Of, Marked, Table, Value};
+use results::{CellValue, Column, ColumnKind as Of, Marked, Table};
 
 use crate::{numbers, visible};
 
@@ -15,7 +15,7 @@ pub(super) enum Units {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum NumberKind {
     Plain,
     Change,
     /// An end of a change's interval.
@@ -31,40 +31,42 @@ impl Units {
     /// The column's name above numbers printed by [`Self::text`].
     pub(super) fn heading(self, column: &Column) -> &str {
         match (self, column.kind) {
-            (Self::Suited, Of::Named) => kind(&column.name).1,
+            (Self::Suited, Of::Named) => number_kind(&column.name).1,
             _ => &column.name,
         }
     }
 
-    pub(super) fn text(self, value: &Value, column: &Column) -> String {
+    pub(super) fn text(self, value: &CellValue, column: &Column) -> String {
         let kind = match (self, column.kind) {
-            (Self::Suited, Of::Named) => kind(&column.name).0,
-            _ => Kind::Plain,
+            (Self::Suited, Of::Named) => number_kind(&column.name).0,
+            _ => NumberKind::Plain,
         };
         match (value, kind) {
-            (Value::Int(number), Kind::Plain) => number.to_string(),
-            (Value::Real(number), Kind::Plain) if column.name.ends_with("_pct") => {
+            (CellValue::Int(number), NumberKind::Plain) => number.to_string(),
+            (CellValue::Real(number), NumberKind::Plain) if column.name.ends_with("_pct") => {
                 numbers::fixed(*number, 1).replace(',', "")
             }
-            (Value::Real(number), Kind::Plain) if column.name.starts_with("cost_") => {
+            (CellValue::Real(number), NumberKind::Plain) if column.name.starts_with("cost_") => {
                 numbers::money(*number).replace(',', "")
             }
-            (Value::Real(number), Kind::Plain) => numbers::figure(*number).replace(',', ""),
-            (Value::Int(number), kind) => suited(*number as f64, kind),
-            (Value::Real(number), kind) => suited(*number, kind),
-            (Value::Null, _) => String::new(),
-            (Value::Text(text) | Value::Marked(Marked { text, .. }), _) => visible::line(text).into_owned(),
-            (Value::Blob(bytes), _) => format!("({} bytes)", bytes.len()),
-            (Value::Data(data), _) => visible::line(&data.to_string()).into_owned(),
+            (CellValue::Real(number), NumberKind::Plain) => numbers::figure_text(*number).replace(',', ""),
+            (CellValue::Int(number), kind) => suited(*number as f64, kind),
+            (CellValue::Real(number), kind) => suited(*number, kind),
+            (CellValue::Null, _) => String::new(),
+            (CellValue::Text(text) | CellValue::Marked(Marked { text, .. }), _) => {
+                visible::line(text).into_owned()
+            }
+            (CellValue::Blob(bytes), _) => format!("({} bytes)", bytes.len()),
+            (CellValue::Data(data), _) => visible::line(&data.to_string()).into_owned(),
         }
     }
 
     /// The columns that people see.
     pub(super) fn columns(self, table: &Table) -> Cow<'_, Table> {
         let empty = |at: usize| {
-            table.rows.iter().all(|row| match row.get(at).map(Value::raw) {
-                Some(Value::Text(text) | Value::Marked(Marked { text, .. })) => text.is_empty(),
-                other => matches!(other, None | Some(Value::Null | Value::Int(0))),
+            table.rows.iter().all(|row| match row.get(at).map(CellValue::raw) {
+                Some(CellValue::Text(text) | CellValue::Marked(Marked { text, .. })) => text.is_empty(),
+                other => matches!(other, None | Some(CellValue::Null | CellValue::Int(0))),
             })
         };
         let is_kept = |at: usize| {
@@ -78,35 +80,35 @@ impl Units {
     }
 }
 
-fn suited(number: f64, kind: Kind) -> String {
+fn suited(number: f64, kind: NumberKind) -> String {
     match kind {
-        Kind::Plain => numbers::figure(number),
-        Kind::Change => numbers::change(number),
-        Kind::End => numbers::change_end(number),
-        Kind::Share => numbers::percent(number / 100.0),
+        NumberKind::Plain => numbers::figure_text(number),
+        NumberKind::Change => numbers::change(number),
+        NumberKind::End => numbers::change_end(number),
+        NumberKind::Share => numbers::percent(number / 100.0),
         // From a minute on, minutes and hours are easier to read.
-        Kind::Time(to_ns) if number * to_ns >= 60e9 => numbers::duration(number * to_ns / 1e9),
-        Kind::Time(to_ns) => numbers::latency_ns(number * to_ns),
-        Kind::Seconds => numbers::duration(number),
-        Kind::Bytes => numbers::bytes(number.max(0.0) as u64),
+        NumberKind::Time(to_ns) if number * to_ns >= 60e9 => numbers::duration(number * to_ns / 1e9),
+        NumberKind::Time(to_ns) => numbers::latency_ns(number * to_ns),
+        NumberKind::Seconds => numbers::duration(number),
+        NumberKind::Bytes => numbers::bytes(number.max(0.0) as u64),
     }
 }
 
 /// What a column's name says about its numbers, and the name without that.
-fn kind(column: &str) -> (Kind, &str) {
+fn number_kind(column: &str) -> (NumberKind, &str) {
     let units = [
-        ("change_pct", Kind::Change),
-        ("low_pct", Kind::End),
-        ("high_pct", Kind::End),
-        ("_pct", Kind::Share),
-        ("_us", Kind::Time(1e3)),
-        ("_ms", Kind::Time(1e6)),
-        ("_s", Kind::Seconds),
-        ("_bytes", Kind::Bytes),
+        ("change_pct", NumberKind::Change),
+        ("low_pct", NumberKind::End),
+        ("high_pct", NumberKind::End),
+        ("_pct", NumberKind::Share),
+        ("_us", NumberKind::Time(1e3)),
+        ("_ms", NumberKind::Time(1e6)),
+        ("_s", NumberKind::Seconds),
+        ("_bytes", NumberKind::Bytes),
     ];
     // A rate is not a duration.
     if column.ends_with("per_s") {
-        return (Kind::Plain, column);
+        return (NumberKind::Plain, column);
     }
     // The unit is what follows the last underscore.
     let named = |unit: &str| Some(&column[..column.len() - (unit.len() - unit.rfind('_')?)]);
@@ -115,7 +117,7 @@ fn kind(column: &str) -> (Kind, &str) {
         .filter(|(unit, _)| column.ends_with(unit))
         .find_map(|(unit, kind)| Some((kind, named(unit)?)))
         .filter(|(_, name)| !name.is_empty())
-        .unwrap_or((Kind::Plain, column))
+        .unwrap_or((NumberKind::Plain, column))
 }
 
 #[cfg(test)]
@@ -126,21 +128,21 @@ mod tests {
     #[test]
     fn numbers_get_the_unit_that_suits_them() {
         for (column, value, heading, text) in [
-            ("p99_us", Value::Real(272_630.4), "p99", "273 ms"),
-            ("p50_us", Value::Int(793), "p50", "793 µs"),
-            ("duration_ms", Value::Real(1850.0), "duration", "1.85 s"),
-            ("duration_ms", Value::Real(7_200_000.0), "duration", "2 h 00 min"),
-            ("warmup_s", Value::Real(2.0), "warmup", "2 s"),
-            ("size_bytes", Value::Int(34_603_008), "size", "33.0 MB"),
-            ("gis_change_pct", Value::Real(5088.0), "gis_change", "52 times"),
-            ("low_pct", Value::Real(-1.8), "low", "-1.8"),
-            ("high_pct", Value::Real(5088.0), "high", "52 times"),
-            ("steal_pct", Value::Real(4.12), "steal", "4.1 %"),
-            ("rate_per_s", Value::Real(16_000.0), "rate_per_s", "16000"),
-            ("tps_mean", Value::Real(5.1234), "tps_mean", "5.123"),
+            ("p99_us", CellValue::Real(272_630.4), "p99", "273 ms"),
+            ("p50_us", CellValue::Int(793), "p50", "793 µs"),
+            ("duration_ms", CellValue::Real(1850.0), "duration", "1.85 s"),
+            ("duration_ms", CellValue::Real(7_200_000.0), "duration", "2 h 00 min"),
+            ("warmup_s", CellValue::Real(2.0), "warmup", "2 s"),
+            ("size_bytes", CellValue::Int(34_603_008), "size", "33.0 MB"),
+            ("gis_change_pct", CellValue::Real(5088.0), "gis_change", "52 times"),
+            ("low_pct", CellValue::Real(-1.8), "low", "-1.8"),
+            ("high_pct", CellValue::Real(5088.0), "high", "52 times"),
+            ("steal_pct", CellValue::Real(4.12), "steal", "4.1 %"),
+            ("rate_per_s", CellValue::Real(16_000.0), "rate_per_s", "16000"),
+            ("tps_mean", CellValue::Real(5.1234), "tps_mean", "5.123"),
             // Regression: a million GETs of Redis cost 0.000.
-            ("cost_per_million", Value::Real(0.000_42), "cost_per_million", "4.20e-4"),
-            ("p99_us", Value::Null, "p99", ""),
+            ("cost_per_million", CellValue::Real(0.000_42), "cost_per_million", "4.20e-4"),
+            ("p99_us", CellValue::Null, "p99", ""),
         ] {
             let table = Table::new([column]);
             let column = &table.columns[0];
@@ -149,14 +151,14 @@ mod tests {
         }
         let table = Table::new(["p99_us"]);
         assert_eq!(Units::Named.heading(&table.columns[0]), "p99_us");
-        assert_eq!(Units::Named.text(&Value::Real(272_630.4), &table.columns[0]), "272630");
+        assert_eq!(Units::Named.text(&CellValue::Real(272_630.4), &table.columns[0]), "272630");
     }
 
     #[test]
     fn optional_columns_stand_only_where_they_say_something() {
         let mut table = Table::new(["a", "groups"]);
         table.optional(["groups"]);
-        table.push(vec![1_i64.into(), Value::Null]);
+        table.push(vec![1_i64.into(), CellValue::Null]);
         assert_eq!(Units::Suited.columns(&table).names(), ["a"]);
         table.push(vec![1_i64.into(), "two".into()]);
         assert_eq!(Units::Suited.columns(&table).names(), ["a", "groups"]);

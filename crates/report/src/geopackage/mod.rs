@@ -9,7 +9,7 @@ use ::tile::Tile;
 use results::StoredTile;
 use rusqlite::{Connection, MAIN_DB, params};
 
-use crate::places::{self, Figures};
+use crate::places::{self, PlaceFigures};
 use results::ReportData;
 
 const SCHEMA: &str = include_str!("schema.sql");
@@ -99,14 +99,14 @@ fn factors(tile: &StoredTile) -> String {
 }
 
 /// A tile of the base: workload, levels, layer if layers are distinguished, cache hit, place.
-type Key<'t> = (&'t str, &'t BTreeMap<String, String>, Option<&'t str>, Option<bool>, Tile);
+type TileKey<'t> = (&'t str, &'t BTreeMap<String, String>, Option<&'t str>, Option<bool>, Tile);
 
 struct BaseTiles<'t> {
     base: Option<&'t str>,
     by_layer: BTreeMap<&'t str, bool>,
     /// Whether the base has a cache: then hits are compared with hits, misses with misses.
     cached: bool,
-    figures: BTreeMap<Key<'t>, Figures>,
+    figures: BTreeMap<TileKey<'t>, PlaceFigures>,
 }
 
 impl<'t> BaseTiles<'t> {
@@ -125,7 +125,7 @@ impl<'t> BaseTiles<'t> {
         bases
     }
 
-    fn key(&self, tile: &'t StoredTile) -> Key<'t> {
+    fn key(&self, tile: &'t StoredTile) -> TileKey<'t> {
         let layer = self.by_layer[tile.of.workload.as_str()].then_some(tile.of.layer.as_str());
         let cached = tile.of.cached.filter(|_| self.cached);
         (&tile.of.workload, &tile.of.factors, layer, cached, places::place(tile))
@@ -135,6 +135,6 @@ impl<'t> BaseTiles<'t> {
     /// base has no such tile.
     fn mean_us(&self, tile: &'t StoredTile) -> Option<f64> {
         let is_other = tile.of.arm.is_some() && tile.of.arm.as_deref() != self.base;
-        self.figures.get(&self.key(tile)).filter(|_| is_other).map(Figures::mean_us)
+        self.figures.get(&self.key(tile)).filter(|_| is_other).map(PlaceFigures::mean_us)
     }
 }

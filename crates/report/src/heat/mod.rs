@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use ::tile::Tile;
 use results::StoredTile;
 
-use crate::places::{self, Figures};
+use crate::places::{self, PlaceFigures};
 
 pub(crate) use draw::{LATITUDE, LONGITUDE, degrees};
-use scale::Scale;
+use scale::HeatScale;
 
 /// Rectangles of a map, at most: more are merged into the larger tiles that contain them.
 const MOST: usize = 2000;
@@ -33,7 +33,7 @@ pub(crate) struct Heat {
     /// First column and row, and the number of each.
     first: [u32; 2],
     size: [u32; 2],
-    scale: Scale,
+    scale: HeatScale,
     maps: Vec<Map>,
 }
 
@@ -42,7 +42,7 @@ struct Map {
     /// Empty if nothing is compared.
     arm: String,
     tiles: usize,
-    all: Figures,
+    all: PlaceFigures,
     spots: Vec<Spot>,
 }
 
@@ -70,14 +70,15 @@ impl Heat {
             (arm.unwrap_or_default().to_owned(), own.collect::<Vec<_>>())
         };
         let of_arms = arms.iter().map(of_arm).filter(|(_, own)| !own.is_empty());
-        let found: Vec<(String, Vec<&StoredTile>, BTreeMap<Tile, Figures>)> = of_arms
+        let found: Vec<(String, Vec<&StoredTile>, BTreeMap<Tile, PlaceFigures>)> = of_arms
             .map(|(arm, own)| {
                 let spots =
                     places::added(own.iter().copied(), |tile| within(places::place(tile), shown_zoom));
                 (arm, own, spots)
             })
             .collect();
-        let scale = Scale::over(found.iter().flat_map(|(.., spots)| spots.values().map(Figures::mean_us)))?;
+        let scale =
+            HeatScale::over(found.iter().flat_map(|(.., spots)| spots.values().map(PlaceFigures::mean_us)))?;
         let maps = found.into_iter().map(|(arm, own, spots)| Map::new(arm, &own, &spots, scale)).collect();
         Some(Self { zoom, shown_zoom, first, size, scale, maps })
     }
@@ -92,10 +93,15 @@ impl Heat {
 }
 
 impl Map {
-    fn new(arm: String, tiles: &[&StoredTile], spots: &BTreeMap<Tile, Figures>, scale: Scale) -> Self {
-        let mut all = Figures::default();
+    fn new(
+        arm: String,
+        tiles: &[&StoredTile],
+        spots: &BTreeMap<Tile, PlaceFigures>,
+        scale: HeatScale,
+    ) -> Self {
+        let mut all = PlaceFigures::default();
         spots.values().for_each(|spot| all.add(spot));
-        let spot = |(tile, figures): (&Tile, &Figures)| Spot {
+        let spot = |(tile, figures): (&Tile, &PlaceFigures)| Spot {
             tile: *tile,
             step: scale.step(figures.mean_us()),
             mean_us: figures.mean_us(),

@@ -8,13 +8,13 @@ const WIDE: f64 = 8.0;
 
 /// Steps between two figures, equal by difference or by ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Scale {
+pub(crate) struct HeatScale {
     low: f64,
     high: f64,
     by_ratio: bool,
 }
 
-impl Scale {
+impl HeatScale {
     /// Over these; `None` if none is above 0.
     pub(crate) fn over(figures: impl Iterator<Item = f64>) -> Option<Self> {
         let figures = figures.filter(|figure| figure.is_finite() && *figure > 0.0);
@@ -55,10 +55,10 @@ mod tests {
 
     #[test]
     fn steps_are_even_or_grow_where_the_range_is_wide() {
-        let near = Scale::over([2.0, 3.0, 9.0].into_iter()).unwrap();
+        let near = HeatScale::over([2.0, 3.0, 9.0].into_iter()).unwrap();
         assert_eq!([2.0, 2.9, 3.1, 9.0].map(|figure| near.step(figure)), [0, 0, 1, 6]);
         assert_eq!(near.steps()[6], [8.0, 9.0]);
-        let wide = Scale::over([1.0, 128.0].into_iter()).unwrap();
+        let wide = HeatScale::over([1.0, 128.0].into_iter()).unwrap();
         assert_eq!(
             [1.0, 2.1, 4.1, 65.0, 128.0, 1e9, 0.0].map(|figure| wide.step(figure)),
             [0, 1, 2, 6, 6, 6, 0]
@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn what_is_alike_has_one_step() {
-        let same = Scale::over([5.0, 5.0].into_iter()).unwrap();
+        let same = HeatScale::over([5.0, 5.0].into_iter()).unwrap();
         assert_eq!((same.step(5.0), same.steps().len()), (0, 1));
-        assert_eq!(Scale::over([f64::NAN, 0.0].into_iter()), None);
+        assert_eq!(HeatScale::over([f64::NAN, 0.0].into_iter()), None);
     }
 }

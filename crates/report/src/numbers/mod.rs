@@ -29,26 +29,30 @@ pub(crate) fn percentile(of: &results::cells::Response, quantile: f64) -> String
 }
 
 /// In µs for programs; for people, why there is none.
-pub(crate) fn percentile_us(of: &results::cells::Response, quantile: f64) -> results::Value {
-    let missing =
-        || (of.count > 0).then(|| results::Value::worded(results::Value::Null, percentile(of, quantile), ""));
+pub(crate) fn percentile_us(of: &results::cells::Response, quantile: f64) -> results::CellValue {
+    let missing = || {
+        (of.count > 0)
+            .then(|| results::CellValue::worded(results::CellValue::Null, percentile(of, quantile), ""))
+    };
     of.ns(quantile).map_or_else(|| missing().into(), |ns| (ns / 1e3).into())
 }
 
 /// A count that is a reason for doubt.
-pub(crate) fn should_be_0(number: Option<u64>) -> results::Value {
+pub(crate) fn should_be_0(number: Option<u64>) -> results::CellValue {
     number
-        .map(|number| results::Value::worded(number, count(number), if number > 0 { "doubt" } else { "" }))
+        .map(|number| {
+            results::CellValue::worded(number, count(number), if number > 0 { "doubt" } else { "" })
+        })
         .into()
 }
 
 /// A number for programs; empty if it is missing or not finite.
-pub(crate) fn real(value: Option<f64>) -> results::Value {
+pub(crate) fn real_cell(value: Option<f64>) -> results::CellValue {
     value.filter(|number| number.is_finite()).into()
 }
 
 /// Whether percentiles are from slices, for programs: `yes`, or empty.
-pub(crate) fn sliced(is_sliced: bool) -> results::Value {
+pub(crate) fn sliced(is_sliced: bool) -> results::CellValue {
     is_sliced.then_some("yes").into()
 }
 
@@ -59,7 +63,7 @@ pub(crate) fn count(value: u64) -> String {
 }
 
 /// A figure with four significant digits below 1000, and no decimals above.
-pub(crate) fn figure(value: f64) -> String {
+pub(crate) fn figure_text(value: f64) -> String {
     if !value.is_finite() {
         return ABSENT.to_owned();
     }
@@ -75,7 +79,7 @@ pub(crate) fn figure(value: f64) -> String {
 /// Throughput per second, without its unit.
 #[must_use]
 pub fn tps(per_second: f64) -> String {
-    figure(per_second)
+    figure_text(per_second)
 }
 
 /// A figure for the tick of an axis: at most two decimals, without trailing zeros.
@@ -199,7 +203,7 @@ mod tests {
             (f64::NAN, "n/a"),
             (f64::INFINITY, "n/a"),
         ] {
-            assert_eq!(figure(value), text);
+            assert_eq!(figure_text(value), text);
         }
     }
 

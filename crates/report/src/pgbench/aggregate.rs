@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::log::{End, LogFormat, Transaction};
+use super::log::{LogFormat, LoggedTransaction, TransactionEnd};
 
 const SECOND_US: i64 = 1_000_000;
 
@@ -44,22 +44,22 @@ struct Aggregate {
 }
 
 impl Aggregate {
-    fn add(&mut self, transaction: &Transaction) {
-        if transaction.end == End::Skipped {
+    fn add(&mut self, transaction: &LoggedTransaction) {
+        if transaction.end == TransactionEnd::Skipped {
             self.skipped += 1;
             return;
         }
         self.retried += u64::from(transaction.retries > 0);
         self.retries += u64::from(transaction.retries);
         match transaction.end {
-            End::Processed { latency_us } => {
+            TransactionEnd::Processed { latency_us } => {
                 self.latency.add(latency_us as f64);
                 self.lag.add(transaction.lag_us as f64);
             }
-            End::Serialization => self.serialization += 1,
-            End::Deadlock => self.deadlock += 1,
-            End::Other => self.other += 1,
-            End::Skipped => {}
+            TransactionEnd::Serialization => self.serialization += 1,
+            TransactionEnd::Deadlock => self.deadlock += 1,
+            TransactionEnd::Other => self.other += 1,
+            TransactionEnd::Skipped => {}
         }
     }
 
@@ -116,7 +116,7 @@ impl Aggregates {
 
     /// Counts a transaction; first appends the lines of all intervals that ended before it, including empty
     /// ones.
-    pub fn add(&mut self, transaction: &Transaction, out: &mut String) {
+    pub fn add(&mut self, transaction: &LoggedTransaction, out: &mut String) {
         self.advance(transaction.wall_us, out);
         self.current.add(transaction);
     }
@@ -144,10 +144,10 @@ impl Aggregates {
 mod tests {
     use super::*;
 
-    const SOME: Transaction = Transaction {
+    const SOME: LoggedTransaction = LoggedTransaction {
         client: 0,
         number: 1,
-        end: End::Processed { latency_us: 30 },
+        end: TransactionEnd::Processed { latency_us: 30 },
         script: 0,
         wall_us: 1_000_900_000,
         lag_us: 4,
@@ -160,10 +160,16 @@ mod tests {
         let mut aggregates = Aggregates::new(2, 1_000_700_000, format);
         let mut out = String::new();
         aggregates.add(&SOME, &mut out);
-        aggregates.add(&Transaction { end: End::Processed { latency_us: 10 }, retries: 0, ..SOME }, &mut out);
-        aggregates.add(&Transaction { end: End::Deadlock, ..SOME }, &mut out);
+        aggregates.add(
+            &LoggedTransaction { end: TransactionEnd::Processed { latency_us: 10 }, retries: 0, ..SOME },
+            &mut out,
+        );
+        aggregates.add(&LoggedTransaction { end: TransactionEnd::Deadlock, ..SOME }, &mut out);
         assert_eq!(out, "");
-        aggregates.add(&Transaction { end: End::Skipped, wall_us: 1_004_000_000, ..SOME }, &mut out);
+        aggregates.add(
+            &LoggedTransaction { end: TransactionEnd::Skipped, wall_us: 1_004_000_000, ..SOME },
+            &mut out,
+        );
         assert_eq!(out, "1000 2 40 1000 10 30 8 32 4 4 0 2 4 0 1\n1002 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
         out.clear();
         aggregates.finish(&mut out);
@@ -176,8 +182,8 @@ mod tests {
     #[test]
     fn what_was_not_asked_for_is_zero() {
         let mut aggregate = Aggregate::default();
-        for end in [SOME.end, End::Skipped, End::Serialization, End::Other] {
-            aggregate.add(&Transaction { end, ..SOME });
+        for end in [SOME.end, TransactionEnd::Skipped, TransactionEnd::Serialization, TransactionEnd::Other] {
+            aggregate.add(&LoggedTransaction { end, ..SOME });
         }
         let line = |format| {
             let mut out = String::new();

@@ -11,55 +11,55 @@ use crate::visible;
 pub(super) const SCHEMA: &str = "pgdyno-pgbench/1";
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Fact {
+pub(super) enum FieldValue {
     Absent,
     Flag(bool),
     Count(u64),
     /// Any finite number, printed with at most six decimals.
     Number(f64),
     Text(String),
-    Part(Vec<(String, Fact)>),
+    Part(Vec<(String, FieldValue)>),
     /// Parts with the same facts, numbered from 1 in lines.
-    List(Vec<Fact>),
+    List(Vec<FieldValue>),
 }
 
-impl From<bool> for Fact {
+impl From<bool> for FieldValue {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
     }
 }
 
-impl From<u64> for Fact {
+impl From<u64> for FieldValue {
     fn from(count: u64) -> Self {
         Self::Count(count)
     }
 }
 
-impl From<u32> for Fact {
+impl From<u32> for FieldValue {
     fn from(count: u32) -> Self {
         Self::Count(count.into())
     }
 }
 
-impl From<f64> for Fact {
+impl From<f64> for FieldValue {
     fn from(number: f64) -> Self {
         if number.is_finite() { Self::Number(number) } else { Self::Absent }
     }
 }
 
-impl From<&str> for Fact {
+impl From<&str> for FieldValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl<T: Into<Fact>> From<Option<T>> for Fact {
+impl<T: Into<FieldValue>> From<Option<T>> for FieldValue {
     fn from(fact: Option<T>) -> Self {
         fact.map_or(Self::Absent, Into::into)
     }
 }
 
-impl Serialize for Fact {
+impl Serialize for FieldValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Absent => serializer.serialize_none(),
@@ -77,8 +77,8 @@ impl Serialize for Fact {
     }
 }
 
-pub(super) fn part(facts: impl IntoIterator<Item = (&'static str, Fact)>) -> Fact {
-    Fact::Part(facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect())
+pub(super) fn part(facts: impl IntoIterator<Item = (&'static str, FieldValue)>) -> FieldValue {
+    FieldValue::Part(facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect())
 }
 
 fn rounded(value: f64) -> f64 {
@@ -91,25 +91,25 @@ fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-pub(super) fn json(fact: &Fact) -> String {
+pub(super) fn json(fact: &FieldValue) -> String {
     crate::format::json(fact)
 }
 
-pub(super) fn lines(fact: &Fact) -> String {
+pub(super) fn lines(fact: &FieldValue) -> String {
     let mut out = String::new();
     write_lines("", fact, &mut out);
     out
 }
 
-fn write_lines(name: &str, fact: &Fact, out: &mut String) {
+fn write_lines(name: &str, fact: &FieldValue, out: &mut String) {
     let below = |part: &str| if name.is_empty() { part.to_owned() } else { format!("{name}.{part}") };
     match fact {
-        Fact::Part(facts) => {
+        FieldValue::Part(facts) => {
             for (part, fact) in facts {
                 write_lines(&below(part), fact, out);
             }
         }
-        Fact::List(facts) => {
+        FieldValue::List(facts) => {
             for (number, fact) in (1_usize..).zip(facts) {
                 write_lines(&below(&number.to_string()), fact, out);
             }
@@ -121,13 +121,13 @@ fn write_lines(name: &str, fact: &Fact, out: &mut String) {
 }
 
 /// A value on one line: empty if absent, a backslash before characters that would end or hide the line.
-fn value(fact: &Fact) -> String {
+fn value(fact: &FieldValue) -> String {
     match fact {
-        Fact::Flag(flag) => flag.to_string(),
-        Fact::Count(count) => count.to_string(),
-        Fact::Number(value) => number(*value),
-        Fact::Text(text) => visible::line(&text.replace('\\', "\\\\")).into_owned(),
-        Fact::Absent | Fact::Part(_) | Fact::List(_) => String::new(),
+        FieldValue::Flag(flag) => flag.to_string(),
+        FieldValue::Count(count) => count.to_string(),
+        FieldValue::Number(value) => number(*value),
+        FieldValue::Text(text) => visible::line(&text.replace('\\', "\\\\")).into_owned(),
+        FieldValue::Absent | FieldValue::Part(_) | FieldValue::List(_) => String::new(),
     }
 }
 
@@ -147,23 +147,24 @@ mod tests {
         ] {
             assert_eq!(number(value), wanted);
         }
-        assert_eq!(Fact::from(f64::NAN), Fact::Absent);
+        assert_eq!(FieldValue::from(f64::NAN), FieldValue::Absent);
     }
 
     #[test]
     fn texts_stay_on_their_line() {
-        let part = Fact::Part(vec![("a".into(), "x\n\\y\"=\t".into()), ("b".into(), Fact::Absent)]);
+        let part =
+            FieldValue::Part(vec![("a".into(), "x\n\\y\"=\t".into()), ("b".into(), FieldValue::Absent)]);
         assert_eq!(lines(&part), "a=x\\n\\\\y\"=\\t\nb=\n");
         assert_eq!(json(&part), "{\n  \"a\": \"x\\n\\\\y\\\"=\\t\",\n  \"b\": null\n}\n");
-        assert_eq!(json(&Fact::List(Vec::new())), "[]\n");
+        assert_eq!(json(&FieldValue::List(Vec::new())), "[]\n");
     }
 
     proptest::proptest! {
         #[test]
         fn json_can_be_read_back(text in "\\PC*", count: u64, value in -1e12..1e12) {
-            let fact = Fact::Part(vec![
+            let fact = FieldValue::Part(vec![
                 (text.clone(), text.as_str().into()),
-                ("list".into(), Fact::List(vec![count.into(), Fact::Number(value), true.into()])),
+                ("list".into(), FieldValue::List(vec![count.into(), FieldValue::Number(value), true.into()])),
             ]);
             let read: serde_json::Value = serde_json::from_str(&json(&fact)).expect("valid JSON");
             proptest::prop_assert!(read.is_object());

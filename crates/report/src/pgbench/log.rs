@@ -19,7 +19,7 @@ pub struct LogFormat {
 
 /// How a transaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum TransactionEnd {
     /// Succeeded, this many µs after its scheduled start.
     Processed {
         latency_us: u64,
@@ -32,12 +32,12 @@ pub enum End {
 
 /// One transaction of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transaction {
+pub struct LoggedTransaction {
     /// From 0.
     pub client: usize,
     /// Number among the client's transactions, from 1, including skipped and failed ones.
     pub number: u64,
-    pub end: End,
+    pub end: TransactionEnd,
     /// From 0.
     pub script: usize,
     /// Wall clock of the log entry: µs since 1970.
@@ -48,7 +48,7 @@ pub struct Transaction {
     pub retries: u32,
 }
 
-impl Transaction {
+impl LoggedTransaction {
     /// Appends its line, with the line break.
     pub fn append(&self, format: &LogFormat, out: &mut String) {
         let _ = self.write(format, out);
@@ -57,12 +57,12 @@ impl Transaction {
     fn write(&self, format: &LogFormat, out: &mut String) -> std::fmt::Result {
         write!(out, "{} {} ", self.client, self.number)?;
         match self.end {
-            End::Processed { latency_us } => write!(out, "{latency_us}")?,
-            End::Skipped => out.push_str("skipped"),
+            TransactionEnd::Processed { latency_us } => write!(out, "{latency_us}")?,
+            TransactionEnd::Skipped => out.push_str("skipped"),
             _ if !format.detailed => out.push_str("failed"),
-            End::Serialization => out.push_str("serialization"),
-            End::Deadlock => out.push_str("deadlock"),
-            End::Other => out.push_str("other"),
+            TransactionEnd::Serialization => out.push_str("serialization"),
+            TransactionEnd::Deadlock => out.push_str("deadlock"),
+            TransactionEnd::Other => out.push_str("other"),
         }
         let (seconds, rest) = (self.wall_us.div_euclid(1_000_000), self.wall_us.rem_euclid(1_000_000));
         write!(out, " {} {seconds} {rest}", self.script)?;
@@ -83,10 +83,10 @@ mod tests {
 
     #[test]
     fn lines() {
-        let transaction = Transaction {
+        let transaction = LoggedTransaction {
             client: 2,
             number: 7,
-            end: End::Processed { latency_us: 1234 },
+            end: TransactionEnd::Processed { latency_us: 1234 },
             script: 1,
             wall_us: 1_700_000_000_000_045,
             lag_us: 9,
@@ -97,15 +97,15 @@ mod tests {
         let cases = [
             (transaction.end, plain, "2 7 1234 1 1700000000 45\n"),
             (transaction.end, full, "2 7 1234 1 1700000000 45 9 3\n"),
-            (End::Skipped, plain, "2 7 skipped 1 1700000000 45\n"),
-            (End::Deadlock, plain, "2 7 failed 1 1700000000 45\n"),
-            (End::Serialization, full, "2 7 serialization 1 1700000000 45 9 3\n"),
-            (End::Deadlock, full, "2 7 deadlock 1 1700000000 45 9 3\n"),
-            (End::Other, full, "2 7 other 1 1700000000 45 9 3\n"),
+            (TransactionEnd::Skipped, plain, "2 7 skipped 1 1700000000 45\n"),
+            (TransactionEnd::Deadlock, plain, "2 7 failed 1 1700000000 45\n"),
+            (TransactionEnd::Serialization, full, "2 7 serialization 1 1700000000 45 9 3\n"),
+            (TransactionEnd::Deadlock, full, "2 7 deadlock 1 1700000000 45 9 3\n"),
+            (TransactionEnd::Other, full, "2 7 other 1 1700000000 45 9 3\n"),
         ];
         for (end, format, wanted) in cases {
             let mut line = String::new();
-            Transaction { end, ..transaction }.append(&format, &mut line);
+            LoggedTransaction { end, ..transaction }.append(&format, &mut line);
             assert_eq!(line, wanted);
         }
     }

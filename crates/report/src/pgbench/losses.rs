@@ -5,7 +5,7 @@ use std::fmt;
 use spec::Outage;
 
 use super::Losses;
-use super::facts::{Fact, part};
+use super::facts::{FieldValue, part};
 
 /// Outages listed one by one; machine formats have all.
 const LISTED: usize = 10;
@@ -36,7 +36,7 @@ fn write_outage(outage: &Outage, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(out, "outage: from {from:.3} s to {to:.3} s ({length:.3} s), {clients} client{plural}{end}")
 }
 
-pub(super) fn facts(losses: &Losses) -> Fact {
+pub(super) fn facts(losses: &Losses) -> FieldValue {
     let outage = |outage: &Outage| {
         part([
             ("from_s", seconds(outage.from_ns).into()),
@@ -46,7 +46,7 @@ pub(super) fn facts(losses: &Losses) -> Fact {
             ("over", outage.over.into()),
         ])
     };
-    Fact::List(losses.outages.iter().map(outage).collect())
+    FieldValue::List(losses.outages.iter().map(outage).collect())
 }
 
 #[cfg(test)]

@@ -2,8 +2,11 @@
 
 use stats::Histogram;
 
-use super::facts::{self, Fact, SCHEMA, part};
-use super::{Command, Figures, Length, Percentile, Report, Script, Settings, losses, ms, percent};
+use super::facts::{self, FieldValue, SCHEMA, part};
+use super::{
+    CommandReport, Percentile, Report, RequestedLength, ScriptReport, Settings, TransactionFigures, losses,
+    ms, percent,
+};
 
 /// The report as one JSON object.
 #[must_use]
@@ -17,7 +20,7 @@ pub fn lines(report: &Report) -> String {
     facts::lines(&all(report))
 }
 
-fn all(report: &Report) -> Fact {
+fn all(report: &Report) -> FieldValue {
     let totals = report.totals();
     let reconnect = report.settings.reconnect;
     let connected = totals.processed + totals.failures.all();
@@ -34,22 +37,22 @@ fn all(report: &Report) -> Fact {
         ("connection_initial_ms", (!reconnect).then(|| ms(report.times.connecting_ns as f64)).into()),
         ("connection_average_ms", connection_ms.filter(|_| reconnect).into()),
         ("connections_lost", report.losses.as_ref().map(|losses| losses.connections).into()),
-        ("outages", report.losses.as_ref().map_or(Fact::List(Vec::new()), losses::facts)),
+        ("outages", report.losses.as_ref().map_or(FieldValue::List(Vec::new()), losses::facts)),
         ("tps", report.per_second(totals.processed).into()),
         ("transactions", transactions(&totals)),
         ("latency", latency(&totals.latency, &report.percentiles)),
         ("lag", lag(&totals, report.settings.rate.is_some())),
         (
             "scripts",
-            Fact::List((0..report.scripts.len()).map(|index| script(report, index, &totals)).collect()),
+            FieldValue::List((0..report.scripts.len()).map(|index| script(report, index, &totals)).collect()),
         ),
     ])
 }
 
-fn settings(settings: &Settings, reconnect_lost: bool) -> Fact {
+fn settings(settings: &Settings, reconnect_lost: bool) -> FieldValue {
     let (transactions, seconds) = match settings.length {
-        Length::Transactions(each) => (Some(each), None),
-        Length::Seconds(seconds) => (None, Some(seconds)),
+        RequestedLength::Transactions(each) => (Some(each), None),
+        RequestedLength::Seconds(seconds) => (None, Some(seconds)),
     };
     let partitions = settings.partitions.as_ref();
     part([
@@ -72,7 +75,7 @@ fn settings(settings: &Settings, reconnect_lost: bool) -> Fact {
     ])
 }
 
-fn transactions(figures: &Figures) -> Fact {
+fn transactions(figures: &TransactionFigures) -> FieldValue {
     part([
         ("total", figures.all().into()),
         ("processed", figures.processed.into()),
@@ -87,8 +90,8 @@ fn transactions(figures: &Figures) -> Fact {
     ])
 }
 
-fn latency(values: &Histogram, percentiles: &[Percentile]) -> Fact {
-    let whole = |ns: Option<u64>| Fact::from(ns.map(|ns| ms(ns as f64)));
+fn latency(values: &Histogram, percentiles: &[Percentile]) -> FieldValue {
+    let whole = |ns: Option<u64>| FieldValue::from(ns.map(|ns| ms(ns as f64)));
     let mut facts = vec![
         ("average_ms".to_owned(), values.mean_ns().map(ms).into()),
         ("stddev_ms".to_owned(), values.stddev_ns().map(ms).into()),
@@ -98,10 +101,10 @@ fn latency(values: &Histogram, percentiles: &[Percentile]) -> Fact {
     for percentile in percentiles {
         facts.push((format!("{}_ms", percentile.key()), whole(percentile.of(values))));
     }
-    Fact::Part(facts)
+    FieldValue::Part(facts)
 }
 
-fn lag(figures: &Figures, measured: bool) -> Fact {
+fn lag(figures: &TransactionFigures, measured: bool) -> FieldValue {
     let average = measured.then(|| average_ms(figures.lag.sum_ns as f64, figures.processed)).flatten();
     let largest = (measured && figures.processed > 0).then(|| ms(figures.lag.max_ns as f64));
     part([("average_ms", average.into()), ("max_ms", largest.into())])
@@ -111,8 +114,8 @@ fn average_ms(sum_ns: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| ms(sum_ns / count as f64))
 }
 
-fn script(report: &Report, index: usize, totals: &Figures) -> Fact {
-    let Script { name, weight, figures, commands } = &report.scripts[index];
+fn script(report: &Report, index: usize, totals: &TransactionFigures) -> FieldValue {
+    let ScriptReport { name, weight, figures, commands } = &report.scripts[index];
     let mut facts = vec![
         ("name", name.as_str().into()),
         ("weight", (*weight).into()),
@@ -123,12 +126,12 @@ fn script(report: &Report, index: usize, totals: &Figures) -> Fact {
     ];
     if report.settings.per_command {
         let commands = commands.iter().map(|one| command(one, &report.percentiles));
-        facts.push(("commands", Fact::List(commands.collect())));
+        facts.push(("commands", FieldValue::List(commands.collect())));
     }
     part(facts)
 }
 
-fn command(command: &Command, percentiles: &[Percentile]) -> Fact {
+fn command(command: &CommandReport, percentiles: &[Percentile]) -> FieldValue {
     part([
         ("text", command.first_line.as_str().into()),
         ("completed", command.latency.count().into()),

@@ -20,10 +20,10 @@ use spec::Outage;
 use stats::Histogram;
 
 pub use aggregate::Aggregates;
-pub use log::{End, LogFormat, Transaction};
+pub use log::{LogFormat, LoggedTransaction, TransactionEnd};
 pub use machine::{json, lines};
 pub use percentile::{Percentile, PercentileError};
-pub use progress::{Moment, Progress};
+pub use progress::{Moment, ProgressInterval};
 pub use text::{banner, text};
 
 /// The result of a run, as printed at its end.
@@ -33,7 +33,7 @@ pub struct Report {
     pub server_version: String,
     pub settings: Settings,
     /// At least one.
-    pub scripts: Vec<Script>,
+    pub scripts: Vec<ScriptReport>,
     pub times: Times,
     pub percentiles: Vec<Percentile>,
     pub aborted_clients: u32,
@@ -63,7 +63,7 @@ pub struct Settings {
     pub threads: u32,
     /// Most tries of a transaction; 0 is unlimited.
     pub max_tries: u32,
-    pub length: Length,
+    pub length: RequestedLength,
     /// Whether each transaction has its own connection.
     pub reconnect: bool,
     /// Scheduled transactions per second.
@@ -90,7 +90,7 @@ pub struct Partitions {
 
 /// The requested length of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Length {
+pub enum RequestedLength {
     /// Per client.
     Transactions(u64),
     Seconds(u64),
@@ -132,7 +132,7 @@ pub struct Lag {
 
 /// Figures of one script, or of all.
 #[derive(Debug, Clone, Default)]
-pub struct Figures {
+pub struct TransactionFigures {
     /// Transactions that succeeded: "actually processed".
     pub processed: u64,
     pub failures: Failures,
@@ -148,7 +148,7 @@ pub struct Figures {
     pub lag: Lag,
 }
 
-impl Figures {
+impl TransactionFigures {
     /// Number of processed, failed and skipped transactions.
     #[must_use]
     pub fn all(&self) -> u64 {
@@ -173,18 +173,18 @@ impl Figures {
 
 /// One script.
 #[derive(Debug, Clone)]
-pub struct Script {
+pub struct ScriptReport {
     /// Description of a builtin script, else the file's name as given.
     pub name: String,
     pub weight: u64,
-    pub figures: Figures,
+    pub figures: TransactionFigures,
     /// Includes backslash commands; read with [`Settings::per_command`] only.
-    pub commands: Vec<Command>,
+    pub commands: Vec<CommandReport>,
 }
 
 /// One command of a script.
 #[derive(Debug, Clone)]
-pub struct Command {
+pub struct CommandReport {
     /// The first line of its text, cut as pgbench cuts it.
     pub first_line: String,
     pub latency: Histogram,
@@ -197,8 +197,8 @@ pub struct Command {
 impl Report {
     /// Figures over all scripts.
     #[must_use]
-    pub fn totals(&self) -> Figures {
-        let mut totals = Figures::default();
+    pub fn totals(&self) -> TransactionFigures {
+        let mut totals = TransactionFigures::default();
         for script in &self.scripts {
             totals.add(&script.figures);
         }

@@ -13,7 +13,7 @@ pub enum Moment {
 
 /// What happened since the line before.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
+pub struct ProgressInterval {
     pub moment: Moment,
     /// Time since the line before, ns; for the first one since the start.
     pub interval_ns: u64,
@@ -31,7 +31,7 @@ pub struct Progress {
     pub retried: Option<(u64, u64)>,
 }
 
-impl Progress {
+impl ProgressInterval {
     /// The line, without its end.
     #[must_use]
     pub fn text(&self) -> String {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn lines() {
-        let plain = Progress {
+        let plain = ProgressInterval {
             moment: Moment::Elapsed(5_003_000_000),
             interval_ns: 2_500_000_000,
             processed: 2,
@@ -83,16 +83,20 @@ mod tests {
         let cases = [
             (plain, "progress: 5.0 s, 0.8 tps, lat 2.000 ms stddev 1.000, 1 failed"),
             (
-                Progress { lag_sum_ns: Some(1e6), skipped: Some(3), retried: Some((1, 2)), ..plain },
+                ProgressInterval { lag_sum_ns: Some(1e6), skipped: Some(3), retried: Some((1, 2)), ..plain },
                 "progress: 5.0 s, 0.8 tps, lat 2.000 ms stddev 1.000, 1 failed, lag 0.500 ms, 3 skipped, \
                  1 retried, 2 retries",
             ),
             (
-                Progress { moment: Moment::Wall(1_700_000_000_123_456), lag_sum_ns: Some(0.0), ..plain },
+                ProgressInterval {
+                    moment: Moment::Wall(1_700_000_000_123_456),
+                    lag_sum_ns: Some(0.0),
+                    ..plain
+                },
                 "progress: 1700000000.123 s, 0.8 tps, lat 2.000 ms stddev 1.000, 1 failed, lag 0.000 ms",
             ),
             (
-                Progress {
+                ProgressInterval {
                     processed: 0,
                     latency_sum_ns: 0.0,
                     latency_sum_squares: 0.0,

@@ -14,18 +14,18 @@ fn of_us(values: &[u64]) -> Histogram {
     histogram
 }
 
-fn timed(first_line: &str, us: u64) -> Command {
-    Command { latency: of_us(&[us]), ..command(first_line, &[], 0, 0) }
+fn timed(first_line: &str, us: u64) -> CommandReport {
+    CommandReport { latency: of_us(&[us]), ..command(first_line, &[], 0, 0) }
 }
 
-fn script(name: &str, figures: Figures, commands: Vec<Command>) -> Script {
-    Script { name: name.into(), weight: 1, figures, commands }
+fn script(name: &str, figures: TransactionFigures, commands: Vec<CommandReport>) -> ScriptReport {
+    ScriptReport { name: name.into(), weight: 1, figures, commands }
 }
 
 fn one_client(length: u64, elapsed_us: u64, connecting_us: u64) -> Report {
     let mut report = plain();
     report.settings.clients = 1;
-    report.settings.length = Length::Transactions(length);
+    report.settings.length = RequestedLength::Transactions(length);
     report.times.elapsed_ns = elapsed_us * 1_000;
     report.times.connecting_ns = connecting_us * 1_000;
     report
@@ -35,8 +35,10 @@ fn one_client(length: u64, elapsed_us: u64, connecting_us: u64) -> Report {
 fn two_scripts_with_their_commands() {
     let mut report = one_client(3, 4_673, 4_486);
     report.settings.per_command = true;
-    let select = Figures { processed: 1, latency: of_us(&[3_328]), ..Figures::default() };
-    let update = Figures { processed: 2, latency: pair(659, 118), ..Figures::default() };
+    let select =
+        TransactionFigures { processed: 1, latency: of_us(&[3_328]), ..TransactionFigures::default() };
+    let update =
+        TransactionFigures { processed: 2, latency: pair(659, 118), ..TransactionFigures::default() };
     let aid = "\\set aid random(1, 100000 * :scale)";
     let balance = "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;";
     let updates = [
@@ -71,8 +73,14 @@ fn skipped_transactions() {
     report.settings.rate = Some(100_000.0);
     report.settings.latency_limit_us = Some(1_000);
     let lag = Lag { sum_ns: 13_000, max_ns: 13_000 };
-    let figures =
-        Figures { processed: 1, skipped: 9, late: 1, latency: of_us(&[3_558]), lag, ..Figures::default() };
+    let figures = TransactionFigures {
+        processed: 1,
+        skipped: 9,
+        late: 1,
+        latency: of_us(&[3_558]),
+        lag,
+        ..TransactionFigures::default()
+    };
     report.scripts = vec![script("slp.sql", figures, Vec::new())];
     assert_eq!(text(&report), include_str!("real/skipped.txt"));
 }
@@ -85,12 +93,18 @@ fn retries() {
     report.settings.failures_detailed = true;
     report.settings.per_command = true;
     let failures = Failures { serialization: 11, ..Failures::default() };
-    let figures = Figures { processed: 69, failures, retried: 20, retries: 20, ..Figures::default() };
+    let figures = TransactionFigures {
+        processed: 69,
+        failures,
+        retried: 20,
+        retries: 20,
+        ..TransactionFigures::default()
+    };
     let update = timed("UPDATE pgbench_branches SET bbalance=bbalance+:d WHERE bid=1;", 71);
     let commands = vec![
         command("\\set d random(1,2)", &[], 0, 0),
         timed("BEGIN ISOLATION LEVEL SERIALIZABLE;", 136),
-        Command { failures: 11, retries: 20, ..update },
+        CommandReport { failures: 11, retries: 20, ..update },
         timed("END;", 235),
     ];
     report.scripts = vec![script("ser.sql", figures, commands)];
@@ -102,7 +116,7 @@ fn a_connection_for_each_transaction() {
     let mut report = one_client(3, 11_162, 0);
     report.settings.reconnect = true;
     report.times.reconnecting_ns = 9_072_000;
-    let figures = Figures { processed: 3, ..Figures::default() };
+    let figures = TransactionFigures { processed: 3, ..TransactionFigures::default() };
     report.scripts = vec![script("<builtin: select only>", figures, Vec::new())];
     assert_eq!(text(&report), include_str!("real/reconnect.txt"));
 }
@@ -110,6 +124,6 @@ fn a_connection_for_each_transaction() {
 #[test]
 fn a_run_that_was_aborted_at_once() {
     let mut report = one_client(10, 1_000, 2_000);
-    report.scripts = vec![script("err.sql", Figures::default(), Vec::new())];
+    report.scripts = vec![script("err.sql", TransactionFigures::default(), Vec::new())];
     assert_eq!(text(&report), include_str!("real/aborted.txt"));
 }

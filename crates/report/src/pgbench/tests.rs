@@ -8,12 +8,16 @@ fn latencies(milliseconds: &[u64]) -> Histogram {
     values
 }
 
-pub(super) fn command(first_line: &str, milliseconds: &[u64], failures: u64, retries: u64) -> Command {
-    Command { first_line: first_line.into(), latency: latencies(milliseconds), failures, retries }
+pub(super) fn command(first_line: &str, milliseconds: &[u64], failures: u64, retries: u64) -> CommandReport {
+    CommandReport { first_line: first_line.into(), latency: latencies(milliseconds), failures, retries }
 }
 
 pub(super) fn plain() -> Report {
-    let figures = Figures { processed: 4, latency: latencies(&[1, 2, 3, 4]), ..Figures::default() };
+    let figures = TransactionFigures {
+        processed: 4,
+        latency: latencies(&[1, 2, 3, 4]),
+        ..TransactionFigures::default()
+    };
     Report {
         version: "0.1.0".into(),
         server_version: "18.6".into(),
@@ -24,7 +28,7 @@ pub(super) fn plain() -> Report {
             clients: 2,
             threads: 1,
             max_tries: 1,
-            length: Length::Transactions(2),
+            length: RequestedLength::Transactions(2),
             reconnect: false,
             rate: None,
             latency_limit_us: None,
@@ -35,7 +39,7 @@ pub(super) fn plain() -> Report {
             random_seed: 5432,
             warmup_s: 0.0,
         },
-        scripts: vec![Script { name: "a.sql".into(), weight: 1, figures, commands: Vec::new() }],
+        scripts: vec![ScriptReport { name: "a.sql".into(), weight: 1, figures, commands: Vec::new() }],
         times: Times { elapsed_ns: 5_000_000, connecting_ns: 6_130_000, reconnecting_ns: 0 },
         percentiles: Vec::new(),
         aborted_clients: 0,
@@ -50,7 +54,7 @@ fn full() -> Report {
     let settings = &mut report.settings;
     settings.partitions = Some(Partitions { method: "range".into(), count: 2 });
     settings.max_tries = 3;
-    settings.length = Length::Seconds(10);
+    settings.length = RequestedLength::Seconds(10);
     settings.rate = Some(100.0);
     settings.latency_limit_us = Some(3_500);
     settings.per_command = true;
@@ -69,18 +73,23 @@ fn full() -> Report {
     first.figures.retried = 2;
     first.figures.retries = 4;
     first.figures.lag = Lag { sum_ns: 400_000, max_ns: 300_000 };
-    let figures = Figures { processed: 1, latency: latencies(&[8]), late: 1, ..Figures::default() };
+    let figures = TransactionFigures {
+        processed: 1,
+        latency: latencies(&[8]),
+        late: 1,
+        ..TransactionFigures::default()
+    };
     let commands = vec![command("SELECT 1;", &[8], 0, 0)];
-    report.scripts.push(Script {
+    report.scripts.push(ScriptReport {
         name: "<builtin: select only>".into(),
         weight: 1,
         figures,
         commands: commands.clone(),
     });
-    report.scripts.push(Script {
+    report.scripts.push(ScriptReport {
         name: "never.sql".into(),
         weight: 0,
-        figures: Figures::default(),
+        figures: TransactionFigures::default(),
         commands: vec![command("SELECT 2;", &[], 0, 0)],
     });
     report.percentiles = ["50", "99.9"].iter().filter_map(|text| text.parse().ok()).collect();
@@ -120,7 +129,7 @@ fn failures_are_part_of_a_latency_that_was_not_measured() {
 #[test]
 fn nothing_done_ends_the_report_early() {
     let mut report = plain();
-    report.scripts[0].figures = Figures::default();
+    report.scripts[0].figures = TransactionFigures::default();
     report.settings.per_command = true;
     assert!(text(&report).ends_with("number of transactions actually processed: 0/4\n"));
     report.scripts[0].figures.skipped = 4;

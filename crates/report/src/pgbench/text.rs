@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use stats::Histogram;
 
-use super::{Command, Figures, Length, Percentile, Report, Script, ms, percent, ratio};
+use super::{
+    CommandReport, Percentile, Report, RequestedLength, ScriptReport, TransactionFigures, ms, percent, ratio,
+};
 use crate::visible;
 
 /// The line above everything else: `version` is pgdyno's.
@@ -69,12 +71,12 @@ fn write_settings(report: &Report, processed: u64, out: &mut String) -> std::fmt
         writeln!(out, "maximum number of tries: {}", settings.max_tries)?;
     }
     match settings.length {
-        Length::Transactions(each) => {
+        RequestedLength::Transactions(each) => {
             let all = each.saturating_mul(u64::from(settings.clients));
             writeln!(out, "number of transactions per client: {each}")?;
             writeln!(out, "number of transactions actually processed: {processed}/{all}")
         }
-        Length::Seconds(seconds) => {
+        RequestedLength::Seconds(seconds) => {
             writeln!(out, "duration: {seconds} s")?;
             writeln!(out, "number of transactions actually processed: {processed}")
         }
@@ -82,7 +84,12 @@ fn write_settings(report: &Report, processed: u64, out: &mut String) -> std::fmt
 }
 
 /// Failed, retried and skipped transactions, each line behind `start`.
-fn write_failures(report: &Report, figures: &Figures, start: &str, out: &mut String) -> std::fmt::Result {
+fn write_failures(
+    report: &Report,
+    figures: &TransactionFigures,
+    start: &str,
+    out: &mut String,
+) -> std::fmt::Result {
     let settings = &report.settings;
     let all = figures.all();
     let failures = &figures.failures;
@@ -108,7 +115,7 @@ fn write_failures(report: &Report, figures: &Figures, start: &str, out: &mut Str
     Ok(())
 }
 
-fn write_latency(report: &Report, totals: &Figures, out: &mut String) -> std::fmt::Result {
+fn write_latency(report: &Report, totals: &TransactionFigures, out: &mut String) -> std::fmt::Result {
     let settings = &report.settings;
     if let Some(limit_us) = settings.latency_limit_us {
         writeln!(
@@ -160,7 +167,7 @@ fn write_percentiles(
     Ok(())
 }
 
-fn write_speed(report: &Report, totals: &Figures, out: &mut String) -> std::fmt::Result {
+fn write_speed(report: &Report, totals: &TransactionFigures, out: &mut String) -> std::fmt::Result {
     let tps = report.per_second(totals.processed);
     if report.settings.reconnect {
         let connected = totals.processed + totals.failures.all();
@@ -173,7 +180,12 @@ fn write_speed(report: &Report, totals: &Figures, out: &mut String) -> std::fmt:
     }
 }
 
-fn write_script(report: &Report, index: usize, totals: &Figures, out: &mut String) -> std::fmt::Result {
+fn write_script(
+    report: &Report,
+    index: usize,
+    totals: &TransactionFigures,
+    out: &mut String,
+) -> std::fmt::Result {
     let script = &report.scripts[index];
     let figures = &script.figures;
     let weights: u64 = report.scripts.iter().map(|script| script.weight).sum();
@@ -198,11 +210,11 @@ fn write_script(report: &Report, index: usize, totals: &Figures, out: &mut Strin
     write_percentiles(" - latency", &figures.latency, &report.percentiles, out)
 }
 
-fn write_commands(report: &Report, script: &Script, start: &str, out: &mut String) -> std::fmt::Result {
+fn write_commands(report: &Report, script: &ScriptReport, start: &str, out: &mut String) -> std::fmt::Result {
     let retries = report.settings.max_tries != 1;
     let what = if retries { ", failures and retries" } else { " and failures" };
     writeln!(out, "{start}statement latencies in milliseconds{what}:")?;
-    for Command { first_line, latency, failures, retries: tried } in &script.commands {
+    for CommandReport { first_line, latency, failures, retries: tried } in &script.commands {
         let average = ms(latency.mean_ns().unwrap_or(0.0));
         if retries {
             writeln!(out, "   {average:11.3}  {failures:10} {tried:10} {first_line}")?;
@@ -216,7 +228,7 @@ fn write_commands(report: &Report, script: &Script, start: &str, out: &mut Strin
 /// In a separate block, so that the one before stays as pgbench prints it: a column for each percentile.
 fn write_command_percentiles(
     report: &Report,
-    script: &Script,
+    script: &ScriptReport,
     start: &str,
     out: &mut String,
 ) -> std::fmt::Result {

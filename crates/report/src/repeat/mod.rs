@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use spec::shell::{self, Command};
+use spec::shell::{self, PrintedCommand};
 use spec::{FileCommand, Text, TextKind};
 
 use crate::format::{self, markdown_text};
@@ -72,7 +72,7 @@ impl Kit {
         };
         let from_file = !experiment.file_text.trim().is_empty();
         let used: Vec<&Text> = data.texts.iter().filter(|text| text.kind == TextKind::File).collect();
-        let places = Places::of(used.iter().map(|text| text.name.as_str()));
+        let places = FilePlaces::of(used.iter().map(|text| text.name.as_str()));
         if from_file {
             kit.add_experiment(data, &places);
         }
@@ -88,7 +88,7 @@ impl Kit {
 
     /// The typed command with its scripts in their places here, and without the files that it wrote. The seed of a
     /// single run makes it repeatable. The results file may come from somebody else: programs in it are named.
-    fn typed(&mut self, data: &ReportData, places: &Places) -> String {
+    fn typed(&mut self, data: &ReportData, places: &FilePlaces) -> String {
         let name = data.experiment.name.as_str();
         let Some(command) = data.course.command.clone() else {
             return format!("pgdyno {} …", shell::word(name));
@@ -107,12 +107,12 @@ impl Kit {
         };
         let scripts = data.texts.iter().filter(|text| text.kind == TextKind::File);
         let placed =
-            |command: Command, text: &Text| command.with_path(&text.name, &places.of_name(&text.name));
+            |command: PrintedCommand, text: &Text| command.with_path(&text.name, &places.of_name(&text.name));
         scripts.fold(command, placed).to_string()
     }
 
     fn runs(&self, path: &str) -> String {
-        let command = Command::new("run").path(path);
+        let command = PrintedCommand::new("run").path(path);
         let command = if self.commands.is_empty() { command } else { command.flag("--allow-commands") };
         let asks_data = self.files.first().and_then(|file| file.text.as_ref());
         match asks_data.is_some_and(|text| text.contains("PGDYNO_DATA")) {
@@ -127,7 +127,7 @@ impl Kit {
         format::json(self)
     }
 
-    fn add_experiment(&mut self, data: &ReportData, places: &Places) {
+    fn add_experiment(&mut self, data: &ReportData, places: &FilePlaces) {
         let is_plain = |c: char| !"/\\".contains(c) && !visible::is_hostile(c);
         let plain: String = data.experiment.name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
         let path = format!("{}{plain}.toml", "in/".repeat(places.depth));
@@ -162,7 +162,7 @@ impl Kit {
         self.notes.extend(extracts(data));
     }
 
-    fn add(&mut self, text: &Text, places: &Places) {
+    fn add(&mut self, text: &Text, places: &FilePlaces) {
         let path = places.of_name(&text.name);
         if let Some(known) = self.files.iter_mut().find(|file| file.path == path && file.sha256.is_some()) {
             known.used_by.push(text.used_by.clone());
@@ -191,14 +191,14 @@ impl Kit {
 
 /// Places of files in the folder: as the experiment file names them. That file is deep enough for `..` to
 /// stay inside.
-struct Places {
+struct FilePlaces {
     /// Folders above the experiment file.
     depth: usize,
     /// Absolute paths, and the relative ones that replace them, from the experiment file.
     moved: BTreeMap<String, String>,
 }
 
-impl Places {
+impl FilePlaces {
     fn of<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Self {
         let depth = names.clone().filter(|name| !name.starts_with('/')).map(ups).max().unwrap_or(0);
         let mut taken: BTreeSet<String> = BTreeSet::new();
@@ -387,7 +387,7 @@ mod tests {
             "./f.sql",
             "../../../../g.sql",
         ];
-        let places = Places::of(names.into_iter());
+        let places = FilePlaces::of(names.into_iter());
         let paths = names.map(|name| places.of_name(name));
         let wanted = [
             "in/in/in/in/a.sql",
@@ -399,7 +399,7 @@ mod tests {
             "g.sql",
         ];
         assert_eq!(paths, wanted);
-        let flat = Places::of(["a.sql", "b/c.sql"].into_iter());
+        let flat = FilePlaces::of(["a.sql", "b/c.sql"].into_iter());
         assert_eq!((flat.depth, flat.of_name("b/c.sql")), (0, "b/c.sql".to_owned()));
     }
 

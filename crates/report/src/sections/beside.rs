@@ -1,6 +1,6 @@
 //! Runs outside the grid, e.g. a cache: measured, not compared.
 
-use super::workloads::Figures;
+use super::workloads::WorkloadFigures;
 use crate::block::Block;
 use results::ReportData;
 
@@ -9,7 +9,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     names.dedup();
     let how = "Measured once beside the grid; no arm applies to it, so nothing is compared.";
     let of = |name: &&str| {
-        let figures = Figures::of(name, &data.beside);
+        let figures = WorkloadFigures::of(name, &data.beside);
         let rest = figures.by_script().into_iter().chain(figures.in_time());
         [Block::Heading((*name).to_owned()), figures.table().into()]
             .into_iter()

@@ -1,10 +1,10 @@
 //! Crosstabs: levels of a factor across, arms down, mean and maximum, and the change against the base.
 
 use results::comparison::{self, Crosstab, Metric, Summary};
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use crate::block::Block;
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::ReportData;
 
 const OPEN: &str =
@@ -17,7 +17,7 @@ struct Tab {
     factor: String,
     arms: Vec<String>,
     /// In the order of their levels, then the geometric mean over all of them, if there is one.
-    rows: Vec<Row>,
+    rows: Vec<LevelRow>,
     over: String,
     open: bool,
     /// Whether figures are the seconds of jobs.
@@ -27,7 +27,7 @@ struct Tab {
     has_late: bool,
 }
 
-struct Row {
+struct LevelRow {
     /// `None` for the geometric mean over all of them.
     level: Option<String>,
     mean: Vec<Option<f64>>,
@@ -38,12 +38,12 @@ struct Row {
 impl Tab {
     fn of(data: &ReportData, tab: Crosstab) -> Self {
         let averages = tab.geometric_means(|of| of.mean).zip(tab.geometric_means(|of| of.max));
-        let average = averages.map(|(mean, max)| Row { level: None, mean, max, changes: tab.changes });
+        let average = averages.map(|(mean, max)| LevelRow { level: None, mean, max, changes: tab.changes });
         let rows = tab.rows.into_iter().map(|row| {
             let figures = |of: fn(&Summary) -> Option<f64>| {
                 row.cells.iter().map(|cell| cell.as_ref().and_then(of)).collect()
             };
-            Row {
+            LevelRow {
                 mean: figures(|of| of.mean),
                 max: figures(|of| of.max),
                 level: Some(row.level),
@@ -169,8 +169,8 @@ fn of_tabs(tabs: &[&Tab], arms: &[String]) -> Table {
             let nothing = vec![None; values.len()];
             let (tps, took) = if tab.job { (&nothing, values) } else { (values, &nothing) };
             let took = took.iter().filter(|_| has_jobs);
-            let figures = tps.iter().chain(took).copied().map(real);
-            let change = |pct| Value::worded(real(Some(pct)), numbers::change(pct), "strong");
+            let figures = tps.iter().chain(took).copied().map(real_cell);
+            let change = |pct| CellValue::worded(real_cell(Some(pct)), numbers::change(pct), "strong");
             let changes = changes.into_iter().map(|pct: Option<f64>| pct.map(change).into());
             let head = [tab.workload.clone().into(), word.into(), level.into()];
             table.push(head.into_iter().chain(figures).chain(changes).chain([over.clone().into()]));

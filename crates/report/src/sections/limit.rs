@@ -5,8 +5,8 @@ mod table;
 use results::answer::SuspectRuns;
 use results::data::cell_text;
 use results::limits::{
-    ArmLimit, Broke, Cause, Confirmed, FarPeak, Findings, Found, GeneratorLimit, LimitState, Limits, Ratio,
-    RatioVerdict, WhyFar,
+    ArmLimit, Broke, Cause, Confirmed, FarPeak, Findings, FoundLimit, GeneratorLimit, LimitState, Limits,
+    Ratio, RatioVerdict, WhyFar,
 };
 use results::{ReportData, Table};
 use stats::{LimitClass, LimitEnded};
@@ -23,7 +23,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
          arrivals on a schedule. Errors, skipped and unfinished transactions count against it. Charts of response times and of what \
          was achieved stand below, with the workload.",
     );
-    let of_cell = |cell: &Found<'_>| {
+    let of_cell = |cell: &FoundLimit<'_>| {
         let name = cell_text(&cell.cell);
         let tables = arms(&limits, cell).map(|arm| arm.table(&name).into()).collect::<Vec<_>>();
         [Block::Heading(name)].into_iter().chain(tables).collect::<Vec<_>>()
@@ -36,7 +36,7 @@ pub(crate) fn lines(limits: &Limits<'_>) -> Vec<String> {
         return vec!["not known: nothing could be tried".to_owned()];
     }
     let several = limits.cells.len() > 1;
-    let of_cell = |cell: &Found<'_>| {
+    let of_cell = |cell: &FoundLimit<'_>| {
         let head = several.then(|| format!("{}:", cell_text(&cell.cell)));
         head.into_iter().chain(cell_lines(limits, cell)).collect::<Vec<_>>()
     };
@@ -44,20 +44,20 @@ pub(crate) fn lines(limits: &Limits<'_>) -> Vec<String> {
     limits.cells.iter().flat_map(of_cell).chain(ratios).collect()
 }
 
-struct Arm<'a> {
+struct ArmFindings<'a> {
     limit: &'a ArmLimit<'a>,
     found: Findings,
 }
 
-fn arms<'a>(limits: &'a Limits<'a>, cell: &'a Found<'a>) -> impl Iterator<Item = Arm<'a>> {
+fn arms<'a>(limits: &'a Limits<'a>, cell: &'a FoundLimit<'a>) -> impl Iterator<Item = ArmFindings<'a>> {
     let found = |limit| Findings::of(&limits.asked, &cell.limit, limit);
-    cell.limit.arms.iter().map(move |limit| Arm { limit, found: found(limit) })
+    cell.limit.arms.iter().map(move |limit| ArmFindings { limit, found: found(limit) })
 }
 
-fn cell_lines(limits: &Limits<'_>, cell: &Found<'_>) -> Vec<String> {
+fn cell_lines(limits: &Limits<'_>, cell: &FoundLimit<'_>) -> Vec<String> {
     let limit = &cell.limit;
-    let arms: Vec<Arm<'_>> = arms(limits, cell).collect();
-    let mut lines: Vec<String> = arms.iter().flat_map(Arm::lines).collect();
+    let arms: Vec<ArmFindings<'_>> = arms(limits, cell).collect();
+    let mut lines: Vec<String> = arms.iter().flat_map(ArmFindings::lines).collect();
     if let Some(peak) = limit.peak_per_s {
         let clients = numbers::counted(limit.peak_clients as usize, "client");
         let trials = match limit.clients == limit.peak_clients {
@@ -67,7 +67,8 @@ fn cell_lines(limits: &Limits<'_>, cell: &Found<'_>) -> Vec<String> {
         let far = cell.far_peak(&limits.asked).as_ref().map(far_words).unwrap_or_default();
         lines.push(format!("as fast as they can, {clients} did {}/s{trials}{far}", numbers::tps(peak)));
     }
-    let by_clients = |arm: &Arm<'_>| arm.found.broke.as_ref().is_some_and(|own| own.cause == Cause::Clients);
+    let by_clients =
+        |arm: &ArmFindings<'_>| arm.found.broke.as_ref().is_some_and(|own| own.cause == Cause::Clients);
     if limit.still_growing {
         lines.push(
             "more clients may do more, and the server accepts no more: the number of clients may set the limit"
@@ -81,7 +82,7 @@ fn cell_lines(limits: &Limits<'_>, cell: &Found<'_>) -> Vec<String> {
     lines
 }
 
-fn ratio_lines(limits: &Limits<'_>, cell: &Found<'_>) -> Vec<String> {
+fn ratio_lines(limits: &Limits<'_>, cell: &FoundLimit<'_>) -> Vec<String> {
     let base = cell.limit.arms.first().and_then(|arm| arm.arm.as_deref()).unwrap_or_default();
     let name = cell_text(&cell.cell);
     let line = |ratio: Ratio| {
@@ -107,7 +108,7 @@ fn ratio_lines(limits: &Limits<'_>, cell: &Found<'_>) -> Vec<String> {
     cell.ratios(&limits.asked).into_iter().map(line).collect()
 }
 
-impl Arm<'_> {
+impl ArmFindings<'_> {
     fn lines(&self) -> Vec<String> {
         let of = self.limit.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
         let found = self.found_words();

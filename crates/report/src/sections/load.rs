@@ -1,6 +1,6 @@
 //! Jobs: phases as chart and table, and the sizes after them.
 
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::{Relation, RelationKind, Run, RunEvent, RunKind, figures};
 
 use super::tiles;
@@ -10,7 +10,7 @@ use crate::numbers;
 use crate::phases::phases_of;
 use results::ReportData;
 
-struct Sizes {
+struct LoadSizes {
     /// Arm, or server of levels that are not compared, with the levels of preparation; empty if all runs
     /// had the same relations before them.
     of: String,
@@ -18,7 +18,7 @@ struct Sizes {
     relations: Vec<Relation>,
 }
 
-impl Sizes {
+impl LoadSizes {
     /// Each relation as in the last of these runs that recorded it.
     fn new<'r>(of: String, runs: impl Iterator<Item = &'r Run>) -> Self {
         let mut last: Vec<&Relation> = Vec::new();
@@ -80,7 +80,7 @@ pub(crate) fn has_map_data(data: &ReportData) -> bool {
         names.any(|name| name.contains("osm"))
     };
     loads.iter().any(|load| !is_synthetic(load))
-        || !is_known && (tiles::any(data) || others.iter().any(is_named_so))
+        || !is_known && (tiles::has_pictures(data) || others.iter().any(is_named_so))
 }
 
 fn is_of_osm2pgsql(run: &Run) -> bool {
@@ -109,7 +109,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
         let bars = Bars { title, phases: job.phases.clone(), data: phase_table(job) };
         [Block::Heading(job.workload.clone()), Block::text(took(job)), bars.into()]
     };
-    let sizes = Sizes::all(data);
+    let sizes = LoadSizes::all(data);
     let head = (!sizes.is_empty()).then(|| Block::Heading("Sizes".to_owned()));
     let sizes = match &sizes[..] {
         [] => None,
@@ -135,7 +135,7 @@ fn phase_table(job: &Run) -> Table {
     Table { caption: format!("{}: phases", job.workload), ..phases_of([job]).select(&columns) }
 }
 
-impl Sizes {
+impl LoadSizes {
     fn blocks(&self) -> Option<Block> {
         let (indexes, tables): (Vec<&Relation>, Vec<&Relation>) =
             self.relations.iter().partition(|relation| is_index(relation));
@@ -150,7 +150,7 @@ impl Sizes {
 }
 
 /// The sizes of several arms next to each other: a relation may exist in some arms only.
-fn sizes_of_arms(arms: &[Sizes]) -> Table {
+fn sizes_of_arms(arms: &[LoadSizes]) -> Table {
     let mut sheet = Table::captioned("Tables and indexes per arm: bytes on disk, an index next to its table")
         .text(["name", "kind", "of table"])
         .numbers(arms.iter().map(|arm| &arm.of));
@@ -161,13 +161,13 @@ fn sizes_of_arms(arms: &[Sizes]) -> Table {
         }
     }
     known.sort_by_key(|relation| (is_index(relation), &relation.table, &relation.name));
-    let cell = |bytes: Option<u64>| Value::from(bytes.map_or(numbers::ABSENT.to_owned(), numbers::bytes));
+    let cell = |bytes: Option<u64>| CellValue::from(bytes.map_or(numbers::ABSENT.to_owned(), numbers::bytes));
     for relation in known {
-        let named = [&relation.name, relation.kind.name(), &relation.table].map(Value::from);
+        let named = [&relation.name, relation.kind.name(), &relation.table].map(CellValue::from);
         sheet.push(named.into_iter().chain(arms.iter().map(|arm| cell(arm.bytes(&relation.name)))));
     }
-    let all = |arm: &Sizes| arm.relations.iter().fold(0, |sum: u64, own| sum.saturating_add(own.bytes));
-    let blank = Value::default;
+    let all = |arm: &LoadSizes| arm.relations.iter().fold(0, |sum: u64, own| sum.saturating_add(own.bytes));
+    let blank = CellValue::default;
     sheet.push(
         ["all".into(), blank(), blank()].into_iter().chain(arms.iter().map(|arm| cell(Some(all(arm))))),
     );
@@ -191,7 +191,7 @@ fn table_sizes(tables: &[&Relation], indexes: &[&Relation]) -> Table {
     }
     let total = tables.iter().chain(indexes).fold(0, |sum: u64, relation| sum.saturating_add(relation.bytes));
     if tables.len() > 1 {
-        let blank = Value::default;
+        let blank = CellValue::default;
         sheet.push(["all".into(), blank(), blank(), numbers::bytes(total).into(), blank()]);
     }
     sheet
@@ -210,7 +210,7 @@ fn index_sizes(indexes: &[&Relation]) -> Table {
 pub fn sizes(data: &ReportData) -> Table {
     let mut table = Table::new(["arm", "name", "kind", "table", "size_bytes", "rows"]);
     table.optional(["arm"]);
-    for Sizes { of: arm, relations } in Sizes::all(data) {
+    for LoadSizes { of: arm, relations } in LoadSizes::all(data) {
         let arm = (!arm.is_empty()).then_some(arm);
         for Relation { name, kind, table: of, bytes, rows } in relations {
             table.push([

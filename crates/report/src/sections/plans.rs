@@ -1,8 +1,8 @@
 //! Where the time of statements goes: a bar per arm in each cell, the differences of plans, and the slowest
 //! plan node by node.
 
-use results::{Table, Value};
-use spec::{Part, PlanNode, RunEvent, StatementPlan};
+use results::{CellValue, Table};
+use spec::{PlanNode, RunEvent, StatementPart, StatementPlan};
 
 use super::shares;
 use crate::block::Block;
@@ -93,13 +93,14 @@ impl PlansOfCell {
     }
 
     /// The parts that take most, over all arms, in their usual order: those with a separate colour.
-    fn largest(&self) -> Vec<Part> {
+    fn largest(&self) -> Vec<StatementPart> {
         // Shares, so that a slow arm does not dominate.
-        let weight = |part: Part| -> f64 {
+        let weight = |part: StatementPart| -> f64 {
             self.arms.iter().filter_map(|own| own.part(part)).map(|own| own.share.mean).sum()
         };
-        let mut parts: Vec<Part> = Part::ALL.into_iter().filter(|part| weight(*part) > 0.0).collect();
-        parts.retain(|part| !matches!(part, Part::Other | Part::Outside));
+        let mut parts: Vec<StatementPart> =
+            StatementPart::ALL.into_iter().filter(|part| weight(*part) > 0.0).collect();
+        parts.retain(|part| !matches!(part, StatementPart::Other | StatementPart::Outside));
         parts.sort_by(|one, other| weight(*other).total_cmp(&weight(*one)));
         parts.truncate(PARTS);
         parts.sort_unstable();
@@ -148,15 +149,15 @@ impl PlansOfCell {
         let caption = "Own times in milliseconds, median over the sample [10th, 90th percentile], and shares of the whole";
         let mut sheet =
             Table::captioned(caption).text(["part"]).numbers(self.arms.iter().map(Explained::name));
-        for part in Part::ALL {
+        for part in StatementPart::ALL {
             let own: Vec<_> = self.arms.iter().map(|arm| arm.part(part)).collect();
             if own.iter().any(Option::is_some) {
                 let cell = |own: &Option<_>| own.map_or_else(|| numbers::ABSENT.into(), figures_of);
                 sheet.push([part.words().into()].into_iter().chain(own.iter().map(cell)));
             }
         }
-        let totals = self.arms.iter().map(|own| Value::from(milliseconds(&own.total_ms)));
-        sheet.push([Value::from("planning and execution")].into_iter().chain(totals));
+        let totals = self.arms.iter().map(|own| CellValue::from(milliseconds(&own.total_ms)));
+        sheet.push([CellValue::from("planning and execution")].into_iter().chain(totals));
         sheet
     }
 
@@ -179,7 +180,7 @@ impl PlansOfCell {
             let part = booked.map_or(numbers::ABSENT, |own| own.part.words());
             let cells =
                 of_arms.iter().map(|own| own.map_or_else(|| numbers::ABSENT.into(), figures_of_function));
-            sheet.push([Value::from(*name), part.into()].into_iter().chain(cells));
+            sheet.push([CellValue::from(*name), part.into()].into_iter().chain(cells));
         }
         (!names.is_empty()).then_some(sheet)
     }
@@ -237,18 +238,23 @@ fn changes(arms: &[Explained], base: &str) -> Vec<String> {
 }
 
 /// `1.2 [1.1, 1.4], 45 %`.
-fn figures_of(own: &crate::explained::PartFigures) -> Value {
+fn figures_of(own: &crate::explained::PartFigures) -> CellValue {
     format!("{}, {:.0} %", milliseconds(&own.ms), 100.0 * own.share.median).into()
 }
 
 /// `1.2 [1.1, 1.4], 45 %, 820 calls`.
-fn figures_of_function(own: &FunctionFigures) -> Value {
+fn figures_of_function(own: &FunctionFigures) -> CellValue {
     let (share, calls) = (100.0 * own.share.median, numbers::counted(own.calls.round() as usize, "call"));
     format!("{}, {share:.0} %, {calls}", milliseconds(&own.ms)).into()
 }
 
 fn milliseconds(ms: &Distribution) -> String {
-    format!("{} [{}, {}]", numbers::figure(ms.median), numbers::figure(ms.p10), numbers::figure(ms.p90))
+    format!(
+        "{} [{}, {}]",
+        numbers::figure_text(ms.median),
+        numbers::figure_text(ms.p10),
+        numbers::figure_text(ms.p90)
+    )
 }
 
 fn sample_words(own: &Explained) -> String {
@@ -293,7 +299,7 @@ const ROUNDED_ROWS: &str =
     "; rows as a range where the server rounds those of each loop (to whole ones before PostgreSQL 18)";
 
 /// Rows over all loops; a range if rounding of each loop leaves that open.
-fn rows(node: &PlanNode, rounding: f64) -> String {
+fn rows_text(node: &PlanNode, rounding: f64) -> String {
     let off = if node.loops > 1.0 { node.loops * rounding } else { 0.0 };
     let (least, most) = ((node.rows - off).max(0.0).ceil() as u64, (node.rows + off).floor() as u64);
     match least < most {
@@ -304,15 +310,15 @@ fn rows(node: &PlanNode, rounding: f64) -> String {
 
 /// A plan, node by node; `rounding` is the one of rows per loop.
 fn nodes(plan: &StatementPlan, rounding: f64) -> Table {
-    let rows: Vec<String> = plan.nodes.iter().map(|node| rows(node, rounding)).collect();
+    let rows: Vec<String> = plan.nodes.iter().map(|node| rows_text(node, rounding)).collect();
     let ranges = if rows.iter().any(|rows| rows.contains(RANGE)) { ROUNDED_ROWS } else { "" };
     let caption = format!(
         "{}, line {}, transaction {} of the sample: planning {} ms, execution {} ms; own figures of each node{ranges}",
         plan.script,
         plan.line,
         plan.draw + 1,
-        numbers::figure(plan.planning_ms),
-        numbers::figure(plan.execution_ms)
+        numbers::figure_text(plan.planning_ms),
+        numbers::figure_text(plan.execution_ms)
     );
     let mut sheet = Table::captioned(caption)
         .text(["node"])
@@ -321,14 +327,18 @@ fn nodes(plan: &StatementPlan, rounding: f64) -> Table {
     for (node, rows) in plan.nodes.iter().zip(rows) {
         let role = if node.role.is_empty() { String::new() } else { format!("{}: ", node.role) };
         let indent = "\u{a0}\u{a0}".repeat(node.depth as usize);
-        let counts = [rows, numbers::count(node.loops.round() as u64)].map(Value::from);
-        let blocks = [node.hit_blocks, node.read_blocks].map(|blocks| Value::from(numbers::count(blocks)));
-        let own_ms =
-            Value::from(if node.loops > 0.0 { numbers::figure(node.own_ms) } else { "never".to_owned() });
-        let words = Value::from(format!("{indent}{role}{}", node.words()));
-        let functions = Value::from(node.functions.join(", "));
+        let counts = [rows, numbers::count(node.loops.round() as u64)].map(CellValue::from);
+        let blocks =
+            [node.hit_blocks, node.read_blocks].map(|blocks| CellValue::from(numbers::count(blocks)));
+        let own_ms = CellValue::from(if node.loops > 0.0 {
+            numbers::figure_text(node.own_ms)
+        } else {
+            "never".to_owned()
+        });
+        let words = CellValue::from(format!("{indent}{role}{}", node.words()));
+        let functions = CellValue::from(node.functions.join(", "));
         let functions_ms =
-            if node.functions_ms > 0.0 { numbers::figure(node.functions_ms) } else { String::new() };
+            if node.functions_ms > 0.0 { numbers::figure_text(node.functions_ms) } else { String::new() };
         sheet.push(
             [words, own_ms, functions_ms.into()].into_iter().chain(counts).chain(blocks).chain([functions]),
         );
@@ -343,15 +353,15 @@ mod tests {
     use crate::format::page;
 
     fn both() -> ReportData {
-        let base = run("a", 1, (Part::SeqScan, "Seq Scan", ""), &[2.0, 3.0, 4.0]);
-        let mut new = run("b", 1, (Part::Index, "Index Scan", "i"), &[0.5, 0.5, 0.6]);
+        let base = run("a", 1, (StatementPart::SeqScan, "Seq Scan", ""), &[2.0, 3.0, 4.0]);
+        let mut new = run("b", 1, (StatementPart::Index, "Index Scan", "i"), &[0.5, 0.5, 0.6]);
         new.plans[2].nodes[1].functions = vec!["st_area".into()];
         new.plans[2].nodes[1].functions_ms = 0.25;
         new.plans[2].functions = vec![spec::FunctionTime {
             name: "st_area".into(),
             calls: 30,
             self_ms: 0.25,
-            part: Part::Geometry,
+            part: StatementPart::Geometry,
             booked_ms: 0.25,
         }];
         let missing =
@@ -363,7 +373,10 @@ mod tests {
     #[test]
     fn arms_stand_below_each_other_with_what_differs() {
         let cells = PlansOfCell::all(&both());
-        assert_eq!(cells[0].largest(), [Part::Planning, Part::Index, Part::SeqScan, Part::Geometry]);
+        assert_eq!(
+            cells[0].largest(),
+            [StatementPart::Planning, StatementPart::Index, StatementPart::SeqScan, StatementPart::Geometry]
+        );
         let page = page(&blocks(&both()));
         for wanted in [
             "With b: Index Scan using i on t instead of Seq Scan on t.",
@@ -389,9 +402,9 @@ mod tests {
     #[test]
     fn nothing_is_said_where_the_base_was_not_explained() {
         let mut found = both();
-        let scan = (Part::SeqScan, "Seq Scan", "");
+        let scan = (StatementPart::SeqScan, "Seq Scan", "");
         let third = run("c", 1, scan, &[2.0]);
-        found.experiment.arms.push(spec::Arm { name: "c".into(), ..found.experiment.arms[0].clone() });
+        found.experiment.arms.push(spec::ArmRecord { name: "c".into(), ..found.experiment.arms[0].clone() });
         found.runs.push(third);
         let changes = |data: &ReportData| PlansOfCell::all(data)[0].changes.clone();
         let wanted =
@@ -405,7 +418,7 @@ mod tests {
     #[test]
     fn rows_that_a_server_rounds_in_each_loop_are_a_range() {
         let of = |each: f64, loops: f64, rounding: f64| {
-            rows(&PlanNode { rows: each * loops, loops, ..PlanNode::default() }, rounding)
+            rows_text(&PlanNode { rows: each * loops, loops, ..PlanNode::default() }, rounding)
         };
         assert_eq!(of(0.0, 1000.0, 0.5), "0 to 500");
         assert_eq!(of(3.0, 3.0, 0.5), "8 to 10");
@@ -470,7 +483,7 @@ mod tests {
         let scan = table.rows.iter().find(|row| row[at("part")] == "seq_scan".into()).unwrap();
         assert_eq!(
             (&scan[at("zoom")], &scan[at("below_20_pct")]),
-            (&results::Value::Int(12), &results::Value::Real(0.0))
+            (&results::CellValue::Int(12), &results::CellValue::Real(0.0))
         );
     }
 }

@@ -1,12 +1,12 @@
 //! Every run in order of execution.
 
 use results::comparison::Cell;
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::{Doubt, Run, Validity};
 
 use crate::arrivals;
 use crate::block::Block;
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::InTime;
 use results::ReportData;
 use results::data::{cell_label, levels, when};
@@ -86,19 +86,19 @@ fn runs_of(data: &ReportData, runs: &[&Run], label: impl Fn(&Cell) -> String) ->
             (&run.workload).into(),
             label(&Cell::of(run)).into(),
             run.arm.clone().into(),
-            real(run.tps()),
-            real(run.took_s().filter(|_| run.is_measured())),
-            real(p99_ns(run).map(|ns| ns / 1e3)),
+            real_cell(run.tps()),
+            real_cell(run.took_s().filter(|_| run.is_measured())),
+            real_cell(p99_ns(run).map(|ns| ns / 1e3)),
             numbers::sliced(run.is_sliced()),
-            Value::marked(validity(data, run), class),
-            Value::marked(doubts(&run.doubts), class),
+            CellValue::marked(validity(data, run), class),
+            CellValue::marked(doubts(&run.doubts), class),
             run.position_in_pair.into(),
-            real(Some(run.measured_s)),
-            Value::worded(&run.started_at, when(&run.started_at), ""),
-            Value::shown(run.seed),
+            real_cell(Some(run.measured_s)),
+            CellValue::worded(&run.started_at, when(&run.started_at), ""),
+            CellValue::shown(run.seed),
         ]);
     }
     let in_time: Vec<InTime> = runs.iter().map(|run| InTime::of(&[run])).collect();
-    arrivals::insert(&mut table, "p99_us", &in_time);
+    arrivals::insert_columns(&mut table, "p99_us", &in_time);
     table
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use results::Table;
 use spec::plan::Plan;
-use spec::{Arm, Experiment, Host, OrderScheme, RunEvent, Setting, Target};
+use spec::{ArmRecord, ExperimentRecord, Host, MeasuredTarget, OrderScheme, RunEvent, Setting};
 
 use crate::block::Block;
 use crate::numbers;
@@ -75,7 +75,7 @@ fn placement(data: &ReportData) -> String {
     chosen.into_iter().chain(taking_turns).collect::<Vec<_>>().join("; ")
 }
 
-fn chosen_placement(experiment: &Experiment) -> String {
+fn chosen_placement(experiment: &ExperimentRecord) -> String {
     let chosen = experiment.plan.plan().and_then(|plan| plan.decisions.placement.as_ref());
     chosen.map_or_else(String::new, |chosen| format!("{}: {}", chosen.value().level, chosen.why()))
 }
@@ -105,7 +105,7 @@ fn host(host: &Host) -> [(&'static str, String); 4] {
     ]
 }
 
-fn target(target: &Target) -> [(&'static str, String); 4] {
+fn target(target: &MeasuredTarget) -> [(&'static str, String); 4] {
     [
         ("kind", target.kind.clone()),
         ("connection", target.dsn_redacted.clone()),
@@ -114,7 +114,7 @@ fn target(target: &Target) -> [(&'static str, String); 4] {
     ]
 }
 
-type OfTarget = fn(&Target) -> String;
+type OfTarget = fn(&MeasuredTarget) -> String;
 
 const SERVER_OF_ARM: [(&str, OfTarget); 3] = [
     ("server", |target| target.dsn_redacted.clone()),
@@ -172,7 +172,7 @@ fn layout(data: &ReportData) -> [(&'static str, String); 13] {
 }
 
 /// The settings of each arm, and which of them weaken crash safety.
-fn arms(experiment: &Experiment) -> Vec<Block> {
+fn arms(experiment: &ExperimentRecord) -> Vec<Block> {
     let arms = &experiment.arms;
     let names: BTreeSet<&String> = arms.iter().flat_map(|arm| arm.settings.keys()).collect();
     if names.is_empty() {
@@ -186,7 +186,7 @@ fn arms(experiment: &Experiment) -> Vec<Block> {
         Some(_) => ("The arms", "factor", "What each arm is"),
     };
     let mut table = Table::captioned(caption).text([what]).text(arms.iter().map(|arm| &arm.name));
-    let mut line = |name: &str, of: &dyn Fn(&Arm) -> String| {
+    let mut line = |name: &str, of: &dyn Fn(&ArmRecord) -> String| {
         table.push([name.into()].into_iter().chain(arms.iter().map(|arm| of(arm).into())));
     };
     for name in names {
@@ -254,7 +254,7 @@ fn settings(caption: &str, names: &[&str], sets: &[InForce<'_>], class: &'static
     let mut table = Table::captioned(caption).text(["setting"]).text(sets.iter().map(|(arm, _)| head(*arm)));
     for name in names {
         let cell = |(_, set): &InForce<'_>| match set.get(name) {
-            Some(setting) => results::Value::marked(&setting.value, class),
+            Some(setting) => results::CellValue::marked(&setting.value, class),
             None => numbers::ABSENT.into(),
         };
         table.push([(*name).into()].into_iter().chain(sets.iter().map(cell)));

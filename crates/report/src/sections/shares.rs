@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use results::comparison::Cell;
-use results::{Table, Value};
-use spec::Part;
+use results::{CellValue, Table};
+use spec::StatementPart;
 
 use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
-use crate::chart::line::{LineChart, Point, Series, Unit};
+use crate::chart::line::{AxisUnit, ChartPoint, LineChart, Series};
 use crate::explained::{A_FIFTH, Distribution, Explained};
 use crate::numbers;
 use results::data::{cell_label, varying};
@@ -72,7 +72,7 @@ impl Shares {
             y_name: "share of index scans",
             x_ticks: zooms.iter().map(|zoom| Tick { value: f64::from(*zoom), label: format!("z{zoom}") }).collect(),
             y_spacing: Spacing::Linear,
-            unit: Unit::Percent,
+            unit: AxisUnit::Percent,
             markers: true,
             series,
             data: sheet.clone(),
@@ -113,11 +113,11 @@ fn columns<'e>(all: &[&'e Explained]) -> Vec<Column<'e>> {
 const NONE: Distribution = Distribution { mean: 0.0, median: 0.0, p10: 0.0, p25: 0.0, p75: 0.0, p90: 0.0 };
 
 fn share(own: &Explained) -> Distribution {
-    own.part(Part::Index).map_or(NONE, |part| part.share)
+    own.part(StatementPart::Index).map_or(NONE, |part| part.share)
 }
 
 fn below(own: &Explained) -> usize {
-    own.part(Part::Index).map_or(own.transactions, |part| part.below_a_fifth)
+    own.part(StatementPart::Index).map_or(own.transactions, |part| part.below_a_fifth)
 }
 
 impl Column<'_> {
@@ -158,7 +158,7 @@ impl Column<'_> {
         let point = |(zoom, own): (&u8, &&Explained)| {
             let share = share(own);
             let percent = |share: f64| share * 100.0;
-            Point {
+            ChartPoint {
                 x: f64::from(*zoom),
                 y: percent(share.median),
                 range: Some((percent(share.p25), percent(share.p75))),
@@ -177,7 +177,7 @@ fn sheet(columns: &[Column<'_>], zooms: &[u8]) -> Table {
         Table::captioned(caption).text(["zoom"]).numbers(columns.iter().map(|column| &column.name));
     for zoom in zooms {
         let cell = |column: &Column<'_>| match column.zooms.get(zoom) {
-            None => Value::from(numbers::ABSENT),
+            None => CellValue::from(numbers::ABSENT),
             Some(own) => written(own).into(),
         };
         sheet.push([format!("z{zoom}").into()].into_iter().chain(columns.iter().map(cell)));
@@ -212,7 +212,7 @@ mod tests {
 
     /// Tiles of two zooms: at z9 the index takes a tenth or less, at z16 most of the time.
     fn tiles(arm: &str, clients: &str) -> Run {
-        let mut made = run(arm, 1, (Part::Index, "Index Scan", "i"), &[1.0, 1.0, 1.0, 1.0]);
+        let mut made = run(arm, 1, (StatementPart::Index, "Index Scan", "i"), &[1.0, 1.0, 1.0, 1.0]);
         made.scripts = [9, 16]
             .map(|zoom| spec::ScriptRecord {
                 part: Some(MapPart { layer: "t".into(), zoom: Some(zoom), cached: None }),
@@ -262,7 +262,7 @@ mod tests {
             of(&Explained::all(&crate::explained::tests::data(vec![run(
                 "a",
                 1,
-                (Part::Index, "Index Scan", "i"),
+                (StatementPart::Index, "Index Scan", "i"),
                 &[1.0]
             )])))
             .is_empty()

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use ::tile::Tile;
 use maud::Render;
-use results::{StoredTile, Table, Value, comparison};
+use results::{CellValue, StoredTile, Table, comparison};
 use spec::TileFigures;
 
 use crate::block::Block;
 use crate::heat::{Heat, LATITUDE, LONGITUDE, degrees};
 use crate::numbers;
-use crate::places::{self, Figures};
+use crate::places::{self, PlaceFigures};
 use crate::zooms::void_quads;
 use results::ReportData;
 use results::data::cell_text;
@@ -28,7 +28,7 @@ const SLOWEST: usize = 10;
 const OPEN: usize = 4;
 
 /// Tiles of one question: of a cell, or of a layer of it.
-struct Group {
+struct SlowTiles {
     heading: String,
     heats: Vec<Heat>,
     /// Zooms without a map.
@@ -53,12 +53,12 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
             layers.entry(layer).or_default().push(tile);
         }
         let label = cell_text(&cell);
-        groups.extend(layers.into_iter().map(|(layer, tiles)| Group::of(&label, layer, &tiles, data)));
+        groups.extend(layers.into_iter().map(|(layer, tiles)| SlowTiles::of(&label, layer, &tiles, data)));
     }
     let more = limited(&mut groups);
     let folded = groups.split_off(groups.len().min(OPEN));
     let summary = format!("Tiles of {} more", folded.len());
-    let folded = Block::details(summary, folded.into_iter().flat_map(Group::blocks).collect());
+    let folded = Block::details(summary, folded.into_iter().flat_map(SlowTiles::blocks).collect());
     let more = (more > 0).then(|| {
         let maps = numbers::counted(more, "map");
         Block::text(format!(
@@ -66,7 +66,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
         ))
     });
     let head = [Block::text(HOW)].into_iter().chain(void_quads(data).map(Block::remark));
-    head.chain(groups.into_iter().flat_map(Group::blocks)).chain(folded).chain(more).collect()
+    head.chain(groups.into_iter().flat_map(SlowTiles::blocks)).chain(folded).chain(more).collect()
 }
 
 fn by_cell(tiles: &[StoredTile]) -> BTreeMap<comparison::Cell, Vec<&StoredTile>> {
@@ -78,7 +78,7 @@ fn by_cell(tiles: &[StoredTile]) -> BTreeMap<comparison::Cell, Vec<&StoredTile>>
 }
 
 /// Keeps the maps with the most time; returns how many are left out.
-fn limited(groups: &mut [Group]) -> usize {
+fn limited(groups: &mut [SlowTiles]) -> usize {
     let mut times: Vec<(f64, usize)> =
         groups.iter().flat_map(|group| &group.heats).map(|heat| (heat.sum_us(), heat.maps())).collect();
     times.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -98,7 +98,7 @@ fn limited(groups: &mut [Group]) -> usize {
     left_out
 }
 
-impl Group {
+impl SlowTiles {
     fn of(cell: &str, layer: &str, tiles: &[&StoredTile], data: &ReportData) -> Self {
         let mut arms = data.arms();
         if tiles.iter().any(|tile| tile.of.arm.is_none()) && !arms.contains(&None) {
@@ -139,12 +139,12 @@ fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Table {
     let all = places::added(tiles.iter().copied(), places::place);
     let often = by_arm.values().any(|own| own.requests >= TileFigures::OFTEN);
     let least = if often { TileFigures::OFTEN } else { 1 };
-    let mean = |tile: Tile, arm: Option<&str>| by_arm.get(&(tile, arm)).map(Figures::mean_us);
+    let mean = |tile: Tile, arm: Option<&str>| by_arm.get(&(tile, arm)).map(PlaceFigures::mean_us);
     let worst = |tile: Tile| {
         let own = arms.iter().filter_map(|arm| by_arm.get(&(tile, *arm)));
-        own.filter(|own| own.requests >= least).map(Figures::mean_us).max_by(f64::total_cmp)
+        own.filter(|own| own.requests >= least).map(PlaceFigures::mean_us).max_by(f64::total_cmp)
     };
-    let mut order: Vec<(f64, &Tile, &Figures)> =
+    let mut order: Vec<(f64, &Tile, &PlaceFigures)> =
         all.iter().filter_map(|(tile, figures)| Some((worst(*tile)?, tile, figures))).collect();
     order.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
     let caption = caption(order.len(), all.len() - order.len(), often);
@@ -158,8 +158,8 @@ fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Table {
         let place = format!("{}, {}", degrees(latitude, LATITUDE), degrees(longitude, LONGITUDE));
         let mean =
             |arm: &Option<&str>| mean(*tile, *arm).map_or_else(String::new, numbers::latency_us).into();
-        let means: Vec<Value> = arms.iter().map(mean).collect();
-        let head = [Value::linked(format!("z{tile}"), address(*tile)), place.into()];
+        let means: Vec<CellValue> = arms.iter().map(mean).collect();
+        let head = [CellValue::linked(format!("z{tile}"), address(*tile)), place.into()];
         let tail = [
             numbers::latency_us(figures.max_us).into(),
             numbers::bytes(figures.bytes() as u64).into(),

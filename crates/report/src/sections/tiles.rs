@@ -4,7 +4,7 @@ use maud::Render;
 use spec::{Artifact, Run};
 
 use crate::block::Block;
-use crate::tile::{self, Sample, SizeLimit, SizeLimits, place};
+use crate::tile::{self, DrawnSample, SizeLimit, SizeLimits, place};
 use results::ReportData;
 
 /// Places, at most: a page with many more would load slowly.
@@ -17,24 +17,24 @@ const MOST_PICTURES: usize = 24;
 const WHOLE_BYTES: usize = 720_000;
 const ALONE_BYTES: usize = 240_000;
 
-type Kept<'r> = (&'r Run, &'r Artifact);
+type KeptTile<'r> = (&'r Run, &'r Artifact);
 
-pub(crate) fn any(data: &ReportData) -> bool {
+pub(crate) fn has_pictures(data: &ReportData) -> bool {
     kept(data).next().is_some()
 }
 
-fn kept(data: &ReportData) -> impl Iterator<Item = Kept<'_>> {
+fn kept(data: &ReportData) -> impl Iterator<Item = KeptTile<'_>> {
     let artifacts =
         data.runs.iter().flat_map(|run| run.artifacts.iter().map(move |artifact| (run, artifact)));
     artifacts.filter(|(_, artifact)| artifact.media_type == tile::MEDIA_TYPE)
 }
 
 /// Tiles by workload and place, arms in their order; each content of an arm once.
-fn by_place(data: &ReportData) -> Vec<Vec<Kept<'_>>> {
-    let mut places: Vec<Vec<Kept<'_>>> = Vec::new();
+fn by_place(data: &ReportData) -> Vec<Vec<KeptTile<'_>>> {
+    let mut places: Vec<Vec<KeptTile<'_>>> = Vec::new();
     for (run, artifact) in kept(data) {
-        let is_same = |(of, other): &Kept<'_>| of.workload == run.workload && other.name == artifact.name;
-        let is_known = |(of, other): &Kept<'_>| of.arm == run.arm && other.bytes == artifact.bytes;
+        let is_same = |(of, other): &KeptTile<'_>| of.workload == run.workload && other.name == artifact.name;
+        let is_known = |(of, other): &KeptTile<'_>| of.arm == run.arm && other.bytes == artifact.bytes;
         match places.iter_mut().find(|place| place.iter().any(is_same)) {
             Some(place) if place.iter().any(is_known) => {}
             Some(place) => place.push((run, artifact)),
@@ -50,21 +50,21 @@ fn by_place(data: &ReportData) -> Vec<Vec<Kept<'_>>> {
     places
 }
 
-fn pictures(place: &[Kept<'_>]) -> usize {
+fn pictures(place: &[KeptTile<'_>]) -> usize {
     let is_first = |at: usize| !place[..at].iter().any(|(_, other)| other.bytes == place[at].1.bytes);
     (0..place.len()).filter(|at| is_first(*at)).count()
 }
 
 /// Layers of a place's tiles that may be drawn separately.
-fn layers(place: &[Kept<'_>]) -> usize {
-    let layers = |(_, artifact): &Kept<'_>| {
+fn layers(place: &[KeptTile<'_>]) -> usize {
+    let layers = |(_, artifact): &KeptTile<'_>| {
         ::tile::mvt::measure(&artifact.bytes).map_or(0, |found| found.layers.len())
     };
     place.iter().map(layers).sum()
 }
 
 /// Pictures of a place, grouped by content; the heading is empty if nothing is compared.
-type Place = (String, Vec<Block>);
+type PlacePictures = (String, Vec<Block>);
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     let mut places = by_place(data);
@@ -73,7 +73,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
         return Vec::new();
     }
     let mut drawn = 0;
-    let fits = |place: &&Vec<Kept<'_>>| {
+    let fits = |place: &&Vec<KeptTile<'_>>| {
         let is_first = drawn == 0;
         drawn += pictures(place);
         is_first || drawn <= MOST_PICTURES
@@ -82,7 +82,8 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     places.truncate(shown);
     let limits = limits(&places);
     let mut colours = Vec::new();
-    let places: Vec<Place> = places.iter().map(|place| of_place(place, limits, &mut colours)).collect();
+    let places: Vec<PlacePictures> =
+        places.iter().map(|place| of_place(place, limits, &mut colours)).collect();
     let mut blocks = vec![Block::text(
         "What the server sent, drawn from the stored bytes and simplified to what a screen can show.",
     )];
@@ -103,7 +104,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
 }
 
 /// How much the pictures may show, so that the page stays small.
-fn limits(places: &[Vec<Kept<'_>>]) -> SizeLimits {
+fn limits(places: &[Vec<KeptTile<'_>>]) -> SizeLimits {
     let wholes: usize = places.iter().map(|place| pictures(place)).sum();
     let alones: usize = places.iter().map(|place| layers(place)).sum();
     let limit = |bytes: usize, of: usize, most: usize, finest| SizeLimit {
@@ -123,14 +124,14 @@ fn more(places: usize) -> String {
     )
 }
 
-fn of_place(kept: &[Kept<'_>], limits: SizeLimits, colours: &mut Vec<String>) -> Place {
+fn of_place(kept: &[KeptTile<'_>], limits: SizeLimits, colours: &mut Vec<String>) -> PlacePictures {
     let arm = |run: &Run| run.arm.clone().unwrap_or_default();
     let mut samples = Vec::new();
     for (at, (run, artifact)) in kept.iter().enumerate() {
         let drawn = kept[..at].iter().find(|(_, other)| other.bytes == artifact.bytes);
         let sample = match drawn {
-            Some((drawn, _)) => Sample::same(artifact, &arm(run), &arm(drawn)),
-            None => Sample::of(artifact, &arm(run), limits, colours),
+            Some((drawn, _)) => DrawnSample::same(artifact, &arm(run), &arm(drawn)),
+            None => DrawnSample::of(artifact, &arm(run), limits, colours),
         };
         samples.push(Block::Picture(sample.render()));
     }

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use results::answer::{self, Next, Scope, Verdicts, speed_trend};
+use results::answer::{self, LineScope, Next, Verdicts, speed_trend};
 use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::figures;
 use stats::{Better, Estimate, Verdict};
 
 use crate::arrivals::Columns;
 use crate::block::{Block, Paragraph};
-use crate::chart::forest::{Forest, Row};
+use crate::chart::forest::{Forest, ForestRow};
 use crate::compared::{
-    Part, Tone, change, control, groups_of_pair, indicative, lacks, strong, tally, value_of, verdict,
+    ComparedPart, Tone, change, control, groups_of_pair, indicative, lacks, strong, tally, value_of, verdict,
     verdict_with_need, with_doubt,
 };
 use crate::differences;
 use crate::next;
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::InTime;
 use results::ReportData;
 use results::data::{cell_text, levels};
@@ -59,7 +59,7 @@ pub(super) fn sentence(text: &str) -> String {
 fn forest(of: &Comparison, arm: &ArmComparison) -> Forest {
     let row = |label: String, change: &Estimate, verdict: Verdict, total: bool| {
         let (tone, interval) = (Tone::of(verdict), change.interval_pct());
-        (Row { label, change: change.change_pct(), interval, tone, total }, verdict)
+        (ForestRow { label, change: change.change_pct(), interval, tone, total }, verdict)
     };
     let cells = arm
         .cells
@@ -140,7 +140,7 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
             value_of(cell, of.metric, cell.base).into(),
             value_of(cell, of.metric, cell.new).into(),
             cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
-            Value::marked(verdict_words(cell, of, groups), class),
+            CellValue::marked(verdict_words(cell, of, groups), class),
             cell.estimate
                 .and_then(|estimate| estimate.p_adjusted())
                 .map_or(numbers::ABSENT.to_owned(), probability)
@@ -190,7 +190,7 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     let pct = |change: Option<&Estimate>| {
         let interval = change.and_then(Estimate::interval_pct);
         let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
-        [change.map(Estimate::change_pct)].into_iter().chain(ends).map(real).collect()
+        [change.map(Estimate::change_pct)].into_iter().chain(ends).map(real_cell).collect()
     };
     let interleaved = if found.paired { "yes" } else { "no" };
     let columns = ["change_pct", "low_pct", "high_pct", "p_adjusted", "n", "verdict"];
@@ -215,7 +215,7 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         "next_command",
     ];
     let columns: Vec<&str> = columns.into_iter().chain(optional).collect();
-    let p = |change: Option<&Estimate>| real(change.and_then(Estimate::p_adjusted));
+    let p = |change: Option<&Estimate>| real_cell(change.and_then(Estimate::p_adjusted));
     let mut table = table(data, found, &columns, pct, p, |line| {
         let turns = line.sliced;
         let next = line.next.as_ref();
@@ -230,11 +230,11 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
             line.remarks.clone().into(),
             line.differences.clone(),
             interleaved.into(),
-            real(turns.map(|turns| turns.slice_ms)),
-            real(turns.map(|turns| turns.slice_most_ms)),
+            real_cell(turns.map(|turns| turns.slice_ms)),
+            real_cell(turns.map(|turns| turns.slice_most_ms)),
             turns.map(|turns| turns.quads as u64).into(),
             turns.map(|turns| turns.void as u64).into(),
-            real(turns.and_then(|turns| turns.autocorrelation)),
+            real_cell(turns.and_then(|turns| turns.autocorrelation)),
             looked(data.course.looks).into(),
             looked(data.course.extended).into(),
             next.and_then(Next::rounds).map(u64::from).into(),
@@ -256,7 +256,7 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     };
     table(data, found, &["change, 95 %", "p", "n", verdict], words, p, |line| {
         let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
-        let values = line.answers.filter(|own| own.scope != Scope::Whole).map(|own| own.values.clone());
+        let values = line.answers.filter(|own| own.scope != LineScope::Whole).map(|own| own.values.clone());
         let parts = [Some(verdict), values, line.groups.clone(), line.remarks.clone()];
         vec![parts.into_iter().flatten().collect::<Vec<_>>().join("; ").into()]
     })
@@ -282,7 +282,7 @@ pub fn below(data: &ReportData, found: &Comparison) -> Vec<Block> {
 }
 
 #[derive(Default)]
-struct Line<'a> {
+struct VerdictRow<'a> {
     arm: &'a str,
     workload: &'a str,
     cell: String,
@@ -290,13 +290,13 @@ struct Line<'a> {
     is_job: bool,
     change: Option<&'a Estimate>,
     verdict: String,
-    answers: Option<&'a answer::Line>,
+    answers: Option<&'a answer::VerdictLine>,
     groups: Option<String>,
     remarks: Option<String>,
     sliced: Option<Sliced>,
     in_time: [InTime; 2],
     /// Other large differences; lines of workloads only.
-    differences: Value,
+    differences: CellValue,
     is_whole: bool,
     next: Option<Next>,
 }
@@ -305,9 +305,9 @@ fn table(
     data: &ReportData,
     found: &Comparison,
     columns: &[&str],
-    change: impl Fn(Option<&Estimate>) -> Vec<Value>,
-    p: impl Fn(Option<&Estimate>) -> Value,
-    verdict: impl Fn(&Line<'_>) -> Vec<Value>,
+    change: impl Fn(Option<&Estimate>) -> Vec<CellValue>,
+    p: impl Fn(Option<&Estimate>) -> CellValue,
+    verdict: impl Fn(&VerdictRow<'_>) -> Vec<CellValue>,
 ) -> Table {
     let unit = match found.metric {
         Metric::Tps => Metric::Tps.name().to_owned(),
@@ -315,13 +315,13 @@ fn table(
     };
     let answer = Verdicts::of(found, &data.experiment, &data.runs);
     let measured = found.arms.iter().flat_map(|arm| lines(data, found, arm, &answer));
-    let not_run = data.not_run().into_iter().map(|NotRun { what, why }| Line {
+    let not_run = data.not_run().into_iter().map(|NotRun { what, why }| VerdictRow {
         cell: what,
         verdict: "not run".to_owned(),
         remarks: Some(why),
-        ..Line::default()
+        ..VerdictRow::default()
     });
-    let lines: Vec<Line<'_>> = measured.chain(not_run).collect();
+    let lines: Vec<VerdictRow<'_>> = measured.chain(not_run).collect();
     let in_time = Columns::of(lines.iter().flat_map(|line| &line.in_time));
     let figures = [format!("base_{unit}"), unit];
     let took = ["base_took_s", "took_s"];
@@ -331,17 +331,17 @@ fn table(
     table.columns.extend(both);
     table.optional(took);
     // Experiments with jobs only have no throughput.
-    let measured = |line: &&Line<'_>| line.figures.iter().any(Option::is_some);
+    let measured = |line: &&VerdictRow<'_>| line.figures.iter().any(Option::is_some);
     if lines.iter().filter(measured).all(|line| line.is_job) && lines.iter().any(|line| line.is_job) {
         table.optional(figures);
     }
     for line in &lines {
-        let mut row: Vec<Value> = vec![line.arm.into(), line.workload.into(), line.cell.clone().into()];
+        let mut row: Vec<CellValue> = vec![line.arm.into(), line.workload.into(), line.cell.clone().into()];
         let [figures, took] = match line.is_job {
             true => [[None; 2], line.figures.map(|speed| speed.map(f64::recip))],
             false => [line.figures, [None; 2]],
         };
-        row.extend(figures.into_iter().chain(took).map(real));
+        row.extend(figures.into_iter().chain(took).map(real_cell));
         row.extend(change(line.change));
         row.extend([p(line.change), (line.change.map_or(0, |change| change.n) as u64).into()]);
         row.extend(verdict(line));
@@ -368,10 +368,10 @@ fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmC
 }
 
 /// The line of a script; `None` for another part of the answer.
-fn script_line<'a>(own: &'a answer::Line, next: Option<&Next>, margin: f64) -> Option<Line<'a>> {
-    let Scope::Script { workload, script } = &own.scope else { return None };
+fn script_line<'a>(own: &'a answer::VerdictLine, next: Option<&Next>, margin: f64) -> Option<VerdictRow<'a>> {
+    let LineScope::Script { workload, script } = &own.scope else { return None };
     let next = next.filter(|next| !own.verdict.is_decided() && next.is_of(Some(script)));
-    Some(Line {
+    Some(VerdictRow {
         arm: &own.arm,
         workload,
         cell: format!("script {script}, response time"),
@@ -379,7 +379,7 @@ fn script_line<'a>(own: &'a answer::Line, next: Option<&Next>, margin: f64) -> O
         verdict: verdict(own.verdict, margin),
         answers: Some(own),
         next: next.cloned(),
-        ..Line::default()
+        ..VerdictRow::default()
     })
 }
 
@@ -388,10 +388,11 @@ fn lines<'a>(
     of: &Comparison,
     arm: &'a ArmComparison,
     answer: &'a Verdicts,
-) -> Vec<Line<'a>> {
+) -> Vec<VerdictRow<'a>> {
     let next = Next::of(data, of, &answer.lines);
-    let answers = |scope: &Scope| answer.lines.iter().find(|own| own.arm == arm.arm && own.scope == *scope);
-    let cell = |cell: &'a CellComparison| Line {
+    let answers =
+        |scope: &LineScope| answer.lines.iter().find(|own| own.arm == arm.arm && own.scope == *scope);
+    let cell = |cell: &'a CellComparison| VerdictRow {
         arm: &arm.arm,
         workload: &cell.cell.workload,
         cell: levels(&cell.cell),
@@ -399,7 +400,7 @@ fn lines<'a>(
         is_job: cell.job && of.metric == Metric::Tps,
         change: cell.estimate.as_ref(),
         verdict: verdict(cell.verdict, of.margin),
-        answers: answers(&Scope::Cell(cell.cell.clone())),
+        answers: answers(&LineScope::Cell(cell.cell.clone())),
         next: next
             .clone()
             .filter(|next| !cell.verdict.is_decided() && next.is_of(Some(&cell_text(&cell.cell)))),
@@ -407,9 +408,9 @@ fn lines<'a>(
         remarks: remarks(data, of, cell, arm),
         sliced: cell.sliced,
         in_time: [&of.base, &arm.arm].map(|arm| data.in_time(&cell.cell, arm)),
-        ..Line::default()
+        ..VerdictRow::default()
     };
-    let parts = Part::workloads(arm).into_iter().chain([Part::whole(arm)]);
+    let parts = ComparedPart::workloads(arm).into_iter().chain([ComparedPart::whole(arm)]);
     let parts = parts.filter_map(|part| {
         let is_offered = part.workload.is_none() && arm.scheduled > 0;
         // A workload of offered rates only has no figure, like the whole grid.
@@ -426,17 +427,18 @@ fn lines<'a>(
         let cell = offered.into_iter().chain(part.lacks()).collect::<Vec<_>>().join("; ");
         let change = part.figure.map(|figure| &figure.grid.estimate);
         let is_whole = part.workload.is_none();
-        let answers = answers(&part.workload.map_or(Scope::Whole, |name| Scope::Workload(name.to_owned())));
+        let answers =
+            answers(&part.workload.map_or(LineScope::Whole, |name| LineScope::Workload(name.to_owned())));
         let is_open = part.figure.is_none_or(|figure| !figure.verdict.is_decided());
         let next = next.clone().filter(|next| is_open && next.is_of(part.workload));
         let differences =
-            part.workload.map_or(Value::Null, |name| differences::raw(&data.differences, name, &arm.arm));
+            part.workload.map_or(CellValue::Null, |name| differences::raw(&data.differences, name, &arm.arm));
         // For two experiments.
         let remarks: Vec<String> = control(of).into_iter().chain(data.notes.iter().cloned()).collect();
         let remarks = (is_whole && !remarks.is_empty()).then(|| remarks.join("; "));
         let (arm, workload) = (arm.arm.as_str(), part.name());
-        let line = Line { arm, workload, cell, change, verdict, remarks, ..Line::default() };
-        Some(Line { differences, is_whole, next, answers, ..line })
+        let line = VerdictRow { arm, workload, cell, change, verdict, remarks, ..VerdictRow::default() };
+        Some(VerdictRow { differences, is_whole, next, answers, ..line })
     });
     let scripts = answer.of_arm(&arm.arm).filter_map(|own| script_line(own, next.as_ref(), of.margin));
     arm.cells.iter().map(cell).chain(scripts).chain(parts).collect()

@@ -1,13 +1,13 @@
 //! The value of each of several settings: alone, and as one of all, if an experiment takes an arm apart.
 
-use results::comparison::{ArmComparison, Comparison, Setting, TakenApart};
-use results::{Table, Value};
-use spec::Experiment;
+use results::comparison::{ArmComparison, Comparison, MeasuredSetting, TakenApart};
+use results::{CellValue, Table};
+use spec::ExperimentRecord;
 use stats::{Estimate, Verdict};
 
 use crate::block::Block;
-use crate::compared::{self, Part};
-use crate::numbers::real;
+use crate::compared::{self, ComparedPart};
+use crate::numbers::real_cell;
 use results::ReportData;
 
 /// Of a workload, or of the whole grid if there are several.
@@ -19,26 +19,26 @@ pub(crate) struct SettingsWorth {
     noun: &'static str,
     margin: f64,
     /// All of them against the base.
-    all: Change,
+    all: ArmChange,
     pub(crate) settings: Vec<SettingWorth>,
 }
 
 #[derive(Debug)]
 pub(crate) struct SettingWorth {
-    setting: Setting,
-    alone: Change,
+    setting: MeasuredSetting,
+    alone: ArmChange,
     /// All but it, against all: the loss without it.
-    without: Change,
+    without: ArmChange,
 }
 
 /// A figure of one arm against another; empty if no pair is valid.
 #[derive(Debug, Clone, Copy)]
-struct Change {
+struct ArmChange {
     estimate: Option<Estimate>,
     verdict: Verdict,
 }
 
-impl Change {
+impl ArmChange {
     fn of(comparison: &Comparison, arm: &str, workload: Option<&str>) -> Self {
         let found = comparison.arms.iter().find(|own| own.arm == arm);
         let part = |own: &ArmComparison| match workload {
@@ -62,12 +62,12 @@ impl Change {
         }
     }
 
-    fn values(&self, margin: f64) -> [Value; 4] {
+    fn values(&self, margin: f64) -> [CellValue; 4] {
         let interval = self.estimate.and_then(|estimate| estimate.interval_pct());
         [
-            real(self.estimate.map(|estimate| estimate.change_pct())),
-            real(interval.map(|(low, _)| low)),
-            real(interval.map(|(_, high)| high)),
+            real_cell(self.estimate.map(|estimate| estimate.change_pct())),
+            real_cell(interval.map(|(low, _)| low)),
+            real_cell(interval.map(|(_, high)| high)),
             compared::verdict(self.verdict, margin).into(),
         ]
     }
@@ -86,13 +86,13 @@ pub(crate) fn worth(data: &ReportData) -> Vec<SettingsWorth> {
     for own in apart.settings.iter_mut().filter(|own| own.base.is_none()) {
         own.base = server.iter().find(|known| known.name == own.name).map(|known| known.value.clone());
     }
-    let from_whole = Experiment { base: Some(apart.whole.clone()), ..data.experiment.clone() };
+    let from_whole = ExperimentRecord { base: Some(apart.whole.clone()), ..data.experiment.clone() };
     let Some(lacking) = Comparison::of(&from_whole, &data.runs, answer.metric) else { return Vec::new() };
     let whole = answer.arms.iter().find(|arm| arm.arm == apart.whole);
     // An offered rate sets the throughput of the others, independent of settings.
     let parts: Vec<Option<&str>> = whole
         .iter()
-        .flat_map(|arm| Part::workloads(arm))
+        .flat_map(|arm| ComparedPart::workloads(arm))
         .filter(|part| part.averaged > 0)
         .map(|part| part.workload)
         .collect();
@@ -103,13 +103,13 @@ pub(crate) fn worth(data: &ReportData) -> Vec<SettingsWorth> {
         base: answer.base.clone(),
         noun: answer.noun(),
         margin: answer.margin,
-        all: Change::of(answer, &apart.whole, workload),
+        all: ArmChange::of(answer, &apart.whole, workload),
         settings: apart
             .settings
             .iter()
             .map(|setting| SettingWorth {
-                alone: Change::of(answer, &setting.only, workload),
-                without: Change::of(&lacking, &setting.without, workload),
+                alone: ArmChange::of(answer, &setting.only, workload),
+                without: ArmChange::of(&lacking, &setting.without, workload),
                 setting: setting.clone(),
             })
             .collect(),
@@ -167,12 +167,17 @@ pub fn settings(data: &ReportData) -> Table {
         "risk",
     ]);
     for worth in worth(data) {
-        let all: [Value; 5] =
-            [worth.of.clone().into(), worth.whole.clone().into(), Value::Null, Value::Null, Value::Null];
-        let nothing = std::iter::repeat_n(Value::Null, 5);
+        let all: [CellValue; 5] = [
+            worth.of.clone().into(),
+            worth.whole.clone().into(),
+            CellValue::Null,
+            CellValue::Null,
+            CellValue::Null,
+        ];
+        let nothing = std::iter::repeat_n(CellValue::Null, 5);
         table.push(all.into_iter().chain(worth.all.values(worth.margin)).chain(nothing));
         for SettingWorth { setting, alone, without } in &worth.settings {
-            let start: [Value; 5] = [
+            let start: [CellValue; 5] = [
                 worth.of.clone().into(),
                 worth.whole.clone().into(),
                 setting.name.clone().into(),
@@ -275,7 +280,7 @@ mod tests {
             table.rows[setting][place].clone()
         };
         let pct = |setting, column| match of(setting, column) {
-            Value::Real(pct) => (pct * 1e6).round() / 1e6,
+            CellValue::Real(pct) => (pct * 1e6).round() / 1e6,
             other => panic!("{other:?}"),
         };
         assert_eq!(pct(0, "alone_pct"), 300.0, "all of them");
@@ -285,8 +290,8 @@ mod tests {
             (0.0, -50.0),
             "b is worth something beside a only"
         );
-        assert_eq!(of(1, "risk"), Value::Null);
-        assert!(matches!(of(2, "risk"), Value::Text(risk) if risk.contains("last commits")));
+        assert_eq!(of(1, "risk"), CellValue::Null);
+        assert!(matches!(of(2, "risk"), CellValue::Text(risk) if risk.contains("last commits")));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Tiles by layer and zoom: which zoom is slow, and where the time goes.
 
 use results::comparison::zooms::{FEWEST, Which};
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
-use crate::chart::line::{LineChart, Point, Series, Unit};
+use crate::chart::line::{AxisUnit, ChartPoint, LineChart, Series};
 use crate::compared::FROM_SLICES;
 use crate::numbers;
 use crate::zooms::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers, caveats, in_words, lines_by_place};
@@ -94,7 +94,7 @@ fn contents(of: &ZoomsOfCell) -> Table {
     Table { caption: caption.to_owned(), ..in_words(whole).select(&columns) }
 }
 
-fn few() -> Value {
+fn few() -> CellValue {
     format!("fewer than {FEWEST} requests").into()
 }
 
@@ -107,15 +107,15 @@ enum Drawn {
 }
 
 impl Drawn {
-    fn point(self, zoom: &ZoomFigures) -> Option<Point> {
+    fn point(self, zoom: &ZoomFigures) -> Option<ChartPoint> {
         let x = f64::from(zoom.place.zoom?);
         match self {
-            Self::Time => Some(Point { x, y: zoom.mean_ns?, range: zoom.rounds_ns }),
-            Self::Share => Some(Point { x, y: zoom.time_share? * 100.0, range: None }),
+            Self::Time => Some(ChartPoint { x, y: zoom.mean_ns?, range: zoom.rounds_ns }),
+            Self::Share => Some(ChartPoint { x, y: zoom.time_share? * 100.0, range: None }),
         }
     }
 
-    fn written(self, point: &Point) -> String {
+    fn written(self, point: &ChartPoint) -> String {
         match self {
             Self::Time => written(point),
             Self::Share => numbers::percent(point.y / 100.0),
@@ -145,7 +145,7 @@ fn chart(of: &ZoomsOfCell, layer: usize, label: &str, drawn: Drawn) -> Option<Li
             "Mean service time of a tile; the band lies between the least and the most of the rounds. Lower is better.",
             "mean time",
             Spacing::Log,
-            Unit::Nanoseconds,
+            AxisUnit::Nanoseconds,
             "Mean time of a tile [least, most of the rounds]",
         ),
         Drawn::Share => (
@@ -153,7 +153,7 @@ fn chart(of: &ZoomsOfCell, layer: usize, label: &str, drawn: Drawn) -> Option<Li
             "Of all the time that an arm's tiles took, that of each zoom: where it is high, a faster query pays.",
             "share of all time",
             Spacing::Linear,
-            Unit::Percent,
+            AxisUnit::Percent,
             "Share of all the time of the arm's tiles",
         ),
     };
@@ -185,7 +185,7 @@ fn chart(of: &ZoomsOfCell, layer: usize, label: &str, drawn: Drawn) -> Option<Li
 }
 
 /// `12.3 ms [11.9 ms, 12.8 ms]`.
-fn written(point: &Point) -> String {
+fn written(point: &ChartPoint) -> String {
     let range = point
         .range
         .map(|(low, high)| format!(" [{}, {}]", numbers::latency_ns(low), numbers::latency_ns(high)));

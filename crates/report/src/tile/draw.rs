@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use ::tile::mvt::{Feature, Kind, Layer};
+use ::tile::mvt::{Feature, GeometryKind, Layer};
 
 pub(super) const GRID: i32 = 1024;
 
@@ -108,7 +108,7 @@ fn ground(paths: &mut [Paths]) -> Vec<DrawnPath> {
 fn add(paths: &mut Paths, feature: &Feature, extent: u32, detail: f64) {
     let scaled = || feature.parts.iter().map(|part| simplified(part, extent, detail));
     match feature.kind {
-        Kind::Point => {
+        GeometryKind::Point => {
             let step = |number: i32| (f64::from(number) / detail) as i32;
             for point in scaled().flatten().filter(|point| inside(*point)) {
                 if paths.dotted.insert((step(point.0), step(point.1))) {
@@ -116,12 +116,12 @@ fn add(paths: &mut Paths, feature: &Feature, extent: u32, detail: f64) {
                 }
             }
         }
-        Kind::Line => {
+        GeometryKind::Line => {
             for line in scaled().filter(|line| line.len() > 1 && seen(line)) {
                 paths.lines.add(&line, false);
             }
         }
-        Kind::Polygon => {
+        GeometryKind::Polygon => {
             let rings: Vec<_> = scaled().filter(|ring| ring.len() > 2 && seen(ring)).collect();
             let largest = rings.iter().map(|ring| area(ring)).fold(0.0, f64::max);
             let mut own = Path::default();
@@ -197,10 +197,10 @@ impl Path {
     fn add(&mut self, points: &[(i32, i32)], close: bool) {
         let Some((&first, rest)) = points.split_first() else { return };
         self.text.push('m');
-        self.step(first, true);
+        self.move_to(first, true);
         self.text.push('l');
         for (position, &point) in rest.iter().enumerate() {
-            self.step(point, position == 0);
+            self.move_to(point, position == 0);
         }
         if close {
             self.text.push('z');
@@ -210,11 +210,11 @@ impl Path {
 
     fn dot(&mut self, point: (i32, i32)) {
         self.text.push('m');
-        self.step(point, true);
+        self.move_to(point, true);
         self.text.push_str("h0");
     }
 
-    fn step(&mut self, to: (i32, i32), after_letter: bool) {
+    fn move_to(&mut self, to: (i32, i32), after_letter: bool) {
         let (x, y) = (to.0 - self.at.0, to.1 - self.at.1);
         // A minus sign separates numbers without a blank.
         let blank = |number: i32| if number < 0 { "" } else { " " };

@@ -9,7 +9,7 @@ mod sample;
 use ::tile::mvt;
 
 pub(crate) use draw::SizeLimit;
-pub(crate) use sample::{Sample, SizeLimits};
+pub(crate) use sample::{DrawnSample, SizeLimits};
 
 pub use mvt::MEDIA_TYPE;
 

@@ -21,7 +21,7 @@ pub(crate) struct SizeLimits {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Sample {
+pub(crate) struct DrawnSample {
     /// Empty if nothing is compared.
     arm: String,
     /// `z14/8851/6439`; another name unchanged.
@@ -35,7 +35,7 @@ pub(crate) struct Sample {
 enum Shown {
     Picture {
         paths: Vec<DrawnPath>,
-        layers: Vec<Layer>,
+        layers: Vec<SampleLayer>,
     },
     /// Already drawn for this arm.
     Same(String),
@@ -43,7 +43,7 @@ enum Shown {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Layer {
+struct SampleLayer {
     name: String,
     features: usize,
     vertices: usize,
@@ -53,7 +53,7 @@ struct Layer {
     alone: Vec<DrawnPath>,
 }
 
-impl Layer {
+impl SampleLayer {
     fn words(&self) -> String {
         let features = numbers::counted(self.features, "feature");
         let vertices = match self.vertices {
@@ -64,7 +64,7 @@ impl Layer {
     }
 }
 
-impl Sample {
+impl DrawnSample {
     /// Decodes and draws it; `colours` are the names of layers with a colour, to which the new ones of this
     /// tile are added.
     pub(crate) fn of(artifact: &Artifact, arm: &str, limits: SizeLimits, colours: &mut Vec<String>) -> Self {
@@ -102,7 +102,7 @@ impl Sample {
 }
 
 /// Contents of layers, in the order of the tile, and each separately if there are several.
-fn described(layers: &[mvt::Layer], limit: SizeLimit, colours: &mut Vec<String>) -> Vec<Layer> {
+fn described(layers: &[mvt::Layer], limit: SizeLimit, colours: &mut Vec<String>) -> Vec<SampleLayer> {
     let several = layers.len() > 1;
     let described = |(at, layer): (usize, &mvt::Layer)| {
         let known = colours.iter().position(|name| *name == layer.name);
@@ -113,7 +113,7 @@ fn described(layers: &[mvt::Layer], limit: SizeLimit, colours: &mut Vec<String>)
         let parts = layer.features.iter().flat_map(|feature| &feature.parts);
         let is_drawn = several && at < MOST_ALONE;
         let alone = if is_drawn { draw::draw(std::slice::from_ref(layer), limit) } else { Vec::new() };
-        Layer {
+        SampleLayer {
             name: layer.name.clone(),
             features: layer.features.len(),
             vertices: parts.map(Vec::len).sum(),
@@ -124,7 +124,7 @@ fn described(layers: &[mvt::Layer], limit: SizeLimit, colours: &mut Vec<String>)
     layers.iter().enumerate().map(described).collect()
 }
 
-impl Render for Sample {
+impl Render for DrawnSample {
     fn render(&self) -> Markup {
         html! {
             figure.tile {
@@ -141,8 +141,8 @@ impl Render for Sample {
     }
 }
 
-impl Sample {
-    fn picture(&self, paths: &[DrawnPath], layers: &[Layer]) -> Markup {
+impl DrawnSample {
+    fn picture(&self, paths: &[DrawnPath], layers: &[SampleLayer]) -> Markup {
         let several = layers.len() > 1;
         html! {
             (svg(&self.words(), paths, |path| several.then(|| layers[path.layer].colour)))
@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn written(bytes: &[u8]) -> String {
-        Sample::of(&artifact(bytes), "", LIMITS, &mut Vec::new()).render().0
+        DrawnSample::of(&artifact(bytes), "", LIMITS, &mut Vec::new()).render().0
     }
 
     /// A layer of this name with a point of an extent of 4096.
@@ -243,7 +243,7 @@ mod tests {
     fn layers_have_colours_of_their_own_and_each_is_drawn_alone() {
         let mut colours = vec!["roads".to_owned()];
         let bytes = [layer("water"), layer("roads")].concat();
-        let text = Sample::of(&artifact(&bytes), "new", LIMITS, &mut colours).render().0;
+        let text = DrawnSample::of(&artifact(&bytes), "new", LIMITS, &mut colours).render().0;
         assert_eq!(colours, ["roads", "water"]);
         assert_eq!(text.matches("<svg").count(), 3, "{text}");
         for wanted in
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn what_was_drawn_is_named_instead() {
-        let text = Sample::same(&artifact(TILE), "new", "old").render().0;
+        let text = DrawnSample::same(&artifact(TILE), "new", "old").render().0;
         assert!(text.contains("z14/8851/6439: 141 kB</strong>. The same bytes as in old."), "{text}");
     }
 

@@ -7,7 +7,9 @@ mod words;
 use std::collections::BTreeMap;
 
 use results::comparison::Cell;
-use results::comparison::zooms::{FEWEST, Place, PlaceRequests, Which, ZoomComparison, requests, zooms};
+use results::comparison::zooms::{
+    FEWEST, LayerAtZoom, PlaceRequests, Which, ZoomComparison, requests, zooms,
+};
 use spec::{Run, TileSample, Validity};
 
 pub use self::single::{MOST_OF_ARM, MOST_TILES, slowest_of_arms, slowest_tiles, tile};
@@ -19,7 +21,7 @@ use results::ReportData;
 
 #[derive(Debug, Clone)]
 pub(crate) struct ZoomFigures {
-    pub(crate) place: Place,
+    pub(crate) place: LayerAtZoom,
     pub(crate) layer: String,
     pub(crate) requests: u64,
     pub(crate) failed: u64,
@@ -49,13 +51,13 @@ impl ZoomFigures {
     /// Of a tile of the sample on average: `1,200 → 800`, or `800` if the input is not known.
     pub(crate) fn features(&self) -> Option<String> {
         let sample = self.sample.as_ref()?;
-        let per_tile = |sum: u64| numbers::figure(sample.per_tile(sum));
+        let per_tile = |sum: u64| numbers::figure_text(sample.per_tile(sum));
         let out = per_tile(sample.features_out?);
         Some(sample.features_in.map_or(out.clone(), |of| format!("{} → {out}", per_tile(of))))
     }
 }
 
-pub(crate) fn zoom(place: Place) -> String {
+pub(crate) fn zoom(place: LayerAtZoom) -> String {
     let zoom = place.zoom.map_or_else(|| "no zoom".to_owned(), |zoom| format!("z{zoom}"));
     match place.which {
         Which::All => zoom,
@@ -113,7 +115,7 @@ impl ZoomsOfCell {
     }
 
     /// The change at a layer and zoom of an arm; `None` for the base.
-    pub(crate) fn change(&self, arm: Option<&str>, place: Place) -> Option<&ZoomComparison> {
+    pub(crate) fn change(&self, arm: Option<&str>, place: LayerAtZoom) -> Option<&ZoomComparison> {
         self.changes.iter().find(|own| Some(own.arm.as_str()) == arm && own.place == place)
     }
 
@@ -132,7 +134,7 @@ impl ZoomsOfCell {
     }
 
     /// Place of that layer in the base; the layer's place in the arm if the base lacks it.
-    pub(crate) fn layer_of_base(&self, own: &ZoomsOfArm, place: Place) -> usize {
+    pub(crate) fn layer_of_base(&self, own: &ZoomsOfArm, place: LayerAtZoom) -> usize {
         let known = self
             .changes
             .iter()
@@ -143,8 +145,9 @@ impl ZoomsOfCell {
 
 impl ZoomsOfArm {
     fn of(runs: &[&Run]) -> Self {
-        let rounds: Vec<BTreeMap<Place, PlaceRequests>> = runs.iter().map(|run| requests(run)).collect();
-        let mut sums: BTreeMap<Place, PlaceRequests> = BTreeMap::new();
+        let rounds: Vec<BTreeMap<LayerAtZoom, PlaceRequests>> =
+            runs.iter().map(|run| requests(run)).collect();
+        let mut sums: BTreeMap<LayerAtZoom, PlaceRequests> = BTreeMap::new();
         for (place, own) in rounds.iter().flatten() {
             let sum = sums.entry(*place).or_default();
             sum.layer.clone_from(&own.layer);
@@ -153,7 +156,7 @@ impl ZoomsOfArm {
         let whole = || sums.iter().filter(|(place, _)| place.which == Which::All).map(|(_, own)| own);
         let requests: u64 = whole().map(|own| own.requests).sum();
         let time: f64 = whole().map(time_ns).sum();
-        let figures = |(place, own): (&Place, &PlaceRequests)| {
+        let figures = |(place, own): (&LayerAtZoom, &PlaceRequests)| {
             let percentile = |q: f64| own.service.percentile_ns(q).map(|ns| ns as f64);
             ZoomFigures {
                 place: *place,

@@ -1,9 +1,9 @@
 //! Single tiles, over all rounds of an arm.
 
-use results::{StoredTile, Table, TileCounts, Value};
+use results::{CellValue, StoredTile, Table, TileCounts};
 use spec::TileFigures;
 
-use crate::numbers::{count, counted, real};
+use crate::numbers::{count, counted, real_cell};
 use crate::places;
 use results::data::levels;
 
@@ -29,13 +29,13 @@ fn filled(
     tiles: &[StoredTile],
     place_names: &[&str],
     figures: [&str; 4],
-    place: fn(&TileFigures) -> Vec<Value>,
+    place: fn(&TileFigures) -> Vec<CellValue>,
 ) -> Table {
     let of = ["workload", "cell", "arm", "layer", "cached"];
     let mut table = Table::new([&of[..], place_names, &figures[..]].concat());
     table.optional(["arm", "cached"]);
     for StoredTile { of, figures: own } in tiles {
-        let of: [Value; 5] = [
+        let of: [CellValue; 5] = [
             of.workload.as_str().into(),
             // Clients are a number, other levels are unchanged.
             levels(&places::cell(of)).into(),
@@ -43,7 +43,7 @@ fn filled(
             of.layer.as_str().into(),
             of.cached.map(|cached| if cached { "yes" } else { "no" }).into(),
         ];
-        let times = [own.mean_us, own.max_us, own.bytes].map(|figure| real(Some(figure)));
+        let times = [own.mean_us, own.max_us, own.bytes].map(|figure| real_cell(Some(figure)));
         table.push(of.into_iter().chain(place(own)).chain([own.requests.into()]).chain(times));
     }
     table
@@ -108,7 +108,7 @@ mod tests {
         tile
     }
 
-    fn places(table: &Table) -> Vec<[Value; 2]> {
+    fn places(table: &Table) -> Vec<[CellValue; 2]> {
         table.rows.iter().map(|row| [row[2].clone(), row[5].clone()]).collect()
     }
 
@@ -120,7 +120,7 @@ mod tests {
             slowest_tiles(tiles.clone(), &TileCounts { tiles: 2500, often: 2500, places: 2500 });
         assert_eq!(
             (table.rows.len(), &table.rows[0][7], &table.rows[0][5]),
-            (20, &Value::Real(6.0), &"14/6/6".into())
+            (20, &CellValue::Real(6.0), &"14/6/6".into())
         );
         assert_eq!(table.rows[0][1], "clients 4".into());
         assert_eq!(
@@ -149,7 +149,7 @@ mod tests {
         let (table, said) =
             slowest_of_arms(tiles, Some("old"), &TileCounts { tiles: 40, often: 40, places: 1030 });
         let wanted = [["old", "14/3/6"], ["new", "14/1/6"], ["new", "14/2/6"]];
-        assert_eq!(places(&table), wanted.map(|own| own.map(Value::from)));
+        assert_eq!(places(&table), wanted.map(|own| own.map(CellValue::from)));
         assert_eq!(said.len(), 1);
         assert!(said[0].starts_with("1,030 different tiles were asked for"), "{said:?}");
     }

@@ -1,13 +1,13 @@
 //! Each layer and zoom of each arm, for programs and people.
 
 use results::comparison::zooms::{Which, ZoomComparison};
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::figures;
 use stats::{Estimate, Verdict};
 
 use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell};
 use crate::compared::{self, Tone};
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use results::ReportData;
 use results::data::{cell_text, levels};
 
@@ -97,7 +97,7 @@ pub fn tiles_in_words(data: &ReportData) -> Table {
 }
 
 /// Terminals have no room for the means of the sample.
-pub(crate) fn in_words<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Table {
+pub(crate) fn in_words<'a>(lines: impl IntoIterator<Item = ZoomLine<'a>>) -> Table {
     let mut table = Table::new(IN_WORDS);
     table.optional(OPTIONAL_IN_WORDS);
     table.hide(&IN_WORDS[18..]);
@@ -105,21 +105,21 @@ pub(crate) fn in_words<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Table {
     table
 }
 
-pub(crate) struct Line<'a> {
+pub(crate) struct ZoomLine<'a> {
     of: &'a ZoomsOfCell,
     own: &'a ZoomsOfArm,
     pub(crate) zoom: &'a ZoomFigures,
     change: Option<&'a ZoomComparison>,
 }
 
-fn lines(of: &ZoomsOfCell) -> impl Iterator<Item = Line<'_>> {
-    let line = |own, zoom| Line { of, own, zoom, change: of.change(own.arm.as_deref(), zoom.place) };
+fn lines(of: &ZoomsOfCell) -> impl Iterator<Item = ZoomLine<'_>> {
+    let line = |own, zoom| ZoomLine { of, own, zoom, change: of.change(own.arm.as_deref(), zoom.place) };
     of.arms.iter().flat_map(move |own| own.zooms.iter().map(move |zoom| line(own, zoom)))
 }
 
 /// The arms of a layer and zoom next to each other.
-pub(crate) fn lines_by_place(of: &ZoomsOfCell) -> Vec<Line<'_>> {
-    let mut lines: Vec<Line<'_>> = lines(of).collect();
+pub(crate) fn lines_by_place(of: &ZoomsOfCell) -> Vec<ZoomLine<'_>> {
+    let mut lines: Vec<ZoomLine<'_>> = lines(of).collect();
     lines.sort_by_key(|line| {
         let place = line.zoom.place;
         (of.layer_of_base(line.own, place), place.which, place.zoom)
@@ -127,20 +127,20 @@ pub(crate) fn lines_by_place(of: &ZoomsOfCell) -> Vec<Line<'_>> {
     lines
 }
 
-impl Line<'_> {
-    fn requests(&self) -> [Value; 3] {
+impl ZoomLine<'_> {
+    fn requests(&self) -> [CellValue; 3] {
         let ZoomFigures { requests, tiles_share, time_share, .. } = self.zoom;
         [(*requests).into(), percent(*tiles_share), percent(*time_share)]
     }
 
-    fn figures(&self) -> [Value; 6] {
+    fn figures(&self) -> [CellValue; 6] {
         let zoom = self.zoom;
         let [mean, p50, p95, p99] =
-            [zoom.mean_ns, zoom.p50_ns, zoom.p95_ns, zoom.p99_ns].map(|ns| real(ns.map(|ns| ns / 1e3)));
-        [mean, p50, p95, p99, real(zoom.bytes), percent(zoom.empty)]
+            [zoom.mean_ns, zoom.p50_ns, zoom.p95_ns, zoom.p99_ns].map(|ns| real_cell(ns.map(|ns| ns / 1e3)));
+        [mean, p50, p95, p99, real_cell(zoom.bytes), percent(zoom.empty)]
     }
 
-    fn verdict(&self) -> Value {
+    fn verdict(&self) -> CellValue {
         let judged = self.change.filter(|own| own.mean.is_some());
         judged.map(|own| compared::verdict(own.verdict, self.of.margin)).into()
     }
@@ -150,24 +150,24 @@ impl Line<'_> {
     }
 
     /// Of a tile of the sample on average.
-    fn per_tile(&self, sum: Option<u64>) -> Value {
-        real(self.zoom.sample.as_ref().zip(sum).map(|(sample, sum)| sample.per_tile(sum)))
+    fn per_tile(&self, sum: Option<u64>) -> CellValue {
+        real_cell(self.zoom.sample.as_ref().zip(sum).map(|(sample, sum)| sample.per_tile(sum)))
     }
 
-    fn in_words(&self) -> Vec<Value> {
+    fn in_words(&self) -> Vec<CellValue> {
         let Self { of, own, zoom, change } = self;
         let said = |own: &ZoomComparison| match &own.mean {
-            Some(mean) => Value::marked(compared::change(mean), self.class(own.verdict, mean)),
+            Some(mean) => CellValue::marked(compared::change(mean), self.class(own.verdict, mean)),
             None => own.why_none().unwrap_or_default().into(),
         };
-        let head: [Value; 4] = [
+        let head: [CellValue; 4] = [
             cell_text(&of.cell).into(),
             own.arm.clone().into(),
             zoom.layer.as_str().into(),
             zoom.zoom().into(),
         ];
         let sample = zoom.sample.as_ref();
-        let tail: [Value; 8] = [
+        let tail: [CellValue; 8] = [
             zoom.features().into(),
             change.map_or_else(|| "".into(), said),
             self.verdict(),
@@ -180,7 +180,7 @@ impl Line<'_> {
         head.into_iter().chain(self.requests()).chain(self.figures()).chain(tail).collect()
     }
 
-    fn for_programs(&self) -> Vec<Value> {
+    fn for_programs(&self) -> Vec<CellValue> {
         let Self { of, own, zoom, change } = self;
         let cached = match zoom.place.which {
             Which::All => None,
@@ -191,7 +191,7 @@ impl Line<'_> {
         let few = zoom.mean_ns.is_none() || change.is_some_and(|own| own.mean.is_none());
         let [mean, median] = [|own: &ZoomComparison| own.mean, |own: &ZoomComparison| own.median]
             .map(|of: fn(&ZoomComparison) -> Option<Estimate>| change_of(change.and_then(of)));
-        let head: [Value; 6] = [
+        let head: [CellValue; 6] = [
             of.cell.workload.as_str().into(),
             levels(&of.cell).into(),
             own.arm.clone().into(),
@@ -200,8 +200,9 @@ impl Line<'_> {
             cached.into(),
         ];
         let base_layer = change.filter(|own| own.layer != own.base_layer).map(|own| own.base_layer.clone());
-        let judged: [Value; 2] = [self.verdict(), real(change.and_then(|own| own.mean?.p_adjusted()))];
-        let tail: [Value; 10] = [
+        let judged: [CellValue; 2] =
+            [self.verdict(), real_cell(change.and_then(|own| own.mean?.p_adjusted()))];
+        let tail: [CellValue; 10] = [
             change.map(|own| own.differences.len() as u64).into(),
             zoom.failed.into(),
             sample.map(|sample| sample.tiles).into(),
@@ -218,12 +219,12 @@ impl Line<'_> {
     }
 }
 
-fn percent(share: Option<f64>) -> Value {
-    real(share.map(|share| share * 100.0))
+fn percent(share: Option<f64>) -> CellValue {
+    real_cell(share.map(|share| share * 100.0))
 }
 
 /// Change and its 95 % interval, percent.
-fn change_of(of: Option<Estimate>) -> [Value; 3] {
+fn change_of(of: Option<Estimate>) -> [CellValue; 3] {
     let interval = of.and_then(|of| of.interval_pct());
-    [of.map(|of| of.change_pct()), interval.map(|of| of.0), interval.map(|of| of.1)].map(real)
+    [of.map(|of| of.change_pct()), interval.map(|of| of.0), interval.map(|of| of.1)].map(real_cell)
 }

@@ -1,4 +1,4 @@
-use results::Value;
+use results::CellValue;
 use spec::figures;
 use spec::{MapPart, RunKey, RunKind, ScriptRecord, Slice};
 use stats::Histogram;
@@ -151,22 +151,22 @@ fn the_table_has_a_line_for_each_and_no_figure_of_few() {
     assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
     assert_eq!(
         (of(3, "zoom"), of(3, "base_layer"), of(3, "verdict")),
-        (&Value::Int(9), &"old.sql".into(), &"faster".into())
+        (&CellValue::Int(9), &"old.sql".into(), &"faster".into())
     );
     assert_eq!(
         (of(3, "sample_features_in"), of(3, "sample_empty_pct")),
-        (&Value::Real(100.0), &Value::Real(25.0))
+        (&CellValue::Real(100.0), &CellValue::Real(25.0))
     );
-    assert!(matches!(of(3, "mean_change_pct"), Value::Real(pct) if (pct + 49.9).abs() < 0.2));
+    assert!(matches!(of(3, "mean_change_pct"), CellValue::Real(pct) if (pct + 49.9).abs() < 0.2));
     assert_eq!(
         (of(5, "few"), of(5, "mean_us"), of(5, "mean_change_pct")),
-        (&"yes".into(), &Value::Null, &Value::Null)
+        (&"yes".into(), &CellValue::Null, &CellValue::Null)
     );
     let words = tiles_in_words(&data(rounds()));
     assert!(words.rows.iter().all(|row| row.len() == words.columns.len()));
     assert_eq!(
         (&words.rows[5][7], &words.rows[5][14], &words.rows[5][16]),
-        (&Value::Null, &"fewer than 20 requests".into(), &"yes".into())
+        (&CellValue::Null, &"fewer than 20 requests".into(), &"yes".into())
     );
 }
 
@@ -194,8 +194,8 @@ fn hits_stand_below_the_whole() {
         let at = table.at(name).expect(name);
         table.rows.iter().map(|row| row[at].clone()).collect::<Vec<_>>()
     };
-    assert_eq!(column("cached"), [Value::Null, Value::Null, "yes".into(), "no".into()]);
-    assert_eq!(column("time_share_pct")[1..3], [Value::Real(100.0), Value::Real(9.0)]);
-    assert!(matches!(column("mean_change_pct")[1], Value::Real(pct) if (pct + 89.0).abs() < 0.1));
-    assert_eq!(column("sliced")[..2], [Value::Null, "yes".into()]);
+    assert_eq!(column("cached"), [CellValue::Null, CellValue::Null, "yes".into(), "no".into()]);
+    assert_eq!(column("time_share_pct")[1..3], [CellValue::Real(100.0), CellValue::Real(9.0)]);
+    assert!(matches!(column("mean_change_pct")[1], CellValue::Real(pct) if (pct + 89.0).abs() < 0.1));
+    assert_eq!(column("sliced")[..2], [CellValue::Null, "yes".into()]);
 }

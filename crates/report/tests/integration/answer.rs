@@ -1,12 +1,12 @@
 //! Verdicts are the same in every output: they come from one answer.
 
 use crate::fixture::{Shape, data, doubt, remade, speed_up};
-use report::format::{Format, print};
+use report::format::{TableFormat, print};
 use report::{ReportData, html, short, summary, tables};
 use results::Course;
-use results::answer::{Outcome, Verdicts};
+use results::answer::{AnswerOutcome, Verdicts};
 use results::comparison::Comparison;
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 use spec::{Reason, Run, Validity, figures};
 
 fn verdicts(data: &ReportData) -> Verdicts {
@@ -21,10 +21,10 @@ fn outputs(data: &ReportData, found: &Comparison) -> Vec<(&'static str, String)>
     let words = tables::compared_in_words(data, found);
     let programs = tables::compared(data, found);
     vec![
-        ("text", flat(&print(&words, Format::Text))),
-        ("Markdown", flat(&print(&words, Format::Md))),
-        ("CSV", print(&programs, Format::Csv)),
-        ("JSON", print(&programs, Format::Json)),
+        ("text", flat(&print(&words, TableFormat::Text))),
+        ("Markdown", flat(&print(&words, TableFormat::Md))),
+        ("CSV", print(&programs, TableFormat::Csv)),
+        ("JSON", print(&programs, TableFormat::Json)),
     ]
 }
 
@@ -54,7 +54,7 @@ fn workloads_that_differ_have_a_line_each_in_every_output() {
     });
     let data = remade(data);
     let answer = verdicts(&data);
-    assert_eq!((answer.lines.len(), answer.outcome), (3, Outcome::SomethingSlower));
+    assert_eq!((answer.lines.len(), answer.outcome), (3, AnswerOutcome::SomethingSlower));
     let summary = flat(&summary::text(&data));
     for said in [
         "gis: checkout, full_page_writes on → off, ",
@@ -92,7 +92,7 @@ fn scripts_that_differ_have_a_line_each_in_every_output() {
     }
     let data = remade(data);
     let answer = verdicts(&data);
-    assert_eq!((answer.lines.len(), answer.outcome), (2, Outcome::SomethingSlower));
+    assert_eq!((answer.lines.len(), answer.outcome), (2, AnswerOutcome::SomethingSlower));
     for (name, text) in outputs(&data, data.throughput.as_ref().unwrap()) {
         for script in ["search.sql", "insert.sql"] {
             assert!(text.contains(script), "{name} has no {script}: {text}");
@@ -143,7 +143,7 @@ fn a_percentile_of_few_transactions_is_no_figure_and_has_no_verdict() {
     }
     let runs = tables::runs(&data);
     let at = runs.at("p99_us").unwrap();
-    assert!(runs.rows.iter().all(|row| row[at] == results::Value::Null), "no figure of a run");
+    assert!(runs.rows.iter().all(|row| row[at] == results::CellValue::Null), "no figure of a run");
     // One to three transactions in each of 8 rounds.
     assert!(html::page(&data).contains("too few (17 of 1,000)"));
 }
@@ -158,7 +158,7 @@ fn runs_that_are_all_too_short_are_to_be_longer() {
     }
     let mut data = remade(data);
     data.course = Course {
-        command: Command::read("pgdyno bench -f slow.sql -T 20 --against 'script: b.sql'"),
+        command: PrintedCommand::read("pgdyno bench -f slow.sql -T 20 --against 'script: b.sql'"),
         ..Course::default()
     };
     let summary = summary::text(&data);

@@ -1,7 +1,7 @@
 //! Open loads in every view: offered and done in time, what percentiles cover, charts of a ladder of rates.
 
 use crate::fixture::{Shape, data, doubt};
-use report::format::{Format, print};
+use report::format::{TableFormat, print};
 use report::{ReportData, html, summary, tables};
 use spec::{Reason, Run, Validity, figures};
 
@@ -31,7 +31,7 @@ fn ladder(arms: Vec<(&'static str, f64)>, steps: &[Step]) -> ReportData {
 
 fn at(run: &Run, Step { rate, ok, late, skipped }: Step) -> Run {
     let mut run = run.clone();
-    run.load = spec::Load::Rate;
+    run.load = spec::OfferedLoad::Rate;
     run.offered_rate = Some(rate);
     run.factors.insert("rate".into(), rate.to_string());
     run.figures.set(figures::PROMISE_MS, 20.0);
@@ -52,7 +52,7 @@ fn at(run: &Run, Step { rate, ok, late, skipped }: Step) -> Run {
 fn an_overload_is_told_by_every_table_and_the_summary() {
     let data = ladder(vec![], &STEPS);
     for (name, table) in [("runs", tables::runs(&data)), ("cells", tables::cells(&data))] {
-        for format in [Format::Text, Format::Json, Format::Csv, Format::Md] {
+        for format in [TableFormat::Text, TableFormat::Json, TableFormat::Csv, TableFormat::Md] {
             let text = print(&table, format).replace('\\', "");
             for words in
                 ["offered", "achieved", "late", "skipped", "unfinished", "percentiles", "16000", "399"]
@@ -60,12 +60,12 @@ fn an_overload_is_told_by_every_table_and_the_summary() {
                 assert!(text.contains(words), "{name} {format:?}: no {words} in\n{text}");
             }
         }
-        let csv = print(&table, Format::Csv);
+        let csv = print(&table, TableFormat::Csv);
         let with = |words: &str| csv.lines().filter(|line| line.contains(words)).count();
         let overloaded = if name == "runs" { 2 } else { 1 };
         assert_eq!((with(",started only,"), with(",all,")), (overloaded, 2 * overloaded), "{csv}");
     }
-    assert!(print(&tables::crosstab(&data), Format::Csv).contains("open load: late ones are in it"));
+    assert!(print(&tables::crosstab(&data), TableFormat::Csv).contains("open load: late ones are in it"));
     let text = summary::text(&data);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let wanted = "look, rate 16000, 16 clients: offered 16,000/s, in time 399.0/s (2.4 %), late 85,800, \

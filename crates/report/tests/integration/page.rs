@@ -164,7 +164,7 @@ fn a_page_has_one_value_of_each_figure() {
     let cells = report::tables::cells(&data);
     let column = |name: &str| cells.at(name).expect("a column");
     for row in &cells.rows {
-        let results::Value::Real(p99_us) = row[column("p99_us")] else { panic!("a figure") };
+        let results::CellValue::Real(p99_us) = row[column("p99_us")] else { panic!("a figure") };
         let p99 = report::numbers::latency_us(p99_us);
         assert!(page.contains(&format!(" class=\"n\">{p99}</td>")), "the table of figures: {p99}");
         assert!(page.contains(&format!(" class=\"n\">{p99} (")), "the data of the chart: {p99}");

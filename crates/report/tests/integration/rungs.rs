@@ -1,9 +1,9 @@
 //! Ladders and the scalability law in every view.
 
 use crate::fixture::{Shape, data};
-use report::format::{Format, blocks, print};
+use report::format::{TableFormat, blocks, print};
 use report::{Block, ReportData, charts, html, tables};
-use results::Value;
+use results::CellValue;
 use results::ladder::{Ladder, LadderOutcome, ladders};
 use spec::plan::Plan;
 use spec::{Doubt, Reason, Run, RunEvent, Validity, figures};
@@ -25,7 +25,7 @@ fn in_step(rungs: &[Rung], bound: Option<f64>) -> ReportData {
         let (clients, late, skipped) =
             rungs.iter().find(|(clients, ..)| *clients == run.clients).copied().expect("one of them");
         let mut run = run.clone();
-        run.load = spec::Load::Rate;
+        run.load = spec::OfferedLoad::Rate;
         run.offered_rate = Some(f64::from(clients));
         run.measured_s = 1000.0 / f64::from(clients);
         run.factors.insert("rate_per_client".into(), "1".into());
@@ -48,7 +48,7 @@ fn in_step(rungs: &[Rung], bound: Option<f64>) -> ReportData {
     ReportData::new(experiment, made.host, made.target, runs)
 }
 
-fn column(data: &ReportData, name: &str) -> Vec<Value> {
+fn column(data: &ReportData, name: &str) -> Vec<CellValue> {
     let table = tables::ladder(data);
     let at = table.at(name).expect(name);
     table.rows.iter().map(|row| row[at].clone()).collect()
@@ -67,8 +67,8 @@ fn quality_breaks_at_the_first_rung_from_which_on_it_stays_broken() {
     let rungs = [(3, 0, 0), (8, 10, 0), (10, 20, 0), (12, 300, 10), (14, 400, 14)];
     let data = in_step(&rungs, None);
     let qualities = ["kept", "kept", "breaks here", "broken", "broken"];
-    assert_eq!(column(&data, "quality"), qualities.map(Value::from));
-    assert_eq!(column(&data, "rate"), [3.0, 8.0, 10.0, 12.0, 14.0].map(Value::from));
+    assert_eq!(column(&data, "quality"), qualities.map(CellValue::from));
+    assert_eq!(column(&data, "rate"), [3.0, 8.0, 10.0, 12.0, 14.0].map(CellValue::from));
     assert_eq!(ladders(&data).iter().map(Ladder::outcome).collect::<Vec<_>>(), [LadderOutcome::Decided]);
     // As in pgbench: late of processed, skipped of all.
     assert_eq!(column(&data, "late_share_pct")[3], (300.0 / 990.0 * 100.0).into());
@@ -78,10 +78,10 @@ fn quality_breaks_at_the_first_rung_from_which_on_it_stays_broken() {
         sentences(&told)[0],
         "Quality breaks at 10 clients, 10/s: 2 % late, skipped, failed or unfinished (bound 1 %)."
     );
-    let text = blocks(&told, Format::Text);
+    let text = blocks(&told, TableFormat::Text);
     assert!(text.contains("Ladder: reporting, promise 250 ms"), "{text}");
     let [Block::Table(table), ..] = &told[..] else { panic!("{text}") };
-    let text = print(table, Format::Text);
+    let text = print(table, TableFormat::Text);
     assert!(text.contains("BREAKS") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let page = html::page(&data);
     assert!(page.contains("Ladder: reporting, promise 250 ms") && page.contains("BREAKS"));
@@ -100,7 +100,7 @@ fn a_rung_that_the_generator_broke_is_no_limit_of_the_server() {
     let said = "The generator ended it there, so the server may hold more (client saturated: busy).";
     assert_eq!(sentences(&tables::ladders_in_words(&data, true))[1], said);
     assert!(html::page(&data).contains(said));
-    assert_eq!(column(&data, "generator")[2], Value::from("client saturated: busy".to_owned()));
+    assert_eq!(column(&data, "generator")[2], CellValue::from("client saturated: busy".to_owned()));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_bound_of_ones_own_and_ladders_that_never_break_or_never_hold() {
 #[test]
 fn what_is_broken_below_a_rung_that_holds_is_irregular() {
     let data = in_step(&[(3, 20, 0), (8, 0, 0), (10, 300, 0)], None);
-    assert_eq!(column(&data, "quality"), ["broken here only", "kept", "breaks here"].map(Value::from));
+    assert_eq!(column(&data, "quality"), ["broken here only", "kept", "breaks here"].map(CellValue::from));
     assert_eq!(ladders(&data)[0].outcome(), LadderOutcome::Irregular);
     let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(told[0].contains("Irregular: broken at 3 clients, 3/s, and kept higher up."), "{told:?}");
@@ -133,7 +133,7 @@ fn a_rung_without_a_valid_run_is_no_answer() {
     let mut made = in_step(&[(3, 0, 0), (8, 0, 0), (10, 300, 0)], None);
     made.runs.iter_mut().filter(|run| run.clients == 8).for_each(|run| run.validity = Validity::Invalid);
     let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
-    assert_eq!(column(&data, "quality"), ["kept", "no valid run", "breaks here"].map(Value::from));
+    assert_eq!(column(&data, "quality"), ["kept", "no valid run", "breaks here"].map(CellValue::from));
     assert_eq!(ladders(&data)[0].outcome(), LadderOutcome::Invalid);
     let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(told[0].ends_with("Not known, since no run there is valid: 8 clients, 8/s."), "{told:?}");
@@ -160,11 +160,11 @@ fn a_rung_that_breaks_by_failures_breaks() {
         ReportData::new(made.experiment, made.host, made.target, made.runs)
     };
     let data = failing(false);
-    assert_eq!(column(&data, "quality"), ["kept", "kept", "breaks here"].map(Value::from));
-    assert_eq!(column(&data, "bad_share_pct")[2], Value::from(4.0));
+    assert_eq!(column(&data, "quality"), ["kept", "kept", "breaks here"].map(CellValue::from));
+    assert_eq!(column(&data, "bad_share_pct")[2], CellValue::from(4.0));
     assert_eq!(ladders(&data)[0].outcome(), LadderOutcome::Decided);
     // If clients gave up, nothing is known about it.
-    assert_eq!(column(&failing(true), "quality"), ["kept", "kept", "no valid run"].map(Value::from));
+    assert_eq!(column(&failing(true), "quality"), ["kept", "kept", "no valid run"].map(CellValue::from));
 }
 
 /// More clients at one rate only help.
@@ -221,7 +221,7 @@ fn the_scalability_law_stands_in_table_page_and_chart() {
     let table = tables::scaling(&made);
     let at = |name: &str| table.at(name).expect(name);
     let real = |name: &str| match table.rows[0][at(name)] {
-        Value::Real(number) => number,
+        CellValue::Real(number) => number,
         ref other => panic!("{name}: {other:?}"),
     };
     assert_eq!(table.rows.len(), 1);
@@ -237,7 +237,7 @@ fn the_scalability_law_stands_in_table_page_and_chart() {
     assert!(drawn, "the curve stands in the chart of throughput over clients");
     // A ladder of clients without a promise is a table too, without a verdict.
     assert_eq!(ladders(&made)[0].outcome(), LadderOutcome::Decided);
-    assert_eq!(column(&made, "quality"), vec![Value::Null; 6]);
+    assert_eq!(column(&made, "quality"), vec![CellValue::Null; 6]);
     assert!(tables::ladders_in_words(&made, true).is_empty());
 }
 

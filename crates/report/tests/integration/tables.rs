@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 
 use crate::fixture::{Shape, data, doubt, offer, remade, speed_up};
-use report::format::{Format, print};
+use report::format::{TableFormat, print};
 use report::{ReportData, html, summary, tables};
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::plan::{Decision, NotRun, Plan};
-use spec::{Load, Reason, Relation, RelationKind, RunEvent, Slice, Validity, figures};
+use spec::{OfferedLoad, Reason, Relation, RelationKind, RunEvent, Slice, Validity, figures};
 
 fn compared(data: &ReportData) -> Table {
     tables::compared(data, data.throughput.as_ref().expect("two arms"))
 }
 
-fn column<'a>(table: &'a Table, name: &str) -> Vec<&'a Value> {
+fn column<'a>(table: &'a Table, name: &str) -> Vec<&'a CellValue> {
     let at = table.at(name).expect(name);
     table.rows.iter().map(|row| row[at].raw()).collect()
 }
@@ -23,7 +23,7 @@ fn flat(text: &str) -> String {
 }
 
 fn csv(table: &Table) -> String {
-    print(table, Format::Csv)
+    print(table, TableFormat::Csv)
 }
 
 fn sample() -> ReportData {
@@ -53,7 +53,7 @@ fn what_was_measured_again_is_counted_and_shown() {
         let text = flat(&text);
         assert!(text.contains(told), "{what}: {text}");
     }
-    let runs = print(&tables::runs(&data), Format::Csv);
+    let runs = print(&tables::runs(&data), TableFormat::Csv);
     assert_eq!(runs.matches("measured again").count(), 1, "{runs}");
     // The program was killed before it was measured again; the next one did not know the reason.
     let mut runs = data.runs;
@@ -84,13 +84,13 @@ fn percentiles_from_slices_are_marked_in_every_table() {
     for table in [tables::runs(&data), tables::cells(&data)] {
         let marks = column(&table, "cell").into_iter().zip(column(&table, "sliced"));
         for (cell, mark) in marks {
-            let wanted = (*cell == Value::from("clients 4")).then_some("yes");
-            assert_eq!(*mark, Value::from(wanted), "{cell:?}");
+            let wanted = (*cell == CellValue::from("clients 4")).then_some("yes");
+            assert_eq!(*mark, CellValue::from(wanted), "{cell:?}");
         }
-        assert!(print(&table, Format::Text).contains("sliced"));
+        assert!(print(&table, TableFormat::Text).contains("sliced"));
     }
     assert!(tables::below_percentiles(&data).unwrap().contains("from slices, which empty the queues"));
-    assert!(!print(&tables::runs(&sample()), Format::Text).contains("sliced"), "nothing is");
+    assert!(!print(&tables::runs(&sample()), TableFormat::Text).contains("sliced"), "nothing is");
 }
 
 /// Regression: "+213 % [+208, +218] n 2 faster" was printed as certain.
@@ -101,10 +101,13 @@ fn two_rounds_are_called_indicative_in_every_output() {
     {
         let data = data(&Shape { rounds, ..Shape::small() });
         let table = compared(&data);
-        assert!(column(&table, "indicative").iter().all(|said| **said == Value::from(wanted)), "{rounds}");
+        assert!(
+            column(&table, "indicative").iter().all(|said| **said == CellValue::from(wanted)),
+            "{rounds}"
+        );
         let words = tables::compared_in_words(&data, data.throughput.as_ref().unwrap());
         let changes = column(&words, "change, 95 %");
-        let is_said = |change: &&Value| matches!(change, Value::Text(text) if text.ends_with(&format!("({})", wanted.unwrap_or("?"))));
+        let is_said = |change: &&CellValue| matches!(change, CellValue::Text(text) if text.ends_with(&format!("({})", wanted.unwrap_or("?"))));
         assert_eq!(changes.iter().copied().filter(is_said).count(), wanted.map_or(0, |_| changes.len()));
         assert_eq!(summary::text(&data).contains("indicative"), rounds == 2);
     }
@@ -133,7 +136,7 @@ fn sizes_are_told_per_arm_where_runs_recorded_them() {
     let other = &data.experiment.arms[1].name;
     assert_eq!(
         column(&sizes, "arm"),
-        [&base, other, other].map(|arm| Value::from(arm.as_str())).iter().collect::<Vec<_>>()
+        [&base, other, other].map(|arm| CellValue::from(arm.as_str())).iter().collect::<Vec<_>>()
     );
     let page = html::page(&data);
     let row = page.split("<tr>").find(|row| row.contains("orders_customer")).expect("a row of the index");
@@ -182,8 +185,8 @@ fn sizes_are_told_for_each_level_of_what_was_prepared() {
     let told: Vec<_> = column(&sizes, "arm").into_iter().zip(column(&sizes, "size_bytes")).collect();
     let arms = &data.experiment.arms;
     for (arm, scale, bytes) in [(0, 1, 1_u64 << 20), (0, 10, 8 << 20), (1, 1, 1 << 20), (1, 10, 8 << 20)] {
-        let owner = Value::from(format!("{}, prepare.osm.scale {scale}", arms[arm].name));
-        assert!(told.contains(&(&owner, &Value::from(bytes))), "{owner:?} in {told:?}");
+        let owner = CellValue::from(format!("{}, prepare.osm.scale {scale}", arms[arm].name));
+        assert!(told.contains(&(&owner, &CellValue::from(bytes))), "{owner:?} in {told:?}");
     }
     assert_eq!(told.len(), 4);
 }
@@ -208,10 +211,11 @@ fn answers_to_other_questions_have_their_cell() {
         let runs = questions.iter().copied().flat_map(asked).collect();
         let found = ReportData::new(made.experiment.clone(), made.host.clone(), made.target.clone(), runs);
         let table = tables::answers(&found);
-        let column = |name| column(&table, name).into_iter().cloned().collect::<Vec<Value>>();
+        let column = |name| column(&table, name).into_iter().cloned().collect::<Vec<CellValue>>();
         column("cell").into_iter().zip(column("rows")).collect::<Vec<_>>()
     };
-    let of = |limit: &str, rows: u32| (Value::from(format!("polygons.limit {limit}")), Value::from(rows));
+    let of =
+        |limit: &str, rows: u32| (CellValue::from(format!("polygons.limit {limit}")), CellValue::from(rows));
     assert_eq!(told(&[("10", 160), ("100", 1600)]), [of("10", 160), of("100", 1600)]);
     // Equal answers, but to two questions.
     assert_eq!(told(&[("10", 160), ("100", 160)]), [of("10", 160), of("100", 160)]);
@@ -234,10 +238,10 @@ fn compared_arms_say_what_they_answer_otherwise_and_what_was_not_run() {
     let data = remade(data);
     let table = compared(&data);
     let told = column(&table, "remarks");
-    assert_eq!(told[0], &Value::from(detail.clone()));
-    assert_eq!(told.last(), Some(&&Value::from("it is not installed")));
-    assert_eq!(column(&table, "verdict").last(), Some(&&Value::from("not run")));
-    assert_eq!(column(&table, "cell").last(), Some(&&Value::from("version 19")));
+    assert_eq!(told[0], &CellValue::from(detail.clone()));
+    assert_eq!(told.last(), Some(&&CellValue::from("it is not installed")));
+    assert_eq!(column(&table, "verdict").last(), Some(&&CellValue::from("not run")));
+    assert_eq!(column(&table, "cell").last(), Some(&&CellValue::from("version 19")));
     let words = csv(&tables::compared_in_words(&data, data.throughput.as_ref().unwrap()));
     assert!(
         words.contains(&format!("; {detail}")) && words.contains("not run; it is not installed"),
@@ -265,12 +269,11 @@ fn every_output_tells_the_scripts_of_a_mix_apart() {
     let made = remade(made);
     let table = tables::scripts(&made);
     let ints = |name: &str| column(&table, name).into_iter().cloned().collect::<Vec<_>>();
-    assert_eq!(ints("transactions"), [1200_i64, 400, 1200, 400].map(Value::from));
-    assert_eq!(ints("share_pct"), [75.0, 25.0, 75.0, 25.0].map(Value::from));
-    assert_eq!(ints("tps_mean"), [75.0, 25.0, 75.0, 25.0].map(Value::from), "of runs of 4 s");
-    assert_eq!(ints("script")[..2], ["read.sql", "write.sql"].map(Value::from));
-    let near =
-        |value: &Value, wanted: f64| matches!(value, Value::Real(us) if (us / wanted - 1.0).abs() < 2e-3);
+    assert_eq!(ints("transactions"), [1200_i64, 400, 1200, 400].map(CellValue::from));
+    assert_eq!(ints("share_pct"), [75.0, 25.0, 75.0, 25.0].map(CellValue::from));
+    assert_eq!(ints("tps_mean"), [75.0, 25.0, 75.0, 25.0].map(CellValue::from), "of runs of 4 s");
+    assert_eq!(ints("script")[..2], ["read.sql", "write.sql"].map(CellValue::from));
+    let near = |value: &CellValue, wanted: f64| matches!(value, CellValue::Real(us) if (us / wanted - 1.0).abs() < 2e-3);
     for (at, [p50, p95]) in [(0, [1e3, 2e3]), (1, [8e3, 16e3]), (3, [16e3, 32e3])] {
         assert!(near(&ints("p50_us")[at], p50) && near(&ints("p95_us")[at], p95), "{at}: {table:?}");
     }
@@ -307,15 +310,15 @@ fn every_output_tells_what_arms_differ_in_besides() {
     let outputs = [
         flat(&summary::text(&made)),
         html::page(&made),
-        print(&words, Format::Md),
-        flat(&print(&words, Format::Text)),
+        print(&words, TableFormat::Md),
+        flat(&print(&words, TableFormat::Text)),
     ];
     for text in outputs {
         for phrase in phrases {
             assert!(text.contains(phrase), "{phrase} in {text}");
         }
     }
-    let lines: serde_json::Value = serde_json::from_str(&print(&compared(&made), Format::Json)).unwrap();
+    let lines: serde_json::Value = serde_json::from_str(&print(&compared(&made), TableFormat::Json)).unwrap();
     let told: Vec<_> =
         lines.as_array().unwrap().iter().filter(|line| !line["differences"].is_null()).collect();
     assert_eq!(told.len(), 1, "one workload differs: {told:?}");
@@ -325,7 +328,7 @@ fn every_output_tells_what_arms_differ_in_besides() {
     assert_eq!((of(1).0, raw.as_array().map(Vec::len)), (Some("wal_bytes"), Some(2)));
     // All of it, large or not.
     let all = tables::differences(&made);
-    assert!(column(&all, "figure").contains(&&Value::from("wal_records")));
+    assert!(column(&all, "figure").contains(&&CellValue::from("wal_records")));
     assert!(csv(&compared(&made)).contains(r#"""figure"":""temp_bytes"""#));
 }
 
@@ -340,7 +343,7 @@ fn every_table_as_text() {
         ("phases", tables::phases(&data)),
         ("sizes", tables::sizes(&data)),
     ] {
-        insta::assert_snapshot!(name, print(&table, Format::Text));
+        insta::assert_snapshot!(name, print(&table, TableFormat::Text));
     }
 }
 
@@ -354,12 +357,12 @@ fn every_output_tells_of_runs_in_two_groups() {
     let data = remade(data);
     let words = "5 runs about 7,000, one 31,";
     for table in [tables::cells(&data), compared(&data)] {
-        for format in [Format::Json, Format::Csv, Format::Md] {
+        for format in [TableFormat::Json, TableFormat::Csv, TableFormat::Md] {
             let printed = print(&table, format);
             assert!(printed.contains(words), "{format:?}: {printed}");
         }
         // Text output wraps the words in a narrow column.
-        assert!(flat(&print(&table, Format::Text)).contains("placement?"));
+        assert!(flat(&print(&table, TableFormat::Text)).contains("placement?"));
     }
     // With recorded placement it is not a question, and there is advice.
     let mut seen = data.clone();
@@ -399,7 +402,7 @@ fn comparisons_fit_80_columns() {
     data.runs.iter_mut().filter(|run| run.round == 2).for_each(|run| speed_up(run, 4.0));
     let data = remade(data);
     for found in [&data.throughput, &data.latency].into_iter().flatten() {
-        let text = print(&tables::compared_in_words(&data, found), Format::Text);
+        let text = print(&tables::compared_in_words(&data, found), TableFormat::Text);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }
@@ -453,7 +456,7 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
     }
     let data = remade(data);
     let cells = tables::cells(&data);
-    assert!(print(&cells, Format::Text).contains("invalid"));
+    assert!(print(&cells, TableFormat::Text).contains("invalid"));
     let (cells, comparison) = (csv(&cells), compared(&data));
     for line in ["ser,clients 1,stock,0,,,,,,,,,,4,", "ser,clients 1,gis,0,,,,,,,,,,4,"] {
         assert!(cells.contains(line), "{cells}");
@@ -507,7 +510,7 @@ fn an_undecided_workload_of_a_decided_grid_has_a_next_step() {
     let rows = |name: &str| column(&table, name).into_iter().cloned().collect::<Vec<_>>();
     let (workloads, cells, needed) = (rows("workload"), rows("cell"), rows("rounds_needed"));
     let lines = workloads.into_iter().zip(cells).zip(needed);
-    let with: Vec<_> = lines.filter(|(_, needed)| *needed != Value::Null).map(|(of, _)| of).collect();
+    let with: Vec<_> = lines.filter(|(_, needed)| *needed != CellValue::Null).map(|(of, _)| of).collect();
     assert_eq!(with, [("tpcb".into(), "".into())]);
     let next = "Next: tpcb: ";
     let summary = flat(&summary::text(&data));
@@ -519,7 +522,7 @@ fn an_undecided_workload_of_a_decided_grid_has_a_next_step() {
 /// valid".
 #[test]
 fn every_output_tells_how_a_promise_was_kept_in_closed_load() {
-    for load in [Load::Closed, Load::Users] {
+    for load in [OfferedLoad::Closed, OfferedLoad::Users] {
         let mut data = data(&Shape { clients: vec![2], ..Shape::small() });
         for run in &mut data.runs {
             run.load = load;
@@ -536,9 +539,9 @@ fn every_output_tells_how_a_promise_was_kept_in_closed_load() {
         ] {
             let first = |name: &str| column(&table, &format!("{before}{name}"))[0];
             assert_eq!((first("promise_ms"), first("late_share_pct")), (&0.05.into(), &100.0.into()));
-            assert!(matches!(first("late"), Value::Int(1..)));
+            assert!(matches!(first("late"), CellValue::Int(1..)));
             assert!(!table.names().iter().any(|name| name.contains("offered")));
-            assert!(print(&table, Format::Text).contains("100 %"));
+            assert!(print(&table, TableFormat::Text).contains("100 %"));
         }
         assert!(csv(&tables::crosstab(&data)).contains("late ones are in it"));
         let summary = flat(&summary::text(&data));
@@ -597,7 +600,7 @@ fn tiles() -> ReportData {
 fn tiles_have_a_line_for_each_layer_and_zoom() {
     let data = tiles();
     insta::assert_snapshot!("tiles", csv(&tables::tiles(&data)));
-    insta::assert_snapshot!("tiles_in_words", print(&tables::tiles_in_words(&data), Format::Text));
+    insta::assert_snapshot!("tiles_in_words", print(&tables::tiles_in_words(&data), TableFormat::Text));
     let summary = flat(&summary::text(&data));
     let line = "gis differs most from stock at z12: 0.50 times as long [0.49, 0.51]; z12 takes 69 % of its time with 50 % of its tiles";
     assert!(summary.contains(line), "{summary}");
@@ -621,9 +624,9 @@ fn every_line_of_the_table_of_figures_is_in_every_output() {
     let made = remade(made);
     let all = tables::figures(&made);
     let (named, differing) = (column(&all, "figure"), tables::differences(&made));
-    let (json, csv, differing) = (print(&all, Format::Json), csv(&all), column(&differing, "figure"));
+    let (json, csv, differing) = (print(&all, TableFormat::Json), csv(&all), column(&differing, "figure"));
     for row in figures::table() {
-        let name = Value::from(row.name);
+        let name = CellValue::from(row.name);
         assert!(named.contains(&&name), "{}", row.name);
         assert!(json.contains(row.label) && csv.contains(row.label), "{}", row.label);
         assert_eq!(differing.contains(&&name), row.notable.is_some(), "{}", row.name);

@@ -6,13 +6,13 @@ mod helps;
 
 use std::collections::BTreeSet;
 
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 use spec::{Reason, Run, figures};
 use stats::{Estimate, TooFew, Verdict};
 
 use self::cost::Cost;
 pub use self::helps::Help;
-use super::verdicts::{Line, Scope};
+use super::verdicts::{LineScope, VerdictLine};
 use crate::comparison::{Comparison, TakenApart};
 use crate::data::{ReportData, cell_text};
 
@@ -29,15 +29,15 @@ const LENGTHS: [&str; 5] = ["-T", "--time", "--duration", "-t", "--transactions"
 #[derive(Debug, Clone, PartialEq)]
 pub struct Next {
     pub of: Vec<String>,
-    pub step: Step,
-    pub command: Option<Command>,
+    pub step: NextStep,
+    pub command: Option<PrintedCommand>,
     /// Whether an arm is taken apart; then nothing is said about its single settings.
     pub taken_apart: bool,
 }
 
 /// The recommended step.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum NextStep {
     /// This many rounds in all, an even number, with the additional seconds.
     MoreRounds {
         rounds: u32,
@@ -63,7 +63,7 @@ pub enum Short {
 impl Next {
     /// For the lines of a comparison of its runs; `None` if they are decided, or nothing decides them.
     #[must_use]
-    pub fn of(data: &ReportData, found: &Comparison, lines: &[Line]) -> Option<Self> {
+    pub fn of(data: &ReportData, found: &Comparison, lines: &[VerdictLine]) -> Option<Self> {
         if !found.paired || lines.is_empty() {
             return None;
         }
@@ -85,12 +85,12 @@ impl Next {
         let of: Vec<String> = of.into_iter().collect();
         let taken_apart = TakenApart::of(&data.experiment).is_some();
         if cost.is_too_much(rounds, more_s) {
-            let step = Step::Else { rounds: Some(rounds), helps: helps::helps(data, found, &open) };
+            let step = NextStep::Else { rounds: Some(rounds), helps: helps::helps(data, found, &open) };
             return Some(Self { of, step, command: None, taken_apart });
         }
         let typed = data.course.command.clone();
         let command = typed.map(|typed| typed.option("--rounds", &rounds.to_string()));
-        let step = Step::MoreRounds { rounds, more_s, decide: more.is_some() };
+        let step = NextStep::MoreRounds { rounds, more_s, decide: more.is_some() };
         Some(Self { of, step, command, taken_apart })
     }
 
@@ -107,26 +107,26 @@ impl Next {
     #[must_use]
     pub fn rounds(&self) -> Option<u32> {
         match self.step {
-            Step::MoreRounds { rounds, .. } => Some(rounds),
-            Step::Else { rounds, .. } => rounds,
-            Step::LongerRuns { .. } => None,
+            NextStep::MoreRounds { rounds, .. } => Some(rounds),
+            NextStep::Else { rounds, .. } => rounds,
+            NextStep::LongerRuns { .. } => None,
         }
     }
 }
 
-struct Open {
+struct OpenQuestion {
     name: Option<String>,
     estimate: Estimate,
     more_pairs: Option<u32>,
 }
 
 /// The undecided lines of the answer; if all are decided, the undecided workloads in them.
-fn open(data: &ReportData, found: &Comparison, lines: &[Line]) -> Vec<Open> {
+fn open(data: &ReportData, found: &Comparison, lines: &[VerdictLine]) -> Vec<OpenQuestion> {
     let one = |name: Option<String>, estimate: Option<Estimate>, verdict: Verdict| match verdict {
-        Verdict::Inconclusive { more_pairs } => Some(Open { name, estimate: estimate?, more_pairs }),
+        Verdict::Inconclusive { more_pairs } => Some(OpenQuestion { name, estimate: estimate?, more_pairs }),
         _ => None,
     };
-    let of_lines: Vec<Open> =
+    let of_lines: Vec<OpenQuestion> =
         lines.iter().filter_map(|line| one(scope_name(&line.scope), line.estimate, line.verdict)).collect();
     if !lines.iter().all(|line| line.verdict.is_decided()) {
         return of_lines;
@@ -142,17 +142,17 @@ fn open(data: &ReportData, found: &Comparison, lines: &[Line]) -> Vec<Open> {
 
 /// The name of a part of the answer; `None` for the whole.
 #[must_use]
-pub fn scope_name(of: &Scope) -> Option<String> {
+pub fn scope_name(of: &LineScope) -> Option<String> {
     match of {
-        Scope::Whole => None,
-        Scope::Workload(name) => Some(name.clone()),
-        Scope::Cell(cell) => Some(cell_text(cell)),
-        Scope::Script { script, .. } => Some(script.clone()),
+        LineScope::Whole => None,
+        LineScope::Workload(name) => Some(name.clone()),
+        LineScope::Cell(cell) => Some(cell_text(cell)),
+        LineScope::Script { script, .. } => Some(script.clone()),
     }
 }
 
-fn too_short(data: &ReportData, lines: &[Line]) -> Option<Short> {
-    let few = |line: &Line| match line.verdict {
+fn too_short(data: &ReportData, lines: &[VerdictLine]) -> Option<Short> {
+    let few = |line: &VerdictLine| match line.verdict {
         Verdict::TooFew(few) => Some(few),
         _ => None,
     };
@@ -183,13 +183,13 @@ impl Short {
         if let Self::Percentile(few) = self
             && cost::is_much(cost_s)
         {
-            let step = Step::Else { rounds: None, helps: vec![Help::FewerTransactions(few)] };
+            let step = NextStep::Else { rounds: None, helps: vec![Help::FewerTransactions(few)] };
             return Next { of: vec![few.to_string()], ..next(step, None) };
         }
         let typed = data.course.command.as_ref().filter(|command| !command.has("run"));
         let Some(typed) = typed else {
             let seconds = (self.times() * cost.length_s).ceil();
-            return next(Step::LongerRuns { seconds, cost_s, why: self }, None);
+            return next(NextStep::LongerRuns { seconds, cost_s, why: self }, None);
         };
         // The typed length is per round; the arms share it.
         let length = cost.length_s * data.experiment.arms.len() as f64;
@@ -198,6 +198,6 @@ impl Short {
         let command = typed.clone().without_options(&lengths).option("-T", &seconds.to_string());
         // As many as the announced time is for.
         let command = command.option("--rounds", &data.experiment.rounds.to_string());
-        next(Step::LongerRuns { seconds, cost_s, why: self }, Some(command))
+        next(NextStep::LongerRuns { seconds, cost_s, why: self }, Some(command))
     }
 }

@@ -1,4 +1,4 @@
-use spec::{Doubt, Load, Reason, Run, Validity};
+use spec::{Doubt, OfferedLoad, Reason, Run, Validity};
 use stats::{Better, TooFew, Verdict};
 
 use super::*;
@@ -85,10 +85,11 @@ fn workloads_that_differ_have_a_line_each_and_their_mean_has_no_verdict() {
     let answer = Verdicts::of(&compared, &experiment, &runs);
     let lines: Vec<_> =
         answer.lines.iter().map(|line| (line.scope.clone(), line.verdict.is_decided())).collect();
-    let wanted = [("checkout", false), ("search", true)].map(|(name, is)| (Scope::Workload(name.into()), is));
+    let wanted =
+        [("checkout", false), ("search", true)].map(|(name, is)| (LineScope::Workload(name.into()), is));
     assert_eq!(lines, wanted);
     assert_eq!(answer.lines[0].values, "work_mem 4MB → 64MB");
-    assert_eq!(answer.outcome, Outcome::Undecided);
+    assert_eq!(answer.outcome, AnswerOutcome::Undecided);
     assert_eq!(compared.arms[0].grid.unwrap().verdict, Verdict::PartsDiffer);
 }
 
@@ -100,14 +101,14 @@ fn a_slower_workload_does_not_vanish_in_a_mean_that_is_the_same() {
         changes.iter().flat_map(|(name, change)| rounds(name, &[4], *change, 0.008)).collect();
     let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
     assert_eq!(answer.lines.len(), 4);
-    assert_eq!(answer.outcome, Outcome::SomethingSlower);
+    assert_eq!(answer.outcome, AnswerOutcome::SomethingSlower);
     // The same for the cells of a workload.
     let levels = [(1, 0.031), (2, -0.089), (4, -0.008), (8, 0.0)];
     let runs: Vec<Run> =
         levels.iter().flat_map(|(clients, change)| rounds("a", &[*clients], *change, 0.008)).collect();
     let (compared, answer) = answered(&["A", "B"], &runs, Metric::Tps);
-    assert_eq!((answer.lines.len(), answer.outcome), (4, Outcome::SomethingSlower));
-    assert!(answer.lines.iter().all(|line| matches!(line.scope, Scope::Cell(_))));
+    assert_eq!((answer.lines.len(), answer.outcome), (4, AnswerOutcome::SomethingSlower));
+    assert!(answer.lines.iter().all(|line| matches!(line.scope, LineScope::Cell(_))));
     assert_eq!(compared.arms[0].workloads["a"].verdict, Verdict::PartsDiffer);
 }
 
@@ -116,8 +117,8 @@ fn workloads_that_are_alike_have_one_line() {
     let runs = [rounds("a", &[1, 8], 0.1, 0.02), rounds("b", &[1, 8], 0.1, 0.02)].concat();
     let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
     let lines: Vec<_> = answer.lines.iter().map(|line| (&line.scope, line.verdict)).collect();
-    assert_eq!(lines, [(&Scope::Whole, Verdict::Faster)]);
-    assert_eq!(answer.outcome, Outcome::NothingSlower);
+    assert_eq!(lines, [(&LineScope::Whole, Verdict::Faster)]);
+    assert_eq!(answer.outcome, AnswerOutcome::NothingSlower);
 }
 
 #[test]
@@ -170,7 +171,7 @@ fn a_percentile_of_few_transactions_has_no_verdict() {
         let (compared, answer) = answered(&["A", "B"], &runs, metric);
         let Verdict::TooFew(few) = answer.lines[0].verdict else { panic!("{:?}", answer.lines[0].verdict) };
         assert_eq!((few.count, few.needed), (1, needed));
-        assert_eq!((answer.outcome, answer.lines[0].estimate.is_none()), (Outcome::Undecided, true));
+        assert_eq!((answer.outcome, answer.lines[0].estimate.is_none()), (AnswerOutcome::Undecided, true));
         assert_eq!(compared.arms[0].tally().too_few, 1);
     }
     // One such run is enough: without it the slow rounds would be left out.
@@ -185,14 +186,14 @@ fn a_percentile_of_few_transactions_has_no_verdict() {
 #[test]
 fn offered_rates_are_undecided_and_not_invalid() {
     let mut runs = rounds("a", &[4], 0.1, 0.01);
-    runs.iter_mut().for_each(|run| run.load = Load::Rate);
+    runs.iter_mut().for_each(|run| run.load = OfferedLoad::Rate);
     let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
-    assert_eq!(answer.outcome, Outcome::Undecided);
+    assert_eq!(answer.outcome, AnswerOutcome::Undecided);
     // Without a single valid pair there is no statement, however the load was offered.
-    for load in [Load::Rate, Load::Closed] {
+    for load in [OfferedLoad::Rate, OfferedLoad::Closed] {
         let invalid = runs.iter().map(|run| Run { validity: Validity::Invalid, load, ..run.clone() });
         let (_, answer) = answered(&["A", "B"], &invalid.collect::<Vec<_>>(), Metric::Tps);
-        assert_eq!(answer.outcome, Outcome::Invalid, "{load:?}");
+        assert_eq!(answer.outcome, AnswerOutcome::Invalid, "{load:?}");
     }
 }
 
@@ -237,16 +238,16 @@ fn scripts_of_one_mix_that_differ_have_a_line_each() {
     let arm = &compared.arms[0];
     let whole = [arm.cells[0].verdict, arm.workloads["mix"].verdict, arm.grid.unwrap().verdict];
     assert_eq!(whole, [Verdict::PartsDiffer; 3]);
-    let script = |script: &str| Scope::Script { workload: "mix".into(), script: script.into() };
+    let script = |script: &str| LineScope::Script { workload: "mix".into(), script: script.into() };
     let lines: Vec<_> = answer.lines.iter().map(|line| (line.scope.clone(), line.verdict)).collect();
     let wanted = [(script("checkout.sql"), Verdict::Slower), (script("search.sql"), Verdict::Faster)];
     assert_eq!(lines, wanted);
-    assert_eq!(answer.outcome, Outcome::SomethingSlower);
+    assert_eq!(answer.outcome, AnswerOutcome::SomethingSlower);
 }
 
 #[test]
 fn scripts_of_one_mix_that_change_alike_are_one_line() {
     let (_, answer) = answered(&["A", "B"], &mixes(1.25, [0.8, 0.8]), Metric::Tps);
     let lines: Vec<_> = answer.lines.iter().map(|line| (&line.scope, line.verdict)).collect();
-    assert_eq!(lines, [(&Scope::Whole, Verdict::Faster)]);
+    assert_eq!(lines, [(&LineScope::Whole, Verdict::Faster)]);
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use spec::{Arm, Experiment, Run};
+use spec::{ArmRecord, ExperimentRecord, Run};
 
 /// Settings listed by name; the others are counted.
 const NAMED: usize = 2;
 const UNKNOWN: &str = "not set";
 
-pub(super) fn values(experiment: &Experiment, runs: &[Run], base: &str, arm: &str) -> String {
+pub(super) fn values(experiment: &ExperimentRecord, runs: &[Run], base: &str, arm: &str) -> String {
     let named = |name: &str| experiment.arms.iter().find(|own| own.name == name);
     let factor = experiment.compare_factor.as_deref().unwrap_or_default();
     if let (Some(of_base), Some(of_arm), "settings") = (named(base), named(arm), factor) {
@@ -23,10 +23,10 @@ pub(super) fn values(experiment: &Experiment, runs: &[Run], base: &str, arm: &st
     format!("{factor}{base} → {arm}")
 }
 
-fn settings(base: &Arm, arm: &Arm, runs: &[Run]) -> String {
+fn settings(base: &ArmRecord, arm: &ArmRecord, runs: &[Run]) -> String {
     let names: BTreeSet<&String> = base.settings.keys().chain(arm.settings.keys()).collect();
     let differing = || names.iter().filter(|name| base.settings.get(**name) != arm.settings.get(**name));
-    let value = |of: &Arm, name: &str| {
+    let value = |of: &ArmRecord, name: &str| {
         of.settings
             .get(name)
             .cloned()

@@ -1,13 +1,13 @@
 //! The verdicts of a comparison: a line per arm, or per workload, script or cell if these differ, and the
 //! outcome of all lines together.
 
-use spec::{Experiment, Run};
+use spec::{ExperimentRecord, Run};
 use stats::{Estimate, Verdict};
 
 use super::doubts::SuspectRuns;
 use super::values;
 use crate::comparison::{
-    ArmComparison, Cell, CellComparison, Comparison, Figure, ScriptComparison, TakenApart,
+    ArmComparison, Cell, CellComparison, Comparison, GridFigure, ScriptComparison, TakenApart,
 };
 use crate::ladder::{Ladder, LadderOutcome};
 use crate::limits::{Limits, RatioVerdict, SearchOutcome};
@@ -16,17 +16,17 @@ use crate::limits::{Limits, RatioVerdict, SearchOutcome};
 #[derive(Debug, Clone)]
 pub struct Verdicts {
     /// By arm in file order; within an arm by workload, then by cell.
-    pub lines: Vec<Line>,
-    pub outcome: Outcome,
+    pub lines: Vec<VerdictLine>,
+    pub outcome: AnswerOutcome,
 }
 
 /// A verdict, and its figures.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct VerdictLine {
     pub arm: String,
-    pub scope: Scope,
+    pub scope: LineScope,
     /// The figure over the cells of an arm or workload; `None` for a cell, and without one.
-    pub figure: Option<Figure>,
+    pub figure: Option<GridFigure>,
     pub estimate: Option<Estimate>,
     pub verdict: Verdict,
     /// The compared values of the base and the arm: `work_mem 4MB → 64MB`.
@@ -37,7 +37,7 @@ pub struct Line {
 
 /// The cells and scripts that a line covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
+pub enum LineScope {
     /// All cells of an arm.
     Whole,
     /// All cells of a workload, if workloads differ.
@@ -49,7 +49,7 @@ pub enum Scope {
     Script { workload: String, script: String },
 }
 
-impl Scope {
+impl LineScope {
     fn has(&self, cell: &Cell) -> bool {
         match self {
             Self::Whole => true,
@@ -61,7 +61,7 @@ impl Scope {
 
 /// The outcome of an answer: of all lines of a comparison, or of searches for limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AnswerOutcome {
     NothingSlower,
     SomethingSlower,
     /// No line is slower, and at least one is not decided.
@@ -73,26 +73,26 @@ pub enum Outcome {
 impl Verdicts {
     /// Of a comparison of these runs. Parts of an arm that is taken apart have no line.
     #[must_use]
-    pub fn of(compared: &Comparison, experiment: &Experiment, runs: &[Run]) -> Self {
+    pub fn of(compared: &Comparison, experiment: &ExperimentRecord, runs: &[Run]) -> Self {
         let apart = TakenApart::of(experiment);
         let is_part = |arm: &ArmComparison| apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
-        let mut lines: Vec<Line> =
+        let mut lines: Vec<VerdictLine> =
             compared.arms.iter().filter(|arm| !is_part(arm)).flat_map(lines_of).collect();
         for line in &mut lines {
             line.values = values::values(experiment, runs, &compared.base, &line.arm);
             line.suspect = suspect(runs, [&compared.base, &line.arm], &line.scope);
         }
-        let outcome = Outcome::of(&lines);
+        let outcome = AnswerOutcome::of(&lines);
         Self { lines, outcome }
     }
 
     /// In the order of [`Self::lines`].
-    pub fn of_arm<'a>(&'a self, arm: &'a str) -> impl Iterator<Item = &'a Line> {
+    pub fn of_arm<'a>(&'a self, arm: &'a str) -> impl Iterator<Item = &'a VerdictLine> {
         self.lines.iter().filter(move |line| line.arm == arm)
     }
 }
 
-impl Outcome {
+impl AnswerOutcome {
     pub(super) fn of_limits(limits: &Limits<'_>) -> Self {
         let ratios = limits.cells.iter().flat_map(|found| found.ratios(&limits.asked));
         let ratios: Vec<RatioVerdict> = ratios.map(|ratio| ratio.verdict(limits.margin)).collect();
@@ -118,7 +118,7 @@ impl Outcome {
         }
     }
 
-    fn of(lines: &[Line]) -> Self {
+    fn of(lines: &[VerdictLine]) -> Self {
         if lines.iter().all(|line| line.verdict == Verdict::Invalid) {
             Self::Invalid
         } else if lines.iter().any(|line| line.verdict == Verdict::Slower) {
@@ -131,7 +131,7 @@ impl Outcome {
     }
 }
 
-fn suspect(runs: &[Run], arms: [&str; 2], scope: &Scope) -> Option<SuspectRuns> {
+fn suspect(runs: &[Run], arms: [&str; 2], scope: &LineScope) -> Option<SuspectRuns> {
     let measured =
         || runs.iter().filter(|run| run.is_measured() && run.arm.is_some() && run.set_aside.is_none());
     let is_its =
@@ -139,16 +139,16 @@ fn suspect(runs: &[Run], arms: [&str; 2], scope: &Scope) -> Option<SuspectRuns> 
     SuspectRuns::of(measured().filter(is_its)).or_else(|| SuspectRuns::of(measured()))
 }
 
-fn lines_of(arm: &ArmComparison) -> Vec<Line> {
+fn lines_of(arm: &ArmComparison) -> Vec<VerdictLine> {
     match &arm.grid {
         Some(figure) if figure.verdict == Verdict::PartsDiffer => {
             arm.workload_names().into_iter().flat_map(|name| of_workload(arm, name)).collect()
         }
-        figure => vec![of_figure(arm, Scope::Whole, figure.as_ref())],
+        figure => vec![of_figure(arm, LineScope::Whole, figure.as_ref())],
     }
 }
 
-fn of_workload(arm: &ArmComparison, name: &str) -> Vec<Line> {
+fn of_workload(arm: &ArmComparison, name: &str) -> Vec<VerdictLine> {
     let cells = || arm.cells.iter().filter(|cell| cell.cell.workload == name && !cell.scheduled);
     match arm.workloads.get(name) {
         Some(figure) if figure.verdict == Verdict::PartsDiffer => {
@@ -161,43 +161,43 @@ fn of_workload(arm: &ArmComparison, name: &str) -> Vec<Line> {
         }
         // Offered rates set its throughput: it is no part of the figure that differs.
         None if cells().next().is_none() => Vec::new(),
-        figure => vec![of_figure(arm, Scope::Workload(name.to_owned()), figure)],
+        figure => vec![of_figure(arm, LineScope::Workload(name.to_owned()), figure)],
     }
 }
 
-fn of_figure(arm: &ArmComparison, scope: Scope, figure: Option<&Figure>) -> Line {
+fn of_figure(arm: &ArmComparison, scope: LineScope, figure: Option<&GridFigure>) -> VerdictLine {
     let workload = match &scope {
-        Scope::Workload(name) => Some(name.as_str()),
-        Scope::Whole | Scope::Cell(_) | Scope::Script { .. } => None,
+        LineScope::Workload(name) => Some(name.as_str()),
+        LineScope::Whole | LineScope::Cell(_) | LineScope::Script { .. } => None,
     };
     // If offered rates set the throughput of all cells, nothing is invalid, and nothing decided.
     let none = arm.without_figure(workload).unwrap_or(match arm.is_invalid() {
         true => Verdict::Invalid,
         false => Verdict::Inconclusive { more_pairs: None },
     });
-    Line {
+    VerdictLine {
         estimate: figure.map(|figure| figure.grid.estimate),
         verdict: figure.map_or(none, |figure| figure.verdict),
         figure: figure.copied(),
-        ..Line::empty(arm, scope)
+        ..VerdictLine::empty(arm, scope)
     }
 }
 
-fn of_cell(arm: &ArmComparison, cell: &CellComparison) -> Line {
-    Line {
+fn of_cell(arm: &ArmComparison, cell: &CellComparison) -> VerdictLine {
+    VerdictLine {
         estimate: cell.estimate,
         verdict: cell.verdict,
-        ..Line::empty(arm, Scope::Cell(cell.cell.clone()))
+        ..VerdictLine::empty(arm, LineScope::Cell(cell.cell.clone()))
     }
 }
 
-fn of_script(arm: &ArmComparison, of: &ScriptComparison) -> Line {
-    let scope = Scope::Script { workload: of.workload.clone(), script: of.script.clone() };
-    Line { estimate: of.estimate, verdict: of.verdict, ..Line::empty(arm, scope) }
+fn of_script(arm: &ArmComparison, of: &ScriptComparison) -> VerdictLine {
+    let scope = LineScope::Script { workload: of.workload.clone(), script: of.script.clone() };
+    VerdictLine { estimate: of.estimate, verdict: of.verdict, ..VerdictLine::empty(arm, scope) }
 }
 
-impl Line {
-    fn empty(arm: &ArmComparison, scope: Scope) -> Self {
+impl VerdictLine {
+    fn empty(arm: &ArmComparison, scope: LineScope) -> Self {
         Self {
             arm: arm.arm.clone(),
             scope,

@@ -4,25 +4,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use spec::plan::Recorded;
-use spec::{Arm, ControlArm, Experiment, Host, OrderScheme, Run, RunEvent, Target, figures};
+use spec::{
+    ArmRecord, ControlArm, ExperimentRecord, Host, MeasuredTarget, OrderScheme, Run, RunEvent, figures,
+};
 
 use crate::import::builtin_name;
 
 /// One of two compared experiments.
 #[derive(Debug, Clone)]
-pub struct Measured {
+pub struct MeasuredExperiment {
     /// Its label here: `12`, `before.sqlite`.
     pub label: String,
-    pub experiment: Experiment,
+    pub experiment: ExperimentRecord,
     pub host: Host,
-    pub target: Target,
+    pub target: MeasuredTarget,
     pub runs: Vec<Run>,
 }
 
 /// Both as one experiment that is not interleaved.
 #[derive(Debug)]
 pub struct Apart {
-    pub experiment: Experiment,
+    pub experiment: ExperimentRecord,
     pub runs: Vec<Run>,
     /// Other differences, and uncompared parts, a sentence each.
     pub notes: Vec<String>,
@@ -46,7 +48,7 @@ impl Apart {
     ///
     /// # Errors
     /// When one has nothing to compare, or they have no cell in common.
-    pub fn of(base: &Measured, new: &Measured) -> Result<Self, ApartError> {
+    pub fn of(base: &MeasuredExperiment, new: &MeasuredExperiment) -> Result<Self, ApartError> {
         let mut sides = [side(base)?, side(new)?];
         let control = name_by_control(&mut sides, [base, new]);
         let mut notes = Vec::new();
@@ -92,7 +94,7 @@ impl Apart {
     }
 }
 
-fn side(of: &Measured) -> Result<Vec<(Levels, &Run)>, ApartError> {
+fn side(of: &MeasuredExperiment) -> Result<Vec<(Levels, &Run)>, ApartError> {
     let runs = of.runs.iter().filter(|run| run.is_measured() && !run.beside);
     let factor = of.experiment.compare_factor.as_deref();
     let with_levels = |run| (levels(run, factor), run);
@@ -105,19 +107,19 @@ fn side(of: &Measured) -> Result<Vec<(Levels, &Run)>, ApartError> {
 
 /// The arm that is the control of both, if they share one and have others. If each has exactly one other
 /// arm, these two get one name, so that they are compared with each other.
-fn name_by_control(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&Measured; 2]) -> Option<ControlArm> {
+fn name_by_control(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&MeasuredExperiment; 2]) -> Option<ControlArm> {
     let [base, new] = of.map(|of| &of.experiment);
     let factor = base.compare_factor.clone().filter(|factor| new.compare_factor.as_ref() == Some(factor))?;
     let measured = sides
         .each_ref()
         .map(|side| -> BTreeSet<String> { side.iter().filter_map(|(_, run)| run.arm.clone()).collect() });
     let is_in_both = |name: &String| measured.iter().all(|arms| arms.contains(name));
-    let is_alike = |arm: &&Arm| {
+    let is_alike = |arm: &&ArmRecord| {
         let other = new.arms.iter().find(|other| other.name == arm.name);
         is_in_both(&arm.name) && other.is_some_and(|other| other.settings == arm.settings)
     };
-    let mut alike: Vec<&Arm> = base.arms.iter().filter(is_alike).collect();
-    let is_base = |arm: &&Arm| [base, new].iter().all(|of| of.base.as_ref() == Some(&arm.name));
+    let mut alike: Vec<&ArmRecord> = base.arms.iter().filter(is_alike).collect();
+    let is_base = |arm: &&ArmRecord| [base, new].iter().all(|of| of.base.as_ref() == Some(&arm.name));
     alike.sort_by_key(|arm| !is_base(arm));
     let arm = *alike.first()?;
     let control = ControlArm { factor, arm: arm.name.clone(), is_base: is_base(&arm) };
@@ -152,7 +154,7 @@ fn levels(run: &Run, factor: Option<&str>) -> Levels {
 }
 
 /// Drops a factor that only one of them has, if it has a single level.
-fn drop_lonely(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&Measured; 2]) -> Vec<String> {
+fn drop_lonely(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&MeasuredExperiment; 2]) -> Vec<String> {
     let factors = |side: &[(Levels, &Run)]| -> BTreeMap<String, BTreeSet<String>> {
         let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (name, level) in side.iter().flat_map(|(levels, _)| levels) {
@@ -205,8 +207,12 @@ fn as_arm(run: &Run, levels: &Levels, label: &str, first: u32) -> Run {
     run
 }
 
-fn experiment(base: &Measured, new: &Measured, control: Option<&ControlArm>) -> Experiment {
-    let arm = |of: &Measured| Arm {
+fn experiment(
+    base: &MeasuredExperiment,
+    new: &MeasuredExperiment,
+    control: Option<&ControlArm>,
+) -> ExperimentRecord {
+    let arm = |of: &MeasuredExperiment| ArmRecord {
         name: of.label.clone(),
         settings: BTreeMap::new(),
         unsafe_settings: Vec::new(),
@@ -216,7 +222,7 @@ fn experiment(base: &Measured, new: &Measured, control: Option<&ControlArm>) -> 
         true => of.label.clone(),
         false => format!("{} ({})", of.label, of.experiment.name),
     });
-    Experiment {
+    ExperimentRecord {
         hash: format!("{} {}", base.experiment.hash, new.experiment.hash),
         name: format!("{} against {}", new.label, base.label),
         question: question.join(" against "),
@@ -235,13 +241,13 @@ fn experiment(base: &Measured, new: &Measured, control: Option<&ControlArm>) -> 
     }
 }
 
-fn settings_differ(base: &Measured, new: &Measured) -> Vec<String> {
+fn settings_differ(base: &MeasuredExperiment, new: &MeasuredExperiment) -> Vec<String> {
     let mut notes = Vec::new();
     for arm in &base.experiment.arms {
         let Some(other) = new.experiment.arms.iter().find(|other| other.name == arm.name) else { continue };
         let names: BTreeSet<&String> = arm.settings.keys().chain(other.settings.keys()).collect();
         let value =
-            |of: &Arm, name: &String| of.settings.get(name).map_or("not set".to_owned(), Clone::clone);
+            |of: &ArmRecord, name: &String| of.settings.get(name).map_or("not set".to_owned(), Clone::clone);
         let changes: Vec<String> = names
             .into_iter()
             .filter(|name| arm.settings.get(*name) != other.settings.get(*name))
@@ -254,7 +260,11 @@ fn settings_differ(base: &Measured, new: &Measured) -> Vec<String> {
     notes
 }
 
-fn scripts_differ(runs: &[Run], base: &Measured, new: &Measured) -> BTreeMap<String, String> {
+fn scripts_differ(
+    runs: &[Run],
+    base: &MeasuredExperiment,
+    new: &MeasuredExperiment,
+) -> BTreeMap<String, String> {
     let texts = |label: &str| -> BTreeMap<&str, BTreeSet<(&str, &str, u32)>> {
         let mut found: BTreeMap<&str, BTreeSet<_>> = BTreeMap::new();
         for run in runs.iter().filter(|run| run.arm.as_deref() == Some(label)) {
@@ -285,7 +295,7 @@ fn scripts_differ(runs: &[Run], base: &Measured, new: &Measured) -> BTreeMap<Str
 
 /// Where, on what, and how long each was measured. The drivers of its runs, and whether their threads
 /// polled before sleeping.
-fn generators(of: &Measured, runs: &[Run]) -> String {
+fn generators(of: &MeasuredExperiment, runs: &[Run]) -> String {
     let own = runs.iter().filter(|run| run.arm.as_ref() == Some(&of.label));
     let one = |run: &Run| {
         let spins = run.figures.get(figures::CLIENT_SPIN_US).is_some();
@@ -294,7 +304,7 @@ fn generators(of: &Measured, runs: &[Run]) -> String {
     own.map(one).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" and ")
 }
 
-fn surroundings_differ(base: &Measured, new: &Measured, runs: &[Run]) -> Vec<String> {
+fn surroundings_differ(base: &MeasuredExperiment, new: &MeasuredExperiment, runs: &[Run]) -> Vec<String> {
     let told = |what: &str, [one, other]: [String; 2]| {
         (one != other).then(|| format!("{what}: {} {one}, {} {other}", base.label, new.label))
     };
@@ -303,11 +313,11 @@ fn surroundings_differ(base: &Measured, new: &Measured, runs: &[Run]) -> Vec<Str
     let machine = (base.host.uuid != new.host.uuid).then(|| {
         format!("not the same machine: {} {}, {} {}", base.label, machines[0], new.label, machines[1])
     });
-    let lengths = |of: &Measured| {
+    let lengths = |of: &MeasuredExperiment| {
         let own = runs.iter().filter(|run| run.arm.as_ref() == Some(&of.label));
         own.map(|run| run.measured_s.round() as u64).max().unwrap_or(0)
     };
-    let turns = |of: &Measured| {
+    let turns = |of: &MeasuredExperiment| {
         let own = || runs.iter().filter(|run| run.arm.as_ref() == Some(&of.label));
         let sliced = own().filter(|run| run.is_sliced()).count();
         match sliced {
@@ -331,7 +341,7 @@ fn surroundings_differ(base: &Measured, new: &Measured, runs: &[Run]) -> Vec<Str
     differ.into_iter().flatten().collect()
 }
 
-fn prepared_otherwise(base: &Measured, new: &Measured) -> Option<String> {
+fn prepared_otherwise(base: &MeasuredExperiment, new: &MeasuredExperiment) -> Option<String> {
     let [one, other] = [base, new].map(|of| {
         let prepare = of.experiment.plan.preparation().cloned().unwrap_or_default();
         let mut jobs = BTreeMap::new();

@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 use stats::{Estimate, Verdict};
 
 use super::pairs::{Cell, CellRuns, Level, least_error};
-use super::{CellComparison, Figure, Judge, Metric, Rule, lines, unpaired};
-use spec::{ControlArm, Experiment};
+use super::{CellComparison, GridFigure, Judge, Metric, Rule, lines, unpaired};
+use spec::{ControlArm, ExperimentRecord};
 
 /// How the control itself changed from one experiment to the other.
 #[derive(Debug, Clone)]
-pub struct Control {
+pub struct ControlChange {
     pub arm: String,
     /// Whether it is the base of both.
     pub is_base: bool,
     pub cells: Vec<CellComparison>,
     /// One figure over its cells; `None` without a valid run in both.
-    pub figure: Option<Figure>,
+    pub figure: Option<GridFigure>,
     which: ControlArm,
 }
 
@@ -32,10 +32,10 @@ fn cell_like(control: &ControlArm, cell: &Cell) -> Cell {
     cell
 }
 
-impl Control {
+impl ControlChange {
     /// The control of an experiment that is made of two; `None` for every other.
     pub(super) fn of(
-        experiment: &Experiment,
+        experiment: &ExperimentRecord,
         cells: &BTreeMap<Cell, CellRuns>,
         (base, new): (&str, &str),
         metric: Metric,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::pairs::{Cell, Level};
 use super::{CellComparison, Comparison, Metric, Summary};
 use spec::count;
-use spec::{Experiment, Run, RunKind, Validity};
+use spec::{ExperimentRecord, Run, RunKind, Validity};
 
 const RATE: &str = "rate";
 
@@ -58,7 +58,7 @@ impl Crosstab {
 /// One crosstab per workload. Its rows are offered rates if these vary, else `clients` if these vary, else
 /// the factor with most levels. Invalid runs are left out; if a cell has no others, `over` lists it.
 #[must_use]
-pub fn crosstabs(experiment: &Experiment, runs: &[Run], metric: Metric) -> Vec<Crosstab> {
+pub fn crosstabs(experiment: &ExperimentRecord, runs: &[Run], metric: Metric) -> Vec<Crosstab> {
     let mut by_workload: BTreeMap<&str, Vec<&Run>> = BTreeMap::new();
     for run in runs.iter().filter(|run| run.is_measured()) {
         by_workload.entry(&run.workload).or_default().push(run);
@@ -71,7 +71,7 @@ pub fn crosstabs(experiment: &Experiment, runs: &[Run], metric: Metric) -> Vec<C
 }
 
 fn crosstab(
-    experiment: &Experiment,
+    experiment: &ExperimentRecord,
     comparison: Option<&Comparison>,
     workload: &str,
     runs: &[&Run],
@@ -121,7 +121,7 @@ fn crosstab(
     }
 }
 
-fn columns(experiment: &Experiment, runs: &[&Run]) -> Vec<String> {
+fn columns(experiment: &ExperimentRecord, runs: &[&Run]) -> Vec<String> {
     if runs.iter().all(|run| run.arm.is_none()) {
         return vec![String::new()];
     }

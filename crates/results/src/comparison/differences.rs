@@ -8,8 +8,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
-use spec::figures::{self, Notable, Per, Row, Unit};
-use spec::{Experiment, Run, RunKind};
+use spec::figures::{self, FigureRow, Notable, Per, Unit};
+use spec::{ExperimentRecord, Run, RunKind};
 use stats::Estimate;
 
 use super::pairs::by_cell_and_arm;
@@ -33,7 +33,7 @@ const NEXT_TO_NOTHING: f64 = 0.01;
 /// client is left out: it is an effect of the measured speed, not a cause.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantity {
-    pub row: &'static Row,
+    pub row: &'static FigureRow,
     pub notable: &'static Notable,
 }
 
@@ -136,7 +136,7 @@ type Sides<'r> = [BTreeMap<u32, &'r Run>; 2];
 /// ones, and the surest differences first; empty if nothing is compared. Invalid runs are left out, with
 /// their whole pair.
 #[must_use]
-pub fn differences(experiment: &Experiment, runs: &[Run]) -> Vec<Difference> {
+pub fn differences(experiment: &ExperimentRecord, runs: &[Run]) -> Vec<Difference> {
     let Some(base) = &experiment.base else { return Vec::new() };
     let runs = by_cell_and_arm(runs);
     let paired = experiment.is_interleaved();
@@ -377,7 +377,7 @@ mod tests {
             (if arm { 4e6 } else { 2e6 }) * (0.95 + 0.1 * noise(round, arm))
         });
         all.retain(|run| run.arm.as_deref() == Some("A") || run.round < 5);
-        let imported = Experiment { order_scheme: OrderScheme::Imported, ..experiment(&["A", "B"]) };
+        let imported = ExperimentRecord { order_scheme: OrderScheme::Imported, ..experiment(&["A", "B"]) };
         let found = differences(&imported, &all);
         assert!(found[0].large && found[0].estimate.n == 4, "{found:?}");
     }

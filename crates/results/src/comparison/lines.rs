@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use stats::{Estimate, Verdict};
 
-use super::{ArmComparison, CellComparison, Figure, Judge, Rule, TakenApart, averaged, scripts};
+use super::{ArmComparison, CellComparison, GridFigure, Judge, Rule, TakenApart, averaged, scripts};
 
 /// Gives every line its interval and verdict. Parts of an arm that is taken apart are judged separately.
 pub(super) fn judge(arms: &mut [ArmComparison], apart: Option<&TakenApart>, rule: Rule) {
@@ -46,7 +46,7 @@ fn cells(arms: &mut [&mut ArmComparison], rule: Rule) {
 }
 
 /// Verdicts of some cells that are judged separately, and the figure over them.
-pub(super) fn judge_cells(cells: &mut [CellComparison], rule: Rule) -> Option<Figure> {
+pub(super) fn judge_cells(cells: &mut [CellComparison], rule: Rule) -> Option<GridFigure> {
     let lines = counted(cells.iter().filter_map(|cell| cell.estimate.as_ref()));
     cells.iter_mut().for_each(|cell| read_cell(cell, lines, rule));
     let mut figure = figure(&cells.iter().collect::<Vec<_>>(), rule)?;
@@ -88,10 +88,10 @@ fn figures(arms: &mut [&mut ArmComparison], rule: Rule) {
     }
 }
 
-fn figure(cells: &[&CellComparison], rule: Rule) -> Option<Figure> {
+fn figure(cells: &[&CellComparison], rule: Rule) -> Option<GridFigure> {
     let averaged = averaged(cells);
     let grid = rule.mean(&averaged)?;
-    Some(Figure { grid, verdict: Verdict::Invalid, cells: averaged.len() })
+    Some(GridFigure { grid, verdict: Verdict::Invalid, cells: averaged.len() })
 }
 
 /// The only cell of a figure; `None` if there are several.
@@ -101,7 +101,7 @@ fn the_one<'c>(cells: impl Iterator<Item = &'c CellComparison>) -> Option<&'c Ce
 }
 
 /// A figure of a single cell has the cell's interval and verdict.
-fn read(figure: &mut Figure, only: Option<&CellComparison>, lines: usize, rule: Rule) {
+fn read(figure: &mut GridFigure, only: Option<&CellComparison>, lines: usize, rule: Rule) {
     let estimate = &mut figure.grid.estimate;
     match only.and_then(|cell| Some((cell.estimate?, cell.verdict))) {
         Some((of_cell, verdict)) => (*estimate, figure.verdict) = (of_cell, verdict),

@@ -25,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::{Better, Estimate, GridEstimate, Heterogeneity, TooFew, Verdict};
 
-pub use apart::{Apart, ApartError, Measured};
-pub use control::Control;
+pub use apart::{Apart, ApartError, MeasuredExperiment};
+pub use control::ControlChange;
 pub use crosstab::{Crosstab, CrosstabRow, crosstabs};
 pub use differences::{Difference, Quantity, differences, largest};
 pub use groups::{Grouped, SameCpu, two_groups};
@@ -37,9 +37,9 @@ pub use scripts::ScriptComparison;
 pub use sliced::{CORRELATED, Sliced};
 pub use spread::Spread;
 pub use summary::Summary;
-pub use taken_apart::{Setting, TakenApart};
+pub use taken_apart::{MeasuredSetting, TakenApart};
 
-use spec::{Experiment, OrderScheme, Run, Validity};
+use spec::{ExperimentRecord, OrderScheme, Run, Validity};
 
 /// An arm against the base in one cell.
 #[derive(Debug, Clone)]
@@ -74,14 +74,14 @@ pub struct SecondOpinion {
 
 /// One figure over several cells.
 #[derive(Debug, Clone, Copy)]
-pub struct Figure {
+pub struct GridFigure {
     pub grid: GridEstimate,
     pub verdict: Verdict,
     /// Cells in it; [`GridEstimate::cells`] of them have a valid pair.
     pub cells: usize,
 }
 
-impl Figure {
+impl GridFigure {
     /// Whether one of its cells has no valid pair, or a round of a cell is missing.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
@@ -96,8 +96,8 @@ pub struct ArmComparison {
     pub unsafe_settings: Vec<String>,
     pub cells: Vec<CellComparison>,
     pub scripts: Vec<ScriptComparison>,
-    pub workloads: BTreeMap<String, Figure>,
-    pub grid: Option<Figure>,
+    pub workloads: BTreeMap<String, GridFigure>,
+    pub grid: Option<GridFigure>,
     /// Cells that are not averaged, because an offered rate sets their throughput. 0 for response times.
     pub scheduled: usize,
     /// How much cells differ beyond their errors.
@@ -116,7 +116,7 @@ pub struct Comparison {
     pub paired: bool,
     pub judge: Judge,
     /// The reference of a comparison of two experiments, if they share an arm.
-    pub control: Option<Control>,
+    pub control: Option<ControlChange>,
     pub arms: Vec<ArmComparison>,
 }
 
@@ -219,12 +219,12 @@ impl ArmComparison {
 impl Comparison {
     /// Compares every other arm with the base; `None` if the experiment compares nothing.
     #[must_use]
-    pub fn of(experiment: &Experiment, runs: &[Run], metric: Metric) -> Option<Self> {
+    pub fn of(experiment: &ExperimentRecord, runs: &[Run], metric: Metric) -> Option<Self> {
         let base = experiment.base.clone()?;
         let cells = cells_of(runs, metric);
         let paired = experiment.is_interleaved();
         let new = experiment.arms.iter().map(|arm| &arm.name).find(|arm| **arm != base);
-        let control = new.and_then(|new| Control::of(experiment, &cells, (&base, new), metric));
+        let control = new.and_then(|new| ControlChange::of(experiment, &cells, (&base, new), metric));
         let rule = Rule {
             paired,
             judge: Judge::of(experiment, control.as_ref()),
@@ -338,7 +338,7 @@ pub enum Judge {
 }
 
 impl Judge {
-    fn of(experiment: &Experiment, control: Option<&Control>) -> Self {
+    fn of(experiment: &ExperimentRecord, control: Option<&ControlChange>) -> Self {
         match control {
             Some(control) if control.differs() => Self::ControlDiffers,
             None if experiment.order_scheme == OrderScheme::Apart => Self::MeasuredApart,
@@ -379,7 +379,7 @@ fn compare_arm(
     cells: &BTreeMap<Cell, CellRuns>,
     (base, arm): (&str, &str),
     unsafe_settings: Vec<String>,
-    control: Option<&Control>,
+    control: Option<&ControlChange>,
     rule: Rule,
 ) -> ArmComparison {
     let compare = if rule.paired { compare_cell } else { unpaired::compare_cell };

@@ -64,14 +64,14 @@ pub struct Excluded {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Value {
+pub(super) struct RunValue {
     pub(super) value: f64,
     /// Variance of its logarithm from counting whole transactions: each client is in the middle of one at
     /// both ends of a run.
     pub(super) counting: f64,
 }
 
-impl Value {
+impl RunValue {
     fn of(run: &Run, metric: Metric, value: f64) -> Self {
         let done = run.completed();
         let counts = metric == Metric::Tps && done > 0;
@@ -84,8 +84,8 @@ impl Value {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pair {
     pub(super) round: u32,
-    pub(super) base: Value,
-    pub(super) new: Value,
+    pub(super) base: RunValue,
+    pub(super) new: RunValue,
 }
 
 impl Pair {
@@ -95,7 +95,7 @@ impl Pair {
 }
 
 /// Lower limit of the standard error, in logs, of these values of one arm, since transactions are whole.
-pub(super) fn least_error<'v>(values: impl Iterator<Item = &'v Value>) -> f64 {
+pub(super) fn least_error<'v>(values: impl Iterator<Item = &'v RunValue>) -> f64 {
     let (n, sum) = values.fold((0.0, 0.0), |(n, sum), value| (n + 1.0, sum + value.counting));
     if n > 0.0 { f64::sqrt(sum) / n } else { 0.0 }
 }
@@ -103,7 +103,7 @@ pub(super) fn least_error<'v>(values: impl Iterator<Item = &'v Value>) -> f64 {
 /// Values of one cell, by arm and round; `Err` is the reason why a run has none.
 #[derive(Debug, Default)]
 pub(super) struct CellRuns {
-    values: BTreeMap<(String, u32), Result<Value, String>>,
+    values: BTreeMap<(String, u32), Result<RunValue, String>>,
     /// By arm the run with fewest transactions, if these are too few for the percentile.
     too_few: BTreeMap<String, TooFew>,
     figures: BTreeMap<String, f64>,
@@ -155,7 +155,7 @@ fn too_few(run: &Run, metric: Metric) -> Option<TooFew> {
     TooFew::of(quantile, run.response().count()).filter(|few| few.count > 0)
 }
 
-fn usable(run: &Run, metric: Metric) -> Result<Value, String> {
+fn usable(run: &Run, metric: Metric) -> Result<RunValue, String> {
     if run.validity == Validity::Invalid {
         let reasons: Vec<&str> = run.doubts.iter().map(|doubt| Reason::text(doubt.reason)).collect();
         // A run set aside with a disturbed one may have no reason itself.
@@ -170,7 +170,7 @@ fn usable(run: &Run, metric: Metric) -> Result<Value, String> {
         return Err(few.to_string());
     }
     let value = metric.of(run).filter(|value| *value > 0.0).ok_or_else(|| NOTHING.to_owned())?;
-    Ok(Value::of(run, metric, value))
+    Ok(RunValue::of(run, metric, value))
 }
 
 impl CellRuns {
@@ -185,7 +185,7 @@ impl CellRuns {
     }
 
     /// Usable values of an arm by round, and the excluded invalid runs.
-    pub(super) fn of(&self, arm: &str) -> (BTreeMap<u32, Value>, Vec<Excluded>) {
+    pub(super) fn of(&self, arm: &str) -> (BTreeMap<u32, RunValue>, Vec<Excluded>) {
         let (mut values, mut excluded) = (BTreeMap::new(), Vec::new());
         for ((_, round), value) in self.values.iter().filter(|((own, _), _)| own == arm) {
             match value {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use spec::{Arm, Experiment};
+use spec::{ArmRecord, ExperimentRecord};
 
 const NOT_SET: &str = "not set";
 
@@ -11,12 +11,12 @@ const NOT_SET: &str = "not set";
 #[derive(Debug, Clone, PartialEq)]
 pub struct TakenApart {
     pub whole: String,
-    pub settings: Vec<Setting>,
+    pub settings: Vec<MeasuredSetting>,
 }
 
 /// One of its settings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
+pub struct MeasuredSetting {
     pub name: String,
     pub value: String,
     /// The base arm's value, if it sets it.
@@ -32,7 +32,7 @@ impl TakenApart {
     /// The arm with the most settings for which all of these arms exist, under any name; of an experiment
     /// that compares settings.
     #[must_use]
-    pub fn of(experiment: &Experiment) -> Option<Self> {
+    pub fn of(experiment: &ExperimentRecord) -> Option<Self> {
         let is_settings = experiment.compare_factor.as_deref() == Some("settings");
         let base = experiment
             .arms
@@ -43,7 +43,7 @@ impl TakenApart {
             let names: BTreeSet<&String> = whole.settings.keys().chain(base.settings.keys()).collect();
             let differing =
                 names.into_iter().filter(|name| base.settings.get(*name) != whole.settings.get(*name));
-            let settings: Option<Vec<Setting>> = differing
+            let settings: Option<Vec<MeasuredSetting>> = differing
                 .map(|name| {
                     let named = |settings: BTreeMap<String, String>| {
                         experiment
@@ -52,7 +52,7 @@ impl TakenApart {
                             .find(|arm| arm.settings == settings)
                             .map(|arm| arm.name.clone())
                     };
-                    Some(Setting {
+                    Some(MeasuredSetting {
                         name: name.clone(),
                         value: whole.settings.get(name).cloned().unwrap_or_else(|| NOT_SET.to_owned()),
                         base: base.settings.get(name).cloned(),
@@ -73,7 +73,7 @@ impl TakenApart {
     /// meaning.
     #[must_use]
     pub fn is_part(&self, arm: &str) -> bool {
-        self.settings.iter().any(|Setting { name, only, without, .. }| {
+        self.settings.iter().any(|MeasuredSetting { name, only, without, .. }| {
             let made = |part: &str, word: &str| part == arm && part == format!("{word} {name}");
             made(only, "only") || made(without, "without")
         })
@@ -81,14 +81,14 @@ impl TakenApart {
 }
 
 /// The arm's record of a setting begins with its name.
-fn risk(arm: &Arm, setting: &str) -> Option<String> {
+fn risk(arm: &ArmRecord, setting: &str) -> Option<String> {
     let is_it =
         |said: &&String| said.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next() == Some(setting);
     arm.unsafe_settings.iter().find(is_it).cloned()
 }
 
 /// The settings of an arm, with one as another arm has it.
-fn with(arm: &Arm, other: &Arm, setting: &str) -> BTreeMap<String, String> {
+fn with(arm: &ArmRecord, other: &ArmRecord, setting: &str) -> BTreeMap<String, String> {
     let mut all = arm.settings.clone();
     match other.settings.get(setting) {
         Some(value) => all.insert(setting.to_owned(), value.clone()),
@@ -102,8 +102,8 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    fn arm(name: &str, settings: &[(&str, &str)], unsafe_settings: &[&str]) -> Arm {
-        Arm {
+    fn arm(name: &str, settings: &[(&str, &str)], unsafe_settings: &[&str]) -> ArmRecord {
+        ArmRecord {
             name: name.to_owned(),
             settings: settings
                 .iter()
@@ -114,9 +114,14 @@ mod tests {
         }
     }
 
-    fn experiment(arms: Vec<Arm>) -> Experiment {
+    fn experiment(arms: Vec<ArmRecord>) -> ExperimentRecord {
         let base = Some(arms[0].name.clone());
-        Experiment { arms, base, compare_factor: Some("settings".to_owned()), ..fixture::experiment(&[]) }
+        ExperimentRecord {
+            arms,
+            base,
+            compare_factor: Some("settings".to_owned()),
+            ..fixture::experiment(&[])
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture::{experiment, run};
-use spec::{Doubt, Load, OrderScheme, Reason, Slice, Validity, figures};
+use spec::{Doubt, OfferedLoad, OrderScheme, Reason, Slice, Validity, figures};
 
 /// Eight ABBA rounds of two cells: B faster by `gain`, with a drift of 6 % over the experiment and some
 /// noise.
@@ -48,7 +48,7 @@ fn a_handful_of_whole_transactions_decides_nothing() {
         let pair = |round| [("A", base), ("B", new)].map(|(arm, tps)| run("reads", 2, Some(arm), round, tps));
         let runs: Vec<Run> = (1..=rounds).flat_map(pair).collect();
         for scheme in [OrderScheme::Pairs, OrderScheme::Imported] {
-            let experiment = Experiment { order_scheme: scheme, ..experiment(&["A", "B"]) };
+            let experiment = ExperimentRecord { order_scheme: scheme, ..experiment(&["A", "B"]) };
             let compared = Comparison::of(&experiment, &runs, Metric::Tps).unwrap();
             let (cell, grid) = (&compared.arms[0].cells[0], compared.arms[0].grid.unwrap());
             let decided = |of: Verdict| Some(of).filter(|of| !matches!(of, Verdict::Inconclusive { .. }));
@@ -204,7 +204,7 @@ fn a_cell_has_one_value_of_each_figure() {
 fn offered_rates_are_not_averaged() {
     let experiment = experiment(&["A", "B"]);
     let offered = |run: &mut Run, rate: f64| {
-        (run.load, run.offered_rate) = (Load::Rate, Some(rate));
+        (run.load, run.offered_rate) = (OfferedLoad::Rate, Some(rate));
         run.factors.insert("rate".into(), rate.to_string());
     };
     let mut runs = rounds(0.08);
@@ -248,7 +248,7 @@ fn a_cell_whose_runs_fall_into_two_groups_is_found() {
     invalid[5].validity = Validity::Invalid;
     assert!(two_groups(&invalid).is_empty());
     let mut open = cell(&tps);
-    open.iter_mut().for_each(|run| run.load = Load::Rate);
+    open.iter_mut().for_each(|run| run.load = OfferedLoad::Rate);
     assert!(two_groups(&open).is_empty());
 }
 
@@ -364,7 +364,7 @@ fn a_cell_without_a_valid_pair_is_invalid_and_missing_in_the_figure() {
     // Nothing valid at all, also in sets that have no pairs.
     runs.iter_mut().for_each(|run| run.validity = Validity::Invalid);
     for order in [OrderScheme::Pairs, OrderScheme::Imported] {
-        let experiment = Experiment { order_scheme: order, ..experiment(&["A", "B"]) };
+        let experiment = ExperimentRecord { order_scheme: order, ..experiment(&["A", "B"]) };
         let compared = Comparison::of(&experiment, &runs, Metric::Tps).unwrap();
         assert_eq!(compared.arms[0].tally(), Tally { invalid: 2, ..Tally::default() }, "{order:?}");
         assert!(compared.arms[0].is_invalid() && compared.arms[0].grid.is_none());

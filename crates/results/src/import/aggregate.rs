@@ -9,7 +9,7 @@ use spec::{Counts, Error};
 
 use super::lines::Lines;
 use super::log::row::{Fields, LATEST_S, unsigned};
-use super::{Hints, Progress};
+use super::{Hints, ImportProgress};
 use crate::import::error::{at, of_file, unreadable};
 
 /// Sum, sum of squares, minimum and maximum of some times, µs.
@@ -142,7 +142,7 @@ pub(super) struct AggregateLog {
 pub(super) fn read<R: Read>(
     files: Vec<(PathBuf, R)>,
     hints: &Hints,
-    progress: &mut Progress<'_>,
+    progress: &mut ImportProgress<'_>,
 ) -> Result<AggregateLog, Error> {
     let mut log =
         AggregateLog { threads: u32::try_from(files.len()).unwrap_or(u32::MAX), ..Default::default() };
@@ -270,7 +270,7 @@ mod tests {
             ("b", "100000000 3 60 1200 20 20\n100000005 1 5 25 5 5\n100000010 1 5"),
         ];
         let files = files.map(|(name, text)| (PathBuf::from(name), text.as_bytes())).into();
-        let log = read(files, &Hints::default(), &mut Progress::new(&mut |_, _| {})).unwrap();
+        let log = read(files, &Hints::default(), &mut ImportProgress::new(&mut |_, _| {})).unwrap();
         assert_eq!((log.length_s, log.threads, log.rows), (Some(5), 2, 5));
         assert_eq!(log.time_s(), Some((100_000_000, 100_000_015)));
         let total = log.total();

@@ -7,11 +7,11 @@ use super::judge::judge;
 use super::lines::sha256;
 use super::log::stored;
 use super::matching::Log;
-use super::measured::{Measured, add_report, of_aggregates, of_report, of_transactions};
-use super::report::model::Report;
-use super::{Options, report};
+use super::measured::{ImportedFigures, add_report, of_aggregates, of_report, of_transactions};
+use super::report::model::ParsedReport;
+use super::{ImportOptions, report};
 use crate::spool::Spool;
-use spec::{Arrivals, Load, Run, RunEvent, RunKey, RunKind, Setting, figures};
+use spec::{Arrivals, OfferedLoad, Run, RunEvent, RunKey, RunKind, Setting, figures};
 
 /// A run with its origin.
 #[derive(Debug, Clone)]
@@ -38,13 +38,13 @@ impl FoundRun {
 }
 
 pub(super) struct Parts<'a> {
-    pub(super) report: Option<&'a Report>,
+    pub(super) report: Option<&'a ParsedReport>,
     pub(super) report_place: Option<String>,
     /// Last change of the report's file, µs since 1970.
     pub(super) changed_us: i64,
     pub(super) log: Option<Log>,
     pub(super) files: &'a [PathBuf],
-    pub(super) options: &'a Options,
+    pub(super) options: &'a ImportOptions,
 }
 
 pub(super) fn run(parts: Parts<'_>) -> FoundRun {
@@ -83,7 +83,7 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
     found
 }
 
-fn measured(log: Option<Log>, report: Option<&Report>) -> Measured {
+fn measured(log: Option<Log>, report: Option<&ParsedReport>) -> ImportedFigures {
     let mut measured = match log {
         Some(Log::Transactions(log)) => of_transactions(log, report),
         Some(Log::Aggregates(log)) => of_aggregates(&log, report),
@@ -102,8 +102,9 @@ fn measured(log: Option<Log>, report: Option<&Report>) -> Measured {
 }
 
 /// A run with its description and options, without its figures.
-fn described(measured: &Measured, report: Option<&Report>, options: &Options) -> Run {
-    let number = |of: fn(&Report) -> Option<u64>| report.and_then(of).and_then(|n| u32::try_from(n).ok());
+fn described(measured: &ImportedFigures, report: Option<&ParsedReport>, options: &ImportOptions) -> Run {
+    let number =
+        |of: fn(&ParsedReport) -> Option<u64>| report.and_then(of).and_then(|n| u32::try_from(n).ok());
     let clients = number(|report| report.clients).or(measured.clients);
     let names: Vec<&str> = measured.scripts.iter().map(|script| script.name.as_str()).collect();
     let workload = names.join(", ");
@@ -111,20 +112,20 @@ fn described(measured: &Measured, report: Option<&Report>, options: &Options) ->
     let factors = factors(&workload, clients, report, measured.throttled, options);
     let key = RunKey { workload, factors, arm: None, round: 1 };
     Run {
-        load: if measured.throttled { Load::Rate } else { Load::Closed },
+        load: if measured.throttled { OfferedLoad::Rate } else { OfferedLoad::Closed },
         offered_rate: options.rate,
         clients: clients.unwrap_or(0),
         threads: number(|report| report.threads).or(measured.threads).unwrap_or(0),
         driver: version.map_or("pgbench".to_owned(), |version| format!("pgbench {version}")),
         seed: report.and_then(|report| report.seed).unwrap_or(0),
-        measured_s: report.and_then(Report::measured_s).or(measured.length_s).unwrap_or(0.0),
+        measured_s: report.and_then(ParsedReport::measured_s).or(measured.length_s).unwrap_or(0.0),
         settings: settings(report),
         ..Run::new(RunKind::Client, key)
     }
 }
 
 /// Hash of the measured values: recognises the same report in another file.
-fn fingerprint(report: &Report) -> String {
+fn fingerprint(report: &ParsedReport) -> String {
     let progress = report::progress::csv(&report.progress);
     sha256(&format!("{:?} {:?}\n{progress}{}", report.pgbench, report.server, report.text))
 }
@@ -132,9 +133,9 @@ fn fingerprint(report: &Report) -> String {
 fn factors(
     workload: &str,
     clients: Option<u32>,
-    report: Option<&Report>,
+    report: Option<&ParsedReport>,
     throttled: bool,
-    options: &Options,
+    options: &ImportOptions,
 ) -> BTreeMap<String, String> {
     let mut factors = BTreeMap::from([("workload".to_owned(), workload.to_owned())]);
     let mut add = |name: &str, level: Option<String>| {
@@ -156,11 +157,11 @@ fn factors(
     factors
 }
 
-fn server(report: Option<&Report>) -> Option<String> {
+fn server(report: Option<&ParsedReport>) -> Option<String> {
     report.and_then(|report| report.server.clone().or_else(|| report.pgbench.clone()))
 }
 
-fn settings(report: Option<&Report>) -> Vec<Setting> {
+fn settings(report: Option<&ParsedReport>) -> Vec<Setting> {
     let setting = |value| Setting { name: "server_version".into(), value, source: "pgbench's banner".into() };
     server(report).map(setting).into_iter().collect()
 }

@@ -13,15 +13,15 @@ use super::log;
 use super::matching::{Log, misfit};
 use super::osm2pgsql;
 use super::report;
-use super::report::model::Report;
-use super::sniff::Kind;
-use super::source::{Input, Source};
-use super::{Hints, Options, Progress, names};
+use super::report::model::ParsedReport;
+use super::sniff::FileKind;
+use super::source::{ImportFile, Input};
+use super::{Hints, ImportOptions, ImportProgress, names};
 use crate::import::error::of_file;
 
 /// The runs in all files of one command.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundRuns {
     /// Runs: first the ones with a report in the order of the reports, then logs alone by time, pgdyno's
     /// JSON, loads.
     pub runs: Vec<FoundRun>,
@@ -32,18 +32,22 @@ struct Reported {
     file: PathBuf,
     among: usize,
     changed_us: i64,
-    report: Report,
+    report: ParsedReport,
 }
 
 /// Reads files: reports, logs, or both. `show` receives lines and bytes of logs read so far.
 ///
 /// # Errors
 /// The first thing that cannot be parsed, with its place.
-pub fn read(files: &[PathBuf], options: &Options, show: &mut dyn FnMut(u64, u64)) -> Result<Found, Error> {
-    let mut sources = once_each(files).map(Source::look).collect::<Result<Vec<_>, _>>()?;
+pub fn read(
+    files: &[PathBuf],
+    options: &ImportOptions,
+    show: &mut dyn FnMut(u64, u64),
+) -> Result<FoundRuns, Error> {
+    let mut sources = once_each(files).map(ImportFile::look).collect::<Result<Vec<_>, _>>()?;
     let reports = reports(&mut sources)?;
     let json = json(&mut sources)?;
-    let mut progress = Progress::new(show);
+    let mut progress = ImportProgress::new(show);
     let loads = loads(&mut sources, &mut progress)?;
     let mut gathered =
         Gathered { options, matched: reports.iter().map(|_| false).collect(), reports, with: Vec::new() };
@@ -52,7 +56,7 @@ pub fn read(files: &[PathBuf], options: &Options, show: &mut dyn FnMut(u64, u64)
         progress.done();
     }
     let rows = progress.rows;
-    Ok(Found { runs: without_copies(gathered.finish().into_iter().chain(json).chain(loads)), rows })
+    Ok(FoundRuns { runs: without_copies(gathered.finish().into_iter().chain(json).chain(loads)), rows })
 }
 
 /// Files without duplicates: overlapping patterns are a common mistake.
@@ -64,9 +68,9 @@ fn once_each(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
         .filter(move |file| seen.insert(std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf())))
 }
 
-fn reports(sources: &mut [Source]) -> Result<Vec<Reported>, Error> {
+fn reports(sources: &mut [ImportFile]) -> Result<Vec<Reported>, Error> {
     let mut found = Vec::new();
-    for source in sources.iter_mut().filter(|source| source.kind == Kind::Report) {
+    for source in sources.iter_mut().filter(|source| source.kind == FileKind::Report) {
         let Some(input) = source.open()? else { continue };
         let all = report::read(&source.path, &mut Lines::new(input))?;
         let among = all.len();
@@ -80,35 +84,35 @@ fn reports(sources: &mut [Source]) -> Result<Vec<Reported>, Error> {
     Ok(found)
 }
 
-fn json(sources: &mut [Source]) -> Result<Vec<FoundRun>, Error> {
+fn json(sources: &mut [ImportFile]) -> Result<Vec<FoundRun>, Error> {
     let mut found = Vec::new();
-    for source in sources.iter_mut().filter(|source| source.kind == Kind::Json) {
+    for source in sources.iter_mut().filter(|source| source.kind == FileKind::Json) {
         let Some(input) = source.open()? else { continue };
         found.extend(json::read(&source.path, input, source.changed_us)?);
     }
     Ok(found)
 }
 
-fn loads(sources: &mut [Source], progress: &mut Progress<'_>) -> Result<Vec<FoundRun>, Error> {
+fn loads(sources: &mut [ImportFile], progress: &mut ImportProgress<'_>) -> Result<Vec<FoundRun>, Error> {
     let mut found = Vec::new();
-    for source in sources.iter_mut().filter(|source| source.kind == Kind::OsmLoad) {
+    for source in sources.iter_mut().filter(|source| source.kind == FileKind::OsmLoad) {
         let Some(input) = source.open()? else { continue };
         found.extend(osm2pgsql::read(&source.path, input, source.changed_us, progress)?);
     }
     Ok(found)
 }
 
-fn log_files(sources: &[Source]) -> Vec<Vec<PathBuf>> {
+fn log_files(sources: &[ImportFile]) -> Vec<Vec<PathBuf>> {
     let logs: Vec<PathBuf> = sources
         .iter()
-        .filter(|source| !matches!(source.kind, Kind::Report | Kind::Json | Kind::OsmLoad))
+        .filter(|source| !matches!(source.kind, FileKind::Report | FileKind::Json | FileKind::OsmLoad))
         .map(|source| source.path.clone())
         .collect();
     names::by_run(&logs, Path::is_file)
 }
 
 struct Gathered<'a> {
-    options: &'a Options,
+    options: &'a ImportOptions,
     reports: Vec<Reported>,
     matched: Vec<bool>,
     /// Runs, with the number of their report.
@@ -119,8 +123,8 @@ impl Gathered<'_> {
     fn log(
         &mut self,
         files: &[PathBuf],
-        sources: &mut Vec<Source>,
-        progress: &mut Progress<'_>,
+        sources: &mut Vec<ImportFile>,
+        progress: &mut ImportProgress<'_>,
     ) -> Result<(), Error> {
         // First read with the options of the next report without a log; if it matches another report, read
         // again with that one's.
@@ -211,9 +215,9 @@ impl Reported {
 
 fn read_log(
     files: &[PathBuf],
-    sources: &mut Vec<Source>,
+    sources: &mut Vec<ImportFile>,
     hints: &Hints,
-    progress: &mut Progress<'_>,
+    progress: &mut ImportProgress<'_>,
 ) -> Result<Log, Error> {
     let mut inputs: Vec<(PathBuf, Input)> = Vec::with_capacity(files.len());
     let mut kinds = Vec::with_capacity(files.len());
@@ -221,7 +225,7 @@ fn read_log(
         let at = match sources.iter().position(|source| source.path == *file) {
             Some(at) => at,
             None => {
-                sources.push(Source::look(file)?);
+                sources.push(ImportFile::look(file)?);
                 sources.len() - 1
             }
         };
@@ -233,14 +237,14 @@ fn read_log(
         inputs.push((file.clone(), input));
     }
     match one_kind(&kinds)? {
-        Kind::Aggregates => aggregate::read(inputs, hints, progress).map(Log::Aggregates),
+        FileKind::Aggregates => aggregate::read(inputs, hints, progress).map(Log::Aggregates),
         _ => log::read(inputs, hints, progress).map(Log::Transactions),
     }
 }
 
 /// The kind of all files of a run; files of idle threads are empty.
-fn one_kind(kinds: &[(Kind, &PathBuf)]) -> Result<Kind, Error> {
-    let mut written = kinds.iter().filter(|(kind, _)| *kind != Kind::Empty);
+fn one_kind(kinds: &[(FileKind, &PathBuf)]) -> Result<FileKind, Error> {
+    let mut written = kinds.iter().filter(|(kind, _)| *kind != FileKind::Empty);
     let Some((kind, first)) = written.next() else {
         let file = kinds.first().map(|(_, file)| (*file).clone()).unwrap_or_default();
         return Err(of_file(&file, "empty"));

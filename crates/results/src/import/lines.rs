@@ -11,7 +11,7 @@ const CHUNK: usize = 256 * 1024;
 const LONGEST: usize = 4 * 1024 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct FileLine<'a> {
     pub(super) number: u64,
     pub(super) text: &'a [u8],
     /// Whether a line break follows; only the last line of a stream can lack it.
@@ -46,7 +46,7 @@ impl<R: Read> Lines<R> {
     ///
     /// # Errors
     /// Errors of the input; `InvalidData` for a line longer than 4 MB.
-    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<FileLine<'_>>> {
         let mut searched = self.start;
         let (end, whole) = loop {
             if let Some(found) = self.buffer[searched..].iter().position(|&byte| byte == b'\n') {
@@ -75,7 +75,7 @@ impl<R: Read> Lines<R> {
         if self.number == 1 {
             text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         }
-        Ok(Some(Line { number: self.number, text, whole }))
+        Ok(Some(FileLine { number: self.number, text, whole }))
     }
 
     fn fill(&mut self) -> io::Result<()> {

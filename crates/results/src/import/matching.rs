@@ -2,7 +2,7 @@
 
 use super::aggregate::AggregateLog;
 use super::log::TransactionLog;
-use super::report::model::Report;
+use super::report::model::ParsedReport;
 use spec::figures;
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Log {
 }
 
 /// Why a log does not belong to a report; `None` if it may.
-pub(super) fn misfit(report: &Report, log: &Log) -> Option<String> {
+pub(super) fn misfit(report: &ParsedReport, log: &Log) -> Option<String> {
     let wanted = report.succeeded();
     let differs = |what: &str, report: u64, log: u64| {
         (report != log).then(|| format!("{what}: {report} in the report, {log} in the log"))

@@ -5,13 +5,13 @@ use stats::Histogram;
 use super::aggregate::AggregateLog;
 use super::log::{Tally, TransactionLog, stored};
 use super::report;
-use super::report::model::Report;
+use super::report::model::ParsedReport;
 use crate::spool::Spooled;
 use spec::figures::{self, Figure, Figures};
 use spec::{Artifact, Counts, ScriptRecord, SeriesPoint};
 
 #[derive(Default)]
-pub(super) struct Measured {
+pub(super) struct ImportedFigures {
     pub(super) counts: Counts,
     pub(super) scripts: Vec<ScriptRecord>,
     pub(super) series: Vec<SeriesPoint>,
@@ -41,14 +41,14 @@ fn script(name: String, weight: u32, counts: &Counts) -> ScriptRecord {
     }
 }
 
-fn weight(report: &Report, position: usize) -> u32 {
+fn weight(report: &ParsedReport, position: usize) -> u32 {
     let weight = report.scripts.get(position).and_then(|script| script.weight);
     weight.and_then(|weight| u32::try_from(weight).ok()).unwrap_or(1)
 }
 
 /// A per-transaction log: distributions of all its scripts.
-pub(super) fn of_transactions(log: TransactionLog, report: Option<&Report>) -> Measured {
-    let names = report.map(Report::script_names).unwrap_or_default();
+pub(super) fn of_transactions(log: TransactionLog, report: Option<&ParsedReport>) -> ImportedFigures {
+    let names = report.map(ParsedReport::script_names).unwrap_or_default();
     let single = log.scripts.len() == 1;
     let mut counts = Counts::default();
     let mut scripts = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn of_transactions(log: TransactionLog, report: Option<&Report>) -> M
             counts.ok -= counts.late;
         }
     }
-    Measured {
+    ImportedFigures {
         counts,
         scripts,
         series: log.series,
@@ -88,12 +88,12 @@ pub(super) fn of_transactions(log: TransactionLog, report: Option<&Report>) -> M
         throttled: log.throttled,
         hashes: log.sha256,
         notes: log.notes,
-        ..Measured::default()
+        ..ImportedFigures::default()
     }
 }
 
 /// An aggregated log: means and extremes, no distribution.
-pub(super) fn of_aggregates(log: &AggregateLog, report: Option<&Report>) -> Measured {
+pub(super) fn of_aggregates(log: &AggregateLog, report: Option<&ParsedReport>) -> ImportedFigures {
     let total = log.total();
     let mut measured = report.map(|report| of_report(Some(report))).unwrap_or_default();
     measured.no_percentiles =
@@ -161,8 +161,8 @@ fn intervals(log: &AggregateLog, first: i64) -> Vec<SeriesPoint> {
 }
 
 /// A report alone: counters and means.
-pub(super) fn of_report(report: Option<&Report>) -> Measured {
-    let Some(report) = report else { return Measured::default() };
+pub(super) fn of_report(report: Option<&ParsedReport>) -> ImportedFigures {
+    let Some(report) = report else { return ImportedFigures::default() };
     let names = report.script_names();
     let scripts: Vec<ScriptRecord> = names
         .into_iter()
@@ -184,7 +184,7 @@ pub(super) fn of_report(report: Option<&Report>) -> Measured {
             Vec::new()
         }
     };
-    Measured {
+    ImportedFigures {
         counts: report.counts(),
         scripts,
         series,
@@ -192,11 +192,11 @@ pub(super) fn of_report(report: Option<&Report>) -> Measured {
         throttled: report.throttled(),
         notes,
         no_percentiles: Some("a report has only averages; give the log of the run (pgbench -l) with it"),
-        ..Measured::default()
+        ..ImportedFigures::default()
     }
 }
 
-pub(super) fn add_report(measured: &mut Measured, report: &Report) {
+pub(super) fn add_report(measured: &mut ImportedFigures, report: &ParsedReport) {
     measured.throttled |= report.throttled();
     let logged = std::mem::take(&mut measured.figures);
     let figures = &mut measured.figures;
@@ -247,7 +247,7 @@ fn text(name: &str, media_type: &str, caption: &str, content: String) -> Artifac
 }
 
 /// Latencies of the statements as a JSON array, for `json_each`; `None` if they were not reported.
-fn statements(report: &Report) -> Option<String> {
+fn statements(report: &ParsedReport) -> Option<String> {
     let names = report.script_names();
     let listed: Vec<serde_json::Value> = report
         .scripts

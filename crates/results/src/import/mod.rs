@@ -1,7 +1,7 @@
 //! Results of other tools: pgbench's logs and text reports, osm2pgsql's logs, and JSON that pgdyno printed
 //! elsewhere, as runs.
 //!
-//! [`read`] turns files into [`Found`]; nothing is stored before all files are read
+//! [`read`] turns files into [`FoundRuns`]; nothing is stored before all files are read
 //! ([`crate::Store::import`]). Missing values are not made up: reports and aggregated logs have no
 //! percentiles.
 
@@ -22,15 +22,15 @@ mod sniff;
 mod source;
 
 pub use found::FoundRun;
-pub use gather::{Found, read};
+pub use gather::{FoundRuns, read};
 pub use sniff::is_database;
 
-use self::report::model::Report;
+use self::report::model::ParsedReport;
 pub(crate) use self::report::model::short as builtin_name;
 
 /// Known options of the pgbench run, besides its files; named like its options.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Options {
+pub struct ImportOptions {
     /// Share of the transactions that was logged, above 0 up to 1.
     pub sampling_rate: Option<f64>,
     /// Scheduled transactions per second (`-R`).
@@ -53,28 +53,28 @@ struct Hints {
     interval_s: Option<i64>,
 }
 
-impl Options {
-    fn hints(&self, report: Option<&Report>) -> Hints {
+impl ImportOptions {
+    fn hints(&self, report: Option<&ParsedReport>) -> Hints {
         Hints {
             sampling_rate: self.sampling_rate,
             latency_limit_ms: report
                 .and_then(|report| report.figures.get(spec::figures::LATENCY_LIMIT_MS))
                 .or(self.latency_limit_ms),
-            throttled: report.map(Report::throttled).or(self.rate.map(|_| true)),
+            throttled: report.map(ParsedReport::throttled).or(self.rate.map(|_| true)),
             retries: self.max_tries.map(|tries| tries != 1),
             interval_s: self.aggregate_interval_s.map(i64::from),
         }
     }
 }
 
-struct Progress<'a> {
+struct ImportProgress<'a> {
     show: &'a mut dyn FnMut(u64, u64),
     rows: u64,
     bytes: u64,
     now: (u64, u64),
 }
 
-impl<'a> Progress<'a> {
+impl<'a> ImportProgress<'a> {
     fn new(show: &'a mut dyn FnMut(u64, u64)) -> Self {
         Self { show, rows: 0, bytes: 0, now: (0, 0) }
     }

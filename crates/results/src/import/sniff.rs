@@ -5,13 +5,13 @@ use std::io::Read;
 use std::path::Path;
 
 use super::aggregate::Interval;
-use super::log::row::{Fields, Row, unsigned};
+use super::log::row::{Fields, LogRow, unsigned};
 use super::osm2pgsql;
 
 pub(super) const HEAD: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Report,
     /// Output of pgdyno with `--format json`.
     Json,
@@ -39,7 +39,7 @@ pub fn is_database(path: &Path) -> bool {
 ///
 /// # Errors
 /// What it is instead, and what to try.
-pub(super) fn sniff(head: &[u8]) -> Result<Kind, (String, String)> {
+pub(super) fn sniff(head: &[u8]) -> Result<FileKind, (String, String)> {
     let refused = |what: &str, advice: &str| Err((what.to_owned(), advice.to_owned()));
     if head.starts_with(b"\x1f\x8b") || head.starts_with(b"\x28\xb5\x2f\xfd") || head.starts_with(b"BZh") {
         return refused("compressed", "unpack it on the way: zcat FILE | pgdyno import -");
@@ -58,11 +58,11 @@ pub(super) fn sniff(head: &[u8]) -> Result<Kind, (String, String)> {
     }
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let Some(first) = head.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty()) else {
-        return Ok(Kind::Empty);
+        return Ok(FileKind::Empty);
     };
     Ok(match kind_of(first) {
-        _ if is_json(head) => Kind::Json,
-        Kind::Report if osm2pgsql::is_log(head) => Kind::OsmLoad,
+        _ if is_json(head) => FileKind::Json,
+        FileKind::Report if osm2pgsql::is_log(head) => FileKind::OsmLoad,
         kind => kind,
     })
 }
@@ -75,16 +75,16 @@ fn is_json(head: &[u8]) -> bool {
     matches!(after(b'{'), Some(b'"' | b'}')) || matches!(after(b'['), Some(b'{' | b']'))
 }
 
-fn kind_of(line: &[u8]) -> Kind {
+fn kind_of(line: &[u8]) -> FileKind {
     let mut fields = Fields(line);
     let numbers: [Option<u64>; 2] = std::array::from_fn(|_| fields.take().and_then(unsigned));
     let more = std::iter::from_fn(|| fields.take()).count();
     match numbers {
         [Some(first), Some(_)] if first >= EPOCH && (more >= 4 || Interval::parse(line).is_ok()) => {
-            Kind::Aggregates
+            FileKind::Aggregates
         }
-        [Some(_), Some(_)] if more >= 4 || Row::parse(line).is_ok() => Kind::Transactions,
-        _ => Kind::Report,
+        [Some(_), Some(_)] if more >= 4 || LogRow::parse(line).is_ok() => FileKind::Transactions,
+        _ => FileKind::Report,
     }
 }
 
@@ -95,24 +95,24 @@ mod tests {
     #[test]
     fn files_are_known_by_their_first_line() {
         for (head, wanted) in [
-            ("", Kind::Empty),
-            ("\n \n", Kind::Empty),
-            ("0 199 2241 0 1175850568 995598\n0 200", Kind::Transactions),
-            ("0 1 skipped 0 1175850568 995598 12\n", Kind::Transactions),
-            ("0 1 damaged 0 1175850568 995598 12\n", Kind::Transactions),
-            ("1345828501 5601 1542744 483552416 61 2573\n", Kind::Aggregates),
-            ("1649114136 5815 27552565 177846919143078 1078 86241 0 0 0 0 0 0 0 0 0", Kind::Aggregates),
-            ("\u{feff}pgbench (15.1)\n", Kind::Report),
-            ("starting vacuum...end.\n", Kind::Report),
-            ("2 apples\n", Kind::Report),
-            ("[2026-01-02 03:04:05] pgbench (15.1)\n", Kind::Report),
-            ("\n[\n  {\"script\": 1}\n]\n", Kind::Json),
-            ("{\"schema\": \"pgdyno-pgbench/1\"}", Kind::Json),
-            ("[]", Kind::Json),
-            ("2026-11-21 02:42:26  osm2pgsql version 1.8.0\n", Kind::OsmLoad),
-            ("$ osm2pgsql -s x.pbf\nosm2pgsql version 1.2.1 (64 bit id space)\n", Kind::OsmLoad),
-            ("\r   \r2026-11-21 02:42:29  Reading input files done in 3s.\n", Kind::OsmLoad),
-            ("osm2pgsql version?\npgbench (15.1)\n", Kind::Report),
+            ("", FileKind::Empty),
+            ("\n \n", FileKind::Empty),
+            ("0 199 2241 0 1175850568 995598\n0 200", FileKind::Transactions),
+            ("0 1 skipped 0 1175850568 995598 12\n", FileKind::Transactions),
+            ("0 1 damaged 0 1175850568 995598 12\n", FileKind::Transactions),
+            ("1345828501 5601 1542744 483552416 61 2573\n", FileKind::Aggregates),
+            ("1649114136 5815 27552565 177846919143078 1078 86241 0 0 0 0 0 0 0 0 0", FileKind::Aggregates),
+            ("\u{feff}pgbench (15.1)\n", FileKind::Report),
+            ("starting vacuum...end.\n", FileKind::Report),
+            ("2 apples\n", FileKind::Report),
+            ("[2026-01-02 03:04:05] pgbench (15.1)\n", FileKind::Report),
+            ("\n[\n  {\"script\": 1}\n]\n", FileKind::Json),
+            ("{\"schema\": \"pgdyno-pgbench/1\"}", FileKind::Json),
+            ("[]", FileKind::Json),
+            ("2026-11-21 02:42:26  osm2pgsql version 1.8.0\n", FileKind::OsmLoad),
+            ("$ osm2pgsql -s x.pbf\nosm2pgsql version 1.2.1 (64 bit id space)\n", FileKind::OsmLoad),
+            ("\r   \r2026-11-21 02:42:29  Reading input files done in 3s.\n", FileKind::OsmLoad),
+            ("osm2pgsql version?\npgbench (15.1)\n", FileKind::Report),
         ] {
             assert_eq!(sniff(head.as_bytes()), Ok(wanted), "{head}");
         }

@@ -7,22 +7,22 @@ use std::time::SystemTime;
 
 use spec::Error;
 
-use super::sniff::{HEAD, Kind, sniff};
+use super::sniff::{FileKind, HEAD, sniff};
 use crate::import::error::{of_file, unreadable};
 
 pub(super) type Input = Box<dyn Read>;
 
-pub(super) struct Source {
+pub(super) struct ImportFile {
     /// Its name; `-` is standard input.
     pub(super) path: PathBuf,
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     /// Last change, µs since 1970; the present time if it is not a file.
     pub(super) changed_us: i64,
     /// A pipe can be read once: its head, and the rest.
     pipe: Option<(Vec<u8>, Input)>,
 }
 
-impl Source {
+impl ImportFile {
     /// Inspects a file.
     ///
     /// # Errors

@@ -108,7 +108,7 @@ impl Broke {
 fn terms(asked: &AskedLimit, runs: &[&Run]) -> Vec<BrokenTerm> {
     let broken = asked.promise.iter().filter_map(|term| {
         let kept: Vec<_> = runs.iter().filter_map(|run| term.kept(run)).collect();
-        let sum = |of: fn(&spec::Kept) -> f64| kept.iter().map(of).sum::<f64>();
+        let sum = |of: fn(&spec::TermResult) -> f64| kept.iter().map(of).sum::<f64>();
         let (bad, offered) = (sum(|kept| kept.bad), sum(|kept| kept.offered));
         let (bad_pct, allowed_pct) = (100.0 * bad / offered.max(1.0), 100.0 * term.share);
         let mut response = stats::Histogram::new();

@@ -10,7 +10,7 @@ mod search;
 
 use std::collections::BTreeMap;
 
-use spec::{AskedLimit, Experiment, Reason, Run, RunKind, figures};
+use spec::{AskedLimit, ExperimentRecord, Reason, Run, RunKind, figures};
 use stats::{LimitClass, LimitEnded, Trial};
 
 pub use self::broke::{Broke, BrokenTerm, Cause, Waited};
@@ -31,12 +31,12 @@ pub struct Limits<'r> {
     /// Change that counts as none, as a share; if arms are compared.
     pub margin: f64,
     /// In the order of their start.
-    pub cells: Vec<Found<'r>>,
+    pub cells: Vec<FoundLimit<'r>>,
 }
 
 /// The result of the search for the limit of a cell.
 #[derive(Debug, Clone)]
-pub struct Found<'r> {
+pub struct FoundLimit<'r> {
     /// Without the rate, and without the clients if these grow.
     pub cell: Cell,
     pub limit: CellLimit<'r>,
@@ -76,7 +76,7 @@ pub enum SearchOutcome {
 impl<'r> Limits<'r> {
     /// The limits of an experiment from its runs in order of execution; `None` if it searches for none.
     #[must_use]
-    pub fn of(experiment: &Experiment, runs: &'r [Run]) -> Option<Self> {
+    pub fn of(experiment: &ExperimentRecord, runs: &'r [Run]) -> Option<Self> {
         let asked = asked(experiment)?;
         let trials = runs.iter().filter(|run| run.kind == RunKind::Client && !run.beside);
         let trials: Vec<&Run> = trials.filter(|run| run.set_aside.is_none()).collect();
@@ -100,7 +100,7 @@ impl<'r> Limits<'r> {
             let clients = runs.first().map_or(1, |run| run.clients);
             // The server's connection limit is no longer known; the search ended with these clients.
             let most = runs.iter().map(|run| run.clients).max();
-            Found { cell, limit: CellLimit::of(&asked, &arms, (clients, most), &runs) }
+            FoundLimit { cell, limit: CellLimit::of(&asked, &arms, (clients, most), &runs) }
         };
         let cells = cells.into_iter().map(found).collect();
         Some(Self { margin: experiment.margin, cells, asked })
@@ -130,7 +130,7 @@ impl<'r> Limits<'r> {
     }
 }
 
-impl Found<'_> {
+impl FoundLimit<'_> {
     /// The outcomes of its searches. An arm that was not tried although the base keeps the promise has no
     /// outcome for a change.
     fn outcome(&self, asked: &AskedLimit) -> Vec<SearchOutcome> {
@@ -206,7 +206,7 @@ fn outcome(asked: &AskedLimit, arm: &ArmLimit<'_>) -> Option<SearchOutcome> {
     })
 }
 
-fn asked(experiment: &Experiment) -> Option<AskedLimit> {
+fn asked(experiment: &ExperimentRecord) -> Option<AskedLimit> {
     experiment.plan.plan()?.content.measure.search.clone()
 }
 

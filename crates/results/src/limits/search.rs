@@ -110,7 +110,7 @@ pub struct CellLimit<'r> {
 }
 
 /// A search in progress: of the base arm, then of all arms together.
-struct Stage<'r> {
+struct SearchStage<'r> {
     search: LimitSearch,
     /// Counted and not, in order, of each arm.
     trials: Vec<Vec<&'r Run>>,
@@ -192,11 +192,16 @@ impl<'r> CellLimit<'r> {
 
     /// The search of the base arm. If the promise holds at all rates that follow from the peak, that run
     /// was disturbed and was no peak; higher rates are tried.
-    fn first(&self, asked: &AskedLimit, range: LimitRange, alone: &[&'r Run]) -> (Stage<'r>, LimitState) {
+    fn first(
+        &self,
+        asked: &AskedLimit,
+        range: LimitRange,
+        alone: &[&'r Run],
+    ) -> (SearchStage<'r>, LimitState) {
         let (mut range, mut peak, mut further) = (range, self.peak_per_s, 0);
         loop {
             let search = LimitSearch::new(asked.goal(), range, peak);
-            let stage = Stage { search, trials: vec![alone.to_vec()] };
+            let stage = SearchStage { search, trials: vec![alone.to_vec()] };
             let state = stage.state(0);
             let holds = matches!(state, LimitState::Ended(LimitEnded { lower: Some(_), upper: None, .. }));
             let highest = (2.0 * range.highest).min(Profile::BOUNDS[1]);
@@ -248,7 +253,7 @@ impl<'r> CellLimit<'r> {
         let of = |arm: &ArmLimit<'_>| {
             trials.iter().copied().filter(|run| is_together(run) && run.arm == arm.arm).collect()
         };
-        let stage = Stage {
+        let stage = SearchStage {
             search: LimitSearch::new(asked.goal(), range, Some(limit / BELOW_PEAK)),
             trials: self.arms.iter().map(of).collect(),
         };
@@ -310,7 +315,7 @@ impl<'r> ArmLimit<'r> {
         let LimitState::Ended(LimitEnded { upper: Some(upper), .. }) = self.state else { return false };
         let there = || self.trials.iter().filter(|run| run.offered_rate == Some(upper));
         let decides = |term: &spec::Term| {
-            let kept: Vec<spec::Kept> = there().filter_map(|run| term.kept(run)).collect();
+            let kept: Vec<spec::TermResult> = there().filter_map(|run| term.kept(run)).collect();
             let (bad, offered) =
                 kept.iter().fold((0.0, 0.0), |sum, own| (sum.0 + own.bad, sum.1 + own.offered));
             let few = !kept.is_empty() && kept.iter().all(|own| own.offered * term.share < 1.0);
@@ -329,7 +334,7 @@ impl<'r> ArmLimit<'r> {
         ended.is_some_and(|ended| ended.inverted || ended.contradicted) || self.is_refuted()
     }
 
-    fn saw(&mut self, stage: &Stage<'r>, index: usize, state: LimitState) {
+    fn saw(&mut self, stage: &SearchStage<'r>, index: usize, state: LimitState) {
         let all = &stage.trials[index];
         self.trials = counted(all);
         self.uncounted = all.len() - self.trials.len();
@@ -349,7 +354,7 @@ fn chance_of(bad: u64, all: u64, share: f64) -> f64 {
     (1.0 - fewer).max(0.0)
 }
 
-impl Stage<'_> {
+impl SearchStage<'_> {
     fn trials_of(&self, index: usize) -> Vec<Trial> {
         counted(&self.trials[index]).into_iter().filter_map(trial).collect()
     }

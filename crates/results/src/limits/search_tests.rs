@@ -1,10 +1,10 @@
 //! Searches on simulated servers.
 
 use spec::figures::{self, Figures};
-use spec::{Doubt, Load, Reason, RunKey, RunKind, Term, Validity};
+use spec::{Doubt, OfferedLoad, Reason, RunKey, RunKind, Term, Validity};
 use stats::LimitClass;
 
-use super::super::{Broke, Cause, Found, SearchOutcome, WhyFar};
+use super::super::{Broke, Cause, FoundLimit, SearchOutcome, WhyFar};
 use super::*;
 use crate::comparison::Cell;
 
@@ -23,7 +23,7 @@ fn asked() -> AskedLimit {
 fn run(rate: Option<f64>, clients: u32, round: u32, arm: &Option<String>) -> Run {
     let factors = rate.map(|rate| ("rate".to_owned(), rate.to_string())).into_iter().collect();
     let key = RunKey { workload: "w".into(), factors, arm: arm.clone(), round };
-    let load = if rate.is_some() { Load::Rate } else { Load::Closed };
+    let load = if rate.is_some() { OfferedLoad::Rate } else { OfferedLoad::Closed };
     Run { offered_rate: rate, clients, load, measured_s: 1.0, ..Run::new(RunKind::Client, key) }
 }
 
@@ -298,7 +298,7 @@ fn an_arm_whose_base_has_no_limit_is_not_tried() {
         assert_eq!((lower.is_some(), upper.is_some()), bounds);
         assert_eq!(limit.arms[1].state, LimitState::NotTried);
         // Nothing is known about the other arm, whatever the base's result.
-        assert_eq!(Found { cell: Cell::of(all[0]), limit }.outcome(&asked), [outcome]);
+        assert_eq!(FoundLimit { cell: Cell::of(all[0]), limit }.outcome(&asked), [outcome]);
     }
 }
 
@@ -353,10 +353,10 @@ fn took(run: &mut Run, ms: u64) {
     }];
 }
 
-fn found<'r>(asked: &AskedLimit, runs: &'r [Run]) -> Found<'r> {
+fn found<'r>(asked: &AskedLimit, runs: &'r [Run]) -> FoundLimit<'r> {
     let all: Vec<&Run> = runs.iter().collect();
     let limit = CellLimit::of(asked, &[None], (8, None), &all);
-    Found { cell: Cell::of(all[0]), limit }
+    FoundLimit { cell: Cell::of(all[0]), limit }
 }
 
 /// The result of a trial, and whether the generator ended such a search.
@@ -429,7 +429,7 @@ fn limits_that_the_generator_ended_have_no_ratio() {
     };
     let runs = search(&asked(), &arms, None, &Server { peak: &|_| 1000, trial: &trial });
     let all: Vec<&Run> = runs.iter().collect();
-    let found = Found { cell: Cell::of(all[0]), limit: CellLimit::of(&asked(), &arms, (8, None), &all) };
+    let found = FoundLimit { cell: Cell::of(all[0]), limit: CellLimit::of(&asked(), &arms, (8, None), &all) };
     assert_eq!(found.ratios(&asked()), []);
     assert_eq!(found.outcome(&asked()), [SearchOutcome::Found, SearchOutcome::Undecided]);
 }
@@ -503,7 +503,7 @@ fn a_limit_that_a_single_late_arrival_decides_is_undecided() {
         let limit = CellLimit::of(&asked, &[None], (8, None), &all);
         assert_eq!(limit.arms[0].one_decides(&asked), one_decides, "{failed} of 60 failed");
         let outcome = if one_decides { SearchOutcome::Undecided } else { SearchOutcome::Never };
-        assert_eq!(Found { cell: Cell::of(all[0]), limit }.outcome(&asked), [outcome]);
+        assert_eq!(FoundLimit { cell: Cell::of(all[0]), limit }.outcome(&asked), [outcome]);
     }
 }
 

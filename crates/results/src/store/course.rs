@@ -3,7 +3,7 @@
 
 use rusqlite::params;
 use spec::Error;
-use spec::shell::Command;
+use spec::shell::PrintedCommand;
 
 use super::{ExperimentId, Store};
 
@@ -11,7 +11,7 @@ use super::{ExperimentId, Store};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Course {
     /// The command that measures it, for typing again; without passwords, and without the number of rounds.
-    pub command: Option<Command>,
+    pub command: Option<PrintedCommand>,
     /// States in which its verdict was shown; showing the same state again is not another look.
     pub looks: u32,
     /// How often more rounds were requested than before.
@@ -26,7 +26,7 @@ impl Store {
              FROM experiment WHERE experiment_id = ?1",
             [id.0],
             |row| {
-                let command = row.get::<_, Option<String>>(0)?.and_then(|text| Command::read(&text));
+                let command = row.get::<_, Option<String>>(0)?.and_then(|text| PrintedCommand::read(&text));
                 Ok(Course { command, looks: row.get(1)?, extended: row.get(2)? })
             },
         )?;
@@ -34,7 +34,7 @@ impl Store {
     }
 
     /// Stores the command that measures an experiment; the last one counts.
-    pub fn keep_command(&mut self, id: ExperimentId, command: &Command) -> Result<(), Error> {
+    pub fn keep_command(&mut self, id: ExperimentId, command: &PrintedCommand) -> Result<(), Error> {
         let kept = self.write(|transaction| {
             let keep = "UPDATE experiment SET command = ?2 WHERE experiment_id = ?1";
             transaction.execute(keep, params![id.0, command.stored()])
@@ -108,7 +108,7 @@ mod tests {
         }
         store.begin_experiment(&planned, &host(), &target(), false).unwrap();
         assert_eq!(state(&store, id), (2, 1), "the same rounds are no extension");
-        let command = Command::new("run").path("a b.toml");
+        let command = PrintedCommand::new("run").path("a b.toml");
         store.keep_command(id, &command).unwrap();
         assert_eq!(store.course(id).unwrap().command, Some(command));
     }

@@ -8,8 +8,8 @@ use rusqlite::{OptionalExtension, Transaction, params_from_iter};
 use spec::plan::of_former;
 use spec::{Class, Error};
 
-use super::import::Failure;
-use super::schema::{self, COPIED, FACTS, State};
+use super::import::ImportFailure;
+use super::schema::{self, COPIED, FACTS, SchemaState};
 use super::{ExperimentId, Sqlite, Store};
 use crate::error::{damaged, not_results};
 
@@ -31,8 +31,8 @@ impl Earlier {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let (store, state) = Store::open_existing(path)?;
         match state {
-            State::Earlier(found) if COPIED.contains(&found) => {}
-            State::Present => {
+            SchemaState::Earlier(found) if COPIED.contains(&found) => {}
+            SchemaState::Present => {
                 return Err(Error::new(
                     Class::BadInput,
                     format!("{}: a results file of this version", path.display()),
@@ -45,7 +45,7 @@ impl Earlier {
             }
         }
         // One state of the file, even if an earlier build writes to it.
-        store.sql("BEGIN")?;
+        store.execute("BEGIN")?;
         Ok(Self(store))
     }
 }
@@ -59,7 +59,7 @@ impl Store {
     }
 }
 
-fn copy(from: &Store, transaction: &Transaction<'_>) -> Result<Vec<ExperimentId>, Failure> {
+fn copy(from: &Store, transaction: &Transaction<'_>) -> Result<Vec<ExperimentId>, ImportFailure> {
     let mut numbers = Numbers::new();
     for table in schema::tables()?.iter().filter(|table| !["meta", FACTS].contains(&table.as_str())) {
         copy_table(from, transaction, table, &mut numbers)?;
@@ -77,7 +77,7 @@ fn copy_table(
     transaction: &Transaction<'_>,
     table: &str,
     numbers: &mut Numbers,
-) -> Result<(), Failure> {
+) -> Result<(), ImportFailure> {
     let unreadable = |error: rusqlite::Error| from.error(&error);
     // A view in place of a table could compute anything.
     if !schema::computes_nothing(&from.connection, "table", table).map_err(unreadable)? {
@@ -89,7 +89,7 @@ fn copy_table(
         .query_map([table], |row| row.get(0))?
         .collect::<Sqlite<_>>()?;
     let is_numbered = columns[0] == format!("{table}_id");
-    let mut insert = transaction.prepare(&insert(table, &columns, is_numbered))?;
+    let mut insert = transaction.prepare(&insert_statement(table, &columns, is_numbered))?;
     let mut copied = HashMap::new();
     let select = format!("SELECT {} FROM {table}", columns.join(", "));
     let mut select = from.connection.prepare(&select).map_err(unreadable)?;
@@ -117,7 +117,7 @@ fn copy_table(
 }
 
 /// SQL that returns the number of an equal existing row if experiments share it, else inserts.
-fn insert(table: &str, columns: &[String], is_numbered: bool) -> String {
+fn insert_statement(table: &str, columns: &[String], is_numbered: bool) -> String {
     let stored = &columns[usize::from(is_numbered)..];
     let conflict = match SHARED.contains(&table) {
         true => format!("DO UPDATE SET {0} = {0}", stored[0]),
@@ -146,12 +146,12 @@ mod tests {
     use super::super::schema::LAST_UNMARKED;
     use super::*;
     use crate::fixture::{experiment, finished, host, run, target};
-    use crate::table::Value::Int;
+    use crate::table::CellValue::Int;
 
     fn file(folder: &Path, name: &str) -> PathBuf {
         let path = folder.join(name);
         let mut store = Store::create_or_open(&path).unwrap();
-        let named = spec::Experiment { name: name.into(), ..experiment(&["A", "B"]) };
+        let named = spec::ExperimentRecord { name: name.into(), ..experiment(&["A", "B"]) };
         let (id, _) = store.begin_experiment(&named, &host(), &target(), false).unwrap();
         for arm in ["A", "B"] {
             store.store(id, &[finished(run("reads", 4, Some(arm), 1, 1000.0))]).unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 use spec::plan::Recorded;
-use spec::{Arm, Class, Error, Experiment, Host, OrderScheme, Run, RunKind, Target};
+use spec::{ArmRecord, Class, Error, ExperimentRecord, Host, MeasuredTarget, OrderScheme, Run, RunKind};
 
 use super::rows::to_json;
 use super::write::{insert_experiment, newest_with_hash};
@@ -36,7 +36,7 @@ pub struct Imported {
     pub experiment: Option<ExperimentId>,
     pub stored: Vec<StoredRun>,
     /// Runs left out, since the file already has them.
-    pub known: Vec<Known>,
+    pub known: Vec<KnownRun>,
 }
 
 /// An imported run and its place in the experiment.
@@ -51,7 +51,7 @@ pub struct StoredRun {
 
 /// A run that is left out because the file already has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownRun {
     pub place: usize,
     pub run_id: i64,
     pub experiment: String,
@@ -75,12 +75,12 @@ impl Store {
     }
 }
 
-pub(super) enum Failure {
+pub(super) enum ImportFailure {
     Sqlite(rusqlite::Error),
     Import(Error),
 }
 
-impl Failure {
+impl ImportFailure {
     pub(super) fn of(self, store: &Store) -> Error {
         match self {
             Self::Sqlite(error) => store.error(&error),
@@ -89,13 +89,13 @@ impl Failure {
     }
 }
 
-impl From<rusqlite::Error> for Failure {
+impl From<rusqlite::Error> for ImportFailure {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for ImportFailure {
     fn from(error: Error) -> Self {
         Self::Import(error)
     }
@@ -110,11 +110,11 @@ fn import(
     collection: &Collection,
     found: &[FoundRun],
     again: bool,
-) -> Result<Imported, Failure> {
+) -> Result<Imported, ImportFailure> {
     let (mut known, mut new) = (Vec::new(), Vec::new());
     for (place, run) in found.iter().enumerate() {
         match if again { None } else { known_before(transaction, run)? } {
-            Some((run_id, experiment)) => known.push(Known { place, run_id, experiment }),
+            Some((run_id, experiment)) => known.push(KnownRun { place, run_id, experiment }),
             None => new.push((place, run)),
         }
     }
@@ -161,7 +161,7 @@ struct Destination<'a> {
     collection: &'a Collection,
     compare: Option<String>,
     base: Option<String>,
-    arms: Vec<Arm>,
+    arms: Vec<ArmRecord>,
     rounds: u32,
     sequence: u32,
     invocation: u32,
@@ -172,7 +172,7 @@ impl<'a> Destination<'a> {
         transaction: &Transaction<'_>,
         collection: &'a Collection,
         first: &FoundRun,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ImportFailure> {
         let experiment = experiment(collection);
         let id = match newest_with_hash(transaction, &experiment.hash)? {
             Some(id) => id,
@@ -199,7 +199,7 @@ impl<'a> Destination<'a> {
         if collection.compare.is_some() && collection.compare != destination.compare {
             let compares =
                 destination.compare.map_or("nothing".to_owned(), |factor| format!("the factor {factor}"));
-            return Err(Failure::Import(request(
+            return Err(ImportFailure::Import(request(
                 format!("the experiment {} compares {compares}", collection.name),
                 "give another --name, or leave --compare out",
             )));
@@ -213,11 +213,11 @@ impl<'a> Destination<'a> {
         transaction: &Transaction<'_>,
         place: usize,
         found: &FoundRun,
-    ) -> Result<StoredRun, Failure> {
+    ) -> Result<StoredRun, ImportFailure> {
         let mut run = found.run.clone();
         run.uuid = uuid::Uuid::new_v4().to_string();
         self.level(&mut run).map_err(|what| {
-            Failure::Import(request(
+            ImportFailure::Import(request(
                 format!("{}: {what}", found.source),
                 "--level FACTOR=LEVEL says it for all files given",
             ))
@@ -255,7 +255,7 @@ impl<'a> Destination<'a> {
             }
             if self.arms.iter().all(|arm| arm.name != level) {
                 let (settings, unsafe_settings) = (BTreeMap::new(), Vec::new());
-                self.arms.push(Arm { name: level.clone(), settings, unsafe_settings, target: None });
+                self.arms.push(ArmRecord { name: level.clone(), settings, unsafe_settings, target: None });
             }
             run.arm = Some(level);
         }
@@ -286,14 +286,14 @@ impl<'a> Destination<'a> {
 }
 
 /// An experiment of imported runs is identified by its name.
-fn experiment(collection: &Collection) -> Experiment {
+fn experiment(collection: &Collection) -> ExperimentRecord {
     let Collection { name, question, compare, .. } = collection;
     let general = match compare {
         Some(factor) => format!("Which {factor} is faster, by imported results?"),
         None => format!("What do the imported results of {name} say?"),
     };
     let digest = Sha256::digest(format!("{IMPORTED}\0{name}"));
-    Experiment {
+    ExperimentRecord {
         hash: spec::hex(&digest),
         name: name.clone(),
         question: question.clone().unwrap_or(general),
@@ -324,8 +324,8 @@ fn unknown_host() -> Host {
     }
 }
 
-fn target(first: &FoundRun) -> Target {
-    Target {
+fn target(first: &FoundRun) -> MeasuredTarget {
+    MeasuredTarget {
         kind: IMPORTED.to_owned(),
         dsn_redacted: String::new(),
         server_version: first.server.clone().unwrap_or_else(|| "not known".to_owned()),

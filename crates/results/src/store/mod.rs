@@ -24,13 +24,13 @@ use rusqlite::{Connection, OpenFlags};
 
 pub use course::Course;
 pub use earlier::Earlier;
-pub use import::{Collection, Imported, Known, StoredRun};
+pub use import::{Collection, Imported, KnownRun, StoredRun};
 pub use lock::ExperimentLock;
 pub use tiles::{StoredTile, TileCounts, TilesOf};
 
-use spec::{Error, Experiment, Host, Run, Target, written};
+use spec::{Error, ExperimentRecord, Host, MeasuredTarget, Run, written};
 
-use self::schema::State;
+use self::schema::SchemaState;
 use crate::error::{absent, from_io, from_sqlite, is_locked, not_results, unusable};
 use crate::spool::Spool;
 
@@ -53,9 +53,9 @@ pub struct ExperimentSummary {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredExperiment {
     pub id: ExperimentId,
-    pub experiment: Experiment,
+    pub experiment: ExperimentRecord,
     pub host: Host,
-    pub target: Target,
+    pub target: MeasuredTarget,
 }
 
 /// A run that is ready to be stored.
@@ -107,7 +107,7 @@ impl Drop for Companions {
             && let Ok(real) = self.of.canonicalize()
             && let Ok(connection) = Connection::open_with_flags(real, flags)
         {
-            let _ = State::of(&connection, &self.of);
+            let _ = SchemaState::of(&connection, &self.of);
         }
     }
 }
@@ -163,22 +163,22 @@ impl Store {
         let (store, mut state) = Self::open_existing(path)?;
         let start = Instant::now();
         // Another program may be creating it: it exists before its tables.
-        while state == State::Empty && start.elapsed() < BEING_MADE {
+        while state == SchemaState::Empty && start.elapsed() < BEING_MADE {
             std::thread::sleep(Duration::from_millis(10));
-            state = State::of(&store.connection, path)?;
+            state = SchemaState::of(&store.connection, path)?;
         }
-        if state == State::Empty {
+        if state == SchemaState::Empty {
             return Err(not_results(path));
         }
         state.check(path)?;
         schema::refuse_additions(&store.connection, path)?;
-        store.sql("PRAGMA query_only = ON;")?;
+        store.execute("PRAGMA query_only = ON;")?;
         Ok(Some(store))
     }
 
     /// Opens any file for reading only, unless another user could have put files next to it that SQLite
     /// would apply to it.
-    fn open_existing(path: &Path) -> Result<(Self, State), Error> {
+    fn open_existing(path: &Path) -> Result<(Self, SchemaState), Error> {
         match std::fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(absent(path));
@@ -194,7 +194,7 @@ impl Store {
     }
 
     /// Opens a file for reading only. SQLite creates companions for that, which are removed again.
-    fn open_unchanged(path: &Path) -> Result<(Self, State), Error> {
+    fn open_unchanged(path: &Path) -> Result<(Self, SchemaState), Error> {
         // Companions owned by this user would keep the file's owner from writing.
         if rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_err()
             && let Some(opened) = Self::open_unwritable(path)
@@ -211,7 +211,7 @@ impl Store {
 
     /// Opens a file in a folder without write permission, where no companions can be created: as an
     /// immutable file. `None` if there is a log with runs that the file itself lacks.
-    fn open_unwritable(path: &Path) -> Option<Result<(Self, State), Error>> {
+    fn open_unwritable(path: &Path) -> Option<Result<(Self, SchemaState), Error>> {
         if std::fs::metadata(companion(path, "-wal")).is_ok_and(|log| log.len() > 0) {
             return None;
         }
@@ -223,9 +223,13 @@ impl Store {
     }
 
     /// Opens it and reads its state, since only the first read shows whether that works.
-    fn open_with_state(path: &Path, address: &OsStr, access: OpenFlags) -> Result<(Self, State), Error> {
+    fn open_with_state(
+        path: &Path,
+        address: &OsStr,
+        access: OpenFlags,
+    ) -> Result<(Self, SchemaState), Error> {
         let store = Self::open(path, address, access)?;
-        let state = State::of(&store.connection, path)?;
+        let state = SchemaState::of(&store.connection, path)?;
         Ok((store, state))
     }
 
@@ -244,13 +248,13 @@ impl Store {
     }
 
     fn set_up(&mut self) -> Result<(), Error> {
-        let state = State::of(&self.connection, &self.path)?;
+        let state = SchemaState::of(&self.connection, &self.path)?;
         state.check(&self.path)?;
         schema::refuse_additions(&self.connection, &self.path)?;
         self.use_log()?;
-        self.sql("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
+        self.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
         match state {
-            State::Empty => schema::make(&mut self.connection, &self.path),
+            SchemaState::Empty => schema::make(&mut self.connection, &self.path),
             _ => self.try_writing(),
         }
     }
@@ -267,10 +271,10 @@ impl Store {
     /// Writes existing content: SQLite opens read-only files without an error, and a full disk or another
     /// program's lock shows only on writing.
     fn try_writing(&self) -> Result<(), Error> {
-        self.sql("BEGIN IMMEDIATE; UPDATE meta SET value = value WHERE name = 'file_uuid'; COMMIT")
+        self.execute("BEGIN IMMEDIATE; UPDATE meta SET value = value WHERE name = 'file_uuid'; COMMIT")
             .inspect_err(|_| {
                 // Nothing may be under way where this failed.
-                let _ = self.sql("ROLLBACK");
+                let _ = self.execute("ROLLBACK");
             })
     }
 
@@ -288,7 +292,7 @@ impl Store {
         }
     }
 
-    fn sql(&self, text: &str) -> Result<(), Error> {
+    fn execute(&self, text: &str) -> Result<(), Error> {
         self.connection.execute_batch(text).map_err(|error| self.error(&error))
     }
 

@@ -1,7 +1,7 @@
 //! Plans of statements: written and read with their run.
 
 use rusqlite::{Row, Transaction, params};
-use spec::{Error, FunctionTime, Part, PlanNode, Run, StatementPlan};
+use spec::{Error, FunctionTime, PlanNode, Run, StatementPart, StatementPlan};
 
 use super::rows::to_json;
 use super::{Sqlite, Store, rows};
@@ -134,7 +134,7 @@ fn plan(row: &Row<'_>) -> Sqlite<StatementPlan> {
 
 fn node(row: &Row<'_>) -> Sqlite<(usize, PlanNode)> {
     let blocks = |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)?.unsigned_abs());
-    let part: Part = rows::word(row, 6)?;
+    let part: StatementPart = rows::read_word(row, 6)?;
     let node = PlanNode {
         depth: row.get(1)?,
         role: row.get(2)?,
@@ -160,7 +160,7 @@ fn function(row: &Row<'_>) -> Sqlite<(usize, FunctionTime)> {
         name: row.get(1)?,
         calls: row.get::<_, i64>(2)?.unsigned_abs(),
         self_ms: row.get(3)?,
-        part: rows::word(row, 4)?,
+        part: rows::read_word(row, 4)?,
         booked_ms: row.get(5)?,
     };
     Ok((row.get::<_, u32>(0)? as usize, function))
@@ -170,7 +170,7 @@ fn function(row: &Row<'_>) -> Sqlite<(usize, FunctionTime)> {
 mod tests {
     use super::*;
     use crate::fixture::{experiment, finished, host, run, target};
-    use crate::table::Value;
+    use crate::table::CellValue;
 
     #[test]
     fn plans_come_back_as_they_were_and_their_parts_are_a_view() {
@@ -191,17 +191,18 @@ mod tests {
             dirtied_blocks: 6,
             io_ms: Some(0.25),
             functions: vec!["st_area".into()],
-            functions_ms: if part == Part::Aggregate { 0.25 } else { 0.0 },
+            functions_ms: if part == StatementPart::Aggregate { 0.25 } else { 0.0 },
             relation: "t".into(),
         };
         let function = |(name, booked_ms): (&str, f64)| FunctionTime {
             name: name.into(),
             calls: 7,
             self_ms: 0.5,
-            part: Part::of_function(name),
+            part: StatementPart::of_function(name),
             booked_ms,
         };
-        let nodes: Vec<PlanNode> = (0..).zip(Part::ALL).map(|(depth, part)| node(depth, part, 0.5)).collect();
+        let nodes: Vec<PlanNode> =
+            (0..).zip(StatementPart::ALL).map(|(depth, part)| node(depth, part, 0.5)).collect();
         let first = StatementPlan {
             script: "a.sql".into(),
             line: 3,
@@ -217,7 +218,8 @@ mod tests {
             functions: [("st_area", 0.25), ("box2d", 0.0)].map(function).into(),
             nodes: nodes.into_iter().filter(|node| !NO_NODE.contains(&node.part)).collect(),
         };
-        let second = StatementPlan { nodes: vec![node(0, Part::Index, 4.0)], ..StatementPlan::default() };
+        let second =
+            StatementPlan { nodes: vec![node(0, StatementPart::Index, 4.0)], ..StatementPlan::default() };
         let plans = vec![first, second];
         let run = Run { plans: plans.clone(), ..run("reads", 4, Some("A"), 1, 1000.0) };
         store.store(id, &[finished(run)]).unwrap();
@@ -230,22 +232,22 @@ mod tests {
                 plan.parts().into_iter().map(|(part, ms)| (part.name(), ms)).collect();
             wanted.retain(|(_, ms)| *ms != 0.0);
             wanted.sort_by_key(|(part, _)| *part);
-            let wanted: Vec<Vec<Value>> = wanted
+            let wanted: Vec<Vec<CellValue>> = wanted
                 .iter()
-                .map(|(part, ms)| vec![Value::Text((*part).to_owned()), Value::Real(*ms)])
+                .map(|(part, ms)| vec![CellValue::Text((*part).to_owned()), CellValue::Real(*ms)])
                 .collect();
             assert_eq!(store.query(&sql).unwrap().rows, wanted);
         }
     }
 
     /// Parts that belong to no node.
-    const NO_NODE: [Part; 7] = [
-        Part::Planning,
-        Part::Geometry,
-        Part::Transform,
-        Part::Functions,
-        Part::Triggers,
-        Part::Serialization,
-        Part::Outside,
+    const NO_NODE: [StatementPart; 7] = [
+        StatementPart::Planning,
+        StatementPart::Geometry,
+        StatementPart::Transform,
+        StatementPart::Functions,
+        StatementPart::Triggers,
+        StatementPart::Serialization,
+        StatementPart::Outside,
     ];
 }

@@ -6,7 +6,7 @@ use rusqlite::types::ValueRef;
 use spec::{Class, Error};
 
 use super::Store;
-use crate::table::{Table, Value};
+use crate::table::{CellValue, Table};
 
 /// Bytes of memory of a value besides its content, in the table and in its printed form.
 const VALUE_BYTES: u64 = 128;
@@ -87,12 +87,12 @@ fn length(value: ValueRef<'_>) -> u64 {
     }
 }
 
-fn owned(value: ValueRef<'_>) -> Value {
+fn owned(value: ValueRef<'_>) -> CellValue {
     match value {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(number) => Value::Int(number),
-        ValueRef::Real(number) => Value::Real(number),
-        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
-        ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
+        ValueRef::Null => CellValue::Null,
+        ValueRef::Integer(number) => CellValue::Int(number),
+        ValueRef::Real(number) => CellValue::Real(number),
+        ValueRef::Text(text) => CellValue::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => CellValue::Blob(bytes.to_vec()),
     }
 }

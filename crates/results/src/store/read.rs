@@ -173,7 +173,7 @@ impl Store {
         let counts = "SELECT name, value FROM run_count WHERE run_id = ?1";
         run.counts = self.rows(counts, [id], rows::count)?.into_iter().collect();
         let figures = "SELECT name, value FROM run_figure WHERE run_id = ?1";
-        run.figures = self.rows(figures, [id], rows::figure)?.into_iter().collect();
+        run.figures = self.rows(figures, [id], rows::read_figure)?.into_iter().collect();
         let doubts = "SELECT reason, detail FROM run_doubt WHERE run_id = ?1 ORDER BY position";
         run.doubts = self.rows(doubts, [id], rows::doubt)?;
         let phases = "SELECT name, item, start_us, duration_us, count, source FROM phase WHERE run_id = ?1 ORDER BY position";
@@ -185,7 +185,7 @@ impl Store {
             "SELECT name, media_type, caption, bytes FROM artifact WHERE run_id = ?1 ORDER BY position";
         run.artifacts = self.rows(artifacts, [id], rows::artifact)?;
         let events = "SELECT time_us, kind, detail FROM event WHERE run_id = ?1 ORDER BY position";
-        run.events = self.rows(events, [id], rows::event)?;
+        run.events = self.rows(events, [id], rows::read_event)?;
         let samples =
             "SELECT scope, source, name, time_us, value FROM sample WHERE run_id = ?1 ORDER BY rowid";
         run.samples = self.rows(samples, [id], rows::sample)?;
@@ -203,7 +203,7 @@ impl Store {
             script.response = self.histogram(id, "response")?;
             script.service = self.histogram(id, "service")?;
             run.scripts.push(script);
-            run.series.extend(self.rows(series, [id], |row| rows::step(row, position))?);
+            run.series.extend(self.rows(series, [id], |row| rows::read_point(row, position))?);
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use rusqlite::Row;
 use serde::de::DeserializeOwned;
 use spec::plan::Recorded;
 use spec::{
-    Artifact, Doubt, Experiment, Host, MapPart, Phase, Relation, Run, RunEvent, RunKey, Sample, ScriptRecord,
-    SeriesPoint, Setting, Slice, Target,
+    Artifact, Doubt, ExperimentRecord, Host, MapPart, MeasuredTarget, Phase, Relation, Run, RunEvent, RunKey,
+    Sample, ScriptRecord, SeriesPoint, Setting, Slice,
 };
 use stats::Histogram;
 
@@ -23,14 +23,14 @@ pub(super) fn summary(row: &Row<'_>) -> Sqlite<ExperimentSummary> {
 }
 
 pub(super) fn stored_experiment(row: &Row<'_>) -> Sqlite<StoredExperiment> {
-    let experiment = Experiment {
+    let experiment = ExperimentRecord {
         hash: row.get(1)?,
         name: row.get(2)?,
         question: row.get(3)?,
         file_text: row.get(4)?,
         plan: Recorded::read(&row.get::<_, String>(5)?),
         seed: number(row, 6)?,
-        order_scheme: word(row, 7)?,
+        order_scheme: read_word(row, 7)?,
         rounds: row.get(8)?,
         compare_factor: row.get(9)?,
         base: row.get(10)?,
@@ -48,7 +48,7 @@ pub(super) fn stored_experiment(row: &Row<'_>) -> Sqlite<StoredExperiment> {
         memory_bytes: unsigned(row, 19)?,
         facts: json(row, 20)?,
     };
-    let target = Target {
+    let target = MeasuredTarget {
         kind: row.get(21)?,
         dsn_redacted: row.get(22)?,
         server_version: row.get(23)?,
@@ -72,7 +72,7 @@ pub(super) fn run(row: &Row<'_>) -> Sqlite<Run> {
         beside: row.get(8)?,
         invocation: row.get(9)?,
         started_at: row.get(10)?,
-        load: word(row, 11)?,
+        load: read_word(row, 11)?,
         offered_rate: row.get(12)?,
         clients: row.get(13)?,
         threads: row.get(14)?,
@@ -80,9 +80,9 @@ pub(super) fn run(row: &Row<'_>) -> Sqlite<Run> {
         seed: number(row, 16)?,
         warmup_s: row.get(17)?,
         measured_s: row.get(18)?,
-        validity: word(row, 19)?,
+        validity: read_word(row, 19)?,
         set_aside: row.get(20)?,
-        ..Run::new(word(row, 4)?, key(row)?)
+        ..Run::new(read_word(row, 4)?, key(row)?)
     })
 }
 
@@ -107,12 +107,12 @@ pub(super) fn count(row: &Row<'_>) -> Sqlite<(String, u64)> {
     Ok((row.get(0)?, unsigned(row, 1)?))
 }
 
-pub(super) fn figure(row: &Row<'_>) -> Sqlite<(String, f64)> {
+pub(super) fn read_figure(row: &Row<'_>) -> Sqlite<(String, f64)> {
     Ok((row.get(0)?, row.get(1)?))
 }
 
 pub(super) fn doubt(row: &Row<'_>) -> Sqlite<Doubt> {
-    Ok(Doubt { reason: word(row, 0)?, detail: row.get(1)? })
+    Ok(Doubt { reason: read_word(row, 0)?, detail: row.get(1)? })
 }
 
 pub(super) fn phase(row: &Row<'_>) -> Sqlite<Phase> {
@@ -122,14 +122,14 @@ pub(super) fn phase(row: &Row<'_>) -> Sqlite<Phase> {
         start_us: unsigned(row, 2)?,
         duration_us: unsigned(row, 3)?,
         count: row.get::<_, Option<i64>>(4)?.map(i64::unsigned_abs),
-        source: word(row, 5)?,
+        source: read_word(row, 5)?,
     })
 }
 
 pub(super) fn relation(row: &Row<'_>) -> Sqlite<Relation> {
     Ok(Relation {
         name: row.get(0)?,
-        kind: word(row, 1)?,
+        kind: read_word(row, 1)?,
         table: row.get(2)?,
         bytes: unsigned(row, 3)?,
         rows: unsigned(row, 4)?,
@@ -140,13 +140,13 @@ pub(super) fn artifact(row: &Row<'_>) -> Sqlite<Artifact> {
     Ok(Artifact { name: row.get(0)?, media_type: row.get(1)?, caption: row.get(2)?, bytes: row.get(3)? })
 }
 
-pub(super) fn event(row: &Row<'_>) -> Sqlite<RunEvent> {
+pub(super) fn read_event(row: &Row<'_>) -> Sqlite<RunEvent> {
     Ok(RunEvent { time_us: row.get(0)?, kind: row.get(1)?, detail: row.get(2)? })
 }
 
 pub(super) fn sample(row: &Row<'_>) -> Sqlite<Sample> {
     Ok(Sample {
-        scope: word(row, 0)?,
+        scope: read_word(row, 0)?,
         source: row.get(1)?,
         name: row.get(2)?,
         time_us: row.get(3)?,
@@ -173,7 +173,7 @@ fn map_part(row: &Row<'_>) -> Sqlite<Option<MapPart>> {
     Ok(Some(MapPart { layer, zoom: row.get(6)?, cached: row.get(7)? }))
 }
 
-pub(super) fn step(row: &Row<'_>, script: u32) -> Sqlite<SeriesPoint> {
+pub(super) fn read_point(row: &Row<'_>, script: u32) -> Sqlite<SeriesPoint> {
     Ok(SeriesPoint {
         script,
         start_us: row.get(0)?,
@@ -206,7 +206,7 @@ pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Sqlite<
 }
 
 /// A value stored under its serde name.
-pub(super) fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Sqlite<T> {
+pub(super) fn read_word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Sqlite<T> {
     let text: String = row.get(column)?;
     serde_json::from_value(text.into()).map_err(|error| damaged(column, error))
 }

@@ -35,7 +35,7 @@ pub(super) const FACTS: &str = "fact";
 const STATISTICS: [&str; 2] = ["sqlite_stat1", "sqlite_stat4"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SchemaState {
     Empty,
     Present,
     Newer(u32),
@@ -43,7 +43,7 @@ pub(super) enum State {
     Foreign,
 }
 
-impl State {
+impl SchemaState {
     pub(super) fn of(connection: &Connection, path: &Path) -> Result<Self, Error> {
         let header = "SELECT application_id, user_version,
                 (SELECT count(*) FROM sqlite_schema WHERE type = 'table'),
@@ -85,7 +85,7 @@ impl State {
 pub(super) fn make(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     let sqlite = |error: rusqlite::Error| from_sqlite(path, &error);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
-    if State::of(&transaction, path)? != State::Empty {
+    if SchemaState::of(&transaction, path)? != SchemaState::Empty {
         return Ok(());
     }
     let made_by = concat!("pgdyno ", env!("CARGO_PKG_VERSION"));
@@ -115,7 +115,7 @@ pub(super) fn tables() -> Sqlite<Vec<String>> {
 }
 
 #[derive(Debug)]
-struct Object {
+struct SchemaObject {
     kind: String,
     name: String,
     /// `None` for an index of a constraint.
@@ -136,7 +136,7 @@ pub(super) fn distrust(connection: &Connection) -> Sqlite<()> {
 pub(super) fn refuse_additions(connection: &Connection, path: &Path) -> Result<(), Error> {
     match first_addition(connection) {
         Ok(None) => Ok(()),
-        Ok(Some(Object { kind, name, .. })) => {
+        Ok(Some(SchemaObject { kind, name, .. })) => {
             let known = ["view", "trigger", "index", "table"].into_iter().find(|known| *known == kind);
             let kind = known.unwrap_or("object");
             let what = format!(
@@ -150,9 +150,10 @@ pub(super) fn refuse_additions(connection: &Connection, path: &Path) -> Result<(
     }
 }
 
-fn first_addition(connection: &Connection) -> Sqlite<Option<Object>> {
+fn first_addition(connection: &Connection) -> Sqlite<Option<SchemaObject>> {
     let own = objects(&sample()?)?;
-    let own: BTreeMap<&str, &Object> = own.iter().map(|object| (object.name.as_str(), object)).collect();
+    let own: BTreeMap<&str, &SchemaObject> =
+        own.iter().map(|object| (object.name.as_str(), object)).collect();
     for object in objects(connection)? {
         let is_known = match own.get(object.name.as_str()) {
             Some(ours) => ours.kind == object.kind && ours.sql == object.sql,
@@ -164,18 +165,19 @@ fn first_addition(connection: &Connection) -> Sqlite<Option<Object>> {
     }
     // The names in `sqlite_schema` can be forged; these come from SQLite's parsed statements.
     let mut made = connection.prepare("SELECT type, name FROM pragma_table_list WHERE schema = 'main'")?;
-    let made = made.query_map([], |row| Ok(Object { kind: row.get(0)?, name: row.get(1)?, sql: None }))?;
-    let made: Vec<Object> = made.collect::<Sqlite<_>>()?;
-    let is_known = |object: &Object| {
+    let made =
+        made.query_map([], |row| Ok(SchemaObject { kind: row.get(0)?, name: row.get(1)?, sql: None }))?;
+    let made: Vec<SchemaObject> = made.collect::<Sqlite<_>>()?;
+    let is_known = |object: &SchemaObject| {
         object.kind == "table" || own.get(object.name.as_str()).is_some_and(|ours| ours.kind == object.kind)
     };
     Ok(made.into_iter().find(|object| !is_known(object)))
 }
 
-fn objects(connection: &Connection) -> Sqlite<Vec<Object>> {
+fn objects(connection: &Connection) -> Sqlite<Vec<SchemaObject>> {
     let mut statement = connection.prepare("SELECT type, name, sql FROM sqlite_schema")?;
     let read =
-        |row: &rusqlite::Row<'_>| Ok(Object { kind: row.get(0)?, name: row.get(1)?, sql: row.get(2)? });
+        |row: &rusqlite::Row<'_>| Ok(SchemaObject { kind: row.get(0)?, name: row.get(1)?, sql: row.get(2)? });
     statement.query_map([], read)?.collect()
 }
 

@@ -1,11 +1,11 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use spec::{Class, Error, Experiment};
+use spec::{Class, Error, ExperimentRecord};
 
 use super::*;
 use crate::fixture::{experiment, finished, host, run, target};
-use crate::table::Value;
+use crate::table::CellValue;
 
 fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -95,7 +95,7 @@ fn texts_are_kept_once_and_come_back() {
     store.keep_texts(id, &all[..2]).unwrap();
     store.keep_texts(id, &all).unwrap();
     assert_eq!(store.texts(id).unwrap(), all);
-    assert_eq!(store.query("SELECT count(*) FROM text").unwrap().rows, [[Value::Int(2)]]);
+    assert_eq!(store.query("SELECT count(*) FROM text").unwrap().rows, [[CellValue::Int(2)]]);
     assert_eq!(store.texts(ExperimentId(99)).unwrap(), []);
 }
 
@@ -104,7 +104,7 @@ fn texts_are_kept_once_and_come_back() {
 fn resuming_reads_no_histograms_for_one_artifact() {
     let (_folder, path) = place();
     let (store, id) = filled(&path);
-    store.sql("UPDATE hist SET v2 = x'00ff'").unwrap();
+    store.execute("UPDATE hist SET v2 = x'00ff'").unwrap();
     assert!(store.runs(id).is_err(), "no histogram can be read");
     let wanted = run("reads", 4, Some("A"), 1, 1000.0).artifacts.remove(0);
     assert_eq!(store.artifact(id, &wanted.name).unwrap(), Some(wanted));
@@ -145,7 +145,7 @@ fn a_name_that_several_have_is_known_as_such() {
     assert_eq!(store.called(first).unwrap(), "made-up");
     let (second, _) = store.begin_experiment(&experiment(&["A", "B"]), &host(), &target(), true).unwrap();
     let mut begin = |name: &str| {
-        let planned = Experiment { name: name.into(), hash: name.into(), ..experiment(&["A", "B"]) };
+        let planned = ExperimentRecord { name: name.into(), hash: name.into(), ..experiment(&["A", "B"]) };
         store.begin_experiment(&planned, &host(), &target(), false).unwrap().0
     };
     let (numbered, quoted) = (begin(&first.0.to_string()), begin("it's"));
@@ -163,7 +163,7 @@ fn runs_that_were_set_aside_are_measured_again() {
     let (_folder, path) = place();
     let (mut store, id) = filled(&path);
     let last = store.query("SELECT max(run_id) FROM run").unwrap();
-    let Value::Int(last) = last.rows[0][0] else { panic!("{last:?}") };
+    let CellValue::Int(last) = last.rows[0][0] else { panic!("{last:?}") };
     store.set_aside(&[last], "the table is gone").unwrap();
     let keys = store.finished_runs(id).unwrap();
     assert_eq!(keys.iter().map(|key| key.round).collect::<Vec<_>>(), [1, 1], "it is still to be done");
@@ -177,9 +177,9 @@ fn runs_that_others_were_measured_for_count_no_more() {
     let (_folder, path) = place();
     let (mut store, id) = filled(&path);
     let last = store.query("SELECT max(run_id) FROM run").unwrap();
-    let Value::Int(last) = last.rows[0][0] else { panic!("{last:?}") };
+    let CellValue::Int(last) = last.rows[0][0] else { panic!("{last:?}") };
     let counted = "SELECT sum(runs) FROM v_cell";
-    let Value::Int(before) = store.query(counted).unwrap().rows[0][0] else { panic!() };
+    let CellValue::Int(before) = store.query(counted).unwrap().rows[0][0] else { panic!() };
     store.supersede(&[last], "it was throttled").unwrap();
     assert_eq!(store.finished_runs(id).unwrap().len(), 2);
     let runs = store.runs(id).unwrap();
@@ -188,7 +188,7 @@ fn runs_that_others_were_measured_for_count_no_more() {
         (last.validity, last.set_aside.as_deref()),
         (spec::Validity::Invalid, Some("it was throttled"))
     );
-    assert_eq!(store.query(counted).unwrap().rows[0][0], Value::Int(before - 1));
+    assert_eq!(store.query(counted).unwrap().rows[0][0], CellValue::Int(before - 1));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn settings_are_kept_once_per_set() {
     let (_folder, path) = place();
     let (store, _) = filled(&path);
     let count = store.query("SELECT count(*) FROM settings").unwrap();
-    assert_eq!(count.rows, [[Value::Int(1)]]);
+    assert_eq!(count.rows, [[CellValue::Int(1)]]);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn questions_may_only_read() {
     let (store, _) = filled(&path);
     let table = store.query("SELECT workload, tps_max, runs FROM v_cell ORDER BY arm").unwrap();
     assert_eq!(table.names(), ["workload", "tps_max", "runs"]);
-    assert_eq!(table.rows[1], [Value::from("reads"), Value::Real(1000.0), Value::Int(2)]);
+    assert_eq!(table.rows[1], [CellValue::from("reads"), CellValue::Real(1000.0), CellValue::Int(2)]);
     let attach = format!("ATTACH '{}' AS other", path.display());
     for wrong in
         ["DELETE FROM run", "SELEC 1", "DROP VIEW v_run", "SELECT 1; SELECT 2", "BEGIN", &attach, " "]
@@ -280,7 +280,7 @@ fn a_run_is_there_whole_or_not_at_all() {
     let block = [finished(run("reads", 4, Some("B"), 3, 1000.0)), finished(twice)];
     assert!(store.store(id, &block).is_err());
     assert_eq!(store.runs(id).unwrap().len(), 3);
-    assert_eq!(store.query("SELECT count(*) FROM phase").unwrap().rows, [[Value::Int(3)]]);
+    assert_eq!(store.query("SELECT count(*) FROM phase").unwrap().rows, [[CellValue::Int(3)]]);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn every_table_and_view_is_on_the_schema_page() {
     let page = include_str!("../../../../docs/schema.md");
     let tables = store.query("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')").unwrap();
     for row in tables.rows {
-        let [Value::Text(name)] = &row[..] else { panic!("a name") };
+        let [CellValue::Text(name)] = &row[..] else { panic!("a name") };
         assert!(page.contains(&format!("`{name}`")), "docs/schema.md lacks {name}");
     }
 }
@@ -299,14 +299,14 @@ fn every_table_and_view_is_on_the_schema_page() {
 fn a_full_disk_loses_nothing_stored_before() {
     let (_folder, path) = place();
     let (mut store, id) = filled(&path);
-    store.sql("PRAGMA max_page_count = 1").unwrap(); // the present size: no growth
+    store.execute("PRAGMA max_page_count = 1").unwrap(); // the present size: no growth
     let mut large = run("reads", 4, Some("A"), 9, 1000.0);
     large.artifacts[0].bytes = vec![7; 1 << 20];
     let error = store.store(id, &[finished(large.clone())]).unwrap_err();
     assert_eq!(error.class(), Class::Io, "{error}");
     assert!(error.to_string().contains("results.sqlite: the disk is full"));
     assert_eq!(store.runs(id).unwrap().len(), 3);
-    store.sql("PRAGMA max_page_count = 100000").unwrap();
+    store.execute("PRAGMA max_page_count = 100000").unwrap();
     store.store(id, &[finished(large.clone())]).unwrap();
 }
 
@@ -335,9 +335,9 @@ fn what_cannot_be_written_is_refused_as_it_is_opened() {
     refused(store.try_writing(), "locked by another program");
     other.execute_batch("COMMIT").unwrap();
     store.try_writing().unwrap();
-    store.sql("PRAGMA query_only = ON").unwrap();
+    store.execute("PRAGMA query_only = ON").unwrap();
     refused(store.try_writing(), "cannot be opened or written: ");
-    store.sql("PRAGMA query_only = OFF").unwrap();
+    store.execute("PRAGMA query_only = OFF").unwrap();
     store.try_writing().unwrap();
 }
 
@@ -346,7 +346,9 @@ fn what_cannot_be_written_is_refused_as_it_is_opened() {
 fn a_file_copied_in_the_middle_of_a_run_opens_without_it() {
     let (folder, path) = place();
     let (store, id) = filled(&path);
-    store.sql("PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE run SET round = 99; DELETE FROM hist").unwrap();
+    store
+        .execute("PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE run SET round = 99; DELETE FROM hist")
+        .unwrap();
     let copy = folder.path().join("copy.sqlite");
     std::fs::copy(&path, &copy).unwrap();
     std::fs::copy(folder.path().join("results.sqlite-wal"), folder.path().join("copy.sqlite-wal")).unwrap();
@@ -367,11 +369,11 @@ fn damaged_content_is_an_error() {
         "UPDATE run SET validity = 'perhaps'",
         "UPDATE run SET seed = 'x'",
     ] {
-        store.sql(&format!("BEGIN; {damage}")).unwrap();
+        store.execute(&format!("BEGIN; {damage}")).unwrap();
         let found = store.runs(id);
         let error = found.expect_err(damage).to_string();
         assert!(error.contains(": damaged: "), "{damage}: {error}");
-        store.sql("ROLLBACK").unwrap();
+        store.execute("ROLLBACK").unwrap();
     }
 }
 
@@ -413,7 +415,7 @@ fn a_file_that_does_not_change_can_be_read_without_companions() {
     drop(store);
     assert!(!log.exists());
     let (store, state) = Store::open_unwritable(&path).unwrap().unwrap();
-    assert_eq!((state, store.runs(id).unwrap().len()), (State::Present, 3));
+    assert_eq!((state, store.runs(id).unwrap().len()), (SchemaState::Present, 3));
     assert!(!log.exists());
 }
 
@@ -489,7 +491,7 @@ fn reading_changes_nothing_in_the_folder() {
     let before = state();
     let store = Store::open_read_only(&path).unwrap();
     assert_eq!(store.runs(id).unwrap().len(), 3);
-    assert!(store.sql("DELETE FROM run").is_err());
+    assert!(store.execute("DELETE FROM run").is_err());
     drop(store);
     same(&before);
 }

@@ -47,7 +47,7 @@ fn text(row: &Row<'_>) -> Sqlite<Text> {
     Ok(Text {
         used_by: row.get(0)?,
         name: row.get(1)?,
-        kind: rows::word(row, 2)?,
+        kind: rows::read_word(row, 2)?,
         hash: row.get(3)?,
         bytes: row.get::<_, i64>(4)? as u64,
         text: row.get(5)?,

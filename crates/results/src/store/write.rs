@@ -1,7 +1,7 @@
 //! Writing: an experiment when it begins, each run as it ends.
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
-use spec::{Error, Experiment, Host, RunEvent, Target, Validity};
+use spec::{Error, ExperimentRecord, Host, MeasuredTarget, RunEvent, Validity};
 
 use super::rows::{to_json, to_word};
 use super::{ExperimentId, Finished, Sqlite, Store, run};
@@ -12,9 +12,9 @@ impl Store {
     /// invocation, from 1.
     pub fn begin_experiment(
         &mut self,
-        experiment: &Experiment,
+        experiment: &ExperimentRecord,
         host: &Host,
-        target: &Target,
+        target: &MeasuredTarget,
         again: bool,
     ) -> Result<(ExperimentId, u32), Error> {
         let begun = self.write(|transaction| {
@@ -113,9 +113,9 @@ pub(super) fn newest_with_hash(transaction: &Transaction<'_>, hash: &str) -> Sql
 
 pub(super) fn insert_experiment(
     transaction: &Transaction<'_>,
-    experiment: &Experiment,
+    experiment: &ExperimentRecord,
     host: &Host,
-    target: &Target,
+    target: &MeasuredTarget,
 ) -> Sqlite<i64> {
     let (host, target) = (host_id(transaction, host)?, insert_target(transaction, target)?);
     transaction.execute(
@@ -160,8 +160,8 @@ fn host_id(transaction: &Transaction<'_>, host: &Host) -> Sqlite<i64> {
     )
 }
 
-fn insert_target(transaction: &Transaction<'_>, target: &Target) -> Sqlite<i64> {
-    let Target { kind, dsn_redacted, server_version, postgis_version, versions } = target;
+fn insert_target(transaction: &Transaction<'_>, target: &MeasuredTarget) -> Sqlite<i64> {
+    let MeasuredTarget { kind, dsn_redacted, server_version, postgis_version, versions } = target;
     transaction.execute(
         "INSERT INTO target (kind, dsn_redacted, server_version, postgis_version, versions) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![kind, dsn_redacted, server_version, postgis_version, to_json(versions)],

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use results::comparison::{Comparison, Metric};
-use results::import::{self, Found, read};
+use results::import::{self, FoundRuns, read};
 use results::{Collection, ExperimentId, Store};
-use spec::{Class, Error, Load, Reason, Run, RunKind, Validity, figures};
+use spec::{Class, Error, OfferedLoad, Reason, Run, RunKind, Validity, figures};
 
 fn data(names: &[&str]) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pgbench");
     names.iter().map(|name| folder.join(name)).collect()
 }
 
-fn found(files: &[PathBuf], options: &import::Options) -> Found {
+fn found(files: &[PathBuf], options: &import::ImportOptions) -> FoundRuns {
     read(files, options, &mut |_, _| {}).unwrap()
 }
 
-fn refused(files: &[PathBuf], options: &import::Options) -> Error {
+fn refused(files: &[PathBuf], options: &import::ImportOptions) -> Error {
     read(files, options, &mut |_, _| {}).unwrap_err()
 }
 
@@ -39,7 +39,7 @@ impl Place {
         path
     }
 
-    fn import(&mut self, name: &str, found: &Found) -> Vec<Run> {
+    fn import(&mut self, name: &str, found: &FoundRuns) -> Vec<Run> {
         let collection = Collection { name: name.into(), ..Collection::default() };
         let done = self.store.import(&collection, &found.runs, false).unwrap();
         self.store.runs(done.experiment.unwrap()).unwrap()
@@ -62,10 +62,10 @@ fn latencies(files: &[PathBuf]) -> Vec<(u32, u64)> {
 #[test]
 fn a_log_and_its_report_are_one_run_with_percentiles_of_each_script() {
     let files = data(&["18-all.txt", "18-all.15394", "18-all.15394.1"]);
-    let found = found(&files, &import::Options::default());
+    let found = found(&files, &import::ImportOptions::default());
     assert_eq!((found.runs.len(), found.rows), (1, 300));
     let run = &Place::new().import("all", &found)[0];
-    assert_eq!((run.clients, run.threads, run.load), (6, 2, Load::Rate));
+    assert_eq!((run.clients, run.threads, run.load), (6, 2, OfferedLoad::Rate));
     assert_eq!(run.workload, "ser.sql, one.sql");
     let counts = [
         figures::DUE,
@@ -114,7 +114,7 @@ fn a_log_alone_gives_what_it_can() {
     // Existing files of other threads are added.
     let found = found(
         &data(&["18-all.15394"]),
-        &import::Options { latency_limit_ms: Some(1.0), ..import::Options::default() },
+        &import::ImportOptions { latency_limit_ms: Some(1.0), ..import::ImportOptions::default() },
     );
     let run = &Place::new().import("log", &found)[0];
     assert_eq!((run.clients, run.threads, run.workload.as_str()), (6, 2, "script 1, script 2"));
@@ -131,10 +131,10 @@ fn a_log_alone_gives_what_it_can() {
 #[test]
 fn an_aggregated_log_has_no_percentiles() {
     let files = data(&["15-agg.txt", "15-agg.13284", "15-agg.13284.1"]);
-    let found = found(&files, &import::Options::default());
+    let found = found(&files, &import::ImportOptions::default());
     assert!(found.runs[0].no_percentiles.is_some());
     let run = &Place::new().import("aggregates", &found)[0];
-    assert_eq!((run.response_us(0.99), run.load), (None, Load::Rate));
+    assert_eq!((run.response_us(0.99), run.load), (None, OfferedLoad::Rate));
     assert_eq!(
         run.series.iter().map(|point| (point.length_us, point.ok)).collect::<Vec<_>>(),
         [(1_000_000, 203), (1_000_000, 292), (1_000_000, 321)]
@@ -155,17 +155,17 @@ fn an_aggregated_log_has_no_percentiles() {
             .iter()
             .any(|event| event.kind == "not available" && event.detail.starts_with("percentiles:"))
     );
-    let alone = read(&files[1..], &import::Options::default(), &mut |_, _| {}).unwrap();
+    let alone = read(&files[1..], &import::ImportOptions::default(), &mut |_, _| {}).unwrap();
     assert_eq!(alone.runs[0].run().measured_s, 3.0);
 }
 
 #[test]
 fn a_sample_is_scaled_up_once_it_is_known_as_one() {
     let files = data(&["17-sample.txt", "17-sample.14426"]);
-    let error = refused(&files[1..], &import::Options::default());
+    let error = refused(&files[1..], &import::ImportOptions::default());
     assert!(error.to_string().contains("of the"), "{error}");
     assert!(error.hint().unwrap().contains("--sampling-rate"), "{:?}", error.hint());
-    let options = import::Options { sampling_rate: Some(0.2), ..import::Options::default() };
+    let options = import::ImportOptions { sampling_rate: Some(0.2), ..import::ImportOptions::default() };
     let run = found(&files[1..], &options).runs[0].run().clone();
     let rows = latencies(&files[1..]).len() as u64;
     assert_eq!((run.count(figures::OK), run.response().count()), (rows * 5, rows));
@@ -180,7 +180,7 @@ fn a_sample_is_scaled_up_once_it_is_known_as_one() {
 
 #[test]
 fn reports_alone_come_in_their_order_without_percentiles() {
-    let found = found(&data(&["older-versions.txt"]), &import::Options::default());
+    let found = found(&data(&["older-versions.txt"]), &import::ImportOptions::default());
     let runs = Place::new().import("old", &found);
     let seen: Vec<_> = runs
         .iter()
@@ -212,7 +212,8 @@ fn reports_alone_come_in_their_order_without_percentiles() {
 #[test]
 fn what_was_imported_is_known_again() {
     let mut place = Place::new();
-    let found = found(&data(&["18-all.txt", "18-all.15394", "15-multi.txt"]), &import::Options::default());
+    let found =
+        found(&data(&["18-all.txt", "18-all.15394", "15-multi.txt"]), &import::ImportOptions::default());
     let collection = Collection { name: "once".into(), ..Collection::default() };
     assert_eq!(place.store.import(&collection, &found.runs, false).unwrap().stored.len(), 2);
     let other = Collection { name: "twice".into(), ..Collection::default() };
@@ -221,10 +222,12 @@ fn what_was_imported_is_known_again() {
     assert_eq!(again.known[0].experiment, "once");
     assert_eq!(place.store.experiments().unwrap().len(), 1, "no empty experiment is left behind");
     // The log alone is recognised as well, and so is one of several files.
-    let log = read(&data(&["18-all.15394", "17-fail.txt"]), &import::Options::default(), &mut |_, _| {});
+    let log =
+        read(&data(&["18-all.15394", "17-fail.txt"]), &import::ImportOptions::default(), &mut |_, _| {});
     assert!(log.is_err(), "a report of another run");
     let more =
-        read(&data(&["15-multi.txt", "17-fail.txt"]), &import::Options::default(), &mut |_, _| {}).unwrap();
+        read(&data(&["15-multi.txt", "17-fail.txt"]), &import::ImportOptions::default(), &mut |_, _| {})
+            .unwrap();
     let more = place.store.import(&collection, &more.runs, false).unwrap();
     assert_eq!((more.stored.len(), more.known.len()), (1, 1));
     let forced = place.store.import(&collection, &found.runs, true).unwrap();
@@ -252,7 +255,7 @@ fn two_sets_are_compared_without_pretending_that_they_are_pairs() {
             })
             .collect();
         let file = place.write(arm, &text);
-        let found = found(&[file], &import::Options::default());
+        let found = found(&[file], &import::ImportOptions::default());
         let collection = Collection {
             name: "disks".into(),
             compare: Some("storage".into()),
@@ -287,7 +290,7 @@ fn two_sets_are_compared_without_pretending_that_they_are_pairs() {
 #[test]
 fn nothing_is_stored_when_something_is_wrong() {
     let mut place = Place::new();
-    let found = found(&data(&["15-multi.txt"]), &import::Options::default());
+    let found = found(&data(&["15-multi.txt"]), &import::ImportOptions::default());
     let unknown = Collection { name: "x".into(), compare: Some("storage".into()), ..Collection::default() };
     let error = place.store.import(&unknown, &found.runs, false).unwrap_err();
     assert!(error.to_string().ends_with("the level of the compared factor storage is not known"), "{error}");
@@ -304,7 +307,7 @@ fn loads_of_osm2pgsql_are_jobs_with_arms_and_rounds() {
     let mut place = Place::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../osm/tests/data/osm2pgsql");
     let log = std::fs::read_to_string(folder.join("1.8-slim-drop-flatnodes-delaware.log")).unwrap();
-    let none = import::Options::default();
+    let none = import::ImportOptions::default();
     for (storage, seconds) in [("ssd", [95, 96]), ("hdd", [190, 191])] {
         let loads: String = seconds
             .map(|s| {
@@ -350,7 +353,7 @@ fn loads_of_osm2pgsql_are_jobs_with_arms_and_rounds() {
 #[test]
 fn a_level_of_clients_that_is_no_number_is_an_error() {
     let mut place = Place::new();
-    let found = found(&data(&["15-multi.txt"]), &import::Options::default());
+    let found = found(&data(&["15-multi.txt"]), &import::ImportOptions::default());
     let levels = BTreeMap::from([("clients".into(), "many".into())]);
     let many = Collection { name: "x".into(), levels, ..Collection::default() };
     let error = place.store.import(&many, &found.runs, false).unwrap_err();
@@ -361,7 +364,7 @@ fn a_level_of_clients_that_is_no_number_is_an_error() {
 #[test]
 fn mistakes_name_file_and_line() {
     let place = Place::new();
-    let none = import::Options::default();
+    let none = import::ImportOptions::default();
     let broken = place.write("log.1", "0 1 10 0 1700000000 5\n0 2 10 0 1700000000\n");
     let second = place.write("log.2", "0 1 10 0 1700000000 5\n0 2 10 0 1700000000 6 7\n");
     let cut = place.write("log.3", "0 1 10 0 1700000000 5\n0 2 10 0 17000");
@@ -399,13 +402,16 @@ fn a_lonely_seventh_column_is_told_by_its_values() {
     };
     let lag = place.write("log.1", &rows(&[50, 60, 0, 70]));
     let retries = place.write("log.2", &rows(&[0, 0, 3, 1, 0]));
-    let none = import::Options::default();
-    let load = |file: &PathBuf, options: &import::Options| {
+    let none = import::ImportOptions::default();
+    let load = |file: &PathBuf, options: &import::ImportOptions| {
         let run = found(std::slice::from_ref(file), options).runs[0].run().clone();
         (run.load, run.count(figures::RETRIES))
     };
-    assert_eq!(load(&lag, &none), (Load::Rate, 0));
-    assert_eq!(load(&retries, &none), (Load::Closed, 4));
-    assert_eq!(load(&retries, &import::Options { rate: Some(10.0), ..none.clone() }), (Load::Rate, 0));
-    assert_eq!(load(&lag, &import::Options { max_tries: Some(3), ..none }), (Load::Closed, 180));
+    assert_eq!(load(&lag, &none), (OfferedLoad::Rate, 0));
+    assert_eq!(load(&retries, &none), (OfferedLoad::Closed, 4));
+    assert_eq!(
+        load(&retries, &import::ImportOptions { rate: Some(10.0), ..none.clone() }),
+        (OfferedLoad::Rate, 0)
+    );
+    assert_eq!(load(&lag, &import::ImportOptions { max_tries: Some(3), ..none }), (OfferedLoad::Closed, 180));
 }

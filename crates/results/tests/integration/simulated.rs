@@ -7,7 +7,7 @@
 use std::f64::consts::TAU;
 
 use results::comparison::{CellComparison, Comparison, Metric};
-use spec::{Arm, Experiment, OrderScheme, Run, RunKey, RunKind, Slice, figures};
+use spec::{ArmRecord, ExperimentRecord, OrderScheme, Run, RunKey, RunKind, Slice, figures};
 
 const COMPARISONS: u64 = 10_000;
 /// Comparisons for each kind of disturbance alone.
@@ -215,14 +215,14 @@ fn runs(by: Disturbance, shape: Shape, seed: u64) -> Vec<Run> {
     runs
 }
 
-fn experiment(rounds: u32) -> Experiment {
-    let arm = |name: &str| Arm {
+fn experiment(rounds: u32) -> ExperimentRecord {
+    let arm = |name: &str| ArmRecord {
         name: name.into(),
         settings: [].into(),
         unsafe_settings: Vec::new(),
         target: None,
     };
-    Experiment {
+    ExperimentRecord {
         hash: String::new(),
         name: "simulated".into(),
         question: "Does nothing look like nothing?".into(),

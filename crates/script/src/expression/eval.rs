@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::functions::{Fault, to_bool};
+use super::functions::{BoxedEvalError, to_bool};
 use super::{Expression, Op};
 use crate::error::EvalError;
 use crate::random::Random;
@@ -39,7 +39,7 @@ impl Expression {
         variables: &mut Variables,
         random: &mut Random,
         debug: &mut dyn FnMut(Value),
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, BoxedEvalError> {
         let mut stack = Stack::new();
         let mut at = 0;
         while let Some(op) = self.code.get(at) {
@@ -71,7 +71,7 @@ impl Expression {
 
 /// The left side of AND and OR: drops it and continues if it is `undecided`, otherwise keeps it as the
 /// result. Null decides, too.
-fn skip_unless(stack: &mut Stack, undecided: bool, skip: usize) -> Result<usize, Fault> {
+fn skip_unless(stack: &mut Stack, undecided: bool, skip: usize) -> Result<usize, BoxedEvalError> {
     let left = top(stack);
     if left == Value::Null || to_bool(left)? != undecided {
         return Ok(skip);
@@ -80,7 +80,7 @@ fn skip_unless(stack: &mut Stack, undecided: bool, skip: usize) -> Result<usize,
     Ok(0)
 }
 
-fn check_logical(right: Value) -> Result<(), Fault> {
+fn check_logical(right: Value) -> Result<(), BoxedEvalError> {
     if right == Value::Null { Ok(()) } else { to_bool(right).map(drop) }
 }
 

@@ -6,7 +6,7 @@ use crate::random::Random;
 use crate::value::Value;
 
 /// Boxed, so that a result is no larger than a value.
-pub(super) type Fault = Box<EvalError>;
+pub(super) type BoxedEvalError = Box<EvalError>;
 
 const MIN_GAUSSIAN: f64 = 2.0;
 const ZIPFIAN: std::ops::RangeInclusive<f64> = 1.001..=1000.0;
@@ -126,7 +126,7 @@ impl Function {
         arguments: &[Value],
         random: &mut Random,
         debug: &mut dyn FnMut(Value),
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, BoxedEvalError> {
         match *arguments {
             // The most common case.
             [Value::Int(left), Value::Int(right)] => self.of_two_integers(left, right, random),
@@ -135,7 +135,7 @@ impl Function {
     }
 
     #[inline]
-    fn of_two_integers(self, left: i64, right: i64, random: &mut Random) -> Result<Value, Fault> {
+    fn of_two_integers(self, left: i64, right: i64, random: &mut Random) -> Result<Value, BoxedEvalError> {
         match self {
             Self::Add | Self::Sub | Self::Mul | Self::Div => self.int_arithmetic(left, right).map(Value::Int),
             Self::Equal | Self::NotEqual | Self::Less | Self::LessEqual => {
@@ -154,7 +154,7 @@ impl Function {
         arguments: &[Value],
         random: &mut Random,
         debug: &mut dyn FnMut(Value),
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, BoxedEvalError> {
         match (self, arguments) {
             (Self::Debug, &[value]) => {
                 debug(value);
@@ -179,7 +179,7 @@ impl Function {
         !matches!(self, Self::Least | Self::Greatest)
     }
 
-    fn unary(self, value: Value) -> Result<Value, Fault> {
+    fn unary(self, value: Value) -> Result<Value, BoxedEvalError> {
         Ok(match self {
             Self::Not => Value::Bool(!to_bool(value)?),
             Self::Abs => match value {
@@ -195,7 +195,7 @@ impl Function {
         })
     }
 
-    fn binary(self, left: Value, right: Value, random: &mut Random) -> Result<Value, Fault> {
+    fn binary(self, left: Value, right: Value, random: &mut Random) -> Result<Value, BoxedEvalError> {
         match self {
             Self::Add | Self::Sub | Self::Mul | Self::Div => self.arithmetic(left, right),
             Self::Equal | Self::NotEqual | Self::Less | Self::LessEqual => self.comparison(left, right),
@@ -205,7 +205,7 @@ impl Function {
         }
     }
 
-    fn arithmetic(self, left: Value, right: Value) -> Result<Value, Fault> {
+    fn arithmetic(self, left: Value, right: Value) -> Result<Value, BoxedEvalError> {
         if !is_double(left) && !is_double(right) {
             return self.int_arithmetic(to_int(left)?, to_int(right)?).map(Value::Int);
         }
@@ -219,7 +219,7 @@ impl Function {
     }
 
     #[inline]
-    fn int_arithmetic(self, left: i64, right: i64) -> Result<i64, Fault> {
+    fn int_arithmetic(self, left: i64, right: i64) -> Result<i64, BoxedEvalError> {
         let (result, operation) = match self {
             Self::Add => (left.checked_add(right), "add"),
             Self::Sub => (left.checked_sub(right), "sub"),
@@ -230,7 +230,7 @@ impl Function {
         result.ok_or_else(|| EvalError::BigintOverflow { operation }.into())
     }
 
-    fn comparison(self, left: Value, right: Value) -> Result<Value, Fault> {
+    fn comparison(self, left: Value, right: Value) -> Result<Value, BoxedEvalError> {
         if is_double(left) || is_double(right) {
             Ok(Value::Bool(self.compare(to_double(left)?, to_double(right)?)))
         } else {
@@ -249,7 +249,7 @@ impl Function {
 
     /// Applies a function of two integers.
     #[inline]
-    fn on_integers(self, left: i64, right: i64, random: &mut Random) -> Result<i64, Fault> {
+    fn on_integers(self, left: i64, right: i64, random: &mut Random) -> Result<i64, BoxedEvalError> {
         Ok(match self {
             Self::Mod if right == 0 => return Err(EvalError::DivisionByZero.into()),
             Self::Mod => left.wrapping_rem(right),
@@ -268,7 +268,13 @@ impl Function {
         })
     }
 
-    fn ternary(self, first: Value, second: Value, third: Value, random: &mut Random) -> Result<Value, Fault> {
+    fn ternary(
+        self,
+        first: Value,
+        second: Value,
+        third: Value,
+        random: &mut Random,
+    ) -> Result<Value, BoxedEvalError> {
         let (low, high) = (to_int(first)?, to_int(second)?);
         if self == Self::Permute {
             let seed = to_int(third)?;
@@ -296,7 +302,7 @@ impl Function {
     }
 
     /// The least or greatest argument; a double if any is one.
-    fn extreme(self, arguments: &[Value]) -> Result<Value, Fault> {
+    fn extreme(self, arguments: &[Value]) -> Result<Value, BoxedEvalError> {
         if arguments.iter().copied().any(is_double) {
             self.extreme_of(arguments, to_double).map(Value::Double)
         } else {
@@ -307,8 +313,8 @@ impl Function {
     fn extreme_of<T: PartialOrd + Default>(
         self,
         arguments: &[Value],
-        convert: fn(Value) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        convert: fn(Value) -> Result<T, BoxedEvalError>,
+    ) -> Result<T, BoxedEvalError> {
         let Some((&first, rest)) = arguments.split_first() else {
             return Ok(T::default());
         };
@@ -328,7 +334,7 @@ pub(super) enum Spelling {
 
 /// Whether random integers of [`low`, `high`] can be drawn.
 #[inline]
-fn check_range(low: i64, high: i64) -> Result<(), Fault> {
+fn check_range(low: i64, high: i64) -> Result<(), BoxedEvalError> {
     if low > high {
         return Err(EvalError::EmptyRange.into());
     }
@@ -343,7 +349,7 @@ fn is_double(value: Value) -> bool {
 }
 
 /// The value as a boolean; other types are an error.
-pub(super) fn to_bool(value: Value) -> Result<bool, Fault> {
+pub(super) fn to_bool(value: Value) -> Result<bool, BoxedEvalError> {
     match value {
         Value::Bool(value) => Ok(value),
         other => Err(EvalError::Coercion { from: other.type_name(), to: "boolean" }.into()),
@@ -351,7 +357,7 @@ pub(super) fn to_bool(value: Value) -> Result<bool, Fault> {
 }
 
 /// The value as an integer; doubles are rounded, halves to even.
-fn to_int(value: Value) -> Result<i64, Fault> {
+fn to_int(value: Value) -> Result<i64, BoxedEvalError> {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     match value {
         Value::Int(value) => Ok(value),
@@ -367,7 +373,7 @@ fn to_int(value: Value) -> Result<i64, Fault> {
     }
 }
 
-fn to_double(value: Value) -> Result<f64, Fault> {
+fn to_double(value: Value) -> Result<f64, BoxedEvalError> {
     match value {
         Value::Double(value) => Ok(value),
         Value::Int(value) => Ok(value as f64),

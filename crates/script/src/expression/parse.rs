@@ -1,7 +1,7 @@
 //! Compiles tokens to code, by operator precedence.
 
 use super::functions::{Arity, Function};
-use super::token::{Fault, Token, Tokens};
+use super::token::{ExpressionFault, Token, Tokens};
 use super::{Expression, Op};
 use crate::error::MAX_ARGUMENTS;
 use crate::symbols::Symbols;
@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 500;
 
 /// Operator precedence, from loose to tight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+enum Precedence {
     Or,
     And,
     Not,
@@ -25,7 +25,7 @@ enum Level {
     Unary,
 }
 
-impl Level {
+impl Precedence {
     fn tighter(self) -> Self {
         match self {
             Self::Or => Self::And,
@@ -41,10 +41,14 @@ impl Level {
 }
 
 /// Parses an expression from `*position` to the end of its command, which is consumed even after an error.
-pub(crate) fn parse(text: &[u8], position: &mut usize, symbols: &mut Symbols) -> Result<Expression, Fault> {
+pub(crate) fn parse(
+    text: &[u8],
+    position: &mut usize,
+    symbols: &mut Symbols,
+) -> Result<Expression, ExpressionFault> {
     let mut parser =
         Parser { tokens: Tokens::new(text, *position), peeked: None, symbols, code: Vec::new(), depth: 0 };
-    let result = parser.expression(Level::Or).and_then(|()| parser.expect(Token::Finish));
+    let result = parser.expression(Precedence::Or).and_then(|()| parser.expect(Token::Finish));
     *position = parser.tokens.position;
     let Parser { code, .. } = parser;
     result.map(|()| Expression { code })
@@ -60,7 +64,7 @@ struct Parser<'t, 's> {
 
 impl<'t> Parser<'t, '_> {
     /// An expression of operators that bind at least as tightly as `loosest`.
-    fn expression(&mut self, loosest: Level) -> Result<(), Fault> {
+    fn expression(&mut self, loosest: Precedence) -> Result<(), ExpressionFault> {
         if self.depth >= MAX_DEPTH {
             self.peek()?;
             return Err(self.tokens.fault("memory exhausted", None));
@@ -76,8 +80,8 @@ impl<'t> Parser<'t, '_> {
             }
             self.peeked = None;
             match level {
-                Level::Is => self.is_test(token)?,
-                Level::And | Level::Or => self.lazy(token, level)?,
+                Precedence::Is => self.is_test(token)?,
+                Precedence::And | Precedence::Or => self.lazy(token, level)?,
                 _ => self.infix(token, level, start)?,
             }
         }
@@ -85,7 +89,7 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    fn infix(&mut self, token: Token<'t>, level: Level, start: usize) -> Result<(), Fault> {
+    fn infix(&mut self, token: Token<'t>, level: Precedence, start: usize) -> Result<(), ExpressionFault> {
         let right = self.code.len();
         self.expression(level.tighter())?;
         if matches!(token, Token::Greater | Token::GreaterEqual) {
@@ -93,13 +97,13 @@ impl<'t> Parser<'t, '_> {
             self.code[start..].rotate_left(right - start);
         }
         self.code.push(Op::Call(infix_function(token), 2));
-        if level == Level::Comparison && infix_level(self.peek()?) == Some(Level::Comparison) {
+        if level == Precedence::Comparison && infix_level(self.peek()?) == Some(Precedence::Comparison) {
             return Err(self.syntax_error());
         }
         Ok(())
     }
 
-    fn lazy(&mut self, token: Token<'t>, level: Level) -> Result<(), Fault> {
+    fn lazy(&mut self, token: Token<'t>, level: Precedence) -> Result<(), ExpressionFault> {
         let left_end = self.code.len();
         self.code.push(Op::Logical);
         self.expression(level.tighter())?;
@@ -110,7 +114,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// The operand of IS, or the one-word forms.
-    fn is_test(&mut self, token: Token<'t>) -> Result<(), Fault> {
+    fn is_test(&mut self, token: Token<'t>) -> Result<(), ExpressionFault> {
         let (negated, value) = match token {
             Token::IsNull => (false, Value::Null),
             Token::NotNull => (true, Value::Null),
@@ -134,17 +138,17 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    fn operand(&mut self) -> Result<(), Fault> {
+    fn operand(&mut self) -> Result<(), ExpressionFault> {
         match self.take()? {
-            Token::Plus => self.expression(Level::Unary)?,
+            Token::Plus => self.expression(Precedence::Unary)?,
             Token::Minus => self.minus()?,
             Token::Tilde => {
                 self.constant(Value::Int(-1));
-                self.expression(Level::Bitwise.tighter())?;
+                self.expression(Precedence::Bitwise.tighter())?;
                 self.call(Function::BitXor, 2);
             }
             Token::Not => {
-                self.expression(Level::Not.tighter())?;
+                self.expression(Precedence::Not.tighter())?;
                 self.call(Function::Not, 1);
             }
             Token::Null => self.constant(Value::Null),
@@ -156,7 +160,7 @@ impl<'t> Parser<'t, '_> {
                 self.code.push(Op::Variable(slot));
             }
             Token::Open => {
-                self.expression(Level::Or)?;
+                self.expression(Precedence::Or)?;
                 return self.expect(Token::Close);
             }
             Token::Case => return self.case(),
@@ -166,19 +170,19 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    fn minus(&mut self) -> Result<(), Fault> {
+    fn minus(&mut self) -> Result<(), ExpressionFault> {
         if self.peek()? == Token::MaxIntPlusOne {
             self.peeked = None;
             self.constant(Value::Int(i64::MIN));
         } else {
             self.constant(Value::Int(0));
-            self.expression(Level::Unary)?;
+            self.expression(Precedence::Unary)?;
             self.call(Function::Sub, 2);
         }
         Ok(())
     }
 
-    fn function(&mut self, name: &'t [u8]) -> Result<(), Fault> {
+    fn function(&mut self, name: &'t [u8]) -> Result<(), ExpressionFault> {
         let Some((canonical, function, arity)) = Function::find(name) else {
             return Err(self.tokens.fault("unexpected function name", Some(name)));
         };
@@ -202,11 +206,11 @@ impl<'t> Parser<'t, '_> {
 
     /// The arguments after an opening parenthesis, and the closing one: their number, and the code length of
     /// the first 16. As in pgbench's grammar, the first may be missing before a comma.
-    fn arguments(&mut self) -> Result<(usize, usize), Fault> {
+    fn arguments(&mut self) -> Result<(usize, usize), ExpressionFault> {
         let mut count = 0;
         let mut within_limit = self.code.len();
         if !matches!(self.peek()?, Token::Close | Token::Comma) {
-            self.expression(Level::Or)?;
+            self.expression(Precedence::Or)?;
             count = 1;
             within_limit = self.code.len();
         }
@@ -214,7 +218,7 @@ impl<'t> Parser<'t, '_> {
             match self.take()? {
                 Token::Close => return Ok((count, within_limit)),
                 Token::Comma => {
-                    self.expression(Level::Or)?;
+                    self.expression(Precedence::Or)?;
                     count += 1;
                     if count <= MAX_ARGUMENTS {
                         within_limit = self.code.len();
@@ -226,20 +230,20 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// The rest of a CASE, up to its END.
-    fn case(&mut self) -> Result<(), Fault> {
+    fn case(&mut self) -> Result<(), ExpressionFault> {
         let mut exits = Vec::new();
         self.expect(Token::When)?;
         loop {
-            self.expression(Level::Or)?;
+            self.expression(Precedence::Or)?;
             self.expect(Token::Then)?;
             let condition_end = self.placeholder();
-            self.expression(Level::Or)?;
+            self.expression(Precedence::Or)?;
             exits.push(self.placeholder());
             self.code[condition_end] = Op::Unless(self.code.len() - condition_end - 1);
             match self.take()? {
                 Token::When => {}
                 Token::Else => {
-                    self.expression(Level::Or)?;
+                    self.expression(Precedence::Or)?;
                     self.expect(Token::End)?;
                     break;
                 }
@@ -270,43 +274,45 @@ impl<'t> Parser<'t, '_> {
         self.code.push(Op::Call(function, arguments));
     }
 
-    fn peek(&mut self) -> Result<Token<'t>, Fault> {
+    fn peek(&mut self) -> Result<Token<'t>, ExpressionFault> {
         match self.peeked {
             Some(token) => Ok(token),
             None => Ok(*self.peeked.insert(self.tokens.next()?)),
         }
     }
 
-    fn take(&mut self) -> Result<Token<'t>, Fault> {
+    fn take(&mut self) -> Result<Token<'t>, ExpressionFault> {
         let token = self.peek()?;
         self.peeked = None;
         Ok(token)
     }
 
-    fn expect(&mut self, token: Token<'t>) -> Result<(), Fault> {
+    fn expect(&mut self, token: Token<'t>) -> Result<(), ExpressionFault> {
         if self.take()? == token { Ok(()) } else { Err(self.syntax_error()) }
     }
 
     /// A syntax error at the last token.
-    fn syntax_error(&mut self) -> Fault {
+    fn syntax_error(&mut self) -> ExpressionFault {
         self.tokens.fault("syntax error", None)
     }
 }
 
-fn infix_level(token: Token<'_>) -> Option<Level> {
+fn infix_level(token: Token<'_>) -> Option<Precedence> {
     Some(match token {
-        Token::Or => Level::Or,
-        Token::And => Level::And,
-        Token::Is | Token::IsNull | Token::NotNull => Level::Is,
+        Token::Or => Precedence::Or,
+        Token::And => Precedence::And,
+        Token::Is | Token::IsNull | Token::NotNull => Precedence::Is,
         Token::Less
         | Token::LessEqual
         | Token::Greater
         | Token::GreaterEqual
         | Token::Equal
-        | Token::NotEqual => Level::Comparison,
-        Token::Pipe | Token::Hash | Token::Ampersand | Token::ShiftLeft | Token::ShiftRight => Level::Bitwise,
-        Token::Plus | Token::Minus => Level::Additive,
-        Token::Star | Token::Slash | Token::Percent => Level::Multiplicative,
+        | Token::NotEqual => Precedence::Comparison,
+        Token::Pipe | Token::Hash | Token::Ampersand | Token::ShiftLeft | Token::ShiftRight => {
+            Precedence::Bitwise
+        }
+        Token::Plus | Token::Minus => Precedence::Additive,
+        Token::Star | Token::Slash | Token::Percent => Precedence::Multiplicative,
         _ => return None,
     })
 }

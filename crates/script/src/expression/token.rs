@@ -5,7 +5,7 @@ use crate::symbols::{is_name_part, is_name_start};
 
 /// An error in an expression, and its position in the script.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct ExpressionFault {
     pub(crate) message: &'static str,
     pub(crate) detail: Option<Box<[u8]>>,
     /// The last byte of the token at which it was found.
@@ -71,19 +71,19 @@ impl<'t> Tokens<'t> {
         Self { text, position, finished: false }
     }
 
-    pub(super) fn next(&mut self) -> Result<Token<'t>, Fault> {
+    pub(super) fn next(&mut self) -> Result<Token<'t>, ExpressionFault> {
         self.read().map_err(|fault| self.last_fault(fault))
     }
 
     /// A fault at the last token's end.
-    pub(super) fn fault(&mut self, message: &'static str, detail: Option<&[u8]>) -> Fault {
+    pub(super) fn fault(&mut self, message: &'static str, detail: Option<&[u8]>) -> ExpressionFault {
         let fault = self.fault_here(message, detail);
         self.last_fault(fault)
     }
 
     /// Consumes the rest of the command, which pgbench shows with the error. An invalid token in it is
     /// reported instead, as in pgbench.
-    fn last_fault(&mut self, mut fault: Fault) -> Fault {
+    fn last_fault(&mut self, mut fault: ExpressionFault) -> ExpressionFault {
         while !self.finished {
             if let Err(later) = self.read() {
                 fault = later;
@@ -92,11 +92,11 @@ impl<'t> Tokens<'t> {
         fault
     }
 
-    fn fault_here(&self, message: &'static str, detail: Option<&[u8]>) -> Fault {
-        Fault { message, detail: detail.map(Box::from), offset: self.position.saturating_sub(1) }
+    fn fault_here(&self, message: &'static str, detail: Option<&[u8]>) -> ExpressionFault {
+        ExpressionFault { message, detail: detail.map(Box::from), offset: self.position.saturating_sub(1) }
     }
 
-    fn read(&mut self) -> Result<Token<'t>, Fault> {
+    fn read(&mut self) -> Result<Token<'t>, ExpressionFault> {
         self.skip_blanks();
         let Some(&first) = self.text.get(self.position) else {
             self.finished = true;
@@ -126,7 +126,7 @@ impl<'t> Tokens<'t> {
         single(first).ok_or_else(|| self.fault_here("unexpected character", Some(&[first])))
     }
 
-    fn number(&mut self) -> Result<Token<'t>, Fault> {
+    fn number(&mut self) -> Result<Token<'t>, ExpressionFault> {
         let start = self.position;
         let whole = self.take(start, |byte| byte.is_ascii_digit());
         let mut is_double = whole.is_empty();

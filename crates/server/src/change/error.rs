@@ -1,14 +1,14 @@
 //! Why a change could not be made or undone.
 
 use protocol::postgres::sql::SqlError;
-use spec::plan::change::Part;
+use spec::plan::change::ChangePart;
 use spec::{Class, Error};
 
 /// Attached to the error of a change that could not be made or undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeFailure {
     /// The part that failed, if known.
-    pub part: Option<Part>,
+    pub part: Option<ChangePart>,
     pub kind: ChangeFailureKind,
 }
 
@@ -29,12 +29,12 @@ pub enum ChangeFailureKind {
 }
 
 impl ChangeFailureKind {
-    pub(super) fn of(self, part: Part, class: Class, what: impl Into<String>) -> Error {
+    pub(super) fn of(self, part: ChangePart, class: Class, what: impl Into<String>) -> Error {
         Error::new(class, what).attach(ChangeFailure { part: Some(part), kind: self })
     }
 }
 
-pub(super) fn invalid(part: Part, what: impl Into<String>) -> Error {
+pub(super) fn invalid(part: ChangePart, what: impl Into<String>) -> Error {
     ChangeFailureKind::Invalid.of(part, Class::BadInput, what)
 }
 
@@ -44,26 +44,26 @@ pub(crate) fn not_allowed(change: &str) -> Error {
         "the change {change} would be made on a server that is not pgdyno's; write change_server = true into [target] to \
          allow it (it is undone afterwards)"
     );
-    ChangeFailureKind::Invalid.of(Part::Do, Class::Missing, what)
+    ChangeFailureKind::Invalid.of(ChangePart::Do, Class::Missing, what)
 }
 
-pub(super) fn sql(part: Part, what: &str, error: SqlError) -> Error {
+pub(super) fn sql_error(part: ChangePart, what: &str, error: SqlError) -> Error {
     Error::of_server(error.sqlstate.as_deref(), format!("{part} {what}: {error}"))
         .because(error)
         .attach(ChangeFailure { part: Some(part), kind: ChangeFailureKind::Sql })
 }
 
-pub(super) fn stopped(part: Part, what: &str) -> Error {
+pub(super) fn stopped(part: ChangePart, what: &str) -> Error {
     ChangeFailureKind::CutShort.of(part, Class::Interrupted, format!("{part} {what} was stopped"))
 }
 
 /// As an earlier error of an undo that the user stopped.
 pub(crate) fn stopped_undo(what: &str) -> Error {
-    ChangeFailureKind::CutShort.of(Part::Undo, Class::Interrupted, what)
+    ChangeFailureKind::CutShort.of(ChangePart::Undo, Class::Interrupted, what)
 }
 
 pub(super) fn still_running(what: String) -> Error {
-    ChangeFailureKind::StillRunning.of(Part::Undo, Class::Guard, what)
+    ChangeFailureKind::StillRunning.of(ChangePart::Undo, Class::Guard, what)
 }
 
 /// A change that failed, and whose undo failed too.

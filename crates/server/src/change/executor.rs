@@ -9,7 +9,7 @@ use spec::{Class, Error, short_sql};
 
 use super::environment::MARK;
 use super::error::{self, ChangeFailureKind};
-use super::{Change, Environment, Part, Step};
+use super::{Change, ChangePart, ChangeStep, Environment};
 use crate::child::Watchdog;
 use crate::control::Control;
 use crate::host::proc;
@@ -28,7 +28,7 @@ const AGAIN: Duration = Duration::from_millis(20);
 
 /// The result of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ChangeResult {
     /// The last 64 KB of a command's output, or the server's notices; may be empty.
     pub output: String,
     /// From the start of the do to the end of the check.
@@ -51,7 +51,7 @@ fn name(id: &str) -> String {
 }
 
 /// The processes of an undo have another mark than those of the do, which may belong to the change itself.
-fn mark(id: &str, part: Part) -> String {
+fn mark(id: &str, part: ChangePart) -> String {
     format!("{id}-{part}")
 }
 
@@ -74,27 +74,27 @@ impl<'a> Executor<'a> {
     }
 
     /// Runs the do and the check.
-    pub(crate) fn make(&self, change: &Change) -> Result<Outcome, Error> {
+    pub(crate) fn make(&self, change: &Change) -> Result<ChangeResult, Error> {
         let start = Instant::now();
         let output = match &change.do_ {
-            Some(step) => self.carry_out(Part::Do, step)?,
+            Some(step) => self.carry_out(ChangePart::Do, step)?,
             None => String::new(),
         };
         if let Some(check) = &change.check {
             see(&self.place, check)?;
         }
-        Ok(Outcome { output, took: start.elapsed() })
+        Ok(ChangeResult { output, took: start.elapsed() })
     }
 
     /// Runs the undo, once nothing works on the change any more. What a finished do (`done`) left running
     /// stays: the undo knows about it.
-    pub(crate) fn undo(&self, undo: &Step, done: bool) -> Result<(), Error> {
-        self.end_processes(Part::Undo)?;
+    pub(crate) fn undo(&self, undo: &ChangeStep, done: bool) -> Result<(), Error> {
+        self.end_processes(ChangePart::Undo)?;
         if !done {
-            self.end_processes(Part::Do)?;
+            self.end_processes(ChangePart::Do)?;
         }
         self.end_backends()?;
-        match self.carry_out(Part::Undo, undo) {
+        match self.carry_out(ChangePart::Undo, undo) {
             // SQL takes effect as a whole or not at all: after a failed do there may be nothing to drop.
             Err(error) if !done && error.cause().is_some_and(is_absent) => Ok(()),
             undone => undone.map(drop),
@@ -103,21 +103,21 @@ impl<'a> Executor<'a> {
 
     /// As [`Self::undo`] for a command, without a server.
     pub(crate) fn undo_command(&self, undo: &str, done: bool) -> Result<(), Error> {
-        self.end_processes(Part::Undo)?;
+        self.end_processes(ChangePart::Undo)?;
         if !done {
-            self.end_processes(Part::Do)?;
+            self.end_processes(ChangePart::Do)?;
         }
-        self.run_command(Part::Undo, undo).map(drop)
+        self.run_command(ChangePart::Undo, undo).map(drop)
     }
 
-    fn carry_out(&self, part: Part, step: &Step) -> Result<String, Error> {
+    fn carry_out(&self, part: ChangePart, step: &ChangeStep) -> Result<String, Error> {
         match step {
-            Step::Sql(sql) => self.run_sql(part, sql),
-            Step::Command(command) => self.run_command(part, command),
+            ChangeStep::Sql(sql) => self.run_sql(part, sql),
+            ChangeStep::Command(command) => self.run_command(part, command),
         }
     }
 
-    fn run_sql(&self, part: Part, sql: &str) -> Result<String, Error> {
+    fn run_sql(&self, part: ChangePart, sql: &str) -> Result<String, Error> {
         let mut control = connect(&self.place)?;
         long(&mut control).execute(sql).map_err(|error| failed(part, sql, error))?;
         if control.in_transaction() {
@@ -132,14 +132,14 @@ impl<'a> Executor<'a> {
         Ok(control.take_notices().join("\n"))
     }
 
-    fn run_command(&self, part: Part, command: &str) -> Result<String, Error> {
+    fn run_command(&self, part: ChangePart, command: &str) -> Result<String, Error> {
         let mut program = self.environment.shell(command, &mark(self.id, part));
         // A command comes from a file, and its undo from a journal: neither should run as root.
         program.account = self.environment.account()?;
         let (start, stop) = (Instant::now(), Stop::of_process());
         let too_long = || start.elapsed() >= self.bound;
         let kept = self.watchdog.run_captured(&program, &|| stop.ends_waits() || too_long())?;
-        let what = Step::Command(command.to_owned()).words();
+        let what = ChangeStep::Command(command.to_owned()).words();
         let output = error::quoted(&kept.output);
         if kept.stopped {
             // Processes that ignored the request.
@@ -160,7 +160,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    fn end_processes(&self, part: Part) -> Result<(), Error> {
+    fn end_processes(&self, part: ChangePart) -> Result<(), Error> {
         let variable = format!("{MARK}={}", mark(self.id, part));
         let start = Instant::now();
         let mut left = proc::signal_with_variable(&variable, Some(rustix::process::Signal::TERM));
@@ -188,8 +188,9 @@ impl<'a> Executor<'a> {
                  WHERE application_name = {} AND pid <> pg_catalog.pg_backend_pid()",
                 quote_literal(&name(self.id))
             );
-            let rows =
-                control.rows(&sql).map_err(|error| failed(Part::Undo, "looking for the change", error))?;
+            let rows = control
+                .rows(&sql)
+                .map_err(|error| failed(ChangePart::Undo, "looking for the change", error))?;
             Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
         };
         let mut pids = Vec::new();
@@ -224,7 +225,7 @@ fn is_absent(error: &SqlError) -> bool {
 /// Checks that a query returns true.
 pub(crate) fn see(place: &Place, check: &str) -> Result<(), Error> {
     let mut control = connect(place)?;
-    let sets = long(&mut control).query(check).map_err(|error| failed(Part::Check, check, error))?;
+    let sets = long(&mut control).query(check).map_err(|error| failed(ChangePart::Check, check, error))?;
     match sets.last().map(|set| set.rows.as_slice()) {
         Some([row]) if row.len() == 1 && row[0].as_deref() == Some("t") => Ok(()),
         _ => {
@@ -233,7 +234,7 @@ pub(crate) fn see(place: &Place, check: &str) -> Result<(), Error> {
                 short_sql(check),
                 returned(sets.last())
             );
-            Err(ChangeFailureKind::NotTrue.of(Part::Check, Class::Guard, what))
+            Err(ChangeFailureKind::NotTrue.of(ChangePart::Check, Class::Guard, what))
         }
     }
 }
@@ -242,11 +243,11 @@ fn connect(place: &Place) -> Result<Control, Error> {
     Control::open(place, Some(CONNECT_BOUND))
 }
 
-fn failed(part: Part, sql: &str, error: SqlError) -> Error {
+fn failed(part: ChangePart, sql: &str, error: SqlError) -> Error {
     if Stop::of_process().ends_waits() {
         return error::stopped(part, &short_sql(sql));
     }
-    error::sql(part, &short_sql(sql), error)
+    error::sql_error(part, &short_sql(sql), error)
 }
 
 fn list(pids: &[u32]) -> String {

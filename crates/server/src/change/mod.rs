@@ -16,9 +16,9 @@ pub use environment::Environment;
 use error::invalid;
 pub use error::{ChangeFailure, ChangeFailureKind};
 pub(crate) use error::{not_allowed, not_undone, stopped_undo};
-pub use executor::Outcome;
+pub use executor::ChangeResult;
 pub(crate) use executor::{Executor, see};
-pub use spec::plan::change::{Change, Part, Step};
+pub use spec::plan::change::{Change, ChangePart, ChangeStep};
 use spec::{Class, Error};
 
 /// Default timeout of a command.
@@ -56,30 +56,30 @@ pub fn validate(change: &Change, thrown_away: bool) -> Result<(), Error> {
             return Err(Error::new(Class::BadInput, what));
         }
         (None, Some(_)) => {
-            return Err(invalid(Part::Undo, "an undo without a do: there would be nothing to undo"));
+            return Err(invalid(ChangePart::Undo, "an undo without a do: there would be nothing to undo"));
         }
         _ => {}
     }
-    let empty = |part: Part| Err(invalid(part, format!("the {part} is empty")));
-    for (part, step) in [(Part::Do, &change.do_), (Part::Undo, &change.undo)] {
+    let empty = |part: ChangePart| Err(invalid(part, format!("the {part} is empty")));
+    for (part, step) in [(ChangePart::Do, &change.do_), (ChangePart::Undo, &change.undo)] {
         if step.as_ref().is_some_and(is_empty) {
             return empty(part);
         }
     }
     match change.check.as_deref().map(statements::count) {
-        Some(0) => empty(Part::Check),
+        Some(0) => empty(ChangePart::Check),
         Some(2..) => Err(invalid(
-            Part::Check,
+            ChangePart::Check,
             "the check has more than one statement; it must be a single statement that returns true",
         )),
         _ => Ok(()),
     }
 }
 
-fn is_empty(step: &Step) -> bool {
+fn is_empty(step: &ChangeStep) -> bool {
     match step {
-        Step::Sql(sql) => statements::count(sql) == 0,
-        Step::Command(command) => command.trim().is_empty(),
+        ChangeStep::Sql(sql) => statements::count(sql) == 0,
+        ChangeStep::Command(command) => command.trim().is_empty(),
     }
 }
 
@@ -87,12 +87,12 @@ fn is_empty(step: &Step) -> bool {
 mod tests {
     use super::*;
 
-    fn sql(text: &str) -> Option<Step> {
-        Some(Step::Sql(text.to_owned()))
+    fn sql(text: &str) -> Option<ChangeStep> {
+        Some(ChangeStep::Sql(text.to_owned()))
     }
 
-    fn command(text: &str) -> Option<Step> {
-        Some(Step::Command(text.to_owned()))
+    fn command(text: &str) -> Option<ChangeStep> {
+        Some(ChangeStep::Command(text.to_owned()))
     }
 
     #[test]

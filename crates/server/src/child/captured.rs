@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use spec::Error;
 
-use super::message::Ended;
+use super::message::ProgramEnd;
 use super::stop_wait::SLICE;
 use super::{Program, Watchdog};
 
@@ -21,7 +21,7 @@ const LAST_OUTPUT: Duration = Duration::from_millis(300);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
     /// `None` while it was still stopping: its watchdog ends it within 10 s.
-    pub ended: Option<Ended>,
+    pub ended: Option<ProgramEnd>,
     pub stopped: bool,
     /// The last 64 KB of both streams; bytes that are not UTF-8 are replaced.
     pub output: String,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-use super::message::{Ended, Message};
+use super::message::{ProgramEnd, WatchdogMessage};
 use super::order::Order;
 use super::stopping::{Escalation, StopCause};
 use super::{Program, StopWay, as_account, core_dump};
@@ -47,18 +47,21 @@ pub fn watchdog_main(args: &[OsString]) -> i32 {
     let mut lifeline = File::from(lifeline);
     match Order::parse(args).and_then(|order| start(&order).map(|pid| (order, pid))) {
         Ok((order, pid)) => {
-            send_message(&mut lifeline, &Message::Started(pid.as_raw_nonzero().get().cast_unsigned()));
+            send_message(
+                &mut lifeline,
+                &WatchdogMessage::Started(pid.as_raw_nonzero().get().cast_unsigned()),
+            );
             if order.detached { 0 } else { watch(lifeline, &order.program, pid) }
         }
         Err(reason) => {
-            send_message(&mut lifeline, &Message::Failed(reason));
+            send_message(&mut lifeline, &WatchdogMessage::Failed(reason));
             NOT_STARTED
         }
     }
 }
 
 /// Sends a message to pgdyno; false if it is gone.
-fn send_message(lifeline: &mut File, message: &Message) -> bool {
+fn send_message(lifeline: &mut File, message: &WatchdogMessage) -> bool {
     lifeline.write_all(message.line().as_bytes()).is_ok()
 }
 
@@ -151,7 +154,7 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
     }
     let ended = reap(pid);
     let lost = matches!(stop, Some((_, StopCause::Lost, _)));
-    if !send_message(&mut lifeline, &Message::Ended(ended)) || lost {
+    if !send_message(&mut lifeline, &WatchdogMessage::Ended(ended)) || lost {
         // Nobody else removes them; a missing folder is fine.
         for folder in &program.leaves {
             let _ = std::fs::remove_dir_all(folder);
@@ -222,16 +225,16 @@ fn listen(lifeline: File, sender: &Sender<GuardEvent>) {
 }
 
 /// Reaps the dead child and returns its resource usage.
-fn reap(pid: Pid) -> Ended {
+fn reap(pid: Pid) -> ProgramEnd {
     let mut status = 0;
     // SAFETY: an all-zero `rusage` is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: both pointers are valid for the call.
     let reaped = unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut usage) };
     if reaped < 0 {
-        return Ended::default();
+        return ProgramEnd::default();
     }
-    Ended {
+    ProgramEnd {
         code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
         signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
         user_us: micros(usage.ru_utime),

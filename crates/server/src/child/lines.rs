@@ -12,7 +12,7 @@ pub enum Stream {
 
 /// A line of a program's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct OutputLine {
     /// When its end was read, µs on the monotonic clock since the program was started.
     pub at_us: u64,
     pub stream: Stream,
@@ -56,7 +56,12 @@ impl Splitter {
 }
 
 /// Reads a stream to its end, and passes on stamped lines.
-pub(super) fn read_lines(mut source: impl Read, stream: Stream, start: Instant, mut emit: impl FnMut(Line)) {
+pub(super) fn read_lines(
+    mut source: impl Read,
+    stream: Stream,
+    start: Instant,
+    mut emit: impl FnMut(OutputLine),
+) {
     let mut splitter = Splitter::default();
     let mut buffer = [0; 8192];
     loop {
@@ -67,10 +72,10 @@ pub(super) fn read_lines(mut source: impl Read, stream: Stream, start: Instant, 
             Err(_) => break,
         };
         let at_us = micros_since(start);
-        splitter.push(&buffer[..count], |text| emit(Line { at_us, stream, text }));
+        splitter.push(&buffer[..count], |text| emit(OutputLine { at_us, stream, text }));
     }
     let at_us = micros_since(start);
-    splitter.finish(|text| emit(Line { at_us, stream, text }));
+    splitter.finish(|text| emit(OutputLine { at_us, stream, text }));
 }
 
 /// µs since `start` on the monotonic clock.

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// How a program ended, and its resource usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ended {
+pub struct ProgramEnd {
     /// `None` when a signal ended it.
     pub code: Option<i32>,
     pub signal: Option<i32>,
@@ -16,7 +16,7 @@ pub struct Ended {
     pub max_rss_bytes: u64,
 }
 
-impl Ended {
+impl ProgramEnd {
     /// Whether it exited with code 0.
     #[must_use]
     pub fn success(&self) -> bool {
@@ -24,7 +24,7 @@ impl Ended {
     }
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for ProgramEnd {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.code, self.signal) {
             (Some(code), _) => write!(out, "exit code {code}"),
@@ -35,14 +35,14 @@ impl fmt::Display for Ended {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Message {
+pub(super) enum WatchdogMessage {
     /// Its pid.
     Started(u32),
     Failed(String),
-    Ended(Ended),
+    Ended(ProgramEnd),
 }
 
-impl Message {
+impl WatchdogMessage {
     /// The line, with its end.
     pub(super) fn line(&self) -> String {
         match self {
@@ -75,7 +75,7 @@ fn number(value: Option<i32>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
-fn parse_ended(rest: &str) -> Option<Ended> {
+fn parse_ended(rest: &str) -> Option<ProgramEnd> {
     let mut words = rest.split(' ');
     let mut optional = || -> Option<Option<i32>> {
         match words.next()? {
@@ -85,7 +85,7 @@ fn parse_ended(rest: &str) -> Option<Ended> {
     };
     let (code, signal) = (optional()?, optional()?);
     let mut figure = || words.next()?.parse().ok();
-    Some(Ended { code, signal, user_us: figure()?, system_us: figure()?, max_rss_bytes: figure()? })
+    Some(ProgramEnd { code, signal, user_us: figure()?, system_us: figure()?, max_rss_bytes: figure()? })
 }
 
 #[cfg(test)]
@@ -102,16 +102,16 @@ mod tests {
             pid in any::<u32>(),
             reason in "[^\n]*",
         ) {
-            let ended = Ended { code, signal, user_us, system_us: 7, max_rss_bytes: 9 };
-            for message in [Message::Ended(ended), Message::Started(pid), Message::Failed(reason)] {
+            let ended = ProgramEnd { code, signal, user_us, system_us: 7, max_rss_bytes: 9 };
+            for message in [WatchdogMessage::Ended(ended), WatchdogMessage::Started(pid), WatchdogMessage::Failed(reason)] {
                 let line = message.line();
-                prop_assert_eq!(Message::parse(line.strip_suffix('\n').unwrap()), Some(message));
+                prop_assert_eq!(WatchdogMessage::parse(line.strip_suffix('\n').unwrap()), Some(message));
             }
         }
 
         #[test]
         fn no_line_panics(line in ".*") {
-            let _ = Message::parse(&line);
+            let _ = WatchdogMessage::parse(&line);
         }
     }
 }

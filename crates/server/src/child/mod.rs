@@ -27,10 +27,10 @@ pub(crate) use account::as_account;
 pub(crate) use asked::{ask, ask_all};
 pub use captured::Captured;
 pub use guard::watchdog_main;
-pub use lines::{Line, Stream};
-pub use message::Ended;
+pub use lines::{OutputLine, Stream};
+pub use message::ProgramEnd;
 pub use program::{Program, StopWay};
-pub use run::Finished;
+pub use run::FinishedProgram;
 pub use supervised::{DeadServer, Supervised};
 pub use watchdog::{Child, Watchdog};
 

@@ -8,16 +8,16 @@ use std::time::Instant;
 use rustix::time::{ClockId, clock_gettime};
 use spec::Error;
 
-use super::lines::{Line, Stream, micros_since, read_lines};
-use super::message::Ended;
+use super::lines::{OutputLine, Stream, micros_since, read_lines};
+use super::message::ProgramEnd;
 use super::stop_wait::{SLICE, StopWait};
 use super::{Program, Watchdog};
 use crate::stop::Stop;
 
 /// The result of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Finished {
-    pub ended: Ended,
+pub struct FinishedProgram {
+    pub ended: ProgramEnd,
     /// From its start to its end, µs.
     pub wall_us: u64,
     /// CPU of this process during the run, all threads, µs.
@@ -25,7 +25,7 @@ pub struct Finished {
     pub stopped: bool,
 }
 
-impl Finished {
+impl FinishedProgram {
     /// Whether it exited with code 0.
     #[must_use]
     pub fn success(&self) -> bool {
@@ -43,8 +43,8 @@ impl Watchdog {
         &self,
         program: &Program,
         stop: &dyn Fn() -> bool,
-        on_line: &mut dyn FnMut(Line),
-    ) -> Result<Finished, Error> {
+        on_line: &mut dyn FnMut(OutputLine),
+    ) -> Result<FinishedProgram, Error> {
         let (start, cpu_before) = (Instant::now(), own_cpu_us());
         let mut child = self.spawn(program, false, Stdio::piped(), Stdio::piped())?;
         let (sender, lines) = mpsc::channel();
@@ -71,7 +71,7 @@ impl Watchdog {
         }
         let ended = child.stop()?;
         let own_cpu_us = own_cpu_us().saturating_sub(cpu_before);
-        Ok(Finished { ended, wall_us: micros_since(start), own_cpu_us, stopped: stopping.is_some() })
+        Ok(FinishedProgram { ended, wall_us: micros_since(start), own_cpu_us, stopped: stopping.is_some() })
     }
 }
 
@@ -85,7 +85,7 @@ fn read_in_thread(
     source: Option<impl Read + Send + 'static>,
     stream: Stream,
     start: Instant,
-    (sender, unwanted): (&Sender<Line>, Option<&'static str>),
+    (sender, unwanted): (&Sender<OutputLine>, Option<&'static str>),
 ) {
     if let Some(source) = source {
         let sender = sender.clone();

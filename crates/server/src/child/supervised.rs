@@ -7,7 +7,7 @@ use std::time::Instant;
 use protocol::postgres::Place;
 use spec::{Class, Error};
 
-use super::{Account, Finished, Line, Program, Watchdog};
+use super::{Account, FinishedProgram, OutputLine, Program, Watchdog};
 use crate::control::{LOOK_AFTER, LOOK_BOUND, ServerCheck, ServerChecker};
 use crate::stop::Stop;
 
@@ -60,7 +60,11 @@ impl Supervised {
     ///
     /// # Errors
     /// When it could not run, was stopped, or its server is dead; a failing program is not an error here.
-    pub fn run(&self, mut program: Program, on_line: &mut dyn FnMut(Line)) -> Result<Finished, Error> {
+    pub fn run(
+        &self,
+        mut program: Program,
+        on_line: &mut dyn FnMut(OutputLine),
+    ) -> Result<FinishedProgram, Error> {
         program.account = Account::unprivileged()?;
         if program.account.is_some() {
             // Root's environment may contain secrets, and another account can read its processes'
@@ -79,7 +83,7 @@ impl Supervised {
             last_output: Instant::now(),
             dead: None,
         });
-        let mut pass_on = |line: Line| {
+        let mut pass_on = |line: OutputLine| {
             overseer.borrow_mut().last_output = Instant::now();
             on_line(line);
         };
@@ -90,7 +94,7 @@ impl Supervised {
                 let what = format!("stopped, because its server does not answer: {why}");
                 Err(Error::new(Class::Unreachable, what).attach(DeadServer(why)))
             }
-            (None, Finished { stopped: true, .. }) => Err(Error::stopped()),
+            (None, FinishedProgram { stopped: true, .. }) => Err(Error::stopped()),
             (None, finished) => Ok(finished),
         }
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::io::FdFlags;
 use spec::{Class, Error};
 
-use super::message::{Ended, Message};
+use super::message::{ProgramEnd, WatchdogMessage};
 use super::order::Order;
 use super::stop_wait::{SLICE, StopWait};
 use super::stopping::longest;
@@ -161,7 +161,7 @@ pub struct Child {
     program: PathBuf,
     stop: StopWay,
     pid: u32,
-    ended: Option<Ended>,
+    ended: Option<ProgramEnd>,
     /// Nothing is left to stop or reap.
     over: bool,
     /// Nobody waits for its end.
@@ -185,12 +185,12 @@ impl Child {
     ///
     /// # Errors
     /// When the watchdog was killed or its message cannot be read.
-    pub fn wait(&mut self, bound: Duration) -> Result<Option<Ended>, Error> {
+    pub fn wait(&mut self, bound: Duration) -> Result<Option<ProgramEnd>, Error> {
         if self.ended.is_some() {
             return Ok(self.ended);
         }
         match self.next_message(bound)? {
-            Some(Message::Ended(ended)) => {
+            Some(WatchdogMessage::Ended(ended)) => {
                 self.ended = Some(ended);
                 let _ = self.process.wait();
                 self.over = true;
@@ -208,7 +208,7 @@ impl Child {
 
     /// Stops the program and waits for its end: a PostgreSQL server may take 2 minutes for its last
     /// checkpoint. Once the user wants to stop, it is left to its watchdog instead.
-    pub fn stop(&mut self) -> Result<Ended, Error> {
+    pub fn stop(&mut self) -> Result<ProgramEnd, Error> {
         if self.ended.is_none() {
             self.ask_stop();
         }
@@ -245,11 +245,11 @@ impl Child {
 
     fn await_start(&mut self) -> Result<(), Error> {
         match self.next_message(START_BOUND)? {
-            Some(Message::Started(pid)) => {
+            Some(WatchdogMessage::Started(pid)) => {
                 self.pid = pid;
                 Ok(())
             }
-            Some(Message::Failed(reason)) => {
+            Some(WatchdogMessage::Failed(reason)) => {
                 let _ = self.process.wait();
                 self.over = true;
                 let what = format!("cannot start {}: {reason}", self.program.display());
@@ -260,12 +260,13 @@ impl Child {
     }
 
     /// The next message that arrives within `bound`.
-    fn next_message(&mut self, bound: Duration) -> Result<Option<Message>, Error> {
+    fn next_message(&mut self, bound: Duration) -> Result<Option<WatchdogMessage>, Error> {
         let deadline = Instant::now() + bound;
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
-                if let Some(message) = Message::parse(String::from_utf8_lossy(&line[..end]).as_ref()) {
+                if let Some(message) = WatchdogMessage::parse(String::from_utf8_lossy(&line[..end]).as_ref())
+                {
                     return Ok(Some(message));
                 }
                 continue;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use protocol::postgres::{Host, HostSpec, Login, LoginError};
+use protocol::postgres::{HostAddress, HostSpec, Login, LoginError};
 use protocol::{Address, wording};
 use spec::Error;
 
@@ -56,8 +56,8 @@ impl FailedAttempt {
             FailedLayer::Login(error) => error.to_string(),
         };
         let name = match &host.host {
-            Host::Tcp { name, .. } => Some(name.as_str()),
-            Host::Unix(_) => None,
+            HostAddress::Tcp { name, .. } => Some(name.as_str()),
+            HostAddress::Unix(_) => None,
         };
         wording::not_connected(&self.address, name, reason.trim_end())
     }

@@ -4,7 +4,7 @@ use protocol::postgres::frontend;
 use protocol::postgres::sql::{SqlError, Supply};
 
 use super::Control;
-use super::query::{Answer, broken};
+use super::query::{QueryAnswer, broken};
 use super::stall_watch::StallWatch;
 
 impl Control {
@@ -13,7 +13,7 @@ impl Control {
         &mut self,
         sql: &str,
         fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply,
-        answer: &mut Answer,
+        answer: &mut QueryAnswer,
         watch: &mut StallWatch,
     ) -> Result<(), SqlError> {
         frontend::query(&mut self.out, sql);
@@ -40,7 +40,7 @@ impl Control {
         &mut self,
         sql: &str,
         fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply,
-        answer: &mut Answer,
+        answer: &mut QueryAnswer,
         watch: &mut StallWatch,
     ) -> Result<bool, SqlError> {
         let mut data = Vec::new();

@@ -41,26 +41,26 @@ impl ConnectFailure {
         matches!(self, NoServer | NotReady | TooManyConnections | TimedOut | Io)
     }
 
-    pub(super) fn error(self, class: Class, what: impl Into<String>) -> Error {
+    pub(super) fn into_error(self, class: Class, what: impl Into<String>) -> Error {
         Error::new(class, what).attach(self)
     }
 }
 
 /// A wrong connection string.
 pub(super) fn description(problem: impl Display) -> Error {
-    ConnectFailure::Description.error(Class::Usage, problem.to_string())
+    ConnectFailure::Description.into_error(Class::Usage, problem.to_string())
 }
 
 pub(super) fn unknown_host(host: &str, source: io::Error) -> Error {
     let what = format!("cannot find host {host:?}: {source}; check its spelling and the network");
-    ConnectFailure::UnknownHost.error(Class::Unreachable, what).because(source)
+    ConnectFailure::UnknownHost.into_error(Class::Unreachable, what).because(source)
 }
 
 pub(super) fn tls(address: &Address, source: io::Error) -> Error {
     let place = describe(address);
     let what =
         format!("TLS to {place} failed: {source}; check sslmode, sslrootcert and the server's certificate");
-    ConnectFailure::Tls.error(Class::Refused, what).because(source)
+    ConnectFailure::Tls.into_error(Class::Refused, what).because(source)
 }
 
 /// An error of the system; `seconds` is the timeout.
@@ -80,7 +80,7 @@ pub(super) fn system(address: &Address, seconds: u64, source: io::Error) -> Erro
         ),
         _ => (ConnectFailure::Io, format!("connection to {place} failed: {source}")),
     };
-    failure.error(Class::Unreachable, what).because(source)
+    failure.into_error(Class::Unreachable, what).because(source)
 }
 
 /// A refusal at login; the common ones by SQLSTATE.
@@ -148,7 +148,7 @@ pub(super) fn login(address: &Address, login: &Login, source: LoginError) -> Err
         }
         _ => unknown,
     };
-    failure.error(class, what).because(source)
+    failure.into_error(class, what).because(source)
 }
 
 pub(super) fn describe(address: &Address) -> String {

@@ -3,7 +3,7 @@
 use protocol::postgres::Config;
 use protocol::postgres::conninfo::{Env, Parameters, TargetSession};
 use protocol::postgres::sql::Sql;
-use protocol::postgres::{Host, HostSpec, Place, Role, Server};
+use protocol::postgres::{HostAddress, HostSpec, Place, PlaceWithRole, Role};
 use protocol::wording;
 use spec::Error;
 
@@ -101,7 +101,7 @@ impl Connector {
     ///
     /// # Errors
     /// As [`Connector::connect`], when one of them cannot be reached.
-    pub fn servers(&mut self, ask: &mut dyn FnMut() -> Option<String>) -> Result<Vec<Server>, String> {
+    pub fn servers(&mut self, ask: &mut dyn FnMut() -> Option<String>) -> Result<Vec<PlaceWithRole>, String> {
         let mut servers = Vec::new();
         for host in self.config.hosts.clone() {
             let config =
@@ -124,7 +124,7 @@ impl Connector {
             let standby =
                 control.scalar("SELECT pg_catalog.pg_is_in_recovery()").map_err(|error| error.text)?;
             let role = if standby.as_deref() == Some("t") { Role::Standby } else { Role::Primary };
-            servers.push(Server { place: control.place().clone(), role });
+            servers.push(PlaceWithRole { place: control.place().clone(), role });
         }
         Ok(servers)
     }
@@ -189,7 +189,7 @@ impl Connector {
 /// libpq's text for a name without an address.
 fn unresolved(host: &HostSpec, error: &Error) -> String {
     match (&host.host, error.attached(), error.cause()) {
-        (Host::Tcp { name, .. }, Some(ConnectFailure::UnknownHost), Some(source)) => {
+        (HostAddress::Tcp { name, .. }, Some(ConnectFailure::UnknownHost), Some(source)) => {
             wording::unknown_host(name, source)
         }
         _ => error.to_string(),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use protocol::postgres::frontend;
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 
-use super::stall_watch::Length;
+use super::stall_watch::QueryLength;
 use super::{Control, Timeouts};
 
 /// How long a second connection may wait for a server connection.
@@ -116,7 +116,7 @@ impl Control {
         let name = format!("pgdyno_{}", uuid::Uuid::new_v4().simple());
         // One transaction, so that it is one server connection.
         self.execute("BEGIN")?;
-        let prepared = self.ask_with(Length::Short, "", |out| {
+        let prepared = self.ask_with(QueryLength::Short, "", |out| {
             frontend::parse(out, &name, "SELECT 1", &[]);
             frontend::sync(out);
         });
@@ -128,7 +128,7 @@ impl Control {
             Ok(self.scalar(&query)?.is_some())
         });
         // Also where the transaction failed.
-        let closed = self.ask_with(Length::Short, "", |out| {
+        let closed = self.ask_with(QueryLength::Short, "", |out| {
             frontend::close_statement(out, &name);
             frontend::sync(out);
         });

@@ -7,21 +7,21 @@ use protocol::postgres::sql::{ResultSet, Sql, SqlError, Supply};
 use protocol::postgres::{Message, ServerError, TxStatus, frontend};
 
 use super::Control;
-use super::stall_watch::{Length, StallWatch};
+use super::stall_watch::{QueryLength, StallWatch};
 use super::timeouts::GivenUp;
 
 impl Sql for Control {
     fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
-        self.ask(sql, Length::Short)
+        self.ask(sql, QueryLength::Short)
     }
 
     fn query_long(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
-        self.ask(sql, Length::Long)
+        self.ask(sql, QueryLength::Long)
     }
 
     fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError> {
-        let mut watch = self.begin(sql, Length::Long)?;
-        let mut answer = Answer { copy_expected: true, ..Answer::default() };
+        let mut watch = self.begin(sql, QueryLength::Long)?;
+        let mut answer = QueryAnswer { copy_expected: true, ..QueryAnswer::default() };
         let done = self.copy(sql, fill, &mut answer, &mut watch);
         self.keep_notices(std::mem::take(&mut answer.notices));
         done?;
@@ -40,7 +40,7 @@ const OVERHEAD: usize = 32;
 
 /// The answer to one query so far.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct QueryAnswer {
     sets: Vec<ResultSet>,
     current: ResultSet,
     pub(super) error: Option<SqlError>,
@@ -52,7 +52,7 @@ pub(super) struct Answer {
     notices: Vec<String>,
 }
 
-impl Answer {
+impl QueryAnswer {
     pub(super) fn finish(self) -> Result<Vec<ResultSet>, SqlError> {
         match self.error {
             Some(error) => Err(error),
@@ -123,21 +123,21 @@ impl Control {
         self.connection.status() != TxStatus::Idle
     }
 
-    fn ask(&mut self, sql: &str, length: Length) -> Result<Vec<ResultSet>, SqlError> {
+    fn ask(&mut self, sql: &str, length: QueryLength) -> Result<Vec<ResultSet>, SqlError> {
         self.ask_with(length, sql, |out| frontend::query(out, sql))
     }
 
     /// Sends what `write` writes, and reads the answer; `sql` is its text, for messages.
     pub(super) fn ask_with(
         &mut self,
-        length: Length,
+        length: QueryLength,
         sql: &str,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Vec<ResultSet>, SqlError> {
         let mut watch = self.begin(sql, length)?;
         write(&mut self.out);
         self.send(&mut watch)?;
-        let mut answer = Answer::default();
+        let mut answer = QueryAnswer::default();
         let done = self.rest(sql, &mut answer, &mut watch);
         self.keep_notices(std::mem::take(&mut answer.notices));
         done?;
@@ -162,14 +162,14 @@ impl Control {
     }
 
     /// Prepares to wait for the answer to a request.
-    fn begin(&mut self, sql: &str, length: Length) -> Result<StallWatch, SqlError> {
+    fn begin(&mut self, sql: &str, length: QueryLength) -> Result<StallWatch, SqlError> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
         }
         if self.timeouts.stop.ends_waits() {
             return Err(broken(&GivenUp::Stopped.to_string()));
         }
-        let looked_after = length == Length::Long && self.timeouts.look_after.is_some();
+        let looked_after = length == QueryLength::Long && self.timeouts.look_after.is_some();
         let pid = if looked_after { self.own_process()? } else { self.server_process() };
         Ok(StallWatch::new(&self.timeouts, &self.connect, self.peer, pid, self.canceller(), (sql, length)))
     }
@@ -178,7 +178,7 @@ impl Control {
     /// is meaningless.
     pub(super) fn own_process(&mut self) -> Result<Option<u32>, SqlError> {
         if self.process.is_none() && self.connection.status() != TxStatus::Failed {
-            let ours = match self.ask("SELECT pg_catalog.pg_backend_pid()", Length::Short) {
+            let ours = match self.ask("SELECT pg_catalog.pg_backend_pid()", QueryLength::Short) {
                 Ok(sets) => sets.into_iter().next().and_then(|set| set.rows.into_iter().next()?.pop()?),
                 // A server that refuses the question is not asked again.
                 Err(error) if error.sqlstate.is_some() => None,
@@ -194,7 +194,7 @@ impl Control {
     pub(super) fn rest(
         &mut self,
         sql: &str,
-        answer: &mut Answer,
+        answer: &mut QueryAnswer,
         watch: &mut StallWatch,
     ) -> Result<(), SqlError> {
         while !self.next_message(sql, answer, watch)? {}
@@ -205,7 +205,7 @@ impl Control {
     pub(super) fn next_message(
         &mut self,
         sql: &str,
-        answer: &mut Answer,
+        answer: &mut QueryAnswer,
         watch: &mut StallWatch,
     ) -> Result<bool, SqlError> {
         loop {

@@ -12,7 +12,7 @@ use protocol::Address;
 use protocol::postgres::conninfo::TargetSession;
 use protocol::postgres::sql::Sql;
 use protocol::postgres::tls::{client_config, server_name};
-use protocol::postgres::{Config, Host, HostName, HostSpec, NamedAddress, Place, ScramCache, Tls};
+use protocol::postgres::{Config, HostAddress, HostName, HostSpec, NamedAddress, Place, ScramCache, Tls};
 use spec::{Class, Error};
 
 use super::error;
@@ -112,8 +112,8 @@ pub fn places_from(config: &Config, first: &Place) -> Vec<Place> {
 /// The name of a server, unless it is a socket.
 fn name_of(spec: &HostSpec) -> Option<Arc<str>> {
     match &spec.host {
-        Host::Unix(_) => None,
-        Host::Tcp { name, .. } => Some(name.as_str().into()),
+        HostAddress::Unix(_) => None,
+        HostAddress::Tcp { name, .. } => Some(name.as_str().into()),
     }
 }
 
@@ -134,9 +134,11 @@ fn tls_for(
 /// The addresses of a server, and its name if it was looked up.
 fn addresses(spec: &HostSpec) -> Result<(Vec<Address>, Option<Arc<HostName>>), Error> {
     Ok(match &spec.host {
-        Host::Unix(_) => (spec.socket_path().into_iter().map(Address::Unix).collect(), None),
-        Host::Tcp { address: Some(address), .. } => (vec![Address::Tcp((*address, spec.port).into())], None),
-        Host::Tcp { name, address: None } => {
+        HostAddress::Unix(_) => (spec.socket_path().into_iter().map(Address::Unix).collect(), None),
+        HostAddress::Tcp { address: Some(address), .. } => {
+            (vec![Address::Tcp((*address, spec.port).into())], None)
+        }
+        HostAddress::Tcp { name, address: None } => {
             let found = look_up(name, spec.port)?;
             let addresses = found.iter().copied().map(Address::Tcp).collect();
             (addresses, Some(Arc::new(HostName::new(name.clone(), spec.port, found))))
@@ -207,7 +209,7 @@ pub(super) fn suits(mut control: Control, wanted: TargetSession, config: &Config
     }
     let tried: Vec<String> = config.hosts.iter().map(HostSpec::to_string).collect();
     let what = format!("no server of {} is {words} (target_session_attrs)", tried.join(", "));
-    Err(ConnectFailure::NoSuitableServer.error(Class::Unreachable, what))
+    Err(ConnectFailure::NoSuitableServer.into_error(Class::Unreachable, what))
 }
 
 #[cfg(test)]

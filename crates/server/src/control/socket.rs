@@ -16,7 +16,7 @@ use socket2::{Domain, SockAddr, TcpKeepalive, Type};
 pub const SLICE: Duration = Duration::from_millis(50);
 
 /// Called before a wait and in each slice of it; its error ends the wait.
-pub type Watch<'a> = dyn FnMut() -> io::Result<()> + 'a;
+pub type WaitWatch<'a> = dyn FnMut() -> io::Result<()> + 'a;
 
 /// What to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Socket {
     ///
     /// # Errors
     /// The system's, or the error of `watch`.
-    pub fn connect(address: &Address, options: &TcpOptions, watch: &mut Watch<'_>) -> io::Result<Self> {
+    pub fn connect(address: &Address, options: &TcpOptions, watch: &mut WaitWatch<'_>) -> io::Result<Self> {
         let socket = loop {
             watch()?;
             match start(address, options) {
@@ -62,7 +62,7 @@ impl Socket {
     }
 
     /// Reads what has arrived, and waits for it; 0 means that the peer closed.
-    pub fn receive(&mut self, buffer: &mut [u8], watch: &mut Watch<'_>) -> io::Result<usize> {
+    pub fn receive(&mut self, buffer: &mut [u8], watch: &mut WaitWatch<'_>) -> io::Result<usize> {
         watch()?;
         loop {
             match self.read(buffer) {
@@ -73,7 +73,7 @@ impl Socket {
     }
 
     /// Writes everything, and waits for room.
-    pub fn send(&mut self, mut bytes: &[u8], watch: &mut Watch<'_>) -> io::Result<()> {
+    pub fn send(&mut self, mut bytes: &[u8], watch: &mut WaitWatch<'_>) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.write(bytes) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
@@ -93,7 +93,7 @@ pub fn is_passing(error: &io::Error) -> bool {
 }
 
 /// Waits until a socket is ready.
-pub fn wait(socket: &impl AsFd, wanted: For, watch: &mut Watch<'_>) -> io::Result<()> {
+pub fn wait(socket: &impl AsFd, wanted: For, watch: &mut WaitWatch<'_>) -> io::Result<()> {
     let flags = match wanted {
         For::Input => PollFlags::IN,
         For::Room => PollFlags::OUT,

@@ -21,7 +21,7 @@ const EXPLANATION: Duration = Duration::from_secs(5);
 const LAST_BYTES: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Length {
+pub(super) enum QueryLength {
     /// Fast answers.
     Short,
     Long,
@@ -37,7 +37,7 @@ pub(super) struct StallWatch {
     pid: Option<u32>,
     canceller: Option<Canceller>,
     what: String,
-    length: Length,
+    length: QueryLength,
     start: Instant,
     /// When bytes were last sent or received.
     moved: Instant,
@@ -69,7 +69,7 @@ impl StallWatch {
         peer: Peer,
         pid: Option<u32>,
         canceller: Option<Canceller>,
-        (what, length): (&str, Length),
+        (what, length): (&str, QueryLength),
     ) -> Self {
         let now = Instant::now();
         Self {
@@ -93,7 +93,7 @@ impl StallWatch {
     pub(super) fn moved(&mut self) {
         self.moved = Instant::now();
         self.suspicion = None;
-        if self.length == Length::Long {
+        if self.length == QueryLength::Long {
             self.looker.quit();
         }
     }
@@ -121,8 +121,8 @@ impl StallWatch {
             return Err(self.silent(&self.waited(now)));
         }
         match self.length {
-            Length::Short => self.within_bound(now),
-            Length::Long => self.look_after(now),
+            QueryLength::Short => self.within_bound(now),
+            QueryLength::Long => self.look_after(now),
         }
     }
 
@@ -130,7 +130,7 @@ impl StallWatch {
     fn leave(&mut self, now: Instant) -> io::Result<()> {
         let since = *self.leaving.get_or_insert(now);
         if since == now
-            && self.length == Length::Long
+            && self.length == QueryLength::Long
             && let Some(canceller) = self.canceller.take()
         {
             let stop = Instant::now() + GRACE;
@@ -214,7 +214,7 @@ impl StallWatch {
 
     /// `for 30 s`.
     fn waited(&self, now: Instant) -> String {
-        let since = if self.length == Length::Short { self.start } else { self.moved };
+        let since = if self.length == QueryLength::Short { self.start } else { self.moved };
         format!("for {:.0} s", (now - since).as_secs_f64())
     }
 

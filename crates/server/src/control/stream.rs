@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 
 pub(super) use super::socket::Socket;
-use super::socket::{For, Watch, is_passing, wait};
+use super::socket::{For, WaitWatch, is_passing, wait};
 use protocol::postgres::Tls;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::{ClientConnection, StreamOwned};
@@ -18,7 +18,7 @@ pub(crate) enum Stream {
 
 impl Stream {
     /// Starts TLS and waits until it is up.
-    pub(crate) fn secure(mut socket: Socket, tls: &Tls, watch: &mut Watch<'_>) -> io::Result<Self> {
+    pub(crate) fn secure(mut socket: Socket, tls: &Tls, watch: &mut WaitWatch<'_>) -> io::Result<Self> {
         let mut connection =
             ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
         while connection.is_handshaking() {
@@ -59,7 +59,7 @@ impl Stream {
     }
 
     /// Waits for data and appends it to `input`; 0 means that the peer closed.
-    pub(crate) fn receive(&mut self, input: &mut Vec<u8>, watch: &mut Watch<'_>) -> io::Result<usize> {
+    pub(crate) fn receive(&mut self, input: &mut Vec<u8>, watch: &mut WaitWatch<'_>) -> io::Result<usize> {
         let mut buffer = [0; 16 * 1024];
         let received = match self {
             Self::Plain(socket) => socket.receive(&mut buffer, watch),
@@ -75,7 +75,7 @@ impl Stream {
     }
 
     /// Sends everything in `out` and empties it.
-    pub(crate) fn send(&mut self, out: &mut Vec<u8>, watch: &mut Watch<'_>) -> io::Result<()> {
+    pub(crate) fn send(&mut self, out: &mut Vec<u8>, watch: &mut WaitWatch<'_>) -> io::Result<()> {
         let sent = match self {
             Self::Plain(socket) => socket.send(out, watch),
             Self::Tls(stream) => send_tls(stream, out, watch),
@@ -88,7 +88,7 @@ impl Stream {
 fn receive_tls(
     stream: &mut StreamOwned<ClientConnection, Socket>,
     buffer: &mut [u8],
-    watch: &mut Watch<'_>,
+    watch: &mut WaitWatch<'_>,
 ) -> io::Result<usize> {
     watch()?;
     loop {
@@ -105,7 +105,7 @@ fn receive_tls(
 fn send_tls(
     stream: &mut StreamOwned<ClientConnection, Socket>,
     mut bytes: &[u8],
-    watch: &mut Watch<'_>,
+    watch: &mut WaitWatch<'_>,
 ) -> io::Result<()> {
     while !bytes.is_empty() || stream.conn.wants_write() {
         // As much as TLS takes at a time, then send it.

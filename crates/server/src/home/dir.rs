@@ -59,7 +59,7 @@ impl Dir {
     /// Takes an opened folder, which must be owned by us.
     pub(super) fn ours(fd: OwnedFd, path: PathBuf) -> io::Result<Self> {
         let stat = fstat(&fd)?;
-        owned_by(&stat, us(), &[]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
+        owned_by(&stat, us(), &[]).and_then(|()| closed(&stat)).map_err(Distrust::into_io_error)?;
         // It may be open for looking only.
         let fd = openat(&fd, ".", flags(OFlags::DIRECTORY), Mode::empty())?;
         Ok(Self { fd: Arc::new(fd), path, owner: us() })
@@ -100,7 +100,7 @@ impl Dir {
         let path = path.canonicalize()?;
         let fd = rustix::fs::open(&path, flags(OFlags::DIRECTORY), Mode::empty())?;
         let stat = fstat(&fd)?;
-        closed(&stat).map_err(Distrust::error)?;
+        closed(&stat).map_err(Distrust::into_io_error)?;
         Ok(Self { fd: Arc::new(fd), path, owner: stat.st_uid })
     }
 
@@ -142,7 +142,7 @@ impl Dir {
             Ok(fd) => fd,
         };
         let stat = fstat(&fd)?;
-        owned_by(&stat, owner, &[]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
+        owned_by(&stat, owner, &[]).and_then(|()| closed(&stat)).map_err(Distrust::into_io_error)?;
         Ok(Some(Self { fd: Arc::new(fd), path: self.path.join(name), owner }))
     }
 
@@ -150,9 +150,9 @@ impl Dir {
     fn not_opened(&self, name: &OsStr, error: Errno, other: Distrust) -> io::Error {
         match (error, self.look(name)) {
             (Errno::LOOP | Errno::MLINK | Errno::NOTDIR, Ok(Some(stat))) if is(&stat, FileType::Symlink) => {
-                Distrust::Link.error()
+                Distrust::Link.into_io_error()
             }
-            (Errno::NOTDIR | Errno::ISDIR | Errno::NXIO, _) => other.error(),
+            (Errno::NOTDIR | Errno::ISDIR | Errno::NXIO, _) => other.into_io_error(),
             _ => error.into(),
         }
     }
@@ -169,7 +169,7 @@ impl Dir {
             Err(error) => return Err(error.into()),
         };
         let opened = self.open(name);
-        let dir = opened.map_err(|error| if is_new { Distrust::NoOwners.error() } else { error })?;
+        let dir = opened.map_err(|error| if is_new { Distrust::NoOwners.into_io_error() } else { error })?;
         let dir = dir.ok_or(io::ErrorKind::NotFound)?;
         // The umask may have removed bits, and an earlier version may have added some.
         dir.set_mode(mode)?;
@@ -186,7 +186,7 @@ impl Dir {
         let Some(account) = account else { return self.make(name, 0o700) };
         match mkdirat(&*self.fd, name, Mode::RWXU) {
             Ok(()) => {
-                let opened = self.open_of(name, us()).map_err(|_| Distrust::NoOwners.error())?;
+                let opened = self.open_of(name, us()).map_err(|_| Distrust::NoOwners.into_io_error())?;
                 opened.ok_or(io::ErrorKind::NotFound)?.give(account)
             }
             Err(Errno::EXIST) => match self.open_of(name, us()) {
@@ -204,7 +204,7 @@ impl Dir {
     pub fn give(mut self, account: &Account) -> io::Result<Self> {
         let given = give(&*self.fd, account);
         if given.is_err() || fstat(&*self.fd)?.st_uid != account.uid {
-            return Err(Distrust::NoOwners.error());
+            return Err(Distrust::NoOwners.into_io_error());
         }
         self.owner = account.uid;
         Ok(self)
@@ -217,7 +217,7 @@ impl Dir {
         }
         match fchmod(&*self.fd, Mode::from_raw_mode(wanted as _)) {
             Ok(()) if is_so()? => Ok(()),
-            Ok(()) | Err(Errno::PERM | Errno::OPNOTSUPP) => Err(Distrust::NoOwners.error()),
+            Ok(()) | Err(Errno::PERM | Errno::OPNOTSUPP) => Err(Distrust::NoOwners.into_io_error()),
             Err(error) => Err(error.into()),
         }
     }
@@ -305,12 +305,12 @@ impl Dir {
         };
         let stat = fstat(&fd)?;
         if !is(&stat, FileType::RegularFile) {
-            return Err(Distrust::NotAFile.error());
+            return Err(Distrust::NotAFile.into_io_error());
         }
-        owned_by(&stat, self.owner, &[us()]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
+        owned_by(&stat, self.owner, &[us()]).and_then(|()| closed(&stat)).map_err(Distrust::into_io_error)?;
         if stat.st_nlink > 1 {
             #[allow(clippy::useless_conversion, reason = "its width depends on the system")]
-            return Err(Distrust::HardLink(stat.st_nlink.into()).error());
+            return Err(Distrust::HardLink(stat.st_nlink.into()).into_io_error());
         }
         Ok(Some(File::from(fd)))
     }

@@ -14,7 +14,7 @@ use crate::host::Disk;
 
 /// A folder in the home. We own it; the account for servers may enter most of them and read some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum HomeFolder {
     /// A folder per managed PostgreSQL server.
     Clusters,
     Redis,
@@ -30,7 +30,7 @@ pub enum Part {
     Logs,
 }
 
-impl Part {
+impl HomeFolder {
     fn name(self) -> &'static str {
         match self {
             Self::Clusters => "clusters",
@@ -91,7 +91,7 @@ impl Home {
 
     /// Path of a part, which may not exist.
     #[must_use]
-    pub fn path(&self, part: Part) -> PathBuf {
+    pub fn path(&self, part: HomeFolder) -> PathBuf {
         self.folder.join(part.name())
     }
 
@@ -113,7 +113,7 @@ impl Home {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn part(&self, part: Part) -> Result<Option<Dir>, Error> {
+    pub fn part(&self, part: HomeFolder) -> Result<Option<Dir>, Error> {
         let Some(home) = self.open()? else { return Ok(None) };
         home.open(part.name()).map_err(|error| self.untrusted(home.path().join(part.name()), error))
     }
@@ -123,7 +123,7 @@ impl Home {
     ///
     /// # Errors
     /// As [`Self::open`], when it cannot be made, or the account cannot reach it.
-    pub fn make_part(&self, part: Part, account: Option<&Account>) -> Result<Dir, Error> {
+    pub fn make_part(&self, part: HomeFolder, account: Option<&Account>) -> Result<Dir, Error> {
         let home = self.make(account)?;
         home.make(part.name(), part.mode(account.is_some()))
             .map_err(|error| self.untrusted(home.path().join(part.name()), error))

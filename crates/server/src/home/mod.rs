@@ -18,7 +18,7 @@ use spec::{Class, Error};
 pub use dir::{Dir, Readable};
 pub(crate) use dir::{DirEntry, give};
 pub(crate) use folders::passed_through;
-pub use folders::{Home, Part};
+pub use folders::{Home, HomeFolder};
 pub(crate) use socket::{is_socket_folder_of, remove_socket_folder};
 pub use socket::{remove_empty_socket_folders, socket_folder};
 pub use trust::Distrust;

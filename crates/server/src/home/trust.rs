@@ -60,7 +60,7 @@ impl Distrust {
     }
 
     /// As an error of the system's kind.
-    pub(crate) fn error(self) -> io::Error {
+    pub(crate) fn into_io_error(self) -> io::Error {
         io::Error::new(io::ErrorKind::PermissionDenied, self)
     }
 }
@@ -69,7 +69,7 @@ impl Distrust {
 ///
 /// # Errors
 /// The path of the first folder that cannot be used, and why.
-pub(super) fn walk(path: &Path) -> Result<Result<Walked, Missing>, (PathBuf, io::Error)> {
+pub(super) fn walk(path: &Path) -> Result<Result<Walked, MissingFolders>, (PathBuf, io::Error)> {
     let root = PathBuf::from("/");
     let failed = |path: &Path, error: Errno| (path.to_owned(), io::Error::from(error));
     let top = open("/", LOOK | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
@@ -88,7 +88,7 @@ pub(super) fn walk(path: &Path) -> Result<Result<Walked, Missing>, (PathBuf, io:
             Err(Errno::NOENT) => {
                 left.push(name);
                 left.reverse();
-                return Ok(Err(Missing { left, above: way.swap_remove(way.len() - 1) }));
+                return Ok(Err(MissingFolders { left, above: way.swap_remove(way.len() - 1) }));
             }
             other => other.map_err(|error| failed(&at, error))?,
         };
@@ -97,7 +97,7 @@ pub(super) fn walk(path: &Path) -> Result<Result<Walked, Missing>, (PathBuf, io:
             if links > MOST_LINKS {
                 return Err(failed(&at, Errno::LOOP));
             }
-            owned_by(&stat, us(), &[0]).map_err(|why| (at.clone(), why.error()))?;
+            owned_by(&stat, us(), &[0]).map_err(|why| (at.clone(), why.into_io_error()))?;
             let to = readlinkat(&here.fd, &name, Vec::new()).map_err(|error| failed(&at, error))?;
             let to = PathBuf::from(OsString::from_vec(to.into_bytes()));
             if to.is_absolute() {
@@ -112,7 +112,7 @@ pub(super) fn walk(path: &Path) -> Result<Result<Walked, Missing>, (PathBuf, io:
         let is_sticky = mode(&stat) & 0o1000 != 0;
         owned_by(&stat, us(), &[0])
             .and_then(|()| if is_sticky { Ok(()) } else { closed(&stat) })
-            .map_err(|why| (at.clone(), why.error()))?;
+            .map_err(|why| (at.clone(), why.into_io_error()))?;
         way.push(Walked { fd, path: at, is_sticky });
     }
     Ok(Ok(way.swap_remove(way.len() - 1)))
@@ -129,7 +129,7 @@ pub(super) struct Walked {
 
 /// The missing part of a path.
 #[derive(Debug)]
-pub(super) struct Missing {
+pub(super) struct MissingFolders {
     /// Names of the folders to make, each inside the one before.
     pub(super) left: Vec<OsString>,
     /// The last existing folder.

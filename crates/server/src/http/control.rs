@@ -29,7 +29,7 @@ pub struct HttpControl<'a> {
     at: usize,
 }
 
-enum Failed {
+enum RequestFailure {
     /// The connection ended before the first byte: if it had served before, the server may have closed it
     /// meanwhile.
     Closed(io::Error),
@@ -95,16 +95,16 @@ impl<'a> HttpControl<'a> {
     }
 
     /// Sends a request and reads its response.
-    fn exchange(&mut self, request: &[u8], path: &str) -> Result<Got, Failed> {
+    fn exchange(&mut self, request: &[u8], path: &str) -> Result<Got, RequestFailure> {
         let Some(mut stream) = self.stream.take() else { unreachable!("it was opened") };
         let mut watch = short_watch(self.given_up);
         self.input.clear();
         self.at = 0;
         self.responses.restart();
-        stream.send(&mut request.to_vec(), &mut watch).map_err(Failed::Closed)?;
+        stream.send(&mut request.to_vec(), &mut watch).map_err(RequestFailure::Closed)?;
         let failed = |problem: String| {
             let doing = format!("asking {} for {path}", self.url.authority());
-            Failed::Told(ControlError { doing, problem })
+            RequestFailure::Told(ControlError { doing, problem })
         };
         loop {
             let next = self.responses.next(&self.input, &mut self.at);
@@ -120,7 +120,7 @@ impl<'a> HttpControl<'a> {
                 Ok(0) => {
                     let last = self.responses.closed().map_err(|broken| failed(broken.to_string()))?;
                     let Some(response) = last else {
-                        return Err(Failed::Closed(io::ErrorKind::UnexpectedEof.into()));
+                        return Err(RequestFailure::Closed(io::ErrorKind::UnexpectedEof.into()));
                     };
                     return got(&response).map_err(failed);
                 }
@@ -128,7 +128,11 @@ impl<'a> HttpControl<'a> {
                 Err(error) => {
                     let ended =
                         matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe);
-                    return Err(if ended { Failed::Closed(error) } else { failed(short_wait_error(&error)) });
+                    return Err(if ended {
+                        RequestFailure::Closed(error)
+                    } else {
+                        failed(short_wait_error(&error))
+                    });
                 }
             }
         }
@@ -146,13 +150,13 @@ impl HttpConnection for HttpControl<'_> {
             }
             match self.exchange(&request, path) {
                 Ok(got) => return Ok(got),
-                Err(Failed::Told(error)) => return Err(error),
-                Err(Failed::Closed(error)) if !self.served => {
+                Err(RequestFailure::Told(error)) => return Err(error),
+                Err(RequestFailure::Closed(error)) if !self.served => {
                     let doing = format!("asking {} for {path}", self.url.authority());
                     return Err(ControlError { doing, problem: short_wait_error(&error) });
                 }
                 // It was closed while idle: connect again.
-                Err(Failed::Closed(_)) => {}
+                Err(RequestFailure::Closed(_)) => {}
             }
         }
     }

@@ -9,16 +9,16 @@ use std::path::PathBuf;
 use protocol::postgres::sql::Sql;
 use spec::Error;
 
-use super::data_folder::{Copying, Sizes, is_shut_down, linked, sizes};
+use super::data_folder::{Copying, DataFolderSizes, is_shut_down, linked, sizes};
 use super::databases::TABLESPACE;
-use super::error::{file, not_clean, not_ours};
+use super::error::{not_clean, not_ours, server_file_error};
 use super::file_storage::{FileStorage, part_name, storage_folder_of};
 use super::marker::{CopyOf, Marker};
 use super::storage_choice::StorageChoice;
 use super::{Cluster, Running, SOCKET_PORT, ServerOptions, create};
 use crate::child::Account;
 use crate::error::sql_error;
-use crate::home::{Dir, Home, Part, passed_through};
+use crate::home::{Dir, Home, HomeFolder, passed_through};
 use crate::storage::{Holds, LINK};
 
 /// Settings that may contain an absolute path without leading out of a copy: nothing is written there.
@@ -33,13 +33,13 @@ const ONLY_READ: [&str; 6] = [
 
 /// Size of a managed server's data folder; `None` where there is none.
 #[must_use]
-pub fn sizes_of(home: &Home, name: &str) -> Option<Sizes> {
+pub fn sizes_of(home: &Home, name: &str) -> Option<DataFolderSizes> {
     let (_, sizes) = sizes_in(home, name)?;
     Some(sizes)
 }
 
 /// As [`sizes_of`], with the size of the data folder alone.
-fn sizes_in(home: &Home, name: &str) -> Option<(Sizes, Sizes)> {
+fn sizes_in(home: &Home, name: &str) -> Option<(DataFolderSizes, DataFolderSizes)> {
     let folder = super::folder_of(home, name).ok()??;
     let marker = super::read_marker(&folder).ok()?.filter(|marker| marker.complete)?;
     let storage = storage_folder_of(&folder);
@@ -54,7 +54,7 @@ fn sizes_in(home: &Home, name: &str) -> Option<(Sizes, Sizes)> {
 /// where there is no such server.
 #[must_use]
 pub fn disks_of(home: &Home, name: &str) -> Vec<(PathBuf, u64)> {
-    let folder = home.path(Part::Clusters).join(name);
+    let folder = home.path(HomeFolder::Clusters).join(name);
     let Some((inside, all)) = sizes_in(home, name) else { return Vec::new() };
     let data = folder.join(super::DATA);
     let inside = inside.data + inside.wal;
@@ -66,7 +66,11 @@ pub fn disks_of(home: &Home, name: &str) -> Vec<(PathBuf, u64)> {
 }
 
 /// Adds the files that are stored elsewhere.
-fn sizes_with(inside: Sizes, storage: Option<(Holds, &Dir)>, account: Option<&Account>) -> io::Result<Sizes> {
+fn sizes_with(
+    inside: DataFolderSizes,
+    storage: Option<(Holds, &Dir)>,
+    account: Option<&Account>,
+) -> io::Result<DataFolderSizes> {
     let mut all = inside;
     let of = |folder: &Dir, holds: Holds| {
         let part = folder.open_for(part_name(holds), account)?.ok_or(io::ErrorKind::NotFound)?;
@@ -95,13 +99,13 @@ pub(super) fn split_copy_name(name: &str) -> Option<(&str, u32)> {
 
 impl Cluster {
     /// Size of the data folder.
-    pub fn sizes(&self) -> Result<Sizes, Error> {
+    pub fn sizes(&self) -> Result<DataFolderSizes, Error> {
         let storage = self.open_storage_folder()?;
         let storage =
             self.file_storage.as_ref().map(|file_storage| file_storage.storage.holds).zip(storage.as_ref());
         sizes(&self.data_folder()?)
             .and_then(|inside| sizes_with(inside, storage, self.account.as_ref()))
-            .map_err(|error| file(&self.data(), error))
+            .map_err(|error| server_file_error(&self.data(), error))
     }
 
     /// Why a copy of the running server would depend on the original; `None` where it would not.
@@ -111,7 +115,7 @@ impl Cluster {
     pub fn not_to_be_copied(&self) -> Result<Option<String>, Error> {
         let storage = self.file_storage.as_ref().map(FileStorage::path);
         if let Some(link) =
-            linked(&self.data_folder()?, storage).map_err(|error| file(&self.data(), error))?
+            linked(&self.data_folder()?, storage).map_err(|error| server_file_error(&self.data(), error))?
         {
             return Ok(Some(format!("{} is a link to elsewhere", self.data().join(link).display())));
         }
@@ -206,7 +210,7 @@ impl Cluster {
     /// Numbers of its existing copies.
     #[must_use]
     pub fn copies(&self) -> Vec<u32> {
-        let clusters = self.home.part(Part::Clusters).ok().flatten();
+        let clusters = self.home.part(HomeFolder::Clusters).ok().flatten();
         let names = clusters.and_then(|clusters| clusters.names().ok()).unwrap_or_default();
         let names = names.into_iter().filter_map(|name| name.into_string().ok());
         let of_this = |name: String| match split_copy_name(&name) {
@@ -274,10 +278,10 @@ impl Cluster {
     /// The folder of a copy, locked and marked as incomplete.
     fn empty_copy(&self, home: &Home, name: String, made_for: &str) -> Result<Self, Error> {
         let account = Account::unprivileged()?;
-        let clusters = home.make_part(Part::Clusters, account.as_ref())?;
+        let clusters = home.make_part(HomeFolder::Clusters, account.as_ref())?;
         let folder = clusters
             .make(&name, passed_through(account.is_some()))
-            .map_err(|error| file(&clusters.path().join(&name), error))?;
+            .map_err(|error| server_file_error(&clusters.path().join(&name), error))?;
         if super::read_marker(&folder)?.is_none() && !super::is_empty(&folder) {
             return Err(not_ours(folder.path()));
         }
@@ -289,7 +293,7 @@ impl Cluster {
             copy: Some(CopyOf { template: self.name.clone(), made_for: made_for.to_owned(), done: None }),
             ..self.marker.clone()
         };
-        marker.write(&folder).map_err(|error| file(folder.path(), error))?;
+        marker.write(&folder).map_err(|error| server_file_error(folder.path(), error))?;
         let _ = folder.remove_file(LINK);
         let choice = StorageChoice::SharedWith(self.file_storage.as_ref());
         Self::prepare(home, &name, &ServerOptions::default(), &self.watchdog, &self.stop, choice)
@@ -330,7 +334,7 @@ impl Cluster {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                     return Err(Error::stopped());
                 }
-                other => other.map_err(|error| file(to.path(), error))?,
+                other => other.map_err(|error| server_file_error(to.path(), error))?,
             }
             written = copying.written;
         }

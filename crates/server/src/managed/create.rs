@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use spec::{Class, Error};
 
-use super::error::{disk_full, file, storage_full};
+use super::error::{disk_full, server_file_error, storage_full};
 use super::file_storage::FileStorage;
 use super::installation::Installation;
 use super::log::disk_full_line;
@@ -82,7 +82,7 @@ pub(super) fn empty_data(
     file_storage: Option<&FileStorage>,
     account: Option<&Account>,
 ) -> Result<Dir, Error> {
-    let failed = |error| file(&folder.path().join(DATA), error);
+    let failed = |error| server_file_error(&folder.path().join(DATA), error);
     // Removes a link itself, not its target.
     folder.remove_all(DATA).map_err(failed)?;
     if let Some(file_storage) = file_storage {

@@ -20,15 +20,15 @@ const STATE_AT: usize = 16;
 
 /// Size of a data folder, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sizes {
+pub struct DataFolderSizes {
     /// Everything except the log.
     pub data: u64,
     /// The write-ahead log.
     pub wal: u64,
 }
 
-pub(super) fn sizes(data: &Dir) -> io::Result<Sizes> {
-    let mut sizes = Sizes::default();
+pub(super) fn sizes(data: &Dir) -> io::Result<DataFolderSizes> {
+    let mut sizes = DataFolderSizes::default();
     data.walk(&mut |path, _, entry| {
         let of = if path.starts_with("pg_wal") { &mut sizes.wal } else { &mut sizes.data };
         *of += if let DirEntry::File { length } = entry { *length } else { 0 };
@@ -87,7 +87,7 @@ impl Copying<'_> {
                     let copy = to.make_for(&name, self.account)?;
                     self.folder(&inner, &copy, &[], piece)?;
                 }
-                Some(DirEntry::File { .. }) => self.file(from, to, &name, piece)?,
+                Some(DirEntry::File { .. }) => self.copy_file(from, to, &name, piece)?,
                 Some(DirEntry::Link(leads_to)) => self.link(&leads_to, to, &name)?,
                 // A pipe or a socket is not data.
                 Some(DirEntry::Other) | None => {}
@@ -103,7 +103,7 @@ impl Copying<'_> {
     }
 
     /// Not by `std::fs::copy` or `io::copy`, which may make the file system share blocks.
-    fn file(&mut self, from: &Dir, to: &Dir, name: &OsString, piece: &mut [u8]) -> io::Result<()> {
+    fn copy_file(&mut self, from: &Dir, to: &Dir, name: &OsString, piece: &mut [u8]) -> io::Result<()> {
         let mut source = from.file(name)?;
         let mut copy = to.create(name, Readable::ByUs)?;
         self.account.map_or(Ok(()), |account| give(&copy, account))?;
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(std::fs::read(to.join("pg_wal/1")).unwrap(), b"log");
         assert!(!to.join("postmaster.pid").exists());
         assert_eq!(written_bytes, large.len() as u64 + 3);
-        assert_eq!(sizes(&copy).unwrap(), Sizes { data: large.len() as u64, wal: 3 });
+        assert_eq!(sizes(&copy).unwrap(), DataFolderSizes { data: large.len() as u64, wal: 3 });
 
         assert_eq!(linked(&source, None).unwrap(), None);
         std::os::unix::fs::symlink("/elsewhere", from.join("pg_tblspc")).unwrap();

@@ -66,13 +66,13 @@ impl Cluster {
         let query =
             format!("SELECT 1 FROM pg_catalog.pg_database WHERE datname = {}", quote_literal(database));
         let doing = || format!("creating database {database}");
-        if control.scalar(&query).map_err(|error| self.sql(doing(), error))?.is_some() {
+        if control.scalar(&query).map_err(|error| self.sql_error(doing(), error))?.is_some() {
             return Ok(false);
         }
         let within = self.ensure_tablespace(&mut control)?;
         long(&mut control)
             .execute(&format!("CREATE DATABASE {}{within}", quote_identifier(database)))
-            .map_err(|error| self.sql(doing(), error))?;
+            .map_err(|error| self.sql_error(doing(), error))?;
         Ok(true)
     }
 
@@ -84,7 +84,7 @@ impl Cluster {
         else {
             return Ok(String::new());
         };
-        let failed = |error| self.sql(format!("creating tablespace {TABLESPACE}"), error);
+        let failed = |error| self.sql_error(format!("creating tablespace {TABLESPACE}"), error);
         let query = format!("SELECT 1 FROM pg_catalog.pg_tablespace WHERE spcname = '{TABLESPACE}'");
         if control.scalar(&query).map_err(failed)?.is_none() {
             let folder = quote_literal(&folder.to_string_lossy());
@@ -110,13 +110,13 @@ impl Cluster {
                 let what = format!("extension {extension} is not installed for PostgreSQL {major}; {advice}");
                 Error::new(Class::Missing, what)
             } else {
-                self.sql(format!("creating extension {extension}"), error)
+                self.sql_error(format!("creating extension {extension}"), error)
             }
         })
     }
 
     /// An error of a statement; a full disk has a separate error.
-    pub(super) fn sql(&self, doing: String, error: protocol::postgres::sql::SqlError) -> Error {
+    pub(super) fn sql_error(&self, doing: String, error: protocol::postgres::sql::SqlError) -> Error {
         let first = error.text.lines().next().map(str::to_owned);
         let line = disk_full_line(&error.text).or_else(|| first.filter(|_| error.is("53100")));
         match line.or_else(|| if error.sqlstate.is_none() { self.disk_full() } else { None }) {

@@ -8,7 +8,7 @@ use spec::{Class, Error, is_disk_full};
 use crate::error::file_error;
 
 /// An error of a file in the server's folder, or of a full disk.
-pub(super) fn file(path: &Path, source: io::Error) -> Error {
+pub(super) fn server_file_error(path: &Path, source: io::Error) -> Error {
     if is_disk_full(&source) {
         disk_full(path, &source.to_string()).because(source)
     } else {
@@ -102,7 +102,7 @@ mod tests {
         assert!(advice("postgis", 15).contains("apt install postgresql-15-postgis-3"));
         let held = in_use("main", Some(7)).to_string();
         assert!(held.contains("(pid 7)"), "{held}");
-        let full = file(Path::new("/x"), io::ErrorKind::StorageFull.into()).to_string();
+        let full = server_file_error(Path::new("/x"), io::ErrorKind::StorageFull.into()).to_string();
         assert!(full.starts_with("the disk under /x is full: "), "{full}");
     }
 }

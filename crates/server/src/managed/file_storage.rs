@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use spec::{Class, Error};
 
 use super::DATA;
-use super::error::{file, not_ours};
+use super::error::{not_ours, server_file_error};
 use crate::child::{Account, Watchdog};
-use crate::home::{Dir, Distrust, Home, Part, Readable, passed_through};
+use crate::home::{Dir, Distrust, Home, HomeFolder, Readable, passed_through};
 use crate::stop::Stop;
 use crate::storage::{Ground, Holds, LINK, Mounted, Storage, Used, available_below, is_in_use, used_by};
 
@@ -86,8 +86,9 @@ impl For<'_> {
     }
 
     fn own_folder(&self) -> Result<Dir, Error> {
-        let path = || self.home.path(Part::Clusters).join(self.name);
-        super::folder_of(self.home, self.name)?.ok_or_else(|| file(&path(), io::ErrorKind::NotFound.into()))
+        let path = || self.home.path(HomeFolder::Clusters).join(self.name);
+        super::folder_of(self.home, self.name)?
+            .ok_or_else(|| server_file_error(&path(), io::ErrorKind::NotFound.into()))
     }
 }
 
@@ -125,7 +126,7 @@ impl FileStorage {
         };
         let Ok(Some(folder)) = found else {
             return Err(match found {
-                Err(error) if Distrust::is_in(&error) => file(&path, error),
+                Err(error) if Distrust::is_in(&error) => server_file_error(&path, error),
                 _ => Error::new(
                     Class::Missing,
                     format!(
@@ -168,11 +169,11 @@ impl FileStorage {
     }
 
     pub(super) fn open(&self) -> Result<Dir, Error> {
-        self.open_if_there()?.ok_or_else(|| file(&self.folder, io::ErrorKind::NotFound.into()))
+        self.open_if_there()?.ok_or_else(|| server_file_error(&self.folder, io::ErrorKind::NotFound.into()))
     }
 
     fn open_if_there(&self) -> Result<Option<Dir>, Error> {
-        let found = opened(&self.folder).map_err(|error| file(&self.folder, error))?;
+        let found = opened(&self.folder).map_err(|error| server_file_error(&self.folder, error))?;
         let others =
             found.as_ref().zip(self.owner.as_ref()).is_some_and(|(found, owner)| !owner.is_of(found));
         if others { Err(not_ours(&self.folder)) } else { Ok(found) }
@@ -212,7 +213,7 @@ impl FileStorage {
         let name = part_name(self.storage.holds);
         let found = self.open()?.open_for(name, account);
         let found = found.and_then(|found| found.ok_or_else(|| io::ErrorKind::NotFound.into()));
-        found.map_err(|error| file(&self.folder.join(name), error))
+        found.map_err(|error| server_file_error(&self.folder.join(name), error))
     }
 
     /// Makes the folder of its files again, empty, for the account; for data also the link to it.
@@ -220,7 +221,7 @@ impl FileStorage {
         let name = part_name(self.storage.holds);
         let folder = self.open()?;
         let made = folder.remove_all(name).and_then(|()| folder.make_for(name, account));
-        let part = made.map_err(|error| file(&self.folder.join(name), error))?;
+        let part = made.map_err(|error| server_file_error(&self.folder.join(name), error))?;
         if self.storage.holds == Holds::Data {
             link(own_folder, DATA, part.path())?;
         }
@@ -233,7 +234,7 @@ impl FileStorage {
         let removed = empty_but_marker(&folder)
             .and_then(|()| folder.remove_all(MARKER))
             .and_then(|()| Dir::remove_empty_inside(above, name));
-        removed.map_err(|error| file(&self.folder, error))
+        removed.map_err(|error| server_file_error(&self.folder, error))
     }
 }
 
@@ -262,12 +263,12 @@ fn opened(folder: &Path) -> io::Result<Option<Dir>> {
 /// Replaces an entry in a server's folder by a link.
 fn link(own_folder: &Dir, name: &str, to: &Path) -> Result<(), Error> {
     let made = own_folder.remove_all(name).and_then(|()| own_folder.link(name, to));
-    made.map_err(|error| file(&own_folder.path().join(name), error))
+    made.map_err(|error| server_file_error(&own_folder.path().join(name), error))
 }
 
 fn on_made(mounted: &Path, who: &For<'_>) -> Result<Dir, Error> {
     Dir::made_inside(mounted, who.name, passed_through(who.account.is_some()))
-        .map_err(|error| file(&mounted.join(who.name), error))
+        .map_err(|error| server_file_error(&mounted.join(who.name), error))
 }
 
 /// Whether a server's folder is the only remainder of one on a filesystem that was made for it, and is gone
@@ -285,7 +286,7 @@ fn within(name: &str) -> String {
 /// Our folder inside a named one: new, or emptied if it was ours.
 fn claim(named: &Path, who: &For<'_>) -> Result<Dir, Error> {
     let name = within(who.name);
-    let failed = |error| file(&named.join(&name), error);
+    let failed = |error| server_file_error(&named.join(&name), error);
     let owner = who.owner();
     let folder = Dir::made_inside(named, &name, passed_through(who.account.is_some())).map_err(failed)?;
     let is_empty = folder.names().map_err(failed)?.iter().all(|entry| entry == HALF_MARKER);

@@ -111,7 +111,7 @@ impl Installation {
 /// Why a named folder contains no server.
 fn not_there(folder: &Path) -> Error {
     match Account::unprivileged() {
-        Ok(Some(account)) if folder.is_dir() && !account.may_enter(folder) => missing(format!(
+        Ok(Some(account)) if folder.is_dir() && !account.may_enter(folder) => missing_error(format!(
             "user {}, who runs servers when pgdyno is root, cannot enter {}; open it and those above it to that user, or set \
              PGDYNO_USER",
             account.name,
@@ -124,10 +124,10 @@ fn not_there(folder: &Path) -> Error {
 /// A named folder contains no server.
 #[must_use]
 pub fn no_server_in(folder: &Path) -> Error {
-    missing(format!("{} holds no PostgreSQL server (initdb and postgres)", folder.display()))
+    missing_error(format!("{} holds no PostgreSQL server (initdb and postgres)", folder.display()))
 }
 
-fn missing(what: impl Into<String>) -> Error {
+fn missing_error(what: impl Into<String>) -> Error {
     Error::new(Class::Missing, what)
 }
 
@@ -147,7 +147,7 @@ fn choose(found: Vec<Installation>, version: Option<u32>) -> Result<Installation
     let chosen =
         found.iter().filter(|one| fits(one)).find(is_new).or_else(|| found.iter().find(|one| fits(one)));
     match (chosen.cloned(), version) {
-        (Some(Installation { major, bin, .. }), _) if major < OLDEST => Err(missing(format!(
+        (Some(Installation { major, bin, .. }), _) if major < OLDEST => Err(missing_error(format!(
             "private servers need PostgreSQL {OLDEST} or newer, and {} has {major}; install a newer one, or name its \
                  folder with --pg-bin",
             bin.display()
@@ -155,12 +155,12 @@ fn choose(found: Vec<Installation>, version: Option<u32>) -> Result<Installation
         (Some(installation), _) => Ok(installation),
         (None, Some(wanted)) if !names.is_empty() => {
             let found = names.join(", ");
-            Err(missing(format!(
+            Err(missing_error(format!(
                 "PostgreSQL {wanted} is not installed (found: {found}); install it (Debian, Ubuntu: apt install \
                  postgresql-{wanted}; 17 and 18 without PostGIS: make versions), or name its folder with --pg-bin"
             )))
         }
-        _ => Err(missing(NONE)),
+        _ => Err(missing_error(NONE)),
     }
 }
 

@@ -16,11 +16,11 @@ const READ_BYTES: u64 = 64 * 1024;
 const LARGE_BYTES: u64 = 32 << 20;
 
 #[derive(Debug, Clone)]
-pub(super) struct Log {
+pub(super) struct ServerLog {
     folder: Dir,
 }
 
-impl Log {
+impl ServerLog {
     pub(super) fn new(folder: &Dir) -> Self {
         Self { folder: folder.clone() }
     }
@@ -114,7 +114,7 @@ HINT:  Reduce shared_buffers
     #[test]
     fn only_the_new_part_is_read() {
         let top = tempfile::tempdir().unwrap();
-        let log = Log::new(&crate::home::Home::at(top.path()).open().unwrap().unwrap());
+        let log = ServerLog::new(&crate::home::Home::at(top.path()).open().unwrap().unwrap());
         assert_eq!(log.since(0), "");
         std::fs::write(log.path(), "old\n").unwrap();
         let start = log.length();

@@ -5,7 +5,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::Via;
+use super::NetworkAccess;
 use crate::home::{Dir, Distrust, Readable};
 use crate::storage::Storage;
 
@@ -81,16 +81,16 @@ impl Marker {
         name.to_str().and_then(|name| name.strip_suffix(".new")) == Some(MARKER)
     }
 
-    pub(super) fn via(&self) -> Via {
+    pub(super) fn via(&self) -> NetworkAccess {
         match (self.network, self.tls) {
-            (false, _) => Via::Socket,
-            (true, false) => Via::Tcp,
-            (true, true) => Via::Tls,
+            (false, _) => NetworkAccess::Socket,
+            (true, false) => NetworkAccess::Tcp,
+            (true, true) => NetworkAccess::Tls,
         }
     }
 
-    pub(super) fn set_via(&mut self, via: Via) {
-        (self.network, self.tls) = (via >= Via::Tcp, via >= Via::Tls);
+    pub(super) fn set_via(&mut self, via: NetworkAccess) {
+        (self.network, self.tls) = (via >= NetworkAccess::Tcp, via >= NetworkAccess::Tls);
     }
 }
 

@@ -26,23 +26,23 @@ use std::path::{Path, PathBuf};
 use spec::{Class, Error, is_disk_full};
 
 pub use copy::{disks_of, sizes_of};
-pub use data_folder::Sizes;
+pub use data_folder::DataFolderSizes;
 pub use installation::{Choice, Installation, no_server_in};
-pub use network::Via;
+pub use network::NetworkAccess;
 pub use orphans::stop_orphans;
 pub(crate) use status::journals;
 pub use status::{Status, list, status};
 
 pub(crate) use self::error::LastLines;
-use self::error::{file, in_use, not_found, not_ours, other_version};
+use self::error::{in_use, not_found, not_ours, other_version, server_file_error};
 use self::file_storage::{FileStorage, is_left_over};
-use self::log::Log;
+use self::log::ServerLog;
 use self::marker::Marker;
 use self::network::Network;
 use self::postmaster::PidFile;
 use self::storage_choice::StorageChoice;
 use crate::child::{Account, Child, Watchdog};
-use crate::home::{Dir, Home, Part, passed_through, remove_socket_folder};
+use crate::home::{Dir, Home, HomeFolder, passed_through, remove_socket_folder};
 use crate::lock::{Lock, LockResult};
 use crate::settings::journal::JournalFile;
 use crate::stop::Stop;
@@ -64,7 +64,7 @@ const DATA: &str = "data";
 pub struct ServerOptions {
     pub choice: Choice,
     /// How it is reached; a running detached server keeps its ways as well.
-    pub via: Via,
+    pub via: NetworkAccess,
     /// Continue when pgdyno ends, until it is stopped explicitly.
     pub detached: bool,
     /// Where some of its files are stored; all are in its folder when `None`.
@@ -86,7 +86,7 @@ pub struct Cluster {
     watchdog: Watchdog,
     stop: Stop,
     marker: Marker,
-    log: Log,
+    log: ServerLog,
     log_start: u64,
     socket_folder: PathBuf,
     running: Running,
@@ -169,11 +169,11 @@ impl Cluster {
         }
         self.file_storage.as_ref().map_or(Ok(()), FileStorage::remove)?;
         // The marker goes last: the rest of an interrupted removal is still known as ours.
-        let failed = |error| file(self.folder.path(), error);
+        let failed = |error| server_file_error(self.folder.path(), error);
         for name in self.folder.names().map_err(failed)?.iter().filter(|name| !Marker::is(name)) {
             self.folder.remove_all(name).map_err(failed)?;
         }
-        if let Some(clusters) = self.home.part(Part::Clusters)? {
+        if let Some(clusters) = self.home.part(HomeFolder::Clusters)? {
             clusters.remove_all(&self.name).map_err(failed)?;
         }
         remove_socket_folder(self.folder.path());
@@ -241,7 +241,7 @@ impl Cluster {
     /// Keeps a copy of `postgresql.auto.conf` to restore later, even by another pgdyno.
     pub fn keep_settings(&self) -> Result<(), Error> {
         auto_conf::keep(&self.folder, &self.data_folder()?)
-            .map_err(|error| file(&self.data().join(auto_conf::LIVE), error))
+            .map_err(|error| server_file_error(&self.data().join(auto_conf::LIVE), error))
     }
 
     /// Restores the copy of `postgresql.auto.conf`; false if there is none. The server does not notice.
@@ -250,7 +250,7 @@ impl Cluster {
             return Ok(false);
         }
         auto_conf::restore(&self.folder, &self.data_folder()?, self.account.as_ref())
-            .map_err(|error| self.file(auto_conf::KEPT, error))
+            .map_err(|error| self.file_error(auto_conf::KEPT, error))
     }
 
     /// The journal of what must be undone on it (see [`crate::settings::journal`]).
@@ -260,7 +260,7 @@ impl Cluster {
 
     fn data_folder(&self) -> Result<Dir, Error> {
         let found = data_in(&self.folder, self.open_storage_folder()?.as_ref(), self.account.as_ref())?;
-        found.ok_or_else(|| file(&self.data(), std::io::ErrorKind::NotFound.into()))
+        found.ok_or_else(|| server_file_error(&self.data(), std::io::ErrorKind::NotFound.into()))
     }
 
     /// The server that runs in its data folder, if any.
@@ -274,8 +274,8 @@ impl Cluster {
         self.file_storage.as_ref().map(FileStorage::open).transpose()
     }
 
-    fn file(&self, name: &str, error: std::io::Error) -> Error {
-        file(&self.folder.path().join(name), error)
+    fn file_error(&self, name: &str, error: std::io::Error) -> Error {
+        server_file_error(&self.folder.path().join(name), error)
     }
 
     /// Checks or makes folder, lock, marker and data.
@@ -288,14 +288,14 @@ impl Cluster {
         choice: StorageChoice<'_>,
     ) -> Result<Self, Error> {
         let account = Account::unprivileged()?;
-        let clusters = home.make_part(Part::Clusters, account.as_ref())?;
+        let clusters = home.make_part(HomeFolder::Clusters, account.as_ref())?;
         let folder = clusters
             .make(name, passed_through(account.is_some()))
-            .map_err(|error| file(&clusters.path().join(name), error))?;
+            .map_err(|error| server_file_error(&clusters.path().join(name), error))?;
         let lock = match Lock::take(&folder) {
             Ok(LockResult::Ours(lock)) => lock,
             Ok(LockResult::Held(pid)) => return Err(in_use(name, pid)),
-            Err(source) => return Err(file(&folder.path().join(crate::lock::LOCK), source)),
+            Err(source) => return Err(server_file_error(&folder.path().join(crate::lock::LOCK), source)),
         };
         let found = read_marker(&folder)?;
         let found = storage_choice::check(found, &folder, name, options, &choice)?;
@@ -310,7 +310,7 @@ impl Cluster {
             }
             None => return Err(not_ours(folder.path())),
         };
-        let log = Log::new(&folder);
+        let log = ServerLog::new(&folder);
         let mut cluster = Self {
             home: home.clone(),
             name: name.to_owned(),
@@ -393,17 +393,17 @@ impl Cluster {
     }
 
     fn write_marker(&self) -> Result<(), Error> {
-        self.marker.write(&self.folder).map_err(|error| file(self.folder.path(), error))
+        self.marker.write(&self.folder).map_err(|error| server_file_error(self.folder.path(), error))
     }
 }
 
 fn folder_of(home: &Home, name: &str) -> Result<Option<Dir>, Error> {
-    let Some(clusters) = home.part(Part::Clusters)? else { return Ok(None) };
-    clusters.open(name).map_err(|error| file(&clusters.path().join(name), error))
+    let Some(clusters) = home.part(HomeFolder::Clusters)? else { return Ok(None) };
+    clusters.open(name).map_err(|error| server_file_error(&clusters.path().join(name), error))
 }
 
 fn read_marker(folder: &Dir) -> Result<Option<Marker>, Error> {
-    Marker::read(folder).map_err(|error| file(&folder.path().join(marker::MARKER), error))
+    Marker::read(folder).map_err(|error| server_file_error(&folder.path().join(marker::MARKER), error))
 }
 
 /// The data folder of a server, which belongs to the account that runs it: in its folder, or where a link
@@ -415,7 +415,7 @@ fn data_in(folder: &Dir, storage: Option<&Dir>, account: Option<&Account>) -> Re
         return Ok(None);
     }
     let found = above.open_for(DATA, account);
-    found.map_err(|error| file(&folder.path().join(DATA), error))
+    found.map_err(|error| server_file_error(&folder.path().join(DATA), error))
 }
 
 fn journal_in(folder: &Dir) -> JournalFile {

@@ -13,7 +13,7 @@ use rustls::pki_types::ServerName;
 use serde::{Deserialize, Serialize};
 use spec::{Class, Error};
 
-use super::error::file;
+use super::error::server_file_error;
 use super::{Cluster, Running, SUPERUSER};
 use crate::child::Program;
 use crate::home::Readable;
@@ -21,7 +21,7 @@ use crate::home::Readable;
 /// How a managed server is reached; each way includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Via {
+pub enum NetworkAccess {
     /// By its Unix socket, in a private folder, without a password.
     #[default]
     Socket,
@@ -31,7 +31,7 @@ pub enum Via {
     Tls,
 }
 
-impl Via {
+impl NetworkAccess {
     /// The option's value.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -64,7 +64,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When it was built without TLS, or it does not start again.
-    pub fn listen(&mut self, via: Via) -> Result<(), Error> {
+    pub fn listen(&mut self, via: NetworkAccess) -> Result<(), Error> {
         if self.marker.via() < via {
             self.check_can(via)?;
             let runs = !matches!(self.running, Running::No);
@@ -81,8 +81,8 @@ impl Cluster {
     /// How to connect to one of its databases in this way; `None` if it was not requested
     /// ([`ServerOptions::via`](super::ServerOptions::via), [`Cluster::listen`]).
     #[must_use]
-    pub fn place_by(&self, via: Via, database: &str) -> Option<Place> {
-        if via == Via::Socket {
+    pub fn place_by(&self, via: NetworkAccess, database: &str) -> Option<Place> {
+        if via == NetworkAccess::Socket {
             return Some(self.place(database));
         }
         let network = self.network.as_ref()?;
@@ -91,7 +91,7 @@ impl Cluster {
             scram_cache: network.scram_cache.clone(),
             ..(*self.place(database).login).clone()
         };
-        let tls = if via == Via::Tls { Some(network.tls.clone()?) } else { None };
+        let tls = if via == NetworkAccess::Tls { Some(network.tls.clone()?) } else { None };
         login.ssl_mode = if tls.is_some() { SslMode::VerifyFull } else { SslMode::Disable };
         let address = Address::Tcp((Ipv4Addr::LOCALHOST, self.marker.port).into());
         Some(Place { tls, ..Place::new(address, Arc::new(login)) })
@@ -114,8 +114,8 @@ impl Cluster {
     }
 
     /// Checks that the server was built with the needed features, before anything is changed.
-    pub(super) fn check_can(&self, via: Via) -> Result<(), Error> {
-        if via < Via::Tls {
+    pub(super) fn check_can(&self, via: NetworkAccess) -> Result<(), Error> {
+        if via < NetworkAccess::Tls {
             return Ok(());
         }
         let postgres = self.installation.program("postgres");
@@ -143,15 +143,15 @@ impl Cluster {
     /// Makes sure that a running server with network has a password, and loads what clients need.
     pub(super) fn ensure_network(&mut self) -> Result<(), Error> {
         let via = self.marker.via();
-        if via == Via::Socket {
+        if via == NetworkAccess::Socket {
             self.network = None;
             return Ok(());
         }
         if !self.folder.has(PASSWORD) {
             self.set_password()?;
         }
-        let password = self.folder.read_text(PASSWORD).map_err(|error| self.file(PASSWORD, error))?;
-        let tls = if via == Via::Tls { Some(verified_by(&self.certificate_file())?) } else { None };
+        let password = self.folder.read_text(PASSWORD).map_err(|error| self.file_error(PASSWORD, error))?;
+        let tls = if via == NetworkAccess::Tls { Some(verified_by(&self.certificate_file())?) } else { None };
         self.network = Some(Network {
             password: Password::new(password.trim(), PasswordSource::Passfile(self.password_file())),
             scram_cache: Arc::default(),
@@ -170,14 +170,14 @@ impl Cluster {
         control
             .execute(quiet)
             .and_then(|()| control.execute(&sql))
-            .map_err(|error| self.sql("setting the password".to_owned(), error))?;
+            .map_err(|error| self.sql_error("setting the password".to_owned(), error))?;
         let written = self.folder.replace(PASSWORD, format!("{password}\n").as_bytes(), Readable::ByUs);
-        written.map(drop).map_err(|error| self.file(PASSWORD, error))
+        written.map(drop).map_err(|error| self.file_error(PASSWORD, error))
     }
 
     /// Makes the certificate of a server with TLS once.
     pub(super) fn ensure_certificate(&self) -> Result<(), Error> {
-        if self.marker.via() < Via::Tls || (self.folder.has(KEY) && self.folder.has(CERTIFICATE)) {
+        if self.marker.via() < NetworkAccess::Tls || (self.folder.has(KEY) && self.folder.has(CERTIFICATE)) {
             return Ok(());
         }
         self.make_certificate()
@@ -187,7 +187,7 @@ impl Cluster {
     /// PostgreSQL accepts a key that root's group may read, but no other shared one.
     fn make_certificate(&self) -> Result<(), Error> {
         let names = vec![HOST.to_owned(), Ipv4Addr::LOCALHOST.to_string()];
-        let failed = |error| self.file(CERTIFICATE, std::io::Error::other(error));
+        let failed = |error| self.file_error(CERTIFICATE, std::io::Error::other(error));
         let made = rcgen::generate_simple_self_signed(names).map_err(failed)?;
         let key = Readable::By(self.account.as_ref());
         // A key without its certificate is made again.
@@ -195,14 +195,14 @@ impl Cluster {
             [(KEY, made.signing_key.serialize_pem(), key), (CERTIFICATE, made.cert.pem(), Readable::ByAll)]
         {
             let written = self.folder.replace(name, text.as_bytes(), readable);
-            written.map(drop).map_err(|error| self.file(name, error))?;
+            written.map(drop).map_err(|error| self.file_error(name, error))?;
         }
         Ok(())
     }
 }
 
 fn verified_by(certificate: &Path) -> Result<Tls, Error> {
-    let failed = |why: String| file(certificate, std::io::Error::other(why));
+    let failed = |why: String| server_file_error(certificate, std::io::Error::other(why));
     let options = SslOptions {
         mode: SslMode::VerifyFull,
         root: RootCertificates::File(certificate.to_owned()),

@@ -5,14 +5,14 @@ use super::postmaster::{self, PidFile};
 use super::serve::STOP_TIMEOUT;
 use super::{data_in, read_marker};
 use crate::child::Account;
-use crate::home::{Dir, Home, Part};
+use crate::home::{Dir, Home, HomeFolder};
 use crate::lock::Lock;
 
 /// Stops managed servers that a killed pgdyno left running because its watchdogs were killed too: those which
 /// nobody uses and which are not detached. Returns their names. Their data and pending undos stay for the
 /// next user; servers on a filesystem that is gone are removed.
 pub fn stop_orphans(home: &Home) -> Vec<String> {
-    let Ok(Some(clusters)) = home.part(Part::Clusters) else { return Vec::new() };
+    let Ok(Some(clusters)) = home.part(HomeFolder::Clusters) else { return Vec::new() };
     let names = clusters.names().unwrap_or_default().into_iter().filter_map(|name| name.into_string().ok());
     names.filter(|name| stop_orphan(&clusters, name).unwrap_or(false)).collect()
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use spec::{Class, Error};
 
-use super::error::{LastLines, disk_full, file, storage_full, would_not_stop};
+use super::error::{LastLines, disk_full, server_file_error, storage_full, would_not_stop};
 use super::log::{disk_full_line, quote};
 use super::postmaster::{self, PidFile};
-use super::{Choice, Cluster, Running, SOCKET_PORT, Via, installation_for};
+use super::{Choice, Cluster, NetworkAccess, Running, SOCKET_PORT, installation_for};
 use crate::child::{Program, StopWay};
 use crate::home::{Dir, socket_folder};
 use crate::host::proc::is_alive;
@@ -40,7 +40,7 @@ impl Cluster {
         self.choose_port()?;
         self.ensure_certificate()?;
         self.log_start = self.log.length();
-        let log = self.log.open().map_err(|error| file(&self.log.path(), error))?;
+        let log = self.log.open().map_err(|error| server_file_error(&self.log.path(), error))?;
         let program = self.server_program();
         self.running = if self.marker.detached {
             Running::Detached(self.watchdog.start_detached(&program, &log)?)
@@ -159,7 +159,7 @@ impl Cluster {
                 .args(["-c".to_owned(), format!("listen_addresses={listen}")])
                 .args(["-c", "unix_socket_permissions=0700"])
                 .stopped_by(StopWay::Postgres);
-        if self.marker.via() < Via::Tls {
+        if self.marker.via() < NetworkAccess::Tls {
             return program;
         }
         program
@@ -176,7 +176,7 @@ impl Cluster {
             return Ok(());
         }
         let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
-        self.marker.port = free.map_err(|error| file(self.folder.path(), error))?.port();
+        self.marker.port = free.map_err(|error| server_file_error(self.folder.path(), error))?.port();
         self.write_marker()
     }
 

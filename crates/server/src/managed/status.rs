@@ -12,7 +12,7 @@ use super::postmaster::PidFile;
 use super::{DATABASE, SUPERUSER, auto_conf, data_in, folder_of, journal_in, read_marker};
 use crate::child::Account;
 use crate::control::Control;
-use crate::home::{Dir, Home, Part, cannot_use, is_socket_folder_of};
+use crate::home::{Dir, Home, HomeFolder, cannot_use, is_socket_folder_of};
 use crate::lock::Lock;
 use crate::settings::journal::JournalFile;
 
@@ -84,7 +84,7 @@ pub(crate) fn journals(home: &Home) -> Result<Vec<JournalFile>, Error> {
 }
 
 fn folders(home: &Home) -> Result<Vec<(String, Dir)>, Error> {
-    let Some(clusters) = home.part(Part::Clusters)? else { return Ok(Vec::new()) };
+    let Some(clusters) = home.part(HomeFolder::Clusters)? else { return Ok(Vec::new()) };
     let failed = |source| cannot_use(clusters.path(), source);
     let names = clusters.names().map_err(failed)?.into_iter().filter_map(|name| name.into_string().ok());
     let mut found = Vec::new();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use spec::{Class, Error};
 
-use super::error::{file, would_not_stop};
+use super::error::{server_file_error, would_not_stop};
 use super::file_storage::{FileStorage, For, storage_folder_of};
 use super::marker::Marker;
 use super::postmaster::{self, PidFile};
@@ -70,9 +70,9 @@ fn clear(folder: &Dir) -> Result<(), Error> {
     {
         return Err(would_not_stop(server.pid));
     }
-    let names = folder.names().map_err(|error| file(folder.path(), error))?;
+    let names = folder.names().map_err(|error| server_file_error(folder.path(), error))?;
     for name in names.iter().filter(|name| *name != crate::lock::LOCK) {
-        folder.remove_all(name).map_err(|error| file(&folder.path().join(name), error))?;
+        folder.remove_all(name).map_err(|error| server_file_error(&folder.path().join(name), error))?;
     }
     Ok(())
 }

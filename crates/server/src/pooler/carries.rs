@@ -3,7 +3,7 @@
 use spec::{Class, Error};
 
 use super::options::max_prepared;
-use super::{Options, PoolMode, Version};
+use super::{PoolMode, PoolerOptions, Version};
 use crate::settings::SettingValues;
 
 /// A load that should go through a pooler.
@@ -86,7 +86,7 @@ const EXTRA_PARAMETERS: Version = Version::of(1, 20);
 /// server, such as `options` of a URL (none on managed servers), without the settings of an arm.
 pub fn carries(
     version: Version,
-    options: &Options,
+    options: &PoolerOptions,
     parameters: &[(String, String)],
     load: &PooledLoad<'_>,
 ) -> Result<(), NotCarried> {
@@ -111,7 +111,7 @@ pub fn carries(
     session_settings(options, load.session)
 }
 
-fn session_settings(options: &Options, session: &SettingValues) -> Result<(), NotCarried> {
+fn session_settings(options: &PoolerOptions, session: &SettingValues) -> Result<(), NotCarried> {
     if let Some((setting, _)) = session.iter().find(|(_, value)| value.chars().any(char::is_control)) {
         return Err(NotCarried::Value { setting: setting.clone() });
     }
@@ -135,9 +135,9 @@ mod tests {
 
     const V1_18: Version = Version::of(1, 18);
 
-    fn options(pool_mode: PoolMode, settings: &[(&str, &str)]) -> Options {
+    fn options(pool_mode: PoolMode, settings: &[(&str, &str)]) -> PoolerOptions {
         let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        Options { pool_mode, pool_size: 4, settings }
+        PoolerOptions { pool_mode, pool_size: 4, settings }
     }
 
     fn load(session: &SettingValues) -> PooledLoad<'_> {

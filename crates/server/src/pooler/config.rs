@@ -10,7 +10,7 @@ use protocol::postgres::{ChannelBinding, Login, Place, SslMode};
 use spec::{Class, Error};
 
 use super::carries::is_kept;
-use super::{Options, PORT, Version};
+use super::{PORT, PoolerOptions, Version};
 use crate::error::file_error;
 use crate::member::Folders;
 use crate::settings::SettingValues;
@@ -74,7 +74,7 @@ pub(super) fn write(
     folders: &Folders,
     upstream: &Upstream,
     session: &Session,
-    options: &Options,
+    options: &PoolerOptions,
     clients: u32,
 ) -> Result<PathBuf, Error> {
     let login = &upstream.place.login;

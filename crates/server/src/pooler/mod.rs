@@ -24,12 +24,12 @@ pub use self::config::Upstream;
 pub use self::installed::Installed;
 pub use self::options::{OptionError, check};
 pub use self::version::Version;
-pub use spec::plan::pooler::{Options, PoolMode};
+pub use spec::plan::pooler::{PoolMode, PoolerOptions};
 
 use self::config::Session;
 use crate::child::{Account, Program, StopWay, Watchdog};
 use crate::control::{Control, Timeouts};
-use crate::home::{Home, Part};
+use crate::home::{Home, HomeFolder};
 use crate::member::{self, Folders, Member};
 use crate::secrets::Secrets;
 use crate::settings::{SettingValues, catalog, differences};
@@ -60,7 +60,7 @@ impl Pooler {
     pub fn start(
         home: &Home,
         upstream: &Upstream,
-        options: &Options,
+        options: &PoolerOptions,
         load: &PooledLoad<'_>,
         watchdog: &Watchdog,
         stop: &Stop,
@@ -70,7 +70,7 @@ impl Pooler {
         let server = &upstream.place.login;
         carries(version, options, &server.parameters, load)?;
         let account = Account::unprivileged()?;
-        let folders = Folders::make(home, Part::Poolers, &socket_name(), account.as_ref())?;
+        let folders = Folders::make(home, HomeFolder::Poolers, &socket_name(), account.as_ref())?;
         let session = Session::of(load.session, version);
         let config = config::write(&folders, upstream, &session, options, load.clients)?;
         let program = Program::server(program, &folders.work, account.as_ref())
@@ -149,5 +149,5 @@ fn socket_name() -> String {
 
 /// Removes what poolers of dead pgdynos left and their watchdogs could not remove.
 pub fn remove_dead(home: &Home) {
-    member::remove_dead(home, Part::Poolers);
+    member::remove_dead(home, HomeFolder::Poolers);
 }

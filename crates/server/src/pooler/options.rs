@@ -1,6 +1,6 @@
 //! What options a pooler cannot have.
 
-use spec::plan::pooler::Options;
+use spec::plan::pooler::PoolerOptions;
 use spec::{Class, Error};
 
 /// An option that cannot be.
@@ -50,7 +50,7 @@ const RUN: &str = "pgdyno runs the pooler";
 ///
 /// # Errors
 /// The first one.
-pub fn check(options: &Options) -> Result<(), OptionError> {
+pub fn check(options: &PoolerOptions) -> Result<(), OptionError> {
     let wrong = |name: &str, why| Err(OptionError { name: name.to_owned(), why });
     if !(1..=10_000).contains(&options.pool_size) {
         return wrong("pool_size", "it takes 1 to 10000");
@@ -74,7 +74,7 @@ pub fn check(options: &Options) -> Result<(), OptionError> {
 }
 
 /// How many prepared statements it keeps for each server connection; `None` if unset.
-pub(super) fn max_prepared(options: &Options) -> Option<u32> {
+pub(super) fn max_prepared(options: &PoolerOptions) -> Option<u32> {
     options.settings.get(MAX_PREPARED)?.trim().parse().ok()
 }
 
@@ -115,7 +115,7 @@ mod tests {
             ("server_check_query", "select 1\nauth_type = any", Some("a value is one line")),
         ] {
             let settings = BTreeMap::from([(name.to_owned(), value.to_owned())]);
-            let options = Options { pool_mode: PoolMode::Session, pool_size: 1, settings };
+            let options = PoolerOptions { pool_mode: PoolMode::Session, pool_size: 1, settings };
             let why = check(&options).err().map(|error| error.why);
             assert_eq!(why, wanted, "{name} = {value}");
         }
@@ -124,16 +124,16 @@ mod tests {
     #[test]
     fn options_are_written_as_they_are_read() {
         let text = r#"{"pool_mode":"transaction","pool_size":20}"#;
-        let options: Options = serde_json::from_str(text).unwrap();
+        let options: PoolerOptions = serde_json::from_str(text).unwrap();
         assert_eq!(options.pool_mode, PoolMode::Transaction);
         assert_eq!(serde_json::to_string(&options).unwrap(), text);
         for wrong in [
             r#"{"pool_mode":"transactions","pool_size":20}"#,
             r#"{"pool_mode":"session","pool_size":20,"pol":1}"#,
         ] {
-            assert!(serde_json::from_str::<Options>(wrong).is_err(), "{wrong}");
+            assert!(serde_json::from_str::<PoolerOptions>(wrong).is_err(), "{wrong}");
         }
-        let none = Options { pool_size: 0, ..options };
+        let none = PoolerOptions { pool_size: 0, ..options };
         assert_eq!(
             check(&none).unwrap_err().to_string(),
             "option pool_size of the pooler: it takes 1 to 10000"

@@ -12,7 +12,7 @@ use protocol::redis::{ControlError, Limits, RedisConnection};
 use spec::{Class, Error};
 
 use crate::child::{Account, Program, Watchdog, ask};
-use crate::home::{Home, Part};
+use crate::home::{Home, HomeFolder};
 use crate::member::{self, Folders, Member};
 use crate::secrets::Secrets;
 use crate::stop::Stop;
@@ -26,19 +26,19 @@ const NOT_INSTALLED: &str = "redis-server is not installed; install it (Debian, 
 
 /// A private Redis server in use; dropping it stops the server.
 #[derive(Debug)]
-pub struct Redis {
+pub struct PrivateRedis {
     member: Member,
     version: String,
     limits: Limits,
 }
 
-impl Redis {
+impl PrivateRedis {
     /// Starts an empty server for this process. Its data are gone when it stops.
     pub fn start(home: &Home, watchdog: &Watchdog, stop: &Stop) -> Result<Self, Error> {
         let program = member::find(&["redis-server", "valkey-server"]);
         let program = program.ok_or_else(|| Error::new(Class::Missing, NOT_INSTALLED))?;
         let account = Account::unprivileged()?;
-        let folders = Folders::make(home, Part::Redis, SOCKET, account.as_ref())?;
+        let folders = Folders::make(home, HomeFolder::Redis, SOCKET, account.as_ref())?;
         let version = version(&program, account.as_ref());
         let program = server(&program, &folders, account.as_ref());
         let mut member = Member::start((NAME, Secrets::default()), program, folders, watchdog)?;
@@ -129,5 +129,5 @@ fn ping(socket: &Path) -> io::Result<()> {
 
 /// Removes what Redis servers of dead pgdynos left and their watchdogs could not remove.
 pub fn remove_dead(home: &Home) {
-    member::remove_dead(home, Part::Redis);
+    member::remove_dead(home, HomeFolder::Redis);
 }

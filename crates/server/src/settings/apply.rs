@@ -7,7 +7,7 @@ use protocol::postgres::{LoginError, Place};
 use spec::Error;
 
 use super::SettingValues;
-use super::change::Change;
+use super::change::SettingsChange;
 use super::error::{needs_restart, needs_server_change, not_applied, pooled, refused};
 use super::journal::Journal;
 use super::read::{catalog, differences};
@@ -45,7 +45,7 @@ pub struct Applied {
 }
 
 impl Applied {
-    fn of(change: Change, effort: Effort) -> Self {
+    fn of(change: SettingsChange, effort: Effort) -> Self {
         let all = change.session.iter().chain(&change.server);
         let all: SettingValues = all.map(|(name, value)| (name.clone(), value.clone())).collect();
         Self {
@@ -86,7 +86,7 @@ fn attempt_managed(
     with_restart: bool,
 ) -> Result<Applied, Error> {
     let mut control = cluster.connect(database)?;
-    let change = Change::of(&catalog(&mut control)?, wanted, true)?;
+    let change = SettingsChange::of(&catalog(&mut control)?, wanted, true)?;
     let restored = cluster.restore_settings()?;
     if !change.server.is_empty() {
         cluster.keep_settings()?;
@@ -158,7 +158,7 @@ pub fn apply_url(
     let mut control = Control::open(place, Some(CONNECT_BOUND))?;
     let superuser = control.reported("is_superuser") == Some("on");
     let known = catalog(&mut control)?;
-    let mut change = Change::of(&known, wanted, superuser)?;
+    let mut change = SettingsChange::of(&known, wanted, superuser)?;
     if pooling.is_shared() {
         // Values already in force need not be set.
         change.session = differences(&known, &change.session)
@@ -183,10 +183,10 @@ pub fn apply_url(
 fn change_server(
     control: &mut Control,
     known: &super::Catalog,
-    change: &Change,
+    change: &SettingsChange,
     journal: Option<&mut Journal>,
 ) -> Result<Effort, Error> {
-    let names = |wanted: &dyn Fn(&super::Entry) -> bool| -> Vec<String> {
+    let names = |wanted: &dyn Fn(&super::CatalogEntry) -> bool| -> Vec<String> {
         change.server.keys().filter(|name| known.get(name).is_some_and(wanted)).cloned().collect()
     };
     let restarting = names(&|entry| entry.context == "postmaster");
@@ -209,7 +209,7 @@ fn alter_system(control: &mut Control, server: &SettingValues) -> Result<(), Err
 }
 
 /// Reads every setting back over a connection like the load's.
-fn verify(place: &Place, change: &Change) -> Result<(), Error> {
+fn verify(place: &Place, change: &SettingsChange) -> Result<(), Error> {
     let with_settings = with_session_settings(place, &change.session);
     let mut control = Control::open(&with_settings, Some(CONNECT_BOUND)).map_err(|error| {
         match (error.attached(), error.cause()) {

@@ -18,7 +18,7 @@ pub enum TakesEffect {
 
 /// One row of `pg_settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Entry {
+pub struct CatalogEntry {
     pub name: String,
     /// In `unit`s.
     pub setting: String,
@@ -39,7 +39,7 @@ pub struct Entry {
     pub pending_restart: bool,
 }
 
-impl Entry {
+impl CatalogEntry {
     /// What a change needs; `superuser` is true if our role may set what only superusers may.
     #[must_use]
     pub fn way(&self, superuser: bool) -> TakesEffect {
@@ -56,7 +56,7 @@ impl Entry {
 /// All settings of a server.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, CatalogEntry>,
 }
 
 impl Catalog {
@@ -74,12 +74,12 @@ impl Catalog {
 
     /// A setting by name, ignoring case.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Entry> {
+    pub fn get(&self, name: &str) -> Option<&CatalogEntry> {
         self.entries.get(&name.to_lowercase())
     }
 
     /// A setting that must exist.
-    pub(super) fn known(&self, name: &str) -> Result<&Entry, Error> {
+    pub(super) fn known(&self, name: &str) -> Result<&CatalogEntry, Error> {
         self.get(name).ok_or_else(|| {
             let nearest =
                 self.nearest(name).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
@@ -88,7 +88,7 @@ impl Catalog {
     }
 
     /// All settings in order of their names.
-    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub fn iter(&self) -> impl Iterator<Item = &CatalogEntry> {
         self.entries.values()
     }
 
@@ -99,12 +99,12 @@ impl Catalog {
     }
 }
 
-fn entry(row: &[Option<String>]) -> Option<Entry> {
+fn entry(row: &[Option<String>]) -> Option<CatalogEntry> {
     let [name, setting, unit, context, vartype, source, boot_val, min_val, max_val, pending, choices] = row
     else {
         return None;
     };
-    Some(Entry {
+    Some(CatalogEntry {
         name: name.clone()?,
         setting: setting.clone().unwrap_or_default(),
         unit: unit.clone().filter(|unit| !unit.is_empty()),
@@ -160,7 +160,7 @@ pub(super) mod tests {
             ("internal", TakesEffect::Never, TakesEffect::Never),
         ];
         for (context, superuser, other) in cases {
-            let entry = Entry { context: context.into(), ..Entry::default() };
+            let entry = CatalogEntry { context: context.into(), ..CatalogEntry::default() };
             assert_eq!((entry.way(true), entry.way(false)), (superuser, other), "{context}");
         }
     }

@@ -11,7 +11,7 @@ use super::error::fixed;
 
 /// The settings of an arm, grouped by what each needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct SettingsChange {
     /// Set by each connection.
     pub session: BTreeMap<String, String>,
     /// Written to the server's files.
@@ -22,8 +22,8 @@ pub struct Change {
     pub added: Vec<String>,
 }
 
-impl Change {
-    /// Groups the wanted settings; `superuser` as in [`super::Entry::way`].
+impl SettingsChange {
+    /// Groups the wanted settings; `superuser` as in [`super::CatalogEntry::way`].
     ///
     /// # Errors
     /// An unknown name, a setting that nobody can change, or two that contradict each other.
@@ -96,37 +96,39 @@ log_min_duration_statement -1 ms superuser integer";
     #[test]
     fn each_setting_goes_the_cheapest_way() {
         let pairs = [("work_mem", "64MB"), ("FSYNC", "off"), ("log_min_duration_statement", "5")];
-        let change = Change::of(&catalog(SERVER), &wanted(&pairs), true).unwrap();
+        let change = SettingsChange::of(&catalog(SERVER), &wanted(&pairs), true).unwrap();
         assert_eq!(change.session, wanted(&[("work_mem", "64MB"), ("log_min_duration_statement", "5")]));
         assert_eq!(change.server, wanted(&[("fsync", "off")]));
         assert!(!change.restart);
-        let as_nobody = Change::of(&catalog(SERVER), &wanted(&pairs), false).unwrap();
+        let as_nobody = SettingsChange::of(&catalog(SERVER), &wanted(&pairs), false).unwrap();
         assert!(as_nobody.server.contains_key("log_min_duration_statement"));
     }
 
     #[test]
     fn a_restart_is_needed_only_for_what_differs() {
         for (value, restart) in [("128MB", false), ("256MB", true)] {
-            let change = Change::of(&catalog(SERVER), &wanted(&[("shared_buffers", value)]), true).unwrap();
+            let change =
+                SettingsChange::of(&catalog(SERVER), &wanted(&[("shared_buffers", value)]), true).unwrap();
             assert_eq!(change.restart, restart, "{value}");
         }
     }
 
     #[test]
     fn minimal_wal_brings_no_senders() {
-        let change = Change::of(&catalog(SERVER), &wanted(&[("wal_level", "minimal")]), true).unwrap();
+        let change =
+            SettingsChange::of(&catalog(SERVER), &wanted(&[("wal_level", "minimal")]), true).unwrap();
         assert_eq!(change.server["max_wal_senders"], "0");
         assert_eq!(change.added.len(), 1);
         let contradiction = wanted(&[("wal_level", "minimal"), ("max_wal_senders", "5")]);
-        let error = Change::of(&catalog(SERVER), &contradiction, true).unwrap_err();
+        let error = SettingsChange::of(&catalog(SERVER), &contradiction, true).unwrap_err();
         assert!(error.to_string().starts_with("wal_level = minimal needs"), "{error}");
     }
 
     #[test]
     fn what_cannot_be_set_is_named() {
-        let error = Change::of(&catalog(SERVER), &wanted(&[("wrok_mem", "1MB")]), true).unwrap_err();
+        let error = SettingsChange::of(&catalog(SERVER), &wanted(&[("wrok_mem", "1MB")]), true).unwrap_err();
         assert_eq!(error.to_string(), "the server knows no setting wrok_mem; did you mean work_mem?");
-        let error = Change::of(&catalog(SERVER), &wanted(&[("block_size", "1")]), true).unwrap_err();
+        let error = SettingsChange::of(&catalog(SERVER), &wanted(&[("block_size", "1")]), true).unwrap_err();
         assert!(error.to_string().starts_with("setting block_size is fixed"), "{error}");
     }
 }

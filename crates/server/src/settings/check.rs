@@ -18,7 +18,7 @@ pub struct Means {
     pub server: bool,
     /// Whether each connection may set them: not through a transaction pooler.
     pub session: bool,
-    /// As in [`super::Entry::way`].
+    /// As in [`super::CatalogEntry::way`].
     pub superuser: bool,
 }
 

@@ -1,10 +1,10 @@
 //! Compares a value as written (`64MB`, `yes`, `1.0`) with the value in force (`65536` kB, `on`, `1`).
 
-use super::catalog::Entry;
+use super::catalog::CatalogEntry;
 
 /// Whether the server's value equals the requested one.
 #[must_use]
-pub fn is_in_force(wanted: &str, entry: &Entry) -> bool {
+pub fn is_in_force(wanted: &str, entry: &CatalogEntry) -> bool {
     let (wanted, setting) = (wanted.trim(), entry.setting.trim());
     if wanted.eq_ignore_ascii_case(setting) || is_server_choice(wanted, entry) {
         return true;
@@ -20,7 +20,7 @@ pub fn is_in_force(wanted: &str, entry: &Entry) -> bool {
 
 /// What a setting accepts, in words, if `value` is certainly not accepted; `None` where it may be.
 #[must_use]
-pub(super) fn allowed_values(value: &str, entry: &Entry) -> Option<String> {
+pub(super) fn allowed_values(value: &str, entry: &CatalogEntry) -> Option<String> {
     match entry.vartype.as_str() {
         "bool" => boolean(value.trim()).is_none().then(|| "it takes on or off".to_owned()),
         "enum" => {
@@ -38,7 +38,7 @@ pub(super) fn allowed_values(value: &str, entry: &Entry) -> Option<String> {
 }
 
 /// The server rounds whole numbers before it checks their bounds.
-fn is_within(figure: f64, entry: &Entry) -> bool {
+fn is_within(figure: f64, entry: &CatalogEntry) -> bool {
     let figure = if entry.vartype == "integer" { figure.round_ties_even() } else { figure };
     let bound = |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<f64>().ok());
     bound(&entry.min_val).is_none_or(|least| figure >= least)
@@ -46,7 +46,7 @@ fn is_within(figure: f64, entry: &Entry) -> bool {
 }
 
 /// `it takes a whole number from 64 to 2147483647 kB, or with one of the units B, kB, MB, GB, TB`.
-fn allowed_numbers(entry: &Entry) -> String {
+fn allowed_numbers(entry: &CatalogEntry) -> String {
     let kind = if entry.vartype == "integer" { "a whole number" } else { "a number" };
     let range = match (&entry.min_val, &entry.max_val) {
         (Some(least), Some(most)) => format!(" from {least} to {most}"),
@@ -55,7 +55,7 @@ fn allowed_numbers(entry: &Entry) -> String {
     let Some(own) = entry.unit.as_deref() else { return format!("it takes {kind}{range}") };
     let times = if own.starts_with(|first: char| first.is_ascii_digit()) { " x" } else { "" };
     let units = match setting_unit(own) {
-        Some((Kind::Memory, _)) => "B, kB, MB, GB, TB",
+        Some((UnitKind::Memory, _)) => "B, kB, MB, GB, TB",
         _ => "us, ms, s, min, h, d",
     };
     format!("it takes {kind}{range}{times} {own}, or a number with a unit: {units}")
@@ -64,18 +64,18 @@ fn allowed_numbers(entry: &Entry) -> String {
 /// A duration in a setting counted in `unit`, seconds.
 pub(super) fn seconds(value: &str, unit: &str) -> Option<f64> {
     let (kind, size) = setting_unit(unit)?;
-    (kind == Kind::Time).then(|| in_unit(value, Some(unit)).map(|figure| figure * size / 1e6))?
+    (kind == UnitKind::Time).then(|| in_unit(value, Some(unit)).map(|figure| figure * size / 1e6))?
 }
 
 /// An amount of memory in a setting counted in `unit` (`kB`, `8kB`), bytes.
 #[must_use]
 pub fn memory_bytes(value: &str, unit: &str) -> Option<f64> {
     let (kind, size) = setting_unit(unit)?;
-    (kind == Kind::Memory).then(|| in_unit(value, Some(unit)).map(|figure| figure * size))?
+    (kind == UnitKind::Memory).then(|| in_unit(value, Some(unit)).map(|figure| figure * size))?
 }
 
 /// `wal_buffers = -1` and similar: the server replaces it.
-fn is_server_choice(wanted: &str, entry: &Entry) -> bool {
+fn is_server_choice(wanted: &str, entry: &CatalogEntry) -> bool {
     const AUTOMATIC: [(&str, &str); 4] = [
         ("wal_buffers", "-1"),
         ("commit_timestamp_buffers", "0"),
@@ -98,14 +98,14 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-fn integers_agree(wanted: &str, entry: &Entry) -> bool {
+fn integers_agree(wanted: &str, entry: &CatalogEntry) -> bool {
     let Some(setting) = entry.setting.parse::<f64>().ok() else { return false };
     let Some(wanted) = in_unit(wanted, entry.unit.as_deref()) else { return false };
     // The server rounds to its unit: half a unit on either side is the same value.
     (wanted - setting).abs() <= 0.5 + setting.abs() * 1e-9
 }
 
-fn reals_agree(wanted: &str, entry: &Entry) -> bool {
+fn reals_agree(wanted: &str, entry: &CatalogEntry) -> bool {
     let Some(setting) = entry.setting.parse::<f64>().ok() else { return false };
     in_unit(wanted, entry.unit.as_deref())
         .is_some_and(|wanted| (wanted - setting).abs() <= setting.abs() * 1e-6)
@@ -146,32 +146,32 @@ fn unit_start(text: &str) -> usize {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum UnitKind {
     Memory,
     Time,
 }
 
 /// Bytes or microseconds in a unit.
-fn unit_size(unit: &str) -> Option<(Kind, f64)> {
+fn unit_size(unit: &str) -> Option<(UnitKind, f64)> {
     let size = match unit {
-        "B" => (Kind::Memory, 1.0),
-        "kB" => (Kind::Memory, 1024.0),
-        "MB" => (Kind::Memory, 1024.0 * 1024.0),
-        "GB" => (Kind::Memory, 1024.0 * 1024.0 * 1024.0),
-        "TB" => (Kind::Memory, 1024.0 * 1024.0 * 1024.0 * 1024.0),
-        "us" => (Kind::Time, 1.0),
-        "ms" => (Kind::Time, 1e3),
-        "s" => (Kind::Time, 1e6),
-        "min" => (Kind::Time, 6e7),
-        "h" => (Kind::Time, 3.6e9),
-        "d" => (Kind::Time, 8.64e10),
+        "B" => (UnitKind::Memory, 1.0),
+        "kB" => (UnitKind::Memory, 1024.0),
+        "MB" => (UnitKind::Memory, 1024.0 * 1024.0),
+        "GB" => (UnitKind::Memory, 1024.0 * 1024.0 * 1024.0),
+        "TB" => (UnitKind::Memory, 1024.0 * 1024.0 * 1024.0 * 1024.0),
+        "us" => (UnitKind::Time, 1.0),
+        "ms" => (UnitKind::Time, 1e3),
+        "s" => (UnitKind::Time, 1e6),
+        "min" => (UnitKind::Time, 6e7),
+        "h" => (UnitKind::Time, 3.6e9),
+        "d" => (UnitKind::Time, 8.64e10),
         _ => return None,
     };
     Some(size)
 }
 
 /// `pg_settings.unit` may be a multiple: `8kB`.
-fn setting_unit(unit: &str) -> Option<(Kind, f64)> {
+fn setting_unit(unit: &str) -> Option<(UnitKind, f64)> {
     let letters = unit.find(|character: char| !character.is_ascii_digit())?;
     let count = if letters == 0 { 1.0 } else { unit[..letters].parse().ok()? };
     unit_size(&unit[letters..]).map(|(kind, size)| (kind, size * count))
@@ -200,13 +200,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn entry(name: &str, setting: &str, unit: &str, vartype: &str) -> Entry {
-        Entry {
+    fn entry(name: &str, setting: &str, unit: &str, vartype: &str) -> CatalogEntry {
+        CatalogEntry {
             name: name.into(),
             setting: setting.into(),
             unit: (!unit.is_empty()).then(|| unit.into()),
             vartype: vartype.into(),
-            ..Entry::default()
+            ..CatalogEntry::default()
         }
     }
 

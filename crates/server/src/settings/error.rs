@@ -4,7 +4,7 @@ use std::fmt;
 
 use spec::{Class, Error};
 
-use super::journal::{Left, LeftBy};
+use super::journal::{LeftBy, Leftover};
 
 /// A setting with another value than requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub(super) fn pooled(names: &[String]) -> Error {
 }
 
 /// Another pgdyno has changed the server, or is changing it.
-pub(crate) fn already_changed(left: &Left) -> Error {
+pub(crate) fn already_changed(left: &Leftover) -> Error {
     let class = match left.by {
         LeftBy::Living(_) => Class::Refused,
         LeftBy::Killed | LeftBy::Unknown(_) => Class::Guard,
@@ -86,7 +86,7 @@ pub(crate) fn already_changed(left: &Left) -> Error {
     Error::new(class, already(left))
 }
 
-fn already(left: &Left) -> String {
+fn already(left: &Leftover) -> String {
     let (kind, settings) = (left.kind(), left.list());
     match &left.by {
         LeftBy::Living(pid) => {

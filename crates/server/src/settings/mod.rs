@@ -26,8 +26,8 @@ use spec::{Class, Error};
 
 pub use apply::{Applied, Effort, apply_managed, apply_url, restore_managed, restore_managed_settings};
 pub use background::in_the_background;
-pub use catalog::{Catalog, Entry, TakesEffect};
-pub use change::Change;
+pub use catalog::{Catalog, CatalogEntry, TakesEffect};
+pub use change::SettingsChange;
 pub use check::{Means, check};
 pub use compare::{is_in_force, memory_bytes};
 pub use contexts::{always_needs_restart, needs_reload, needs_restart};

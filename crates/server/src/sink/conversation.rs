@@ -17,7 +17,7 @@ pub(super) struct Conversation {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum SinkRequest {
     /// Login, TLS, or preparing something: answer with this at once, and count nothing.
     Entry(Vec<u8>),
     /// A query, or a Sync after an execution: answer with this after the delay.
@@ -30,60 +30,64 @@ pub(super) enum Asked {
 
 impl Conversation {
     /// Takes one message; `None` while it is incomplete. Adds its length to `used`.
-    pub(super) fn next(&mut self, input: &[u8], used: &mut usize) -> Option<Asked> {
+    pub(super) fn next(&mut self, input: &[u8], used: &mut usize) -> Option<SinkRequest> {
         if !self.greeted {
             return self.greet(input, used);
         }
         loop {
             let rest = &input[*used..];
             let kind = *rest.first()?;
-            let length = word(rest.get(1..5)?) as usize;
+            let length = read_word(rest.get(1..5)?) as usize;
             if !(4..=LONGEST).contains(&length) {
-                return Some(Asked::Leave);
+                return Some(SinkRequest::Leave);
             }
             let body = rest.get(5..1 + length)?;
             *used += 1 + length;
             match kind {
-                b'P' => message(&mut self.reply, b'1', &[]),
-                b'B' => message(&mut self.reply, b'2', &[]),
+                b'P' => append_message(&mut self.reply, b'1', &[]),
+                b'B' => append_message(&mut self.reply, b'2', &[]),
                 b'D' => row_description(&mut self.reply),
                 b'E' => {
                     row(&mut self.reply, b"1");
                     self.executed = true;
                 }
-                b'C' => message(&mut self.reply, b'3', &[]),
+                b'C' => append_message(&mut self.reply, b'3', &[]),
                 b'H' => {}
                 b'S' => {
                     ready(&mut self.reply);
                     let reply = std::mem::take(&mut self.reply);
                     let executed = std::mem::take(&mut self.executed);
-                    return Some(if executed { Asked::Reply(reply) } else { Asked::Entry(reply) });
+                    return Some(if executed {
+                        SinkRequest::Reply(reply)
+                    } else {
+                        SinkRequest::Entry(reply)
+                    });
                 }
-                b'Q' if body.starts_with(b"figures") => return Some(Asked::Figures),
-                b'Q' => return Some(Asked::Reply(one_row(b"1"))),
-                _ => return Some(Asked::Leave),
+                b'Q' if body.starts_with(b"figures") => return Some(SinkRequest::Figures),
+                b'Q' => return Some(SinkRequest::Reply(one_row(b"1"))),
+                _ => return Some(SinkRequest::Leave),
             }
         }
     }
 
-    fn greet(&mut self, input: &[u8], used: &mut usize) -> Option<Asked> {
-        let length = word(input.get(..4)?) as usize;
+    fn greet(&mut self, input: &[u8], used: &mut usize) -> Option<SinkRequest> {
+        let length = read_word(input.get(..4)?) as usize;
         if !(8..=LONGEST).contains(&length) {
-            return Some(Asked::Leave);
+            return Some(SinkRequest::Leave);
         }
         let body = input.get(4..length)?;
         *used += length;
-        Some(match word(&body[..4]) {
-            TLS_REQUEST => Asked::Entry(b"N".to_vec()),
-            CANCEL_REQUEST => Asked::Leave,
+        Some(match read_word(&body[..4]) {
+            TLS_REQUEST => SinkRequest::Entry(b"N".to_vec()),
+            CANCEL_REQUEST => SinkRequest::Leave,
             _ => {
                 self.greeted = true;
                 let mut welcome = Vec::new();
-                message(&mut welcome, b'R', &0u32.to_be_bytes());
-                message(&mut welcome, b'S', b"server_version\x0018.0\0");
-                message(&mut welcome, b'K', &[0; 8]);
+                append_message(&mut welcome, b'R', &0u32.to_be_bytes());
+                append_message(&mut welcome, b'S', b"server_version\x0018.0\0");
+                append_message(&mut welcome, b'K', &[0; 8]);
                 ready(&mut welcome);
-                Asked::Entry(welcome)
+                SinkRequest::Entry(welcome)
             }
         })
     }
@@ -106,28 +110,28 @@ fn row_description(out: &mut Vec<u8>) {
     body.extend((-1i16).to_be_bytes());
     body.extend((-1i32).to_be_bytes());
     body.extend([0; 2]);
-    message(out, b'T', &body);
+    append_message(out, b'T', &body);
 }
 
 fn row(out: &mut Vec<u8>, value: &[u8]) {
     let mut body = vec![0, 1];
     body.extend((value.len() as u32).to_be_bytes());
     body.extend(value);
-    message(out, b'D', &body);
-    message(out, b'C', b"SELECT 1\0");
+    append_message(out, b'D', &body);
+    append_message(out, b'C', b"SELECT 1\0");
 }
 
 fn ready(out: &mut Vec<u8>) {
-    message(out, b'Z', b"I");
+    append_message(out, b'Z', b"I");
 }
 
-fn message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
+fn append_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
     out.push(kind);
     out.extend((body.len() as u32 + 4).to_be_bytes());
     out.extend(body);
 }
 
-fn word(bytes: &[u8]) -> u32 {
+fn read_word(bytes: &[u8]) -> u32 {
     bytes.iter().take(4).fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
@@ -137,7 +141,7 @@ mod tests {
 
     fn asked(kind: u8, body: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        message(&mut bytes, kind, body);
+        append_message(&mut bytes, kind, body);
         bytes
     }
 
@@ -150,7 +154,7 @@ mod tests {
 
     fn greeted() -> Conversation {
         let (mut conversation, mut used) = (Conversation::default(), 0);
-        assert!(matches!(conversation.next(&startup(), &mut used), Some(Asked::Entry(_))));
+        assert!(matches!(conversation.next(&startup(), &mut used), Some(SinkRequest::Entry(_))));
         assert_eq!(used, 16);
         conversation
     }
@@ -162,10 +166,10 @@ mod tests {
         let input = [input.concat(), asked(b'S', b""), asked(b'Q', b"SELECT 1\0"), asked(b'S', b"")].concat();
         let mut used = 0;
         let mut next = || conversation.next(&input, &mut used);
-        assert!(matches!(next(), Some(Asked::Entry(reply)) if reply[0] == b'1'));
-        assert!(matches!(next(), Some(Asked::Reply(reply)) if reply[0] == b'2'));
-        assert!(matches!(next(), Some(Asked::Reply(reply)) if reply[0] == b'T'));
-        assert!(matches!(next(), Some(Asked::Entry(_))));
+        assert!(matches!(next(), Some(SinkRequest::Entry(reply)) if reply[0] == b'1'));
+        assert!(matches!(next(), Some(SinkRequest::Reply(reply)) if reply[0] == b'2'));
+        assert!(matches!(next(), Some(SinkRequest::Reply(reply)) if reply[0] == b'T'));
+        assert!(matches!(next(), Some(SinkRequest::Entry(_))));
         assert_eq!(next(), None);
         assert_eq!(used, input.len());
     }
@@ -177,10 +181,10 @@ mod tests {
         for end in 0..query.len() {
             assert_eq!(conversation.next(&query[..end], &mut 0), None, "{end} bytes");
         }
-        assert_eq!(conversation.next(&query, &mut 0), Some(Asked::Figures));
+        assert_eq!(conversation.next(&query, &mut 0), Some(SinkRequest::Figures));
         for wrong in [&b"Q\0\0\0\x01"[..], b"Q\xff\xff\xff\xff", b"X\0\0\0\x04", b"?\0\0\0\x04"] {
-            assert_eq!(conversation.next(wrong, &mut 0), Some(Asked::Leave), "{wrong:?}");
+            assert_eq!(conversation.next(wrong, &mut 0), Some(SinkRequest::Leave), "{wrong:?}");
         }
-        assert_eq!(Conversation::default().next(b"\0\0\0\x01", &mut 0), Some(Asked::Leave));
+        assert_eq!(Conversation::default().next(b"\0\0\0\x01", &mut 0), Some(SinkRequest::Leave));
     }
 }

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use polling::{Event, Events, PollMode, Poller};
 use stats::Histogram;
 
-use super::conversation::{Asked, Conversation, one_row};
+use super::conversation::{Conversation, SinkRequest, one_row};
 use super::delay::Delay;
 
 const LISTENER: usize = usize::MAX - 1;
 const CHUNK: usize = 64 << 10;
 
-struct Client {
+struct SinkClient {
     stream: UnixStream,
     conversation: Conversation,
     input: Vec<u8>,
@@ -26,7 +26,7 @@ struct Client {
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Waiting {
+struct WaitingAnswer {
     due: u64,
     arrived: u64,
     client: usize,
@@ -38,11 +38,11 @@ struct Sink {
     start: Instant,
     delay: Delay,
     poller: Poller,
-    clients: Vec<Option<Client>>,
+    clients: Vec<Option<SinkClient>>,
     free: Vec<usize>,
     generation: u32,
     requests: u64,
-    waiting: BinaryHeap<Reverse<Waiting>>,
+    waiting: BinaryHeap<Reverse<WaitingAnswer>>,
     /// From the reading of a request to the writing of its reply.
     figures: Histogram,
     buffer: Box<[u8]>,
@@ -112,7 +112,7 @@ impl Sink {
             // SAFETY: the stream is taken from the poller before it is dropped.
             unsafe { self.poller.add_with_mode(&stream, Event::all(place), PollMode::Edge)? };
             self.generation = self.generation.wrapping_add(1);
-            self.clients[place] = Some(Client {
+            self.clients[place] = Some(SinkClient {
                 stream,
                 conversation: Conversation::default(),
                 input: Vec::new(),
@@ -149,18 +149,18 @@ impl Sink {
             let Some(client) = self.clients[place].as_mut() else { return };
             match client.conversation.next(&client.input, &mut used) {
                 None => break,
-                Some(Asked::Entry(reply)) => client.output.extend(reply),
-                Some(Asked::Leave) => return self.part(place),
-                Some(Asked::Figures) => {
+                Some(SinkRequest::Entry(reply)) => client.output.extend(reply),
+                Some(SinkRequest::Leave) => return self.part(place),
+                Some(SinkRequest::Figures) => {
                     client.output.extend(one_row(self.figures.to_text().as_bytes()));
                     self.figures.clear();
                 }
-                Some(Asked::Reply(reply)) => {
+                Some(SinkRequest::Reply(reply)) => {
                     self.requests += 1;
                     let due = self.delay.due(self.requests, now);
                     if due > now {
                         let generation = client.generation;
-                        self.waiting.push(Reverse(Waiting {
+                        self.waiting.push(Reverse(WaitingAnswer {
                             due,
                             arrived: now,
                             client: place,

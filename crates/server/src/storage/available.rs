@@ -7,7 +7,7 @@ use spec::Error;
 use spec::plan::storage::{Filesystem, Ground, Kind};
 
 use super::error::unavailable;
-use super::made::Made;
+use super::made::MadeFolder;
 use super::tools::Tools;
 use super::zfs::{self, By};
 use crate::child::Account;
@@ -80,7 +80,7 @@ fn check_filesystem(home: &Home, filesystem: &Filesystem, tools: &Tools<'_>) -> 
     let name = filesystem.kind.name();
     check_rights(name)?;
     let by = match &filesystem.kind {
-        Kind::Zfs { .. } => Some(check_zfs(home, &filesystem.kind, tools)?),
+        FilesystemKind::Zfs { .. } => Some(check_zfs(home, &filesystem.kind, tools)?),
         kind => {
             check_tools(name, needed(kind), tools)?;
             check_kernel(name, tools)?;
@@ -120,13 +120,13 @@ fn may_mount(status: &str) -> Option<bool> {
 }
 
 /// Tools with their Debian packages.
-fn needed(kind: &Kind) -> &'static [(&'static str, &'static str)] {
+fn needed(kind: &FilesystemKind) -> &'static [(&'static str, &'static str)] {
     const MOUNT: [(&str, &str); 3] = [("mount", "mount"), ("umount", "mount"), ("losetup", "mount")];
     match kind {
-        Kind::Ext4 { .. } => &[("mkfs.ext4", "e2fsprogs"), MOUNT[0], MOUNT[1], MOUNT[2]],
-        Kind::Xfs { .. } => &[("mkfs.xfs", "xfsprogs"), MOUNT[0], MOUNT[1], MOUNT[2]],
-        Kind::Btrfs { .. } => &[("mkfs.btrfs", "btrfs-progs"), MOUNT[0], MOUNT[1], MOUNT[2]],
-        Kind::Zfs { .. } => &[("zpool", "zfs-fuse"), ("zfs", "zfs-fuse"), MOUNT[1]],
+        FilesystemKind::Ext4 { .. } => &[("mkfs.ext4", "e2fsprogs"), MOUNT[0], MOUNT[1], MOUNT[2]],
+        FilesystemKind::Xfs { .. } => &[("mkfs.xfs", "xfsprogs"), MOUNT[0], MOUNT[1], MOUNT[2]],
+        FilesystemKind::Btrfs { .. } => &[("mkfs.btrfs", "btrfs-progs"), MOUNT[0], MOUNT[1], MOUNT[2]],
+        FilesystemKind::Zfs { .. } => &[("zpool", "zfs-fuse"), ("zfs", "zfs-fuse"), MOUNT[1]],
     }
 }
 
@@ -171,8 +171,8 @@ fn check_loop(name: &str, tools: &Tools<'_>) -> Result<(), Error> {
 
 /// The kernel's list of features has the compression once btrfs is loaded; levels come from its
 /// documentation.
-fn check_btrfs(kind: &Kind) -> Result<(), Error> {
-    let Kind::Btrfs { compression: Some(compression), nodatacow } = kind else { return Ok(()) };
+fn check_btrfs(kind: &FilesystemKind) -> Result<(), Error> {
+    let FilesystemKind::Btrfs { compression: Some(compression), nodatacow } = kind else { return Ok(()) };
     let no = |reason: String| Err(unavailable("btrfs", reason));
     if *nodatacow == Some(true) {
         return no("with nodatacow nothing is compressed; ask for one of them".to_owned());
@@ -201,7 +201,7 @@ fn check_btrfs(kind: &Kind) -> Result<(), Error> {
     Ok(())
 }
 
-fn check_zfs(home: &Home, kind: &Kind, tools: &Tools<'_>) -> Result<By, Error> {
+fn check_zfs(home: &Home, kind: &FilesystemKind, tools: &Tools<'_>) -> Result<By, Error> {
     let by = zfs::by(tools);
     check_tools("zfs", needed(kind), tools)?;
     if by == By::Fuse {
@@ -237,7 +237,7 @@ fn check_room(home: &Home, filesystem: &Filesystem) -> Result<(), Error> {
 #[must_use]
 pub fn overcommitted(home: &Home) -> Option<String> {
     let free = Disk::of(home.folder())?.free_bytes;
-    let may_grow: u64 = Made::all(home).iter().map(Made::may_grow_bytes).sum();
+    let may_grow: u64 = MadeFolder::all(home).iter().map(MadeFolder::may_grow_bytes).sum();
     (may_grow.saturating_add(LEFT_FREE) > free).then(|| {
         format!(
             "the filesystems that were made may grow by {} in all, and {} are free under {}: should they fill it, their servers \
@@ -264,13 +264,19 @@ mod tests {
     fn a_missing_tool_is_named_with_its_package() {
         let none = Tools::within(vec![]);
         let kinds = [
-            (Kind::Ext4 { block_size_bytes: None, journal: None }, "mkfs.ext4 is missing; install e2fsprogs"),
-            (Kind::Xfs { reflink: None }, "mkfs.xfs is missing; install xfsprogs"),
             (
-                Kind::Btrfs { compression: None, nodatacow: None },
+                FilesystemKind::Ext4 { block_size_bytes: None, journal: None },
+                "mkfs.ext4 is missing; install e2fsprogs",
+            ),
+            (FilesystemKind::Xfs { reflink: None }, "mkfs.xfs is missing; install xfsprogs"),
+            (
+                FilesystemKind::Btrfs { compression: None, nodatacow: None },
                 "mkfs.btrfs is missing; install btrfs-progs",
             ),
-            (Kind::Zfs { recordsize_bytes: None, compression: None }, "zpool is missing; install zfs-fuse"),
+            (
+                FilesystemKind::Zfs { recordsize_bytes: None, compression: None },
+                "zpool is missing; install zfs-fuse",
+            ),
         ];
         for (kind, wanted) in kinds {
             let message = check_tools(kind.name(), needed(&kind), &none).unwrap_err().to_string();
@@ -281,8 +287,10 @@ mod tests {
 
     #[test]
     fn compression_that_btrfs_does_not_know_is_refused() {
-        let btrfs =
-            |compression: &str, nodatacow| Kind::Btrfs { compression: Some(compression.into()), nodatacow };
+        let btrfs = |compression: &str, nodatacow| FilesystemKind::Btrfs {
+            compression: Some(compression.into()),
+            nodatacow,
+        };
         for (kind, fits) in [
             (btrfs("zstd:15", None), true),
             (btrfs("zlib", None), true),

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use spec::Error;
 
-use super::journal::{Journal, Step};
+use super::journal::{StorageJournal, StorageStep};
 
 use super::loop_device::attached;
-use super::made::{IMAGE, JOURNAL, MOUNTED, Made};
+use super::made::{IMAGE, JOURNAL, MOUNTED, MadeFolder};
 use super::mount_point;
 use super::tools::Tools;
 use super::zfs;
-use crate::home::{Home, Part};
+use crate::home::{Home, HomeFolder};
 use crate::host::is_mounted;
 use crate::lock::{LOCK, Lock};
 
@@ -47,9 +47,9 @@ impl Deadline {
 }
 
 /// Removes everything; returns what is left, and why. The lock of its folder must be held.
-pub(super) fn dismantle(made: &Made, deadline: Deadline) -> Vec<String> {
+pub(super) fn dismantle(made: &MadeFolder, deadline: Deadline) -> Vec<String> {
     let tools = &Tools::new(&|| false);
-    let journal = Journal::read(made);
+    let journal = StorageJournal::read(made);
     let mut left = Vec::new();
     if let Some((pool, journal)) = journal.as_ref().and_then(|journal| Some((journal.pool.clone()?, journal)))
     {
@@ -71,16 +71,16 @@ pub(super) fn dismantle(made: &Made, deadline: Deadline) -> Vec<String> {
 }
 
 fn remove_pool(
-    made: &Made,
+    made: &MadeFolder,
     pool: &str,
-    journal: &Journal,
+    journal: &StorageJournal,
     deadline: Deadline,
     tools: &Tools<'_>,
 ) -> Result<(), String> {
     let words = |error: Error| error.to_string();
     let home = made.home();
     let turn = || zfs::turn(&home).map_err(words);
-    if journal.step == Step::Image {
+    if journal.step == StorageStep::Image {
         return Ok(());
     }
     // Others get their turn while a server still uses ours.
@@ -112,7 +112,7 @@ fn remove_pool(
 
 /// A filesystem still in use after the timeout is detached from the tree of folders, and removed with its
 /// last user.
-fn unmount(made: &Made, deadline: Deadline) -> Result<(), String> {
+fn unmount(made: &MadeFolder, deadline: Deadline) -> Result<(), String> {
     while is_mounted(&made.mounted()) {
         let lazily = deadline.is_over();
         match mount_point::unmount(made, lazily) {
@@ -124,7 +124,7 @@ fn unmount(made: &Made, deadline: Deadline) -> Result<(), String> {
     Ok(())
 }
 
-fn detach(made: &Made, tools: &Tools<'_>) -> Result<(), String> {
+fn detach(made: &MadeFolder, tools: &Tools<'_>) -> Result<(), String> {
     if !made.image().exists() || tools.find("losetup").is_none() {
         return Ok(());
     }
@@ -144,8 +144,8 @@ fn detach(made: &Made, tools: &Tools<'_>) -> Result<(), String> {
 }
 
 /// A server is removed with the filesystem of its files, unless somebody is making it again.
-fn remove_servers(made: &Made) {
-    let clusters = made.home().part(Part::Clusters);
+fn remove_servers(made: &MadeFolder) {
+    let clusters = made.home().part(HomeFolder::Clusters);
     for (name, folder) in made.servers() {
         if let (Some(_lock), Ok(Some(clusters))) = (Lock::if_free(&folder), &clusters) {
             let _ = clusters.remove_all(&name);
@@ -155,7 +155,7 @@ fn remove_servers(made: &Made) {
 
 /// The folder goes last, and the journal before it: the rest of an interrupted removal can then still be
 /// found.
-fn remove_files(made: &Made) -> Result<(), String> {
+fn remove_files(made: &MadeFolder) -> Result<(), String> {
     let failed = |name: &str, error: io::Error| format!("{}: {error}", made.folder.join(name).display());
     let folder = match made.open() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -166,7 +166,7 @@ fn remove_files(made: &Made) -> Result<(), String> {
     for file in [IMAGE, &format!("{JOURNAL}.new"), JOURNAL, LOCK] {
         folder.remove_file(file).map_err(|error| failed(file, error))?;
     }
-    let above = made.home().part(Part::Storage).map_err(|error| error.to_string())?;
+    let above = made.home().part(HomeFolder::Storage).map_err(|error| error.to_string())?;
     let name = made.folder.file_name().unwrap_or_default();
     above.map_or(Ok(()), |above| above.remove_empty(name)).map_err(|error| failed("", error))
 }
@@ -175,14 +175,14 @@ fn remove_files(made: &Made) -> Result<(), String> {
 /// of this home that nobody uses and nobody keeps, with the servers on them. Returns in words what was
 /// removed, and what could not be. Call it after [`crate::managed::stop_orphans`].
 pub fn remove_dead(home: &Home) -> Vec<String> {
-    let dead = Made::all(home).into_iter().filter(|made| !made.is_in_use());
+    let dead = MadeFolder::all(home).into_iter().filter(|made| !made.is_in_use());
     dead.filter_map(|made| remove(&made)).collect()
 }
 
-fn remove(made: &Made) -> Option<String> {
+fn remove(made: &MadeFolder) -> Option<String> {
     // Another process that has it by now removes it.
     let _lock = made.lock()?;
-    let what = Journal::read(made).map_or_else(
+    let what = StorageJournal::read(made).map_or_else(
         || "a filesystem".to_owned(),
         |journal| journal.filesystem.words(journal.pool.is_some() && !journal.kernel),
     );

@@ -4,13 +4,13 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::made::{JOURNAL, Made};
+use super::made::{JOURNAL, MadeFolder};
 use crate::home::Readable;
 use spec::plan::storage::Filesystem;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Step {
+pub(super) enum StorageStep {
     /// The file that contains the filesystem.
     Image,
     /// A loop device on it.
@@ -26,7 +26,7 @@ pub(super) enum Step {
 
 /// The file next to the image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Journal {
+pub(super) struct StorageJournal {
     /// Version of the file's format.
     format: u32,
     pub(super) filesystem: Filesystem,
@@ -37,22 +37,22 @@ pub(super) struct Journal {
     #[serde(default)]
     pub(super) kernel: bool,
     /// The last step that was begun.
-    pub(super) step: Step,
+    pub(super) step: StorageStep,
 }
 
-impl Journal {
+impl StorageJournal {
     pub(super) fn new(filesystem: &Filesystem) -> Self {
         let filesystem = filesystem.clone();
-        Self { format: 1, filesystem, pool: None, kernel: false, step: Step::Image }
+        Self { format: 1, filesystem, pool: None, kernel: false, step: StorageStep::Image }
     }
 
-    pub(super) fn read(made: &Made) -> Option<Self> {
+    pub(super) fn read(made: &MadeFolder) -> Option<Self> {
         let text = made.open().ok()?.read(JOURNAL).ok()?;
         serde_json::from_slice(&text).ok().filter(|journal: &Self| journal.format == 1)
     }
 
     /// Records that a step is about to be done.
-    pub(super) fn begin(&mut self, made: &Made, step: Step) -> io::Result<()> {
+    pub(super) fn begin(&mut self, made: &MadeFolder, step: StorageStep) -> io::Result<()> {
         self.step = step;
         let text = serde_json::to_string_pretty(self)?;
         made.open()?.replace(JOURNAL, text.as_bytes(), Readable::ByUs).map(drop)

@@ -13,19 +13,19 @@ use spec::Error;
 
 use super::dismantle::{Deadline, dismantle};
 use super::error::{failed, of_file};
-use super::made::{AGAIN, DONE, FAILED, Made, Order, REMOVE};
+use super::made::{AGAIN, DONE, FAILED, KeeperOrder, MadeFolder, REMOVE};
 use super::make::{again, make};
 use super::tools::Tools;
 use crate::error::file_error;
-use crate::home::Part;
+use crate::home::HomeFolder;
 use crate::lock::{Lock, LockResult};
 
 /// Runs until what it made is removed. Returns the exit code.
 pub(crate) fn storage_keeper_main(args: &[OsString]) -> i32 {
     let Ok(lifeline) = std::io::stdin().as_fd().try_clone_to_owned() else { return 1 };
     let lifeline = File::from(lifeline);
-    let order = args.first().and_then(|text| serde_json::from_str::<Order>(text.to_str()?).ok());
-    let Some((order, made)) = order.and_then(|order| Made::at(&order.folder).map(|made| (order, made)))
+    let order = args.first().and_then(|text| serde_json::from_str::<KeeperOrder>(text.to_str()?).ok());
+    let Some((order, made)) = order.and_then(|order| MadeFolder::at(&order.folder).map(|made| (order, made)))
     else {
         send_result(&lifeline, &Err("a keeper without an order".to_owned()));
         return 1;
@@ -40,8 +40,8 @@ pub(crate) fn storage_keeper_main(args: &[OsString]) -> i32 {
 }
 
 /// Makes its folder, which the account may enter, and locks it.
-fn begin(made: &Made) -> Result<Lock, Error> {
-    let storage = made.home().part(Part::Storage)?;
+fn begin(made: &MadeFolder) -> Result<Lock, Error> {
+    let storage = made.home().part(HomeFolder::Storage)?;
     let storage = storage.ok_or_else(|| failed("the home is gone"))?;
     let name = made.folder.file_name().unwrap_or_default();
     let folder = storage.make(name, 0o711).map_err(of_file(&made.folder))?;
@@ -54,7 +54,7 @@ fn begin(made: &Made) -> Result<Lock, Error> {
     Err(error)
 }
 
-fn keep(lifeline: &File, order: &Order, made: &Made) -> i32 {
+fn keep(lifeline: &File, order: &KeeperOrder, made: &MadeFolder) -> i32 {
     let hung_up = || hung_up(lifeline);
     let tools = Tools::new(&hung_up);
     if let Err(error) = make(made, order, &tools) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use spec::{Class, Error};
 
-use super::made::Made;
+use super::made::MadeFolder;
 use super::tools::Tools;
 
 const BOUND: Duration = Duration::from_secs(120);
@@ -13,7 +13,7 @@ const BOUND: Duration = Duration::from_secs(120);
 const LOOP_TRIES: u32 = 5;
 
 /// Attaches a loop device to the image, with direct I/O if possible, so that nothing is cached twice.
-pub(super) fn attach(made: &Made, tools: &Tools<'_>) -> Result<String, Error> {
+pub(super) fn attach(made: &MadeFolder, tools: &Tools<'_>) -> Result<String, Error> {
     let image = made.image();
     let args = [Path::new("--find"), Path::new("--show"), &image];
     let (mut tries, start) = (1, Instant::now());
@@ -32,7 +32,7 @@ pub(super) fn attach(made: &Made, tools: &Tools<'_>) -> Result<String, Error> {
 }
 
 /// Loop devices of the image.
-pub(super) fn attached(made: &Made, tools: &Tools<'_>) -> Result<Vec<String>, Error> {
+pub(super) fn attached(made: &MadeFolder, tools: &Tools<'_>) -> Result<Vec<String>, Error> {
     let image = made.image();
     let args = [Path::new("--noheadings"), Path::new("--output"), Path::new("NAME"), Path::new("-j"), &image];
     let names = tools.run("losetup", &args, BOUND)?;

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::home::{Dir, Home, Part};
+use crate::home::{Dir, Home, HomeFolder};
 use crate::host::proc::is_alive;
 use crate::lock::Lock;
 use spec::plan::storage::Filesystem;
@@ -21,11 +21,11 @@ static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 /// A folder `PID-N` in the storage part of the home, named after its pgdyno. Its keeper holds the lock in it. Everything
 /// outside of it can be found by it: a loop device by its image, a pool by its name and image.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Made {
+pub(super) struct MadeFolder {
     pub(super) folder: PathBuf,
 }
 
-impl Made {
+impl MadeFolder {
     /// The next folder of this process, which does not exist yet.
     pub(super) fn next(storage: &Dir) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -50,7 +50,7 @@ impl Made {
 
     /// All of a home that are ours to remove: folders that only we can have made.
     pub(super) fn all(home: &Home) -> Vec<Self> {
-        let Ok(Some(storage)) = home.part(Part::Storage) else { return Vec::new() };
+        let Ok(Some(storage)) = home.part(HomeFolder::Storage) else { return Vec::new() };
         let names = storage.names().unwrap_or_default();
         let ours = names.into_iter().filter(|name| matches!(storage.open(name), Ok(Some(_))));
         ours.filter_map(|name| Self::at(&storage.path().join(name))).collect()
@@ -58,7 +58,7 @@ impl Made {
 
     /// Its folder, open; everything is done below it.
     pub(super) fn open(&self) -> io::Result<Dir> {
-        let part = self.home().part(Part::Storage).map_err(io::Error::other)?;
+        let part = self.home().part(HomeFolder::Storage).map_err(io::Error::other)?;
         let name = self.folder.file_name().unwrap_or_default();
         part.map_or(Ok(None), |part| part.open(name))?.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -106,7 +106,7 @@ impl Made {
 
     /// Folders of servers with files on it, by name: each has a link to it.
     pub(super) fn servers(&self) -> Vec<(OsString, Dir)> {
-        let Ok(Some(clusters)) = self.home().part(Part::Clusters) else { return Vec::new() };
+        let Ok(Some(clusters)) = self.home().part(HomeFolder::Clusters) else { return Vec::new() };
         let opened = |name: OsString| clusters.open(&name).ok().flatten().map(|folder| (name, folder));
         let stands_here = |folder: &Dir| folder.read_link(LINK).is_ok_and(|to| to.starts_with(&self.folder));
         let names = clusters.names().unwrap_or_default();
@@ -125,16 +125,17 @@ pub(crate) const LINK: &str = "storage";
 /// Whether the filesystem of this folder, one of a home's, is in use or still being removed.
 pub(crate) fn is_in_use(folder: &Path) -> bool {
     // Other folders may have such names: `2024-06`.
-    let is_of_a_home = |made: &Made| made.folder.parent().is_some_and(|above| above.ends_with("storage"));
-    folder.ancestors().filter_map(Made::at).filter(is_of_a_home).any(|made| made.is_in_use())
+    let is_of_a_home =
+        |made: &MadeFolder| made.folder.parent().is_some_and(|above| above.ends_with("storage"));
+    folder.ancestors().filter_map(MadeFolder::at).filter(is_of_a_home).any(|made| made.is_in_use())
 }
 
-/// First argument that makes a watchdog a keeper of a filesystem; its [`Order`] follows.
+/// First argument that makes a watchdog a keeper of a filesystem; its [`KeeperOrder`] follows.
 pub(crate) const KEEPER_ARGUMENT: &str = "--storage";
 
 /// A filesystem to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct KeeperOrder {
     /// For this filesystem alone; does not exist yet.
     pub(super) folder: PathBuf,
     pub(super) filesystem: Filesystem,
@@ -155,8 +156,8 @@ mod tests {
     fn a_folder_is_called_after_its_owner() {
         let top = tempfile::tempdir().unwrap();
         let home = Home::at(&top.path().canonicalize().unwrap());
-        let made = Made::next(&home.make_part(Part::Storage, None).unwrap());
-        assert_eq!(Made::at(&made.folder), Some(made.clone()));
+        let made = MadeFolder::next(&home.make_part(HomeFolder::Storage, None).unwrap());
+        assert_eq!(MadeFolder::at(&made.folder), Some(made.clone()));
         assert_eq!(made.owner(), Some(std::process::id()));
         assert!(made.is_in_use() && is_in_use(&made.mounted().join("main")));
         assert_eq!(made.home(), home);
@@ -165,7 +166,7 @@ mod tests {
         let of_an_earlier_one = Path::new("/home/storage").join(format!("{}-4294967295", std::process::id()));
         assert!(!is_in_use(&of_an_earlier_one), "of a pgdyno that had our pid");
         for other in ["/x/zfs-fuse", "/x/1", "/x/1-", "/x/a-1", "/x/1-a", "/"] {
-            assert_eq!(Made::at(Path::new(other)), None, "{other}");
+            assert_eq!(MadeFolder::at(Path::new(other)), None, "{other}");
         }
     }
 }

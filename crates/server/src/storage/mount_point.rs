@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use spec::Error;
 
-use super::made::{MOUNTED, Made};
+use super::made::{MOUNTED, MadeFolder};
 use super::tools::Tools;
 use crate::error::file_error;
 
@@ -17,7 +17,7 @@ const BOUND: Duration = Duration::from_secs(120);
 /// leads to, and `-c` keeps the tool from resolving that path. `mount` is used because it knows the other
 /// options.
 pub(super) fn mount(
-    made: &Made,
+    made: &MadeFolder,
     device: &str,
     kind: &str,
     options: &str,
@@ -33,7 +33,7 @@ pub(super) fn mount(
 
 /// Unmounts it; with `lazily` even while somebody uses it.
 #[cfg(target_os = "linux")]
-pub(super) fn unmount(made: &Made, lazily: bool) -> io::Result<()> {
+pub(super) fn unmount(made: &MadeFolder, lazily: bool) -> io::Result<()> {
     use std::os::fd::{AsFd, AsRawFd};
 
     use rustix::mount::{UnmountFlags, unmount};
@@ -46,6 +46,6 @@ pub(super) fn unmount(made: &Made, lazily: bool) -> io::Result<()> {
 
 /// Filesystems are made on Linux only.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn unmount(_made: &Made, _lazily: bool) -> io::Result<()> {
+pub(super) fn unmount(_made: &MadeFolder, _lazily: bool) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -14,12 +14,12 @@ use spec::{Class, Error};
 use super::available::available_below;
 use super::dismantle::{Deadline, dismantle};
 use super::error::failed;
-use super::made::{AGAIN, DONE, FAILED, KEEPER_ARGUMENT, Made, Order, REMOVE};
+use super::made::{AGAIN, DONE, FAILED, KEEPER_ARGUMENT, KeeperOrder, MadeFolder, REMOVE};
 use crate::child::{Account, WATCHDOG_ARGUMENT, Watchdog};
-use crate::home::{Home, Part};
+use crate::home::{Home, HomeFolder};
 use crate::host::Disk;
 use crate::stop::Stop;
-use spec::plan::storage::{Filesystem, Ground, Kind};
+use spec::plan::storage::{Filesystem, FilesystemKind, Ground};
 
 /// Timeout of a keeper's whole answer; its tools have separate timeouts.
 const BOUND: Duration = Duration::from_secs(900);
@@ -34,8 +34,8 @@ const SLICE: Duration = Duration::from_millis(50);
 /// stopped before. When pgdyno is killed, its keeper does so within 10 s.
 #[derive(Debug)]
 pub struct Mounted {
-    made: Made,
-    kind: Kind,
+    made: MadeFolder,
+    kind: FilesystemKind,
     label: String,
     keeper: Mutex<Option<Keeper>>,
 }
@@ -53,12 +53,12 @@ impl Mounted {
         stop: &Stop,
     ) -> Result<Self, Error> {
         let label = available_below(home, &Ground::Filesystem(filesystem.clone()))?.label().to_owned();
-        let made = Made::next(&home.make_part(Part::Storage, account)?);
-        let order = Order { folder: made.folder.clone(), filesystem: filesystem.clone() };
+        let made = MadeFolder::next(&home.make_part(HomeFolder::Storage, account)?);
+        let order = KeeperOrder { folder: made.folder.clone(), filesystem: filesystem.clone() };
         let mut keeper = Keeper::start(watchdog, &order)?;
         // When this fails, the keeper is dropped, and removes what it made.
         let answer = keeper.await_answer(&|_| stop.at_once());
-        answer.map_err(|unanswered| unanswered.error(&order.folder))?;
+        answer.map_err(|unanswered| unanswered.into_error(&order.folder))?;
         Ok(Self { made, kind: filesystem.kind.clone(), label, keeper: Mutex::new(Some(keeper)) })
     }
 
@@ -80,11 +80,11 @@ impl Mounted {
         self.keeper.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|keeper| keeper.process.id())
     }
 
-    pub(super) fn kind(&self) -> &Kind {
+    pub(super) fn kind(&self) -> &FilesystemKind {
         &self.kind
     }
 
-    pub(super) fn made(&self) -> &Made {
+    pub(super) fn made(&self) -> &MadeFolder {
         &self.made
     }
 
@@ -101,7 +101,7 @@ impl Mounted {
             // Its late answer would be mistaken for the next one. It removes everything by itself.
             *held = None;
         }
-        done.map_err(|unanswered| unanswered.error(&self.made.folder))
+        done.map_err(|unanswered| unanswered.into_error(&self.made.folder))
     }
 
     /// Why it cannot be used any more, if known: only we and root can have caused that.
@@ -183,7 +183,7 @@ enum Unanswered {
 }
 
 impl Unanswered {
-    fn error(self, folder: &Path) -> Error {
+    fn into_error(self, folder: &Path) -> Error {
         match self {
             Self::Failed(why) => failed(why),
             Self::Unheard(answer) => keeper_failed(folder, answer),
@@ -200,7 +200,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn start(watchdog: &Watchdog, order: &Order) -> Result<Self, Error> {
+    fn start(watchdog: &Watchdog, order: &KeeperOrder) -> Result<Self, Error> {
         let failed = |error: io::Error| keeper_failed(&order.folder, error);
         let text = serde_json::to_string(order).map_err(|error| failed(error.into()))?;
         let mut command = watchdog.command();

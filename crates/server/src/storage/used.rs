@@ -9,13 +9,13 @@ use std::time::Duration;
 use spec::{Class, Error};
 
 use super::error::{failed, of_file, tool_failed, unavailable};
-use super::journal::Journal;
+use super::journal::StorageJournal;
 use super::mounted::Mounted;
 use super::tools::Tools;
 use super::zfs;
 use crate::host::Disk;
 use crate::stop::Stop;
-use spec::plan::storage::Kind;
+use spec::plan::storage::FilesystemKind;
 
 /// Timeout of syncing everything and examining every extent.
 const BOUND: Duration = Duration::from_secs(600);
@@ -59,8 +59,8 @@ pub(crate) fn used_by(folder: &Path, on: Option<&Mounted>) -> Result<Used, Error
     let tools = &Tools::new(&ends);
     let is_btrfs = || Disk::of(folder).and_then(|disk| disk.filesystem).as_deref() == Some("btrfs");
     match on.map(|mounted| (mounted, mounted.kind())) {
-        Some((mounted, Kind::Zfs { .. })) => of_pool(mounted, tools),
-        Some((_, Kind::Btrfs { .. })) => of_btrfs(folder, tools),
+        Some((mounted, FilesystemKind::Zfs { .. })) => of_pool(mounted, tools),
+        Some((_, FilesystemKind::Btrfs { .. })) => of_btrfs(folder, tools),
         None if is_btrfs() => of_btrfs(folder, tools),
         _ => {
             let disk_bytes = sum(folder, &|file| file.blocks() * BLOCK).map_err(of_file(folder))?;
@@ -132,7 +132,7 @@ fn of_pool(mounted: &Mounted, tools: &Tools<'_>) -> Result<Used, Error> {
         return Err(unavailable("what the files of one server take", reason));
     }
     let gone = || failed("its pool is not known any more".to_owned());
-    let pool = Journal::read(mounted.made()).and_then(|journal| journal.pool).ok_or_else(gone)?;
+    let pool = StorageJournal::read(mounted.made()).and_then(|journal| journal.pool).ok_or_else(gone)?;
     // Not every ZFS has a command to sync everything; changing a property waits until it is.
     let now = uuid::Uuid::new_v4();
     tools.run("zfs", &["set", &format!("pgdyno:looked={now}"), &pool], BOUND)?;

@@ -1,6 +1,6 @@
 //! What of a storage weakens crash safety.
 
-use spec::plan::storage::{Ground, Kind, Storage};
+use spec::plan::storage::{FilesystemKind, Ground, Storage};
 
 use crate::host::Disk;
 
@@ -25,7 +25,7 @@ pub fn weakens(storage: &Storage) -> Vec<String> {
             in_memory.map(words).into_iter().collect()
         }
         Ground::Filesystem(filesystem) => {
-            let has_none = matches!(filesystem.kind, Kind::Ext4 { journal: Some(false), .. });
+            let has_none = matches!(filesystem.kind, FilesystemKind::Ext4 { journal: Some(false), .. });
             let journal = has_none.then(|| "ext4 without a journal (a crash can damage it)".to_owned());
             let known = |option: &str| {
                 let (_, what) = WEAKENING.iter().find(|(name, _)| *name == option)?;
@@ -52,7 +52,7 @@ mod tests {
                 mount_options: mount_options.into(),
             }),
         };
-        let ext4 = |journal| Kind::Ext4 { block_size_bytes: None, journal };
+        let ext4 = |journal| FilesystemKind::Ext4 { block_size_bytes: None, journal };
         assert!(weakens(&made(ext4(None), "noatime")).is_empty());
         let weak = weakens(&made(ext4(Some(false)), "noatime,nobarrier"));
         let wanted = [
@@ -60,6 +60,6 @@ mod tests {
             "nobarrier (a power failure loses what was synced)",
         ];
         assert_eq!(weak, wanted);
-        assert!(weakens(&made(Kind::Xfs { reflink: None }, "")).is_empty());
+        assert!(weakens(&made(FilesystemKind::Xfs { reflink: None }, "")).is_empty());
     }
 }

@@ -13,13 +13,13 @@ use rustix::process::Signal;
 use spec::Error;
 
 use super::error::{of_file, too_slow, tool_failed, unavailable};
-use super::made::Made;
+use super::made::MadeFolder;
 use super::tools::Tools;
 use crate::error::file_error;
-use crate::home::{Dir, Home, Part, Readable, no_home};
+use crate::home::{Dir, Home, HomeFolder, Readable, no_home};
 use crate::host::proc::{processes, signal_with_variable};
 use crate::lock::{Lock, LockResult};
-use spec::plan::storage::{Filesystem, Kind};
+use spec::plan::storage::{Filesystem, FilesystemKind};
 
 /// Timeout of a command of ZFS.
 pub(super) const BOUND: Duration = Duration::from_secs(60);
@@ -87,8 +87,8 @@ pub(super) fn daemon_can_be_had(home: &Home) -> Result<(), Error> {
 
 /// Why a property cannot have a value, according to `zfs get` of the kernel's ZFS, or to what is known of
 /// zfs-fuse.
-pub(super) fn check_properties(by: By, kind: &Kind, tools: &Tools<'_>) -> Result<(), Error> {
-    let Kind::Zfs { recordsize_bytes, compression } = kind else { return Ok(()) };
+pub(super) fn check_properties(by: By, kind: &FilesystemKind, tools: &Tools<'_>) -> Result<(), Error> {
+    let FilesystemKind::Zfs { recordsize_bytes, compression } = kind else { return Ok(()) };
     let known = match by {
         By::Fuse => FUSE.to_owned(),
         // It fails, and lists all properties meanwhile.
@@ -154,13 +154,13 @@ pub(super) fn turn(home: &Home) -> Result<Lock, Error> {
 
 /// The folder of the daemon's lock and log.
 fn daemon_folder(home: &Home) -> Result<Dir, Error> {
-    let storage = home.part(Part::Storage)?.ok_or_else(no_home)?;
+    let storage = home.part(HomeFolder::Storage)?.ok_or_else(no_home)?;
     storage.make(DAEMON, 0o700).map_err(of_file(&storage.path().join(DAEMON)))
 }
 
 /// Set only for the daemon of this home.
 fn variable(home: &Home) -> (&'static str, PathBuf) {
-    let folder = home.path(Part::Storage).join(DAEMON);
+    let folder = home.path(HomeFolder::Storage).join(DAEMON);
     ("PGDYNO_ZFS", folder.canonicalize().unwrap_or(folder))
 }
 
@@ -256,7 +256,12 @@ fn pools(tools: &Tools<'_>) -> Result<Vec<String>, Error> {
 
 /// Whether this pool exists, and is on our image. A failed query is an error: an existing pool must not be
 /// taken for gone.
-pub(super) fn is_there(made: &Made, pool: &str, kernel: bool, tools: &Tools<'_>) -> Result<bool, Error> {
+pub(super) fn is_there(
+    made: &MadeFolder,
+    pool: &str,
+    kernel: bool,
+    tools: &Tools<'_>,
+) -> Result<bool, Error> {
     let reachable = if kernel { Path::new("/dev/zfs").exists() } else { answers() };
     if !reachable || !pool.starts_with(POOL) || !pools(tools)?.iter().any(|known| known == pool) {
         return Ok(false);
@@ -276,7 +281,7 @@ pub(super) fn new_name() -> String {
 
 /// Makes the pool on the image, and mounts it. It is not remembered, so that only we open it.
 pub(super) fn create(
-    made: &Made,
+    made: &MadeFolder,
     pool: &str,
     filesystem: &Filesystem,
     tools: &Tools<'_>,
@@ -284,7 +289,7 @@ pub(super) fn create(
     let mut args: Vec<String> = ["create", "-f", "-o", "cachefile=none", "-m"].map(str::to_owned).into();
     args.push(made.mounted().display().to_string());
     let mut properties: Vec<String> = filesystem.options().map(str::to_owned).collect();
-    if let Kind::Zfs { recordsize_bytes, compression } = &filesystem.kind {
+    if let FilesystemKind::Zfs { recordsize_bytes, compression } = &filesystem.kind {
         properties.extend(recordsize_bytes.map(|size| format!("recordsize={size}")));
         properties.extend(compression.as_ref().map(|it| format!("compression={it}")));
     }
@@ -299,7 +304,7 @@ pub(super) fn export(pool: &str, tools: &Tools<'_>) -> Result<(), Error> {
 }
 
 /// Imports it again.
-pub(super) fn import(made: &Made, pool: &str, tools: &Tools<'_>) -> Result<(), Error> {
+pub(super) fn import(made: &MadeFolder, pool: &str, tools: &Tools<'_>) -> Result<(), Error> {
     let folder = made.folder.display().to_string();
     tools.run("zpool", &["import", "-o", "cachefile=none", "-d", &folder, pool], BOUND).map(drop)
 }

@@ -10,12 +10,12 @@ const LONGEST: u64 = 1 << 20;
 const QUOTED: usize = 200;
 
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct HttpAnswer {
     pub(super) status: u16,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl HttpAnswer {
     /// The beginning of the answer, for messages.
     pub(super) fn beginning(&self) -> String {
         let text = String::from_utf8_lossy(&self.body);
@@ -25,7 +25,7 @@ impl Answer {
 }
 
 /// Requests a path by HTTP/1.0, so that the answer ends with the connection.
-pub(super) fn get(address: SocketAddr, path: &str, bound: Duration) -> io::Result<Answer> {
+pub(super) fn get(address: SocketAddr, path: &str, bound: Duration) -> io::Result<HttpAnswer> {
     let mut stream = TcpStream::connect_timeout(&address, bound)?;
     stream.set_read_timeout(Some(bound))?;
     stream.set_write_timeout(Some(bound))?;
@@ -35,11 +35,11 @@ pub(super) fn get(address: SocketAddr, path: &str, bound: Duration) -> io::Resul
     answer(&bytes).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the answer is not HTTP"))
 }
 
-fn answer(bytes: &[u8]) -> Option<Answer> {
+fn answer(bytes: &[u8]) -> Option<HttpAnswer> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&bytes[..end]).ok()?;
     let status = head.strip_prefix("HTTP/1.")?.split(' ').nth(1)?.parse().ok()?;
-    Some(Answer { status, body: bytes[end + 4..].to_vec() })
+    Some(HttpAnswer { status, body: bytes[end + 4..].to_vec() })
 }
 
 #[cfg(test)]

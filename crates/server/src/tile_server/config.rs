@@ -7,7 +7,7 @@ use spec::Error;
 
 use super::dsn::Dsn;
 use super::options::{pool, workers};
-use super::{Installed, Kind, Options, ServedTables};
+use super::{Installed, ServedTables, TileServerKind, TileServerOptions};
 use crate::child::{Account, Program};
 use crate::member::Folders;
 
@@ -17,7 +17,7 @@ const ALL_FEATURES: u32 = i32::MAX as u32;
 /// The program with its configuration and files.
 pub(super) fn program(
     folders: &Folders,
-    (installed, options): (&Installed, &Options),
+    (installed, options): (&Installed, &TileServerOptions),
     before: &ServedTables<'_>,
     (port, account): (u16, Option<&Account>),
 ) -> Result<Program, Error> {
@@ -25,12 +25,12 @@ pub(super) fn program(
     // A separate home: files in ours must not affect it.
     let program = Program::server(&installed.program, &folders.work, account).env("HOME", &folders.work);
     match options.kind {
-        Kind::Tipg => {
+        TileServerKind::Tipg => {
             // This folder is empty, but it shows in a list of processes whose process it is.
             let program = tipg(program, &dsn, options, before, port);
             Ok(program.arg("--app-dir").arg(&folders.work))
         }
-        Kind::Martin => {
+        TileServerKind::Martin => {
             let file = folders.write("martin.yaml", martin(&dsn, options, before, port).as_bytes())?;
             // Warnings are enough: a line for each tile would affect the measurement.
             Ok(program.arg("--config").arg(file).env("RUST_LOG", "warn").env("NO_COLOR", "1"))
@@ -38,7 +38,13 @@ pub(super) fn program(
     }
 }
 
-fn tipg(program: Program, dsn: &Dsn, options: &Options, before: &ServedTables<'_>, port: u16) -> Program {
+fn tipg(
+    program: Program,
+    dsn: &Dsn,
+    options: &TileServerOptions,
+    before: &ServedTables<'_>,
+    port: u16,
+) -> Program {
     let (workers, pool) = (workers(options).to_string(), pool(options, before.clients).to_string());
     let mut uri = dsn.uri.clone();
     let mut certificate = |name: &str, path: &std::path::Path| {
@@ -74,7 +80,7 @@ fn tipg(program: Program, dsn: &Dsn, options: &Options, before: &ServedTables<'_
 }
 
 /// `martin.yaml`. Its texts are written as JSON, which is valid YAML.
-fn martin(dsn: &Dsn, options: &Options, before: &ServedTables<'_>, port: u16) -> String {
+fn martin(dsn: &Dsn, options: &TileServerOptions, before: &ServedTables<'_>, port: u16) -> String {
     let text = |text: &str| serde_json::to_string(text).expect("text");
     let mut yaml = String::new();
     let mut line = |indent: usize, key: &str, value: &str| {
@@ -117,7 +123,7 @@ mod tests {
     use protocol::postgres::{Login, Place};
 
     use super::*;
-    use crate::home::{Home, Part};
+    use crate::home::{Home, HomeFolder};
     use crate::pooler::Upstream;
 
     #[test]
@@ -130,19 +136,19 @@ mod tests {
         let schemas = ["public".to_owned(), "osm".to_owned()];
         let before = ServedTables { upstream: &upstream, schemas: &schemas, clients: 8 };
         let uri = "postgresql://ann:geheim@%2Frun:5432/shop?sslmode=disable";
-        for kind in Kind::ALL {
-            let folders = Folders::make(&Home::at(folder.path()), Part::TileServers, "", None).unwrap();
+        for kind in TileServerKind::ALL {
+            let folders = Folders::make(&Home::at(folder.path()), HomeFolder::TileServers, "", None).unwrap();
             let installed = Installed { program: "/bin/x".into(), version: "1".into() };
-            let options = Options { workers: Some(2), ..Options::usual(kind) };
+            let options = TileServerOptions { workers: Some(2), ..TileServerOptions::usual(kind) };
             let program = program(&folders, (&installed, &options), &before, (3000, None)).unwrap();
             assert!(!format!("{:?}", program.args).contains("geheim"), "{:?}", program.args);
             match kind {
-                Kind::Tipg => {
+                TileServerKind::Tipg => {
                     let has = |name: &str, value: &str| program.env.contains(&(name.into(), value.into()));
                     assert!(has("DATABASE_URL", uri) && has("TIPG_DB_SCHEMAS", r#"["public","osm"]"#));
                     assert!(has("DB_MAX_CONN_SIZE", "4") && has("TIPG_CATALOG_TTL", "0"));
                 }
-                Kind::Martin => {
+                TileServerKind::Martin => {
                     let yaml = std::fs::read_to_string(folders.files().join("martin.yaml")).unwrap();
                     for line in [
                         "listen_addresses: \"127.0.0.1:3000\"\nworker_processes: 2\n",

@@ -8,7 +8,7 @@ use protocol::postgres::{ChannelBinding, Login, SslMode};
 use protocol::{Address, percent_encoded};
 use spec::Error;
 
-use super::{Kind, unreachable};
+use super::{TileServerKind, unreachable};
 use crate::error::file_error;
 use crate::member::Folders;
 use crate::pooler::Upstream;
@@ -27,7 +27,7 @@ pub(super) struct Dsn {
 
 impl Dsn {
     /// `postgresql://USER[:PASSWORD]@HOST:PORT/DATABASE?…`; the folder of a socket is a host.
-    pub(super) fn of(folders: &Folders, upstream: &Upstream, kind: Kind) -> Result<Self, Error> {
+    pub(super) fn of(folders: &Folders, upstream: &Upstream, kind: TileServerKind) -> Result<Self, Error> {
         let place = &upstream.place;
         let login = &place.login;
         if login.channel_binding == ChannelBinding::Require {
@@ -124,7 +124,7 @@ mod tests {
     use protocol::postgres::conninfo::{Password, PasswordSource, SslOptions};
 
     use super::*;
-    use crate::home::{Home, Part};
+    use crate::home::{Home, HomeFolder};
 
     fn upstream(address: Address, login: Login) -> Upstream {
         Upstream { place: Place::new(address, Arc::new(login)), ssl: SslOptions::default() }
@@ -133,14 +133,16 @@ mod tests {
     #[test]
     fn the_way_to_a_server_is_written_for_both_drivers() {
         let folder = tempfile::tempdir().unwrap();
-        let folders = Folders::make(&Home::at(folder.path()), Part::TileServers, "", None).unwrap();
+        let folders = Folders::make(&Home::at(folder.path()), HomeFolder::TileServers, "", None).unwrap();
         let mut login = Login::new("an@n", "my db");
         login.password = Some(Password::new("p:w$%", PasswordSource::Environment));
         login.parameters = [("options", "-c work_mem=8MB"), ("TimeZone", "a b"), ("application_name", "x")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into();
         let of = |address| {
-            Dsn::of(&folders, &upstream(address, login.clone()), Kind::Martin).ok().map(|dsn| dsn.uri)
+            Dsn::of(&folders, &upstream(address, login.clone()), TileServerKind::Martin)
+                .ok()
+                .map(|dsn| dsn.uri)
         };
         let rest = "my%20db?sslmode=disable&options=-c%20work_mem%3D8MB%20-c%20TimeZone%3Da%5C%20b";
         assert_eq!(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use spec::{Class, Error};
 
-use super::{Kind, Options};
+use super::{TileServerKind, TileServerOptions};
 use crate::child::{Account, Program, Watchdog};
 use crate::member;
 use crate::stop::Stop;
@@ -33,11 +33,11 @@ impl Installed {
     ///
     /// # Errors
     /// When none is installed, or the named one does not work.
-    pub fn find(options: &Options, watchdog: &Watchdog, stop: &Stop) -> Result<Self, Error> {
+    pub fn find(options: &TileServerOptions, watchdog: &Watchdog, stop: &Stop) -> Result<Self, Error> {
         let kind = options.kind;
         let variable = match kind {
-            Kind::Tipg => "PGDYNO_TIPG",
-            Kind::Martin => "PGDYNO_MARTIN",
+            TileServerKind::Tipg => "PGDYNO_TIPG",
+            TileServerKind::Martin => "PGDYNO_MARTIN",
         };
         let by_environment = std::env::var_os(variable).filter(|name| !name.is_empty()).map(PathBuf::from);
         if let Some(named) = options.program.clone().or(by_environment) {
@@ -56,15 +56,15 @@ impl Installed {
 
     /// Its version, asked as it will be run; in words why it is not suitable.
     fn ask(
-        kind: Kind,
+        kind: TileServerKind,
         program: &Path,
         watchdog: &Watchdog,
         stop: &Stop,
     ) -> Result<Result<Self, String>, Error> {
         let mut asked = Program::new(program);
         asked = match kind {
-            Kind::Tipg => asked.args(["-s", "-c", PACKAGES]),
-            Kind::Martin => asked.arg("--version"),
+            TileServerKind::Tipg => asked.args(["-s", "-c", PACKAGES]),
+            TileServerKind::Martin => asked.arg("--version"),
         };
         asked.clean_environment = true;
         asked.account = Account::unprivileged()?;
@@ -90,13 +90,13 @@ impl Installed {
 }
 
 /// What to try where there is none, or none that is suitable.
-fn install_hint(kind: Kind) -> &'static str {
+fn install_hint(kind: TileServerKind) -> &'static str {
     match kind {
-        Kind::Tipg => {
+        TileServerKind::Tipg => {
             "setup/install tipg puts it where it is found; or name a Python that has tipg and uvicorn as PGDYNO_TIPG, or as \
              the tile server's `program`"
         }
-        Kind::Martin => {
+        TileServerKind::Martin => {
             "setup/install martin builds it where it is found; or name a martin 1.14 or newer as PGDYNO_MARTIN, or as the \
              tile server's `program`"
         }
@@ -104,21 +104,21 @@ fn install_hint(kind: Kind) -> &'static str {
 }
 
 /// A virtual environment may be named by its folder.
-fn in_folder(kind: Kind, named: &Path) -> PathBuf {
+fn in_folder(kind: TileServerKind, named: &Path) -> PathBuf {
     match kind {
-        Kind::Tipg if named.is_dir() => named.join("bin/python"),
+        TileServerKind::Tipg if named.is_dir() => named.join("bin/python"),
         _ => named.to_owned(),
     }
 }
 
-fn usual(kind: Kind) -> Vec<PathBuf> {
+fn usual(kind: TileServerKind) -> Vec<PathBuf> {
     let tools = built_tools().into_iter().chain([PathBuf::from(TOOLS)]);
     match kind {
         // A Python in PATH rarely has it, and is asked last.
-        Kind::Tipg => {
+        TileServerKind::Tipg => {
             tools.map(|tools| tools.join("tipg/bin/python")).chain(member::find(&["python3"])).collect()
         }
-        Kind::Martin => {
+        TileServerKind::Martin => {
             member::find(&["martin"]).into_iter().chain(tools.map(|tools| tools.join("bin/martin"))).collect()
         }
     }
@@ -136,11 +136,13 @@ fn built_tools() -> Option<PathBuf> {
 }
 
 /// `tipg 1.6.1 uvicorn 0.54.0`, `martin 1.14.0`.
-fn version(kind: Kind, line: &str) -> Option<String> {
+fn version(kind: TileServerKind, line: &str) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     match (kind, words[..].as_ref()) {
-        (Kind::Tipg, ["tipg", tipg, "uvicorn", uvicorn]) => Some(format!("{tipg}, uvicorn {uvicorn}")),
-        (Kind::Martin, ["martin", martin]) if is_new_enough(martin) => Some((*martin).to_owned()),
+        (TileServerKind::Tipg, ["tipg", tipg, "uvicorn", uvicorn]) => {
+            Some(format!("{tipg}, uvicorn {uvicorn}"))
+        }
+        (TileServerKind::Martin, ["martin", martin]) if is_new_enough(martin) => Some((*martin).to_owned()),
         _ => None,
     }
 }
@@ -160,16 +162,16 @@ mod tests {
     #[test]
     fn versions_are_read_and_those_with_other_files_refused() {
         for (kind, line, wanted) in [
-            (Kind::Tipg, "tipg 1.6.1 uvicorn 0.54.0", Some("1.6.1, uvicorn 0.54.0")),
+            (TileServerKind::Tipg, "tipg 1.6.1 uvicorn 0.54.0", Some("1.6.1, uvicorn 0.54.0")),
             (
-                Kind::Tipg,
+                TileServerKind::Tipg,
                 "importlib.metadata.PackageNotFoundError: No package metadata was found for tipg",
                 None,
             ),
-            (Kind::Martin, "martin 1.14.0", Some("1.14.0")),
-            (Kind::Martin, "martin 1.9.1", None),
-            (Kind::Martin, "martin 2.0.0-beta.5", None),
-            (Kind::Martin, "martin, a film library", None),
+            (TileServerKind::Martin, "martin 1.14.0", Some("1.14.0")),
+            (TileServerKind::Martin, "martin 1.9.1", None),
+            (TileServerKind::Martin, "martin 2.0.0-beta.5", None),
+            (TileServerKind::Martin, "martin, a film library", None),
         ] {
             assert_eq!(version(kind, line).as_deref(), wanted, "{line}");
         }

@@ -18,11 +18,11 @@ use spec::{Class, Error};
 
 pub use self::installed::Installed;
 pub use self::options::{OptionError, check};
-pub use spec::plan::tile_server::{Kind, Options};
+pub use spec::plan::tile_server::{TileServerKind, TileServerOptions};
 
 use self::ask::get;
 use crate::child::{Account, Watchdog};
-use crate::home::{Home, Part};
+use crate::home::{Home, HomeFolder};
 use crate::member::{self, Folders, Member};
 use crate::pooler::Upstream;
 use crate::secrets::Secrets;
@@ -57,7 +57,7 @@ pub struct ServedTables<'a> {
 #[derive(Debug)]
 pub struct TileServer {
     member: Member,
-    kind: Kind,
+    kind: TileServerKind,
     port: u16,
     words: String,
     secrets: Secrets,
@@ -71,7 +71,7 @@ impl TileServer {
     /// When it does not support these options, cannot reach the server, or does not start.
     pub fn start(
         home: &Home,
-        (installed, options): (&Installed, &Options),
+        (installed, options): (&Installed, &TileServerOptions),
         before: &ServedTables<'_>,
         port: Option<u16>,
         (watchdog, stop): (&Watchdog, &Stop),
@@ -92,14 +92,14 @@ impl TileServer {
 
     fn start_at(
         home: &Home,
-        (installed, options): (&Installed, &Options),
+        (installed, options): (&Installed, &TileServerOptions),
         before: &ServedTables<'_>,
         (port, account): (u16, Option<&Account>),
         watchdog: &Watchdog,
         stop: &Stop,
     ) -> Result<Self, Error> {
         let kind = options.kind;
-        let folders = Folders::make(home, Part::TileServers, "", account)?;
+        let folders = Folders::make(home, HomeFolder::TileServers, "", account)?;
         let secrets = Secrets::of(&before.upstream.place.login);
         let program = config::program(&folders, (installed, options), before, (port, account))?;
         let mut member = Member::start((kind.name(), secrets.clone()), program, folders, watchdog)?;
@@ -168,7 +168,7 @@ impl TileServer {
         }
     }
 
-    fn get(&self, path: &str) -> Result<ask::Answer, Error> {
+    fn get(&self, path: &str) -> Result<ask::HttpAnswer, Error> {
         get(self.address(), path, ANSWER_TIMEOUT)
             .map_err(|error| self.failing(path, &protocol::wording::system(&error)))
     }
@@ -197,7 +197,7 @@ fn no_port(why: &str) -> Error {
 }
 
 /// The server's connection cannot be expressed for a tile server.
-fn unreachable(kind: Kind, why: &str) -> Error {
+fn unreachable(kind: TileServerKind, why: &str) -> Error {
     Error::new(Class::Missing, format!("{kind} cannot reach the server as pgdyno does: {why}"))
 }
 
@@ -206,20 +206,20 @@ fn is_taken(log: &str) -> bool {
 }
 
 /// As far as the log shows.
-fn all_ready(options: &Options, log: &str) -> bool {
+fn all_ready(options: &TileServerOptions, log: &str) -> bool {
     match options.kind {
-        Kind::Tipg => log.matches(READY).count() >= options::workers(options) as usize,
-        Kind::Martin => true,
+        TileServerKind::Tipg => log.matches(READY).count() >= options::workers(options) as usize,
+        TileServerKind::Martin => true,
     }
 }
 
-fn is_well(kind: Kind, port: u16) -> bool {
+fn is_well(kind: TileServerKind, port: u16) -> bool {
     get(address(port), options::health_path(kind), ANSWER_TIMEOUT).is_ok_and(|answer| answer.status == 200)
 }
 
 /// Removes what tile servers of dead pgdynos left and their watchdogs could not remove.
 pub fn remove_dead(home: &Home) {
-    member::remove_dead(home, Part::TileServers);
+    member::remove_dead(home, HomeFolder::TileServers);
 }
 
 /// All that the user may access, except for PostgreSQL's and ours. Names that need quotes are left out: TiPg

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use spec::plan::tile_server::{Kind, Options};
+use spec::plan::tile_server::{TileServerKind, TileServerOptions};
 use spec::{Class, Error};
 
 /// Connections to the database that no more clients than these get by themselves: half of what PostgreSQL takes as it is
@@ -14,22 +14,22 @@ const CONNECTIONS: u32 = 10_000;
 const CACHE_MB: u32 = 1_000_000;
 
 /// The path of a table's tiles, with `{z}/{x}/{y}` in it.
-pub(super) fn tile_path(kind: Kind, schema: &str, table: &str) -> String {
+pub(super) fn tile_path(kind: TileServerKind, schema: &str, table: &str) -> String {
     kind.tiles_of_source().replace("{source}", &source(schema, table))
 }
 
 /// The path of what it says about a table.
-pub(super) fn description_path(kind: Kind, schema: &str, table: &str) -> String {
+pub(super) fn description_path(kind: TileServerKind, schema: &str, table: &str) -> String {
     match kind {
-        Kind::Tipg => format!("/collections/{}?f=json", source(schema, table)),
-        Kind::Martin => format!("/{}", source(schema, table)),
+        TileServerKind::Tipg => format!("/collections/{}?f=json", source(schema, table)),
+        TileServerKind::Martin => format!("/{}", source(schema, table)),
     }
 }
 
-pub(super) fn health_path(kind: Kind) -> &'static str {
+pub(super) fn health_path(kind: TileServerKind) -> &'static str {
     match kind {
-        Kind::Tipg => "/healthz",
-        Kind::Martin => "/health",
+        TileServerKind::Tipg => "/healthz",
+        TileServerKind::Martin => "/health",
     }
 }
 
@@ -42,7 +42,7 @@ fn source(schema: &str, table: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("option {name} of the tile server {kind}: {why}")]
 pub struct OptionError {
-    pub kind: Kind,
+    pub kind: TileServerKind,
     pub name: &'static str,
     pub why: String,
 }
@@ -57,7 +57,7 @@ impl From<OptionError> for Error {
 ///
 /// # Errors
 /// What cannot be.
-pub fn check(options: &Options) -> Result<(), OptionError> {
+pub fn check(options: &TileServerOptions) -> Result<(), OptionError> {
     let wrong = |name, why: String| Err(OptionError { kind: options.kind, name, why });
     for (name, value, least, most) in [
         ("workers", options.workers, 1, WORKERS),
@@ -69,38 +69,38 @@ pub fn check(options: &Options) -> Result<(), OptionError> {
         }
     }
     match (options.kind, options.cache_mb) {
-        (Kind::Tipg, Some(_)) => wrong("cache_mb", "it keeps no tiles; martin does".to_owned()),
+        (TileServerKind::Tipg, Some(_)) => wrong("cache_mb", "it keeps no tiles; martin does".to_owned()),
         _ => Ok(()),
     }
 }
 
 /// How many processes or threads answer.
-pub(super) fn workers(options: &Options) -> u32 {
+pub(super) fn workers(options: &TileServerOptions) -> u32 {
     let cpus = || thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
     options.workers.unwrap_or_else(|| cpus().min(WORKERS))
 }
 
 /// How many connections each pool has; TiPg has one for each worker.
-pub(super) fn pool(options: &Options, clients: u32) -> u32 {
+pub(super) fn pool(options: &TileServerOptions, clients: u32) -> u32 {
     let all = options.connections.unwrap_or(clients.min(MOST_CONNECTIONS)).max(1);
     match options.kind {
-        Kind::Tipg => all.div_ceil(workers(options)),
-        Kind::Martin => all,
+        TileServerKind::Tipg => all.div_ceil(workers(options)),
+        TileServerKind::Martin => all,
     }
 }
 
 /// In words, for so many clients.
-pub(super) fn words(options: &Options, clients: u32) -> String {
+pub(super) fn words(options: &TileServerOptions, clients: u32) -> String {
     let count = |number: u32, one: &str| format!("{number} {one}{}", if number == 1 { "" } else { "s" });
     let workers = workers(options);
     let connections = match options.kind {
-        Kind::Tipg => pool(options, clients) * workers,
-        Kind::Martin => pool(options, clients),
+        TileServerKind::Tipg => pool(options, clients) * workers,
+        TileServerKind::Martin => pool(options, clients),
     };
     let cache = match (options.kind, options.cache_mb.unwrap_or(0)) {
-        (Kind::Tipg, _) => String::new(),
-        (Kind::Martin, 0) => ", no cache".to_owned(),
-        (Kind::Martin, megabytes) => format!(", a cache of {megabytes} MB"),
+        (TileServerKind::Tipg, _) => String::new(),
+        (TileServerKind::Martin, 0) => ", no cache".to_owned(),
+        (TileServerKind::Martin, megabytes) => format!(", a cache of {megabytes} MB"),
     };
     format!("{}, {} to the database{cache}", count(workers, "worker"), count(connections, "connection"))
 }
@@ -111,42 +111,50 @@ mod tests {
 
     #[test]
     fn impossible_options_are_named() {
-        let wrong = |change: &dyn Fn(&mut Options), kind| {
-            let mut options = Options::usual(kind);
+        let wrong = |change: &dyn Fn(&mut TileServerOptions), kind| {
+            let mut options = TileServerOptions::usual(kind);
             change(&mut options);
             check(&options).err().map(|error| error.to_string()).unwrap_or_default()
         };
         let none = "option workers of the tile server tipg: it takes 1 to 256";
-        assert_eq!(wrong(&|o| o.workers = Some(0), Kind::Tipg), none);
+        assert_eq!(wrong(&|o| o.workers = Some(0), TileServerKind::Tipg), none);
         let many = "option connections of the tile server martin: it takes 1 to 10000";
-        assert_eq!(wrong(&|o| o.connections = Some(10_001), Kind::Martin), many);
+        assert_eq!(wrong(&|o| o.connections = Some(10_001), TileServerKind::Martin), many);
         let cache = "option cache_mb of the tile server tipg: it keeps no tiles; martin does";
-        assert_eq!(wrong(&|o| o.cache_mb = Some(64), Kind::Tipg), cache);
-        assert_eq!(wrong(&|o| o.cache_mb = Some(64), Kind::Martin), "");
+        assert_eq!(wrong(&|o| o.cache_mb = Some(64), TileServerKind::Tipg), cache);
+        assert_eq!(wrong(&|o| o.cache_mb = Some(64), TileServerKind::Martin), "");
     }
 
     #[test]
     fn pools_hold_what_clients_need() {
         let of = |kind, workers, connections, clients| {
-            let options = Options { workers: Some(workers), connections, ..Options::usual(kind) };
+            let options =
+                TileServerOptions { workers: Some(workers), connections, ..TileServerOptions::usual(kind) };
             (pool(&options, clients), words(&options, clients))
         };
         let text = |text: &str| text.to_owned();
-        assert_eq!(of(Kind::Tipg, 2, None, 5), (3, text("2 workers, 6 connections to the database")));
         assert_eq!(
-            of(Kind::Martin, 1, None, 5),
+            of(TileServerKind::Tipg, 2, None, 5),
+            (3, text("2 workers, 6 connections to the database"))
+        );
+        assert_eq!(
+            of(TileServerKind::Martin, 1, None, 5),
             (5, text("1 worker, 5 connections to the database, no cache"))
         );
-        assert_eq!(of(Kind::Martin, 2, None, 1000).0, 50);
-        assert_eq!(of(Kind::Martin, 2, Some(1), 1000).0, 1);
-        let cached = Options { cache_mb: Some(64), workers: Some(1), ..Options::usual(Kind::Martin) };
+        assert_eq!(of(TileServerKind::Martin, 2, None, 1000).0, 50);
+        assert_eq!(of(TileServerKind::Martin, 2, Some(1), 1000).0, 1);
+        let cached = TileServerOptions {
+            cache_mb: Some(64),
+            workers: Some(1),
+            ..TileServerOptions::usual(TileServerKind::Martin)
+        };
         assert_eq!(words(&cached, 1), "1 worker, 1 connection to the database, a cache of 64 MB");
     }
 
     #[test]
     fn names_of_tables_are_written_into_paths() {
-        let path = tile_path(Kind::Tipg, "public", "a b/c");
+        let path = tile_path(TileServerKind::Tipg, "public", "a b/c");
         assert_eq!(path, "/collections/public.a%20b%2Fc/tiles/WebMercatorQuad/{z}/{x}/{y}");
-        assert_eq!(tile_path(Kind::Martin, "osm", "roads"), "/osm.roads/{z}/{x}/{y}");
+        assert_eq!(tile_path(TileServerKind::Martin, "osm", "roads"), "/osm.roads/{z}/{x}/{y}");
     }
 }

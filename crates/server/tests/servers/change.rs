@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::{Sql, SqlError};
-use server::change::{Change, ChangeFailure, ChangeFailureKind, ChangeOptions, Step};
-use server::home::Part;
+use server::change::{Change, ChangeFailure, ChangeFailureKind, ChangeOptions, ChangeStep};
+use server::home::HomeFolder;
 use server::managed::{self, Cluster};
 use server::settings::journal::{LeftBy, Recovered, left, left_in, restore_changes};
 use server::url::{Rights, restore_left};
@@ -41,11 +41,15 @@ fn by_name(place: &Place) -> Target {
 }
 
 fn sql(do_: &str, undo: &str) -> Change {
-    Change { do_: Some(Step::Sql(do_.into())), undo: Some(Step::Sql(undo.into())), check: None }
+    Change { do_: Some(ChangeStep::Sql(do_.into())), undo: Some(ChangeStep::Sql(undo.into())), check: None }
 }
 
 fn command(do_: &str, undo: &str) -> Change {
-    Change { do_: Some(Step::Command(do_.into())), undo: Some(Step::Command(undo.into())), check: None }
+    Change {
+        do_: Some(ChangeStep::Command(do_.into())),
+        undo: Some(ChangeStep::Command(undo.into())),
+        check: None,
+    }
 }
 
 /// Commands start where every account may be, not where the tests do.
@@ -131,7 +135,7 @@ fn with_words(words: &str) -> Vec<u32> {
 
 fn no_journal(place: &Place) -> bool {
     left(&place.home).unwrap().is_empty()
-        && !place.home.path(Part::Clusters).join("main/journal.json").exists()
+        && !place.home.path(HomeFolder::Clusters).join("main/journal.json").exists()
 }
 
 fn within(start: Instant) -> Duration {

@@ -10,8 +10,8 @@ use protocol::postgres::conninfo::{Password, PasswordSource};
 use protocol::postgres::sql::Sql;
 use server::child::Account;
 use server::control::{ConnectFailure, Control};
-use server::home::Part;
-use server::managed::{Choice, Cluster, ServerOptions, Via, list, status};
+use server::home::HomeFolder;
+use server::managed::{Choice, Cluster, NetworkAccess, ServerOptions, list, status};
 use spec::{Class, Error};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, parent, watchdog};
@@ -115,7 +115,8 @@ fn network_is_on_loopback_with_a_password() {
     use protocol::postgres::{Config, conninfo::Env};
     let place = Place::new();
     drop(cluster(&place));
-    let server = ensure(&place, &ServerOptions { via: Via::Tcp, ..ServerOptions::default() }).unwrap();
+    let server =
+        ensure(&place, &ServerOptions { via: NetworkAccess::Tcp, ..ServerOptions::default() }).unwrap();
     let password = std::fs::read_to_string(server.password_file()).unwrap();
     assert_eq!(server.password_file().metadata().unwrap().mode() & 0o777, 0o600);
     let connect = |password: &str| {
@@ -150,19 +151,21 @@ fn a_server_made_earlier_is_reached_by_tcp_and_tls_once_that_is_asked_for() {
     let place = Place::new();
     let mut server = cluster(&place);
     server.connect("postgres").unwrap().execute("CREATE TABLE kept (x int)").unwrap();
-    assert!(server.place_by(Via::Tcp, "postgres").is_none());
+    assert!(server.place_by(NetworkAccess::Tcp, "postgres").is_none());
     let pid = server.pid();
-    server.listen(Via::Socket).unwrap();
+    server.listen(NetworkAccess::Socket).unwrap();
     assert_eq!(server.pid(), pid);
-    server.listen(Via::Tls).unwrap();
+    server.listen(NetworkAccess::Tls).unwrap();
     assert_ne!(server.pid(), pid, "it is restarted once");
     let (pid, certificate) = (server.pid(), std::fs::read(server.certificate_file()).unwrap());
-    server.listen(Via::Tcp).unwrap();
+    server.listen(NetworkAccess::Tcp).unwrap();
     assert_eq!(server.pid(), pid);
     let here = Some("127.0.0.1".to_owned());
-    for (via, wanted) in
-        [(Via::Socket, (None, false)), (Via::Tcp, (here.clone(), false)), (Via::Tls, (here, true))]
-    {
+    for (via, wanted) in [
+        (NetworkAccess::Socket, (None, false)),
+        (NetworkAccess::Tcp, (here.clone(), false)),
+        (NetworkAccess::Tls, (here, true)),
+    ] {
         let mut control = open(&server.place_by(via, "postgres").unwrap()).unwrap();
         assert_eq!(seen(&mut control), wanted, "{via:?}");
         assert_eq!(control.scalar("SELECT count(*) FROM kept").unwrap().as_deref(), Some("0"));
@@ -175,23 +178,24 @@ fn a_server_made_earlier_is_reached_by_tcp_and_tls_once_that_is_asked_for() {
     // A later use has it only if it asks for it, and then with the same certificate.
     drop(server);
     let server = ensure(&place, &ServerOptions::default()).unwrap();
-    assert!(server.place_by(Via::Tcp, "postgres").is_none());
+    assert!(server.place_by(NetworkAccess::Tcp, "postgres").is_none());
     assert_eq!(
         server.connect("postgres").unwrap().scalar("SHOW listen_addresses").unwrap().as_deref(),
         Some("")
     );
     drop(server);
-    let server = ensure(&place, &ServerOptions { via: Via::Tls, ..ServerOptions::default() }).unwrap();
+    let server =
+        ensure(&place, &ServerOptions { via: NetworkAccess::Tls, ..ServerOptions::default() }).unwrap();
     assert_eq!(std::fs::read(server.certificate_file()).unwrap(), certificate);
-    assert!(seen(&mut open(&server.place_by(Via::Tls, "postgres").unwrap()).unwrap()).1);
+    assert!(seen(&mut open(&server.place_by(NetworkAccess::Tls, "postgres").unwrap()).unwrap()).1);
 }
 
 #[test]
 fn a_wrong_password_and_another_certificate_are_refused() {
     let place = Place::new();
     let mut server = cluster(&place);
-    server.listen(Via::Tls).unwrap();
-    for via in [Via::Tcp, Via::Tls] {
+    server.listen(NetworkAccess::Tls).unwrap();
+    for via in [NetworkAccess::Tcp, NetworkAccess::Tls] {
         let mut wrong = server.place_by(via, "postgres").unwrap();
         let mut login = (*wrong.login).clone();
         login.password = Some(Password::new("wrong", PasswordSource::Environment));
@@ -200,7 +204,7 @@ fn a_wrong_password_and_another_certificate_are_refused() {
         let error = open(&wrong).unwrap_err();
         assert!(error.attached() == Some(&ConnectFailure::WrongPassword), "{via:?}: {error}");
     }
-    let of_this = server.place_by(Via::Tls, "postgres").unwrap();
+    let of_this = server.place_by(NetworkAccess::Tls, "postgres").unwrap();
     for file in [server.certificate_file(), server.folder().join("server.key")] {
         std::fs::remove_file(file).unwrap();
     }
@@ -236,12 +240,12 @@ fn a_postgresql_without_tls_is_named_and_goes_on_without() {
     let choice = Choice { pg_bin: Some(without_tls(&place, &server)), version: None };
     drop(server);
     let options = |via| ServerOptions { choice: choice.clone(), via, ..ServerOptions::default() };
-    let error = ensure(&place, &options(Via::Tls)).unwrap_err();
+    let error = ensure(&place, &options(NetworkAccess::Tls)).unwrap_err();
     assert!(error.to_string().contains("was built without TLS"), "{error}");
-    let mut server = ensure(&place, &options(Via::Tcp)).unwrap();
-    let error = server.listen(Via::Tls).unwrap_err();
+    let mut server = ensure(&place, &options(NetworkAccess::Tcp)).unwrap();
+    let error = server.listen(NetworkAccess::Tls).unwrap_err();
     assert!(error.to_string().contains("was built without TLS"), "{error}");
-    open(&server.place_by(Via::Tcp, "postgres").unwrap()).unwrap();
+    open(&server.place_by(NetworkAccess::Tcp, "postgres").unwrap()).unwrap();
 }
 
 #[test]
@@ -249,7 +253,8 @@ fn a_detached_server_that_is_restarted_for_tls_stays_detached() {
     let place = Place::new();
     drop(cluster(&place));
     drop(ensure(&place, &ServerOptions { detached: true, ..ServerOptions::default() }).unwrap());
-    let server = ensure(&place, &ServerOptions { via: Via::Tls, ..ServerOptions::default() }).unwrap();
+    let server =
+        ensure(&place, &ServerOptions { via: NetworkAccess::Tls, ..ServerOptions::default() }).unwrap();
     let pid = server.pid().unwrap();
     assert!(server.is_detached());
     drop(server);
@@ -268,22 +273,25 @@ fn the_load_goes_the_way_that_was_chosen_and_control_by_the_socket() {
     let stop = server::Stop::new();
     let options = ServerOptions::default();
     let mut target = server::Target::managed(&place.home, "main", &options, &[], &watchdog(), &stop).unwrap();
-    target.reach_by(Via::Tls).unwrap();
+    target.reach_by(NetworkAccess::Tls).unwrap();
     target.apply(&[("work_mem".to_owned(), "7MB".to_owned())].into()).unwrap();
     let mut load = target.control_like_load().unwrap();
     assert!(seen(&mut load).1);
     assert_eq!(load.scalar("SHOW work_mem").unwrap().as_deref(), Some("7MB"));
     assert_eq!(seen(&mut target.control().unwrap()), (None, false));
     assert!(target.redacted().ends_with("dbname=pgdyno sslmode=verify-full"), "{}", target.redacted());
-    target.reach_by(Via::Socket).unwrap();
+    target.reach_by(NetworkAccess::Socket).unwrap();
     assert_eq!(seen(&mut target.control_like_load().unwrap()), (None, false));
 }
 
 #[test]
 fn folders_of_others_are_left_alone() {
     let place = Place::new();
-    place.home.make_part(Part::Clusters, server::child::Account::unprivileged().unwrap().as_ref()).unwrap();
-    let folder = place.home.path(Part::Clusters).join("main");
+    place
+        .home
+        .make_part(HomeFolder::Clusters, server::child::Account::unprivileged().unwrap().as_ref())
+        .unwrap();
+    let folder = place.home.path(HomeFolder::Clusters).join("main");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("precious"), "x").unwrap();
     let error = ensure(&place, &ServerOptions::default()).unwrap_err();
@@ -342,7 +350,7 @@ fn an_orphan_without_watchdog_is_replaced() {
     let pid = server.pid().unwrap();
     // A pid file that names a stranger must not keep the server from starting.
     drop(server);
-    let data = place.home.path(Part::Clusters).join("main/data");
+    let data = place.home.path(HomeFolder::Clusters).join("main/data");
     std::fs::write(data.join("postmaster.pid"), format!("{}\n{}\n", std::process::id(), data.display()))
         .unwrap();
     let server = ensure(&place, &ServerOptions::default()).unwrap();

@@ -10,17 +10,17 @@ use protocol::Address;
 use protocol::postgres::sql::Sql;
 use server::Target;
 use server::control::Control;
-use server::home::Part;
-use server::managed::{Cluster, Via};
-use server::pooler::{Installed, NotCarried, Options, PoolMode, PooledLoad, Pooler, Upstream, Version};
+use server::home::HomeFolder;
+use server::managed::{Cluster, NetworkAccess};
+use server::pooler::{Installed, NotCarried, PoolMode, PooledLoad, Pooler, PoolerOptions, Upstream, Version};
 use server::settings::SettingValues;
 use server::url::Rights;
 use spec::{Class, Error};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, parent, watchdog};
 
-fn options(pool_mode: PoolMode, pool_size: u32) -> Options {
-    Options { pool_mode, pool_size, settings: BTreeMap::new() }
+fn options(pool_mode: PoolMode, pool_size: u32) -> PoolerOptions {
+    PoolerOptions { pool_mode, pool_size, settings: BTreeMap::new() }
 }
 
 fn load(clients: u32, session: &SettingValues) -> PooledLoad<'_> {
@@ -31,7 +31,12 @@ fn upstream(server: &Cluster) -> Upstream {
     Upstream { place: server.place("postgres"), ssl: Default::default() }
 }
 
-fn start(place: &Place, up: &Upstream, options: &Options, load: &PooledLoad<'_>) -> Result<Pooler, Error> {
+fn start(
+    place: &Place,
+    up: &Upstream,
+    options: &PoolerOptions,
+    load: &PooledLoad<'_>,
+) -> Result<Pooler, Error> {
     Pooler::start(&place.home, up, options, load, &watchdog(), &server::Stop::new())
 }
 
@@ -138,7 +143,7 @@ fn a_wrong_option_or_load_is_refused_before_anything_starts() {
     let (none, up) = (SettingValues::new(), upstream(&server));
     let with = |name: &str, value: &str| {
         let settings = BTreeMap::from([(name.to_owned(), value.to_owned())]);
-        start(&place, &up, &Options { settings, ..options(PoolMode::Session, 2) }, &load(2, &none))
+        start(&place, &up, &PoolerOptions { settings, ..options(PoolMode::Session, 2) }, &load(2, &none))
     };
     let error = with("auth_type", "any").unwrap_err();
     assert_eq!(error.class(), Class::BadInput);
@@ -178,7 +183,7 @@ fn a_server_by_url_is_reached_with_its_password_and_without_it_the_reason_is_tol
     assert_eq!(scalar(&mut connect(&pooler, "postgres"), "SELECT session_user"), "ann");
     let command = std::fs::read(format!("/proc/{}/cmdline", pooler.pid())).unwrap();
     assert!(!String::from_utf8_lossy(&command).contains("p\"w"));
-    for entry in std::fs::read_dir(place.home.path(Part::Poolers)).unwrap() {
+    for entry in std::fs::read_dir(place.home.path(HomeFolder::Poolers)).unwrap() {
         for file in std::fs::read_dir(entry.unwrap().path()).unwrap().map(Result::unwrap) {
             let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
             assert!(file.path().is_dir() || mode & 0o137 == 0, "{:?} {mode:o}", file.path());
@@ -198,7 +203,7 @@ fn a_server_by_url_is_reached_with_its_password_and_without_it_the_reason_is_tol
 fn a_pooler_reaches_its_server_under_tls_as_the_url_says() {
     let place = Place::new();
     let mut server = cluster(&place);
-    server.listen(Via::Tls).unwrap();
+    server.listen(NetworkAccess::Tls).unwrap();
     let file = place.folder().join("passfile");
     let password = std::fs::read_to_string(server.password_file()).unwrap();
     std::fs::write(&file, format!("*:*:*:*:{password}")).unwrap();
@@ -265,7 +270,7 @@ fn owner(place: &Place, server: &Cluster) -> (Child, u32, PathBuf) {
 
 /// How many poolers have a folder in the home.
 fn left(place: &Place) -> usize {
-    std::fs::read_dir(place.home.path(Part::Poolers)).map_or(0, Iterator::count)
+    std::fs::read_dir(place.home.path(HomeFolder::Poolers)).map_or(0, Iterator::count)
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use protocol::redis::{Limits, RedisAnswer, RedisConnection};
-use server::home::Part;
-use server::redis::{Redis, RedisControl};
+use server::home::HomeFolder;
+use server::redis::{PrivateRedis, RedisControl};
 
 use crate::support::{Place, eventually, is_alive, watchdog};
 
@@ -24,7 +24,7 @@ fn owner(place: &Place) -> (Child, u32, PathBuf) {
 
 /// What is in the home's folder for Redis servers.
 fn left(place: &Place) -> usize {
-    std::fs::read_dir(place.home.path(Part::Redis)).unwrap().count()
+    std::fs::read_dir(place.home.path(HomeFolder::Redis)).unwrap().count()
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn what_a_redis_left_whose_watchdog_was_killed_too_is_removed_by_the_next_one() 
     killed.wait().unwrap();
     eventually(Duration::from_secs(10), "all are dead", || !is_alive(pid));
     assert!(socket.parent().unwrap().exists(), "nobody could remove it");
-    let mut alive = Redis::start(&place.home, &watchdog(), &server::Stop::new()).unwrap();
+    let mut alive = PrivateRedis::start(&place.home, &watchdog(), &server::Stop::new()).unwrap();
     assert!(!socket.parent().unwrap().exists());
     assert_eq!(left(&place), 1, "its own");
     // Another owner next to it removes nothing that lives.
@@ -67,7 +67,7 @@ fn what_a_redis_left_whose_watchdog_was_killed_too_is_removed_by_the_next_one() 
 #[test]
 fn redis_lives_as_long_as_its_owner() {
     let place = Place::new();
-    let mut redis = Redis::start(&place.home, &watchdog(), &server::Stop::new()).unwrap();
+    let mut redis = PrivateRedis::start(&place.home, &watchdog(), &server::Stop::new()).unwrap();
     redis.check().unwrap();
     assert!(redis.version().starts_with(|first: char| first.is_ascii_digit()), "{}", redis.version());
     let protocol::Address::Unix(socket) = redis.address() else { panic!("no socket") };
@@ -80,7 +80,7 @@ fn redis_lives_as_long_as_its_owner() {
 #[test]
 fn a_redis_tells_its_limits_and_takes_others() {
     let place = Place::new();
-    let redis = Redis::start(&place.home, &watchdog(), &server::Stop::new()).unwrap();
+    let redis = PrivateRedis::start(&place.home, &watchdog(), &server::Stop::new()).unwrap();
     let none = Limits { memory_bytes: 0, policy: "noeviction".to_owned() };
     assert_eq!(redis.limits(), &none);
     let address = redis.address();

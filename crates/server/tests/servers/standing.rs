@@ -6,22 +6,22 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use protocol::postgres::sql::Sql;
-use server::home::Part;
+use server::home::HomeFolder;
 use server::managed::{Cluster, ServerOptions, list, stop_orphans};
-use server::storage::{Filesystem, Ground, Holds, Kind, Storage, available_below, remove_dead};
+use server::storage::{Filesystem, FilesystemKind, Ground, Holds, Storage, available_below, remove_dead};
 use server::{Stop, Target};
 use spec::{Class, Error};
 
 use crate::storage::traces;
 use crate::support::{Place, eventually, is_alive, kill, not_run, watchdog};
 
-fn made(holds: Holds, kind: Kind) -> Storage {
+fn made(holds: Holds, kind: FilesystemKind) -> Storage {
     let filesystem = Filesystem { kind, size_bytes: 500 << 20, mount_options: String::new() };
     Storage { holds, on: Ground::Filesystem(filesystem) }
 }
 
 fn ext4(holds: Holds) -> Storage {
-    made(holds, Kind::Ext4 { block_size_bytes: None, journal: None })
+    made(holds, FilesystemKind::Ext4 { block_size_bytes: None, journal: None })
 }
 
 /// In a folder next to the home that the server's account can reach.
@@ -64,7 +64,7 @@ fn life_of(storage: &Storage) {
     }
     let mut target = open(&place, storage).unwrap();
     let data = target.data_folder().unwrap();
-    let ground = real(place.home.path(Part::Storage));
+    let ground = real(place.home.path(HomeFolder::Storage));
     target.use_database("pgdyno").unwrap();
     target.control().unwrap().execute(TABLE).unwrap();
     let file = data.join(ask(&target, "SELECT pg_relation_filepath('t')"));
@@ -137,12 +137,15 @@ fn all_files_stand_on_ext4() {
 
 #[test]
 fn databases_stand_on_btrfs() {
-    life_of(&made(Holds::Tablespace, Kind::Btrfs { compression: Some("zstd".to_owned()), nodatacow: None }));
+    life_of(&made(
+        Holds::Tablespace,
+        FilesystemKind::Btrfs { compression: Some("zstd".to_owned()), nodatacow: None },
+    ));
 }
 
 #[test]
 fn the_log_stands_on_xfs() {
-    life_of(&made(Holds::Wal, Kind::Xfs { reflink: None }));
+    life_of(&made(Holds::Wal, FilesystemKind::Xfs { reflink: None }));
 }
 
 #[test]
@@ -150,7 +153,7 @@ fn all_files_stand_on_zfs() {
     let _one = crate::storage::one_zfs();
     life_of(&made(
         Holds::Data,
-        Kind::Zfs { recordsize_bytes: Some(8192), compression: Some("lzjb".to_owned()) },
+        FilesystemKind::Zfs { recordsize_bytes: Some(8192), compression: Some("lzjb".to_owned()) },
     ));
 }
 
@@ -293,6 +296,6 @@ fn who_is_stopped_takes_server_and_filesystem_along() {
 #[test]
 fn a_killed_owner_leaves_nothing_of_zfs() {
     let _one = crate::storage::one_zfs();
-    let zfs = Kind::Zfs { recordsize_bytes: None, compression: Some("gzip-1".to_owned()) };
+    let zfs = FilesystemKind::Zfs { recordsize_bytes: None, compression: Some("gzip-1".to_owned()) };
     killed(&made(Holds::Data, zfs), &[1200]);
 }

@@ -8,30 +8,30 @@ use std::time::Duration;
 
 use server::Stop;
 use server::child::Account;
-use server::home::{Home, Part};
-use server::storage::{Filesystem, Ground, Kind, Mounted, available_below, remove_dead};
+use server::home::{Home, HomeFolder};
+use server::storage::{Filesystem, FilesystemKind, Ground, Mounted, available_below, remove_dead};
 use spec::{Class, Error};
 
 use crate::support::{Place, eventually, is_alive, kill, not_run, watchdog};
 
-fn filesystem(kind: Kind) -> Filesystem {
+fn filesystem(kind: FilesystemKind) -> Filesystem {
     // mkfs.xfs makes nothing below 300 MB.
     Filesystem { kind, size_bytes: 400 << 20, mount_options: String::new() }
 }
 
-const EXT4: Kind = Kind::Ext4 { block_size_bytes: None, journal: None };
-const XFS: Kind = Kind::Xfs { reflink: None };
+const EXT4: FilesystemKind = FilesystemKind::Ext4 { block_size_bytes: None, journal: None };
+const XFS: FilesystemKind = FilesystemKind::Xfs { reflink: None };
 
-fn btrfs() -> Kind {
-    Kind::Btrfs { compression: Some("zstd:3".to_owned()), nodatacow: None }
+fn btrfs() -> FilesystemKind {
+    FilesystemKind::Btrfs { compression: Some("zstd:3".to_owned()), nodatacow: None }
 }
 
-fn zfs() -> Kind {
-    Kind::Zfs { recordsize_bytes: Some(8192), compression: Some("lzjb".to_owned()) }
+fn zfs() -> FilesystemKind {
+    FilesystemKind::Zfs { recordsize_bytes: Some(8192), compression: Some("lzjb".to_owned()) }
 }
 
 /// Tests only what this machine has; prints what it lacks.
-fn can(home: &Home, kind: &Kind) -> bool {
+fn can(home: &Home, kind: &FilesystemKind) -> bool {
     let available = available_below(home, &Ground::Filesystem(filesystem(kind.clone())));
     available.map_err(|reason| not_run(&reason.to_string())).is_ok()
 }
@@ -48,7 +48,7 @@ fn said(program: &str, args: &[&str]) -> String {
 
 /// Whatever of a home's filesystems is there: folders, mounts, loop devices, a daemon.
 pub fn traces(home: &Home) -> Vec<String> {
-    let storage = home.path(Part::Storage).display().to_string();
+    let storage = home.path(HomeFolder::Storage).display().to_string();
     let mut found = Vec::new();
     for (what, all) in
         [("mount", std::fs::read_to_string("/proc/mounts").unwrap()), ("loop", said("losetup", &["-a"]))]
@@ -56,7 +56,7 @@ pub fn traces(home: &Home) -> Vec<String> {
         found
             .extend(all.lines().filter(|line| line.contains(&storage)).map(|line| format!("{what}: {line}")));
     }
-    for entry in std::fs::read_dir(home.path(Part::Storage)).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(home.path(HomeFolder::Storage)).into_iter().flatten().flatten() {
         if entry.file_name() != "zfs-fuse" {
             found.push(format!("folder: {}", entry.path().display()));
         }
@@ -76,7 +76,7 @@ fn is_mounted(folder: &Path) -> bool {
 }
 
 /// Made, written to, mounted again, looked at, removed.
-fn life_of(kind: Kind) {
+fn life_of(kind: FilesystemKind) {
     let place = Place::new();
     if !can(&place.home, &kind) {
         return;
@@ -91,7 +91,7 @@ fn life_of(kind: Kind) {
     made.again().unwrap();
     assert!(is_mounted(&folder) && std::fs::read(folder.join("file")).unwrap() == written, "{kind:?}");
     let used = made.used().unwrap();
-    let compressed = matches!(&kind, Kind::Btrfs { .. } | Kind::Zfs { .. });
+    let compressed = matches!(&kind, FilesystemKind::Btrfs { .. } | FilesystemKind::Zfs { .. });
     let all = written.len() as u64;
     if compressed {
         assert!(used.disk_bytes < all * 2 / 3 && used.ratio().unwrap() > 1.5, "{kind:?} {used:?}");
@@ -106,12 +106,12 @@ fn life_of(kind: Kind) {
 #[test]
 fn ext4_is_made_and_gone() {
     life_of(EXT4);
-    life_of(Kind::Ext4 { block_size_bytes: Some(1024), journal: Some(false) });
+    life_of(FilesystemKind::Ext4 { block_size_bytes: Some(1024), journal: Some(false) });
 }
 
 #[test]
 fn xfs_is_made_and_gone() {
-    life_of(Kind::Xfs { reflink: Some(false) });
+    life_of(FilesystemKind::Xfs { reflink: Some(false) });
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn two_of_zfs_share_a_daemon() {
         return;
     }
     let one = make(&place.home, &filesystem(zfs())).unwrap();
-    let other = Kind::Zfs { recordsize_bytes: None, compression: None };
+    let other = FilesystemKind::Zfs { recordsize_bytes: None, compression: None };
     let two = make(&place.home, &filesystem(other)).unwrap();
     one.remove().unwrap();
     std::fs::write(two.folder().join("file"), "there").unwrap();
@@ -153,9 +153,9 @@ fn zfs_that_is_somebody_elses_or_does_not_know_an_option_is_not_to_be_had() {
     if !can(&place.home, &zfs()) || Path::new("/dev/zfs").exists() {
         return;
     }
-    let lz4 = Kind::Zfs { recordsize_bytes: None, compression: Some("lz4".to_owned()) };
+    let lz4 = FilesystemKind::Zfs { recordsize_bytes: None, compression: Some("lz4".to_owned()) };
     assert!(why(lz4).contains("zfs-fuse does not know compression lz4 (it knows on | off | lzjb"));
-    let large = Kind::Zfs { recordsize_bytes: Some(1 << 20), compression: None };
+    let large = FilesystemKind::Zfs { recordsize_bytes: Some(1 << 20), compression: None };
     assert!(why(large).contains("no recordsize above 128k"));
     let mut theirs = Command::new("zfs-fuse").args(["--no-daemon", "--no-kstat-mount"]).spawn().unwrap();
     eventually(Duration::from_secs(5), "it listens", || {
@@ -200,7 +200,7 @@ fn keeper_and_folder(said: &mut BufReader<std::process::ChildStdout>) -> (u32, P
 }
 
 /// Killed at every moment of making: between the folder and the mount, and when it is all there.
-fn killed_at_any_step(kind: &Kind, steps_ms: &[u64]) {
+fn killed_at_any_step(kind: &FilesystemKind, steps_ms: &[u64]) {
     let place = Place::new();
     if !can(&place.home, kind) {
         return;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use server::child::{Account, Watchdog};
-use server::home::{Home, Part};
+use server::home::{Home, HomeFolder};
 use server::managed::{Cluster, ServerOptions};
 
 /// A home that goes away with the test; it must not lie in a folder closed to the server's account.
@@ -46,8 +46,8 @@ pub fn watchdog() -> Watchdog {
 /// A running server made for one test. initdb is what takes time, so it is done once and copied.
 pub fn cluster(place: &Place) -> Cluster {
     let template = template();
-    place.home.make_part(Part::Clusters, Account::unprivileged().unwrap().as_ref()).unwrap();
-    copy(&template.home.path(Part::Clusters), &place.home.path(Part::Clusters));
+    place.home.make_part(HomeFolder::Clusters, Account::unprivileged().unwrap().as_ref()).unwrap();
+    copy(&template.home.path(HomeFolder::Clusters), &place.home.path(HomeFolder::Clusters));
     *place.template.lock().unwrap_or_else(PoisonError::into_inner) = Some(template);
     start(place)
 }

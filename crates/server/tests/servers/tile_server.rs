@@ -12,7 +12,7 @@ use protocol::postgres::sql::Sql;
 use server::Stop;
 use server::managed::Cluster;
 use server::pooler::Upstream;
-use server::tile_server::{Installed, Kind, Options, ServedTables, TileServer};
+use server::tile_server::{Installed, ServedTables, TileServer, TileServerKind, TileServerOptions};
 use spec::{Class, Error};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, not_run, parent, watchdog};
@@ -34,31 +34,31 @@ fn upstream(server: &Cluster) -> Upstream {
 }
 
 /// The kinds that are installed here; TiPg must be.
-fn kinds() -> Vec<(Kind, Installed)> {
-    let found = |kind| match Installed::find(&Options::usual(kind), &watchdog(), &Stop::new()) {
+fn kinds() -> Vec<(TileServerKind, Installed)> {
+    let found = |kind| match Installed::find(&TileServerOptions::usual(kind), &watchdog(), &Stop::new()) {
         Ok(installed) => Some((kind, installed)),
-        Err(error) if kind == Kind::Martin && error.to_string().contains("is not installed") => {
+        Err(error) if kind == TileServerKind::Martin && error.to_string().contains("is not installed") => {
             not_run("no martin");
             None
         }
         Err(error) => panic!("{error}"),
     };
-    Kind::ALL.into_iter().filter_map(found).collect()
+    TileServerKind::ALL.into_iter().filter_map(found).collect()
 }
 
 fn start(
     place: &Place,
     server: &Upstream,
     installed: &Installed,
-    options: &Options,
+    options: &TileServerOptions,
 ) -> Result<TileServer, Error> {
     let schemas = ["public", "osm"].map(str::to_owned);
     let before = ServedTables { upstream: server, schemas: &schemas, clients: 3 };
     TileServer::start(&place.home, (installed, options), &before, None, (&watchdog(), &Stop::new()))
 }
 
-fn two_workers(kind: Kind) -> Options {
-    Options { workers: Some(2), ..Options::usual(kind) }
+fn two_workers(kind: TileServerKind) -> TileServerOptions {
+    TileServerOptions { workers: Some(2), ..TileServerOptions::usual(kind) }
 }
 
 /// Status and body.
@@ -72,7 +72,7 @@ fn get(address: SocketAddr, path: &str) -> (u16, Vec<u8>) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), answer[end + 4..].to_vec())
 }
 
-fn tile(server: &TileServer, kind: Kind) -> (u16, Vec<u8>) {
+fn tile(server: &TileServer, kind: TileServerKind) -> (u16, Vec<u8>) {
     let path =
         kind.tiles_of_source().replace("{source}", "osm.squares").replace("{z}/{x}/{y}", "14/8192/8191");
     get(server.address(), &path)
@@ -80,7 +80,7 @@ fn tile(server: &TileServer, kind: Kind) -> (u16, Vec<u8>) {
 
 /// How many tile servers have a folder in the home.
 fn left(place: &Place) -> usize {
-    std::fs::read_dir(place.home.path(server::home::Part::TileServers)).map_or(0, Iterator::count)
+    std::fs::read_dir(place.home.path(server::home::HomeFolder::TileServers)).map_or(0, Iterator::count)
 }
 
 fn dies(server: &mut TileServer) -> Error {
@@ -127,17 +127,17 @@ fn its_connections_are_as_many_and_have_the_settings_that_were_asked_for() {
     let mut sql = server.connect("postgres").unwrap();
     sql.execute(seen).unwrap();
     for (kind, installed) in kinds() {
-        let options = Options { connections: Some(4), ..two_workers(kind) };
+        let options = TileServerOptions { connections: Some(4), ..two_workers(kind) };
         let served = start(&place, &up, &installed, &options).unwrap();
         served.serves("osm", "squares").unwrap();
-        if kind == Kind::Martin {
+        if kind == TileServerKind::Martin {
             assert_eq!(get(served.address(), "/public.seen/0/0/0").1, b"7MB");
         }
         let count = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> \
                      pg_backend_pid()";
         let connections: u32 = sql.scalar(count).unwrap().unwrap().parse().unwrap();
         // TiPg opens them at once, martin when they are needed.
-        let wanted = if kind == Kind::Tipg { 4..=4 } else { 1..=4 };
+        let wanted = if kind == TileServerKind::Tipg { 4..=4 } else { 1..=4 };
         assert!(wanted.contains(&connections), "{kind}: {connections}");
         drop(served);
         eventually(Duration::from_secs(5), "its connections are closed", || {
@@ -174,7 +174,7 @@ fn it_is_private_and_what_is_secret_stands_nowhere() {
             let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
             assert!(!String::from_utf8_lossy(&command).contains("p%22w"), "{kind}");
         }
-        for entry in std::fs::read_dir(place.home.path(server::home::Part::TileServers)).unwrap() {
+        for entry in std::fs::read_dir(place.home.path(server::home::HomeFolder::TileServers)).unwrap() {
             for file in std::fs::read_dir(entry.unwrap().path()).unwrap().map(Result::unwrap) {
                 let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
                 assert!(mode & 0o137 == 0 || !file.path().is_file(), "{:?} {mode:o}", file.path());
@@ -234,7 +234,8 @@ fn its_port_stays_the_same_where_nobody_took_it() {
     let place = Place::new();
     let server = with_a_table(&place);
     let (kind, installed) = kinds().remove(0);
-    let (up, options) = (upstream(&server), Options { workers: Some(1), ..Options::usual(kind) });
+    let (up, options) =
+        (upstream(&server), TileServerOptions { workers: Some(1), ..TileServerOptions::usual(kind) });
     let schemas = server::tile_server::schemas(&mut server.connect("postgres").unwrap()).unwrap();
     assert_eq!(schemas, ["osm", "public"]);
     let before = ServedTables { upstream: &up, schemas: &schemas, clients: 1 };
@@ -258,12 +259,13 @@ fn its_port_stays_the_same_where_nobody_took_it() {
 #[test]
 fn what_is_not_installed_or_no_tile_server_is_told_with_what_to_try() {
     let find = |kind, program: &Path| {
-        let options = Options { program: Some(program.to_owned()), ..Options::usual(kind) };
+        let options =
+            TileServerOptions { program: Some(program.to_owned()), ..TileServerOptions::usual(kind) };
         Installed::find(&options, &watchdog(), &Stop::new()).unwrap_err().to_string()
     };
-    let told = find(Kind::Tipg, Path::new("/bin/false"));
+    let told = find(TileServerKind::Tipg, Path::new("/bin/false"));
     assert!(told.starts_with("/bin/false: it says no version; setup/install tipg"), "{told}");
-    let told = find(Kind::Martin, Path::new("/no/martin"));
+    let told = find(TileServerKind::Martin, Path::new("/no/martin"));
     assert!(told.starts_with("/no/martin: No such file") && told.contains("PGDYNO_MARTIN"), "{told}");
 }
 

@@ -7,7 +7,7 @@ use protocol::postgres::sql::Sql;
 use protocol::postgres::{Config, conninfo::Env};
 use server::child::Account;
 use server::control::{ConnectFailure, Control, connect};
-use server::managed::{Cluster, ServerOptions, Via};
+use server::managed::{Cluster, NetworkAccess, ServerOptions};
 use spec::Error;
 
 use crate::support::{Place, cluster, watchdog};
@@ -47,7 +47,7 @@ fn open(server: &Cluster, rest: &str) -> Result<Control, Error> {
 fn tls_is_used_as_asked() {
     let place = Place::new();
     drop(cluster(&place));
-    let options = ServerOptions { via: Via::Tcp, ..ServerOptions::default() };
+    let options = ServerOptions { via: NetworkAccess::Tcp, ..ServerOptions::default() };
     let mut server =
         Cluster::ensure(&place.home, "main", &options, &watchdog(), &server::Stop::new()).unwrap();
     assert!(!open(&server, "sslmode=prefer").unwrap().is_secure());

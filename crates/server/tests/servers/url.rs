@@ -3,7 +3,7 @@
 use protocol::postgres::sql::{Sql, Supply};
 use server::Target;
 use server::control::ConnectFailure;
-use server::home::Part;
+use server::home::HomeFolder;
 use server::managed::Cluster;
 use server::settings::journal::{LeftBy, Recovered, left};
 use server::settings::{Effort, SettingValues, catalog, without_right};
@@ -167,7 +167,7 @@ fn a_journal_that_cannot_be_kept_refuses_the_change() {
     let place = Place::new();
     let server = cluster(&place);
     let mut target = open(&dsn(&server, ""), Rights::Change, &place).unwrap();
-    std::fs::remove_dir_all(place.home.path(Part::Journal)).unwrap();
+    std::fs::remove_dir_all(place.home.path(HomeFolder::Journal)).unwrap();
     let error = target.apply(&wanted(&[("checkpoint_timeout", "9min")])).unwrap_err();
     assert!(error.to_string().starts_with("cannot keep the journal "), "{error}");
     assert_eq!(show(&target, "checkpoint_timeout"), "5min");
@@ -175,7 +175,7 @@ fn a_journal_that_cannot_be_kept_refuses_the_change() {
 
 /// A process that dies gives up its locks; a copy of the file has none.
 fn release_locks(place: &Place) {
-    for entry in std::fs::read_dir(place.home.path(Part::Journal)).unwrap().flatten() {
+    for entry in std::fs::read_dir(place.home.path(HomeFolder::Journal)).unwrap().flatten() {
         let text = std::fs::read(entry.path()).unwrap();
         std::fs::remove_file(entry.path()).unwrap();
         std::fs::write(entry.path(), text).unwrap();

@@ -21,10 +21,10 @@ use server::home::Home;
 use server::managed::{Cluster, ServerOptions};
 use server::placement::Placed;
 use server::pooler::{self, PoolMode, PooledLoad, Pooler, Upstream};
-use server::redis::Redis;
+use server::redis::PrivateRedis;
 use server::settings::journal::{GUARD_ARGUMENT, guard_main};
 use server::storage::Mounted;
-use server::tile_server::{self, Kind, ServedTables, TileServer};
+use server::tile_server::{self, ServedTables, TileServer, TileServerKind};
 use server::url::Rights;
 
 fn main() {
@@ -95,7 +95,7 @@ fn change(home: &OsString, server: &str, changes: &[OsString]) -> Result<(), Err
 
 fn own_redis(home: &OsString) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
-    let redis = Redis::start(&Home::at(home.as_ref()), &watchdog, &server::Stop::new())?;
+    let redis = PrivateRedis::start(&Home::at(home.as_ref()), &watchdog, &server::Stop::new())?;
     if let protocol::Address::Unix(socket) = redis.address() {
         let _ = writeln!(std::io::stdout(), "{} {}", redis.pid(), socket.display());
     }
@@ -135,7 +135,7 @@ fn own_pooler(home: &OsString, server: &OsString) -> Result<(), Error> {
         ssl: SslOptions::default(),
     };
     let options =
-        pooler::Options { pool_mode: PoolMode::Transaction, pool_size: 2, settings: BTreeMap::new() };
+        pooler::PoolerOptions { pool_mode: PoolMode::Transaction, pool_size: 2, settings: BTreeMap::new() };
     let session = BTreeMap::new();
     let load = PooledLoad {
         clients: 2,
@@ -161,7 +161,10 @@ fn own_tile_server(home: &OsString, server: &OsString) -> Result<(), Error> {
         place: Place::new(address, Arc::new(Login::new("postgres", "postgres"))),
         ssl: SslOptions::default(),
     };
-    let options = tile_server::Options { workers: Some(2), ..tile_server::Options::usual(Kind::Tipg) };
+    let options = tile_server::TileServerOptions {
+        workers: Some(2),
+        ..tile_server::TileServerOptions::usual(TileServerKind::Tipg)
+    };
     let installed = tile_server::Installed::find(&options, &watchdog, &stop)?;
     let before = ServedTables { upstream: &upstream, schemas: &["public".to_owned()], clients: 2 };
     let started = TileServer::start(&home, (&installed, &options), &before, None, (&watchdog, &stop))?;

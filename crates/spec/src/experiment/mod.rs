@@ -17,10 +17,10 @@ use toml::{Table, Value};
 pub use self::storage::StorageTable;
 pub use self::tables::Tables;
 use self::value::time;
-pub use self::values::{List, Share, Time, Whole};
+pub use self::values::{BoundedDuration, Share, ValueList, Whole};
 use crate::Prices;
 pub use crate::plan::CellOrder;
-use crate::plan::change::{Change, Step};
+use crate::plan::change::{Change, ChangeStep};
 use crate::plan::{AskedDriver, Placement, Waiting, pooler};
 
 /// 30 days, the longest part of a run, µs.
@@ -34,11 +34,11 @@ const MAX_SEED: u64 = i64::MAX as u64;
 /// The seed of all randomness.
 pub type Seed = Whole<0, MAX_SEED>;
 /// A pause of a user.
-pub type Pause = Time<0, A_DAY>;
+pub type Pause = BoundedDuration<0, A_DAY>;
 /// A promise: slower transactions are late.
-pub type Promise = Time<1, A_DAY>;
+pub type Promise = BoundedDuration<1, A_DAY>;
 /// The length of a run or of a part.
-pub type Part = Time<SHORTEST, LONGEST>;
+pub type PartLength = BoundedDuration<SHORTEST, LONGEST>;
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
@@ -51,9 +51,9 @@ pub struct Experiment {
     pub question: Option<String>,
     pub taste: Option<String>,
     pub seed: Option<Seed>,
-    pub target: Option<Target>,
+    pub target: Option<TargetChoice>,
     #[serde(skip_serializing_if = "is_default")]
-    pub server: Tables<Target>,
+    pub server: Tables<TargetChoice>,
     #[serde(skip_serializing_if = "is_default")]
     pub version: Tables<Version>,
     /// Options of the preparation jobs, read by their own types.
@@ -63,7 +63,7 @@ pub struct Experiment {
     #[serde(skip_serializing_if = "is_default")]
     pub workload: Tables<Value>,
     #[serde(skip_serializing_if = "is_default")]
-    pub factors: BTreeMap<String, List>,
+    pub factors: BTreeMap<String, ValueList>,
     pub beside: Option<Beside>,
     pub compare: Option<Compare>,
     #[serde(skip_serializing_if = "is_default")]
@@ -71,13 +71,13 @@ pub struct Experiment {
     #[serde(skip_serializing_if = "is_default")]
     pub change: Tables<Tables<OwnChange>>,
     #[serde(skip_serializing_if = "is_default")]
-    pub pooler: Tables<pooler::Options>,
+    pub pooler: Tables<pooler::PoolerOptions>,
     #[serde(skip_serializing_if = "is_default")]
     pub placement: Tables<Placement>,
     #[serde(skip_serializing_if = "is_default")]
     pub storage: Tables<StorageTable>,
     #[serde(skip_serializing_if = "is_default")]
-    pub load: Load,
+    pub load: LoadShape,
     #[serde(skip_serializing_if = "is_default")]
     pub measure: Measure,
     pub prices: Option<Prices>,
@@ -87,15 +87,15 @@ pub struct Experiment {
 /// A server: a private one, or one by URL.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Target {
+pub struct TargetChoice {
     pub managed: Option<Managed>,
     /// Variables (`$NAME`) are replaced when it is read.
     pub url: Option<String>,
     pub redis: Option<String>,
     #[serde(skip_serializing_if = "is_default")]
     pub change_server: bool,
-    #[serde(skip_serializing_if = "List::is_empty")]
-    pub tile_servers: List,
+    #[serde(skip_serializing_if = "ValueList::is_empty")]
+    pub tile_servers: ValueList,
 }
 
 /// A build of PostgreSQL.
@@ -112,8 +112,8 @@ pub struct Managed {
     pub name: Option<String>,
     /// Major version, as a number or a text.
     pub version: Option<Value>,
-    #[serde(skip_serializing_if = "List::is_empty")]
-    pub extensions: List,
+    #[serde(skip_serializing_if = "ValueList::is_empty")]
+    pub extensions: ValueList,
     #[serde(skip_serializing_if = "is_default")]
     pub redis: bool,
 }
@@ -122,8 +122,8 @@ pub struct Managed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Beside {
-    pub workload: List,
-    pub clients: Option<List>,
+    pub workload: ValueList,
+    pub clients: Option<ValueList>,
 }
 
 /// What to compare.
@@ -143,7 +143,7 @@ pub struct Compare {
 /// The shape of the load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Load {
+pub struct LoadShape {
     pub rate: Option<Value>,
     pub users: Option<Users>,
     pub promise: Option<Promise>,
@@ -181,9 +181,9 @@ pub struct Users {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Measure {
-    pub warmup: Option<Time<0, LONGEST>>,
-    pub duration: Option<Length>,
-    pub budget: Option<Part>,
+    pub warmup: Option<BoundedDuration<0, LONGEST>>,
+    pub duration: Option<LengthOrBounds>,
+    pub budget: Option<PartLength>,
     pub rounds: Option<Whole<1, 10_000>>,
     pub threads: Option<Whole<1, 1024>>,
     pub order: Option<CellOrder>,
@@ -199,8 +199,8 @@ pub struct Measure {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
-    pub from: Part,
-    pub to: Part,
+    pub from: PartLength,
+    pub to: PartLength,
 }
 
 /// The longer form of an experiment.
@@ -208,7 +208,7 @@ pub struct Bounds {
 #[serde(default, deny_unknown_fields)]
 pub struct Full {
     #[serde(skip_serializing_if = "is_default")]
-    pub factors: BTreeMap<String, List>,
+    pub factors: BTreeMap<String, ValueList>,
     #[serde(skip_serializing_if = "is_default")]
     pub measure: Measure,
 }
@@ -239,8 +239,8 @@ impl From<OwnChange> for Change {
     fn from(written: OwnChange) -> Self {
         let step = |step: Option<OwnStep>| {
             step.map(|step| match step {
-                OwnStep::Sql(sql) => Step::Sql(sql),
-                OwnStep::Command { command } => Step::Command(command),
+                OwnStep::Sql(sql) => ChangeStep::Sql(sql),
+                OwnStep::Command { command } => ChangeStep::Command(command),
             })
         };
         Self { do_: step(written.do_), undo: step(written.undo), check: written.check }
@@ -288,29 +288,29 @@ impl<'de> Deserialize<'de> for OwnStep {
 /// `"10s"`, or `{ from = "1s", to = "10s" }`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Length {
-    Fixed(Part),
+pub enum LengthOrBounds {
+    Fixed(PartLength),
     Bounds(Bounds),
 }
 
-impl<'de> Deserialize<'de> for Length {
+impl<'de> Deserialize<'de> for LengthOrBounds {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct Either;
 
         impl<'de> Visitor<'de> for Either {
-            type Value = Length;
+            type Value = LengthOrBounds;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a length of time such as \"10s\"")
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Length, E> {
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<LengthOrBounds, E> {
                 let fixed = time(&Value::from(text), SHORTEST, LONGEST).map_err(E::custom)?;
-                Ok(Length::Fixed(Time(fixed)))
+                Ok(LengthOrBounds::Fixed(BoundedDuration(fixed)))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Length, A::Error> {
-                Bounds::deserialize(MapAccessDeserializer::new(map)).map(Length::Bounds)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LengthOrBounds, A::Error> {
+                Bounds::deserialize(MapAccessDeserializer::new(map)).map(LengthOrBounds::Bounds)
             }
         }
 
@@ -343,7 +343,7 @@ mod tests {
             us in 1_000_u64..1_000_000_000_000, percent in 0.001_f64..99.9, name in ".{1,12}", text in ".{0,20}",
         ) {
             let mut written = Experiment { question: Some(text.clone()), ..Experiment::default() };
-            written.measure.duration = Some(Length::Fixed(Part::seconds(us as f64 / 1e6)));
+            written.measure.duration = Some(LengthOrBounds::Fixed(PartLength::seconds(us as f64 / 1e6)));
             written.load.bound = Some(Share::percent(percent));
             for (at, name) in [name.clone(), format!("a{name}"), text].into_iter().enumerate() {
                 let settings = [("work_mem".to_owned(), Value::Integer(at as i64))];

@@ -1,6 +1,6 @@
 //! Tables `[storage.NAME]`: the storage of a managed server's files.
 
-use crate::plan::storage::{Filesystem, Ground, Holds, Kind, Storage};
+use crate::plan::storage::{Filesystem, FilesystemKind, Ground, Holds, Storage};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Value;
@@ -140,9 +140,9 @@ impl StorageTable {
             Name::Ext4 => {
                 let block_size_bytes = within("block_size", self.block_size, (1 << 10, 4 << 10))?;
                 power_of_two("block_size", block_size_bytes)?;
-                Kind::Ext4 { block_size_bytes, journal: self.journal }
+                FilesystemKind::Ext4 { block_size_bytes, journal: self.journal }
             }
-            Name::Xfs => Kind::Xfs { reflink: self.reflink },
+            Name::Xfs => FilesystemKind::Xfs { reflink: self.reflink },
             Name::Btrfs => {
                 let compression = self.compression.clone().filter(|compression| compression != "off");
                 if compression.is_some() && self.nodatacow == Some(true) {
@@ -150,12 +150,12 @@ impl StorageTable {
                         "cannot stand beside `compression`\nwhat is overwritten in place is not compressed";
                     return Err(("nodatacow", message.to_owned()));
                 }
-                Kind::Btrfs { compression, nodatacow: self.nodatacow }
+                FilesystemKind::Btrfs { compression, nodatacow: self.nodatacow }
             }
             Name::Zfs => {
                 let recordsize_bytes = within("recordsize", self.recordsize, RECORDS)?;
                 power_of_two("recordsize", recordsize_bytes)?;
-                Kind::Zfs { recordsize_bytes, compression: self.compression.clone() }
+                FilesystemKind::Zfs { recordsize_bytes, compression: self.compression.clone() }
             }
         };
         // They become words of a command line.
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn a_filesystem_has_its_own_options() {
         let zfs = read("filesystem = \"zfs\"\nrecordsize = \"8k\"\ncompression = \"lzjb\"").unwrap();
-        let kind = Kind::Zfs { recordsize_bytes: Some(8192), compression: Some("lzjb".to_owned()) };
+        let kind = FilesystemKind::Zfs { recordsize_bytes: Some(8192), compression: Some("lzjb".to_owned()) };
         let made = Filesystem { kind, size_bytes: USUAL_SIZE, mount_options: String::new() };
         assert_eq!(zfs, Storage { holds: Holds::Data, on: Ground::Filesystem(made) });
         assert_eq!(

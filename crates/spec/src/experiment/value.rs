@@ -21,7 +21,7 @@ pub fn text(value: &Value) -> Result<String, String> {
 ///
 /// # Errors
 /// What it must be.
-pub fn whole(value: &Value, least: u64, most: u64) -> Result<u64, String> {
+pub fn whole_number(value: &Value, least: u64, most: u64) -> Result<u64, String> {
     let number =
         value.as_integer().ok_or_else(|| format!("must be a whole number, not {}", described(value)))?;
     let number = u64::try_from(number).ok().filter(|number| (least..=most).contains(number));

@@ -8,13 +8,13 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Value;
 
-use super::value::{time, whole};
+use super::value::{time, whole_number};
 
 /// Elements of a list. A list of one is written as that value.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct List(pub Vec<Value>);
+pub struct ValueList(pub Vec<Value>);
 
-impl List {
+impl ValueList {
     /// Whether it has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -22,13 +22,13 @@ impl List {
     }
 }
 
-impl<V: Into<Value>> FromIterator<V> for List {
+impl<V: Into<Value>> FromIterator<V> for ValueList {
     fn from_iter<I: IntoIterator<Item = V>>(values: I) -> Self {
         Self(values.into_iter().map(Into::into).collect())
     }
 }
 
-impl Serialize for List {
+impl Serialize for ValueList {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match &self.0[..] {
             [one] if !one.is_array() => one.serialize(to),
@@ -37,7 +37,7 @@ impl Serialize for List {
     }
 }
 
-impl<'de> Deserialize<'de> for List {
+impl<'de> Deserialize<'de> for ValueList {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         match Value::deserialize(source)? {
             Value::Array(list) if list.is_empty() => Err(D::Error::custom("must not be empty")),
@@ -62,18 +62,18 @@ impl<const LEAST: u64, const MOST: u64> Whole<LEAST, MOST> {
 
 impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Whole<LEAST, MOST> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        whole(&Value::deserialize(source)?, LEAST, MOST).map(Self).map_err(D::Error::custom)
+        whole_number(&Value::deserialize(source)?, LEAST, MOST).map(Self).map_err(D::Error::custom)
     }
 }
 
 /// A length of time; bounds in µs are checked when it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Time<const LEAST: u64, const MOST: u64>(pub Duration);
+pub struct BoundedDuration<const LEAST: u64, const MOST: u64>(pub Duration);
 
 /// More seconds than any length of time may have.
 const TOO_LONG_S: u64 = 1 << 40;
 
-impl<const LEAST: u64, const MOST: u64> Time<LEAST, MOST> {
+impl<const LEAST: u64, const MOST: u64> BoundedDuration<LEAST, MOST> {
     /// From seconds, to the microsecond. A negative number is always out of bounds, as is a time that is too
     /// long.
     #[must_use]
@@ -85,7 +85,7 @@ impl<const LEAST: u64, const MOST: u64> Time<LEAST, MOST> {
     }
 }
 
-impl<const LEAST: u64, const MOST: u64> Serialize for Time<LEAST, MOST> {
+impl<const LEAST: u64, const MOST: u64> Serialize for BoundedDuration<LEAST, MOST> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         written(self.0).serialize(to)
     }
@@ -98,7 +98,7 @@ fn written(time: Duration) -> String {
     }
 }
 
-impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Time<LEAST, MOST> {
+impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for BoundedDuration<LEAST, MOST> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         time(&Value::deserialize(source)?, LEAST, MOST).map(Self).map_err(D::Error::custom)
     }

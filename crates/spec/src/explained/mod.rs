@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::part::Part;
+pub use self::part::StatementPart;
 
 /// A statement of a sampled transaction, explained outside of the timed part of a run.
 ///
@@ -55,7 +55,7 @@ pub struct FunctionTime {
     pub calls: u64,
     /// As the server measured it in the leader, without called functions.
     pub self_ms: f64,
-    pub part: Part,
+    pub part: StatementPart,
     /// Time booked under `part`, and subtracted from the nodes' parts; for a function that also ran in
     /// workers, the mean over all processes. 0 if no node is known to have called it (casts, operators,
     /// planning).
@@ -78,7 +78,7 @@ pub struct PlanNode {
     pub relation: String,
     /// Index that is read; or empty.
     pub index: String,
-    pub part: Part,
+    pub part: StatementPart,
     /// Share of the elapsed time, ms; for parallel processes the mean.
     pub own_ms: f64,
     /// Rows returned over all loops. Before PostgreSQL 18 servers report whole rows per loop: with several
@@ -120,8 +120,8 @@ impl StatementPlan {
     /// The parts of the time, ms; they add up to [`StatementPlan::total_ms`]. Parts without time and node are
     /// left out.
     #[must_use]
-    pub fn parts(&self) -> BTreeMap<Part, f64> {
-        let mut parts = BTreeMap::from([(Part::Planning, self.planning_ms)]);
+    pub fn parts(&self) -> BTreeMap<StatementPart, f64> {
+        let mut parts = BTreeMap::from([(StatementPart::Planning, self.planning_ms)]);
         let mut add = |part, ms| *parts.entry(part).or_insert(0.0) += ms;
         for node in &self.nodes {
             add(node.part, node.own_ms - node.functions_ms);
@@ -130,13 +130,13 @@ impl StatementPlan {
             add(function.part, function.booked_ms);
         }
         if self.triggers_ms > 0.0 {
-            add(Part::Triggers, self.triggers_ms);
+            add(StatementPart::Triggers, self.triggers_ms);
         }
         if let Some(ms) = self.serialization_ms {
-            add(Part::Serialization, ms);
+            add(StatementPart::Serialization, ms);
         }
         let known: f64 = parts.values().sum();
-        parts.insert(Part::Outside, (self.total_ms() - known).max(0.0));
+        parts.insert(StatementPart::Outside, (self.total_ms() - known).max(0.0));
         parts
     }
 
@@ -191,15 +191,19 @@ mod tests {
             planning_ms: 0.5,
             execution_ms: 10.0,
             serialization_ms: Some(1.0),
-            nodes: vec![node(Part::Join, 1.0), node(Part::Index, 4.0), node(Part::Index, 2.0)],
+            nodes: vec![
+                node(StatementPart::Join, 1.0),
+                node(StatementPart::Index, 4.0),
+                node(StatementPart::Index, 2.0),
+            ],
             ..StatementPlan::default()
         };
         let wanted = [
-            (Part::Planning, 0.5),
-            (Part::Index, 6.0),
-            (Part::Join, 1.0),
-            (Part::Serialization, 1.0),
-            (Part::Outside, 2.0),
+            (StatementPart::Planning, 0.5),
+            (StatementPart::Index, 6.0),
+            (StatementPart::Join, 1.0),
+            (StatementPart::Serialization, 1.0),
+            (StatementPart::Outside, 2.0),
         ];
         assert_eq!(plan.parts(), BTreeMap::from(wanted));
         assert!((plan.parts().values().sum::<f64>() - plan.total_ms()).abs() < 1e-9);
@@ -208,10 +212,11 @@ mod tests {
 
     #[test]
     fn what_functions_take_is_no_part_of_their_nodes() {
-        let node = PlanNode { part: Part::Mvt, own_ms: 8.0, functions_ms: 6.0, ..PlanNode::default() };
+        let node =
+            PlanNode { part: StatementPart::Mvt, own_ms: 8.0, functions_ms: 6.0, ..PlanNode::default() };
         let function = |name: &str, booked_ms| FunctionTime {
             name: name.into(),
-            part: Part::of_function(name),
+            part: StatementPart::of_function(name),
             calls: 10,
             self_ms: 4.0,
             booked_ms,
@@ -221,11 +226,11 @@ mod tests {
         let plan =
             StatementPlan { execution_ms: 9.0, nodes: vec![node], functions, ..StatementPlan::default() };
         let wanted = [
-            (Part::Planning, 0.0),
-            (Part::Geometry, 4.0),
-            (Part::Transform, 2.0),
-            (Part::Mvt, 2.0),
-            (Part::Outside, 1.0),
+            (StatementPart::Planning, 0.0),
+            (StatementPart::Geometry, 4.0),
+            (StatementPart::Transform, 2.0),
+            (StatementPart::Mvt, 2.0),
+            (StatementPart::Outside, 1.0),
         ];
         assert_eq!(plan.parts(), BTreeMap::from(wanted));
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Parts of the time of a statement; the work of plan nodes is booked under one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum StatementPart {
     Planning,
     /// Index, index only and bitmap index scans. Index and index only scans include the heap: the server does
     /// not separate it.
@@ -21,7 +21,7 @@ pub enum Part {
     Sort,
     /// Aggregates, groups, windows and DISTINCT, except aggregates that make tiles.
     Aggregate,
-    /// Functions of PostGIS, except [`Part::Transform`].
+    /// Functions of PostGIS, except [`StatementPart::Transform`].
     Geometry,
     Transform,
     /// Aggregates that make tiles (ST_AsMVT, ST_AsGeobuf, ST_AsFlatGeobuf), without functions called for each
@@ -42,7 +42,7 @@ pub enum Part {
     Outside,
 }
 
-impl Part {
+impl StatementPart {
     /// All parts, in display order.
     pub const ALL: [Self; 18] = [
         Self::Planning,
@@ -135,24 +135,25 @@ mod tests {
 
     #[test]
     fn parts_are_listed_in_their_order() {
-        assert!(Part::ALL.is_sorted());
-        let names: std::collections::BTreeSet<_> = Part::ALL.iter().map(|part| part.name()).collect();
-        assert_eq!(names.len(), Part::ALL.len());
+        assert!(StatementPart::ALL.is_sorted());
+        let names: std::collections::BTreeSet<_> =
+            StatementPart::ALL.iter().map(|part| part.name()).collect();
+        assert_eq!(names.len(), StatementPart::ALL.len());
     }
 
     #[test]
     fn functions_are_booked_by_their_names() {
         for (name, part) in [
-            ("st_transform", Part::Transform),
-            ("st_transformpipeline", Part::Transform),
-            ("st_asmvtgeom", Part::Geometry),
-            ("_st_intersects", Part::Geometry),
-            ("geometry_overlaps", Part::Geometry),
-            ("geography_distance_knn", Part::Geometry),
-            ("my_st_layer", Part::Functions),
-            ("styled", Part::Functions),
+            ("st_transform", StatementPart::Transform),
+            ("st_transformpipeline", StatementPart::Transform),
+            ("st_asmvtgeom", StatementPart::Geometry),
+            ("_st_intersects", StatementPart::Geometry),
+            ("geometry_overlaps", StatementPart::Geometry),
+            ("geography_distance_knn", StatementPart::Geometry),
+            ("my_st_layer", StatementPart::Functions),
+            ("styled", StatementPart::Functions),
         ] {
-            assert_eq!(Part::of_function(name), part, "{name}");
+            assert_eq!(StatementPart::of_function(name), part, "{name}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Counters of transactions: their rows of the table, and a struct with a field for each.
 
-use super::row::{Better, Counter, Id, Notable, Per, Row, Source, Unit};
+use super::row::{Better, Counter, FigureRow, Id, Notable, Per, Source, Unit};
 use super::table::rows;
 use super::values::Counters;
 

@@ -9,12 +9,12 @@ mod table;
 mod values;
 
 pub use counts::*;
-pub use row::{Better, Counter, Figure, Id, Notable, Per, Row, Source, Unit};
+pub use row::{Better, Counter, Figure, FigureRow, Id, Notable, Per, Source, Unit};
 pub use table::*;
 pub use values::{Counters, Figures, Values};
 
 /// All rows, in display order.
-pub fn table() -> impl Iterator<Item = &'static Row> {
+pub fn table() -> impl Iterator<Item = &'static FigureRow> {
     let parts = [
         table::POSTGRES,
         counts::RETURNED,
@@ -34,7 +34,7 @@ pub fn table() -> impl Iterator<Item = &'static Row> {
 
 /// The row of this name; `None` if the table has none, as for figures of a newer version.
 #[must_use]
-pub fn row(name: &str) -> Option<&'static Row> {
+pub fn row(name: &str) -> Option<&'static FigureRow> {
     table().find(|row| row.name == name)
 }
 

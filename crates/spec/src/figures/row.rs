@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 /// A row of the table.
 #[derive(Debug, PartialEq)]
-pub struct Row {
+pub struct FigureRow {
     /// The stored name, its unit last. Never changed, since results files and SQL use it.
     pub name: &'static str,
     pub label: &'static str,
@@ -24,7 +24,7 @@ pub struct Row {
 pub struct Notable {
     /// Of the figures in a family, only the figure that differs most is shown.
     pub family: &'static str,
-    /// The smallest relevant difference, in the figure's unit per [`Row::per`].
+    /// The smallest relevant difference, in the figure's unit per [`FigureRow::per`].
     pub matters: f64,
     /// The amount that a single event contributes: a difference of few events is chance.
     pub event: f64,
@@ -128,10 +128,10 @@ impl Unit {
     }
 }
 
-/// The id of a figure with values of type `T`: a [`Row`] with a type.
+/// The id of a figure with values of type `T`: a [`FigureRow`] with a type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Id<T> {
-    row: &'static Row,
+    row: &'static FigureRow,
     value: PhantomData<T>,
 }
 
@@ -141,21 +141,21 @@ pub type Figure = Id<f64>;
 pub type Counter = Id<u64>;
 
 impl<T> Id<T> {
-    pub(super) const fn new(row: &'static Row) -> Self {
+    pub(super) const fn new(row: &'static FigureRow) -> Self {
         Self { row, value: PhantomData }
     }
 
     /// Its row of the table.
     #[must_use]
-    pub const fn row(&self) -> &'static Row {
+    pub const fn row(&self) -> &'static FigureRow {
         self.row
     }
 }
 
 impl<T> Deref for Id<T> {
-    type Target = Row;
+    type Target = FigureRow;
 
-    fn deref(&self) -> &Row {
+    fn deref(&self) -> &FigureRow {
         self.row
     }
 }

@@ -4,7 +4,7 @@
 //! gives the smallest difference that is shown, its family, and the amount of one event. A new figure is a
 //! new row here.
 
-use super::row::{Better, Counter, Figure, Id, Notable, Per, Row, Source, Unit};
+use super::row::{Better, Counter, Figure, FigureRow, Id, Notable, Per, Source, Unit};
 
 /// Declares the ids of a part of the table, and its rows.
 macro_rules! rows {
@@ -13,7 +13,7 @@ macro_rules! rows {
         $($id:ident $name:ident, $label:literal, $unit:ident, $per:ident, $better:ident,
             $(large from $matters:literal in $family:literal $(by $event:literal)?,)? $meaning:literal;)*
     ) => {
-        $(#[doc = $meaning] pub const $id: $id_type = Id::new(&Row {
+        $(#[doc = $meaning] pub const $id: $id_type = Id::new(&FigureRow {
             name: stringify!($name),
             label: $label,
             unit: Unit::$unit,
@@ -23,7 +23,7 @@ macro_rules! rows {
             notable: rows!(@ $unit $($matters $family $($event)?)?),
             meaning: $meaning,
         });)*
-        pub(super) const $rows: &[&Row] = &[$($id.row()),*];
+        pub(super) const $rows: &[&FigureRow] = &[$($id.row()),*];
     };
     (@ $unit:ident) => { None };
     (@ $unit:ident $matters:literal $family:literal) => { Some(Notable::new($family, Unit::$unit, $matters)) };

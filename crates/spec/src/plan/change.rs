@@ -12,9 +12,9 @@ use crate::short_sql;
 pub struct Change {
     /// `None`: no change, as in the arm without the index.
     #[serde(rename = "do", default, skip_serializing_if = "Option::is_none")]
-    pub do_: Option<Step>,
+    pub do_: Option<ChangeStep>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub undo: Option<Step>,
+    pub undo: Option<ChangeStep>,
     /// One SQL statement that returns true while the change is in effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
@@ -23,7 +23,7 @@ pub struct Change {
 /// One step of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum ChangeStep {
     /// One or more statements, sent in one message: all or none take effect, where PostgreSQL allows that. A
     /// statement that cannot run in a transaction (`CREATE INDEX CONCURRENTLY`, `VACUUM`) must be the only
     /// one.
@@ -35,13 +35,13 @@ pub enum Step {
 
 /// A part of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ChangePart {
     Do,
     Undo,
     Check,
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for ChangePart {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Do => "do",
@@ -55,10 +55,11 @@ impl Change {
     /// All parts: `do "CREATE INDEX i ON t (x)", undo "DROP INDEX IF EXISTS i", check "SELECT …"`.
     #[must_use]
     pub fn all_words(&self) -> String {
-        let step =
-            |part: Part, step: &Option<Step>| step.as_ref().map(|step| format!("{part} {}", step.words()));
-        let check = self.check.as_ref().map(|check| format!("{} {}", Part::Check, short_sql(check)));
-        let parts = [step(Part::Do, &self.do_), step(Part::Undo, &self.undo), check];
+        let step = |part: ChangePart, step: &Option<ChangeStep>| {
+            step.as_ref().map(|step| format!("{part} {}", step.words()))
+        };
+        let check = self.check.as_ref().map(|check| format!("{} {}", ChangePart::Check, short_sql(check)));
+        let parts = [step(ChangePart::Do, &self.do_), step(ChangePart::Undo, &self.undo), check];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if parts.is_empty() { self.words() } else { parts.join(", ") }
     }
@@ -66,11 +67,11 @@ impl Change {
     /// The change in short: `"CREATE INDEX i ON t (x)"`.
     #[must_use]
     pub fn words(&self) -> String {
-        self.do_.as_ref().map_or_else(|| "nothing".to_owned(), Step::words)
+        self.do_.as_ref().map_or_else(|| "nothing".to_owned(), ChangeStep::words)
     }
 }
 
-impl Step {
+impl ChangeStep {
     /// The beginning of the step, on one line.
     #[must_use]
     pub fn words(&self) -> String {
@@ -88,8 +89,8 @@ mod tests {
     #[test]
     fn a_change_is_plain_data() {
         let change = Change {
-            do_: Some(Step::Sql("CREATE INDEX i ON t (x)".to_owned())),
-            undo: Some(Step::Command("psql -c '…'".to_owned())),
+            do_: Some(ChangeStep::Sql("CREATE INDEX i ON t (x)".to_owned())),
+            undo: Some(ChangeStep::Command("psql -c '…'".to_owned())),
             check: None,
         };
         let text = serde_json::to_string(&change).unwrap();

@@ -36,4 +36,4 @@ pub use run::{PlannedRun, SHOWN_APART};
 pub use slicing::Slicing;
 pub use standing::{Copies, Standing};
 pub use target::{Build, TargetSpec};
-pub use workload::{Options, PlannedPreparation, PlannedWorkload};
+pub use workload::{PlannedPreparation, PlannedWorkload, WorkloadOptions};

@@ -37,7 +37,7 @@ impl fmt::Display for PoolMode {
 /// Options of a pooler.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct PoolerOptions {
     pub pool_mode: PoolMode,
     /// Most connections to the server, 1 to 10000 (`default_pool_size`: the load is one user of one
     /// database).
@@ -47,7 +47,7 @@ pub struct Options {
     pub settings: BTreeMap<String, String>,
 }
 
-impl Options {
+impl PoolerOptions {
     /// The options as text: `transaction pooling, 2 connections to the server, server_lifetime = 60`.
     #[must_use]
     pub fn words(&self) -> String {

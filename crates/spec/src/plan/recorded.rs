@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Options, Plan, PlannedPreparation, TargetSpec};
+use super::{Plan, PlannedPreparation, TargetSpec, WorkloadOptions};
 use crate::Profile;
 
 /// The plan that a results file keeps.
@@ -103,7 +103,7 @@ pub struct SinglePlan {
 /// The load of a single run of pgbench scripts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SingleLoad {
-    pub workload: Options,
+    pub workload: WorkloadOptions,
     /// Name, SHA-256 of the text, and weight of each script.
     pub scripts: Vec<(String, String, u32)>,
     pub clients: u32,

@@ -36,7 +36,7 @@ pub enum Ground {
 /// A filesystem to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filesystem {
-    pub kind: Kind,
+    pub kind: FilesystemKind,
     /// Bytes of the device; its file is sparse.
     pub size_bytes: u64,
     /// Further options of `mount`, or properties of a ZFS dataset (`atime=off`), separated by commas; may be
@@ -48,7 +48,7 @@ pub struct Filesystem {
 /// A kind of filesystem; `None` is the default of its tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum FilesystemKind {
     Ext4 {
         /// 1024, 2048 or 4096.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ pub enum Kind {
     },
 }
 
-impl Kind {
+impl FilesystemKind {
     /// The name that the kernel uses.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -177,25 +177,31 @@ mod tests {
             mount_options: mount_options.into(),
         };
         let cases = [
-            (of(Kind::Ext4 { block_size_bytes: None, journal: None }, ""), false, "ext4"),
+            (of(FilesystemKind::Ext4 { block_size_bytes: None, journal: None }, ""), false, "ext4"),
             (
-                of(Kind::Ext4 { block_size_bytes: Some(1024), journal: Some(false) }, "noatime, nobarrier"),
+                of(
+                    FilesystemKind::Ext4 { block_size_bytes: Some(1024), journal: Some(false) },
+                    "noatime, nobarrier",
+                ),
                 false,
                 "ext4, blocks of 1k, no journal, noatime, nobarrier",
             ),
-            (of(Kind::Xfs { reflink: Some(true) }, ""), false, "xfs, reflink"),
+            (of(FilesystemKind::Xfs { reflink: Some(true) }, ""), false, "xfs, reflink"),
             (
-                of(Kind::Btrfs { compression: Some("zstd:3".into()), nodatacow: None }, ""),
+                of(FilesystemKind::Btrfs { compression: Some("zstd:3".into()), nodatacow: None }, ""),
                 false,
                 "btrfs, compression zstd:3",
             ),
             (
-                of(Kind::Zfs { recordsize_bytes: Some(8192), compression: Some("lzjb".into()) }, ""),
+                of(
+                    FilesystemKind::Zfs { recordsize_bytes: Some(8192), compression: Some("lzjb".into()) },
+                    "",
+                ),
                 true,
                 "zfs (zfs-fuse), recordsize 8k, compression lzjb (says nothing about kernel ZFS)",
             ),
             (
-                of(Kind::Zfs { recordsize_bytes: Some(1 << 20), compression: None }, "atime=off"),
+                of(FilesystemKind::Zfs { recordsize_bytes: Some(1 << 20), compression: None }, "atime=off"),
                 false,
                 "zfs, recordsize 1M, atime=off",
             ),

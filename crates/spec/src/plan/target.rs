@@ -25,7 +25,7 @@ pub enum TargetSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         storage: Option<Storage>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        tile_servers: Vec<tile_server::Options>,
+        tile_servers: Vec<tile_server::TileServerOptions>,
     },
     Url {
         /// Empty in an identity.
@@ -39,7 +39,7 @@ pub enum TargetSpec {
         change_server: bool,
         /// Tile servers in front of it, on this machine.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        tile_servers: Vec<tile_server::Options>,
+        tile_servers: Vec<tile_server::TileServerOptions>,
     },
 }
 
@@ -67,7 +67,7 @@ impl TargetSpec {
 
     /// The same target with these tile servers in front of it.
     #[must_use]
-    pub fn with_tile_servers(mut self, wanted: Vec<tile_server::Options>) -> Self {
+    pub fn with_tile_servers(mut self, wanted: Vec<tile_server::TileServerOptions>) -> Self {
         match &mut self {
             Self::Managed { tile_servers, .. } | Self::Url { tile_servers, .. } => *tile_servers = wanted,
         }
@@ -76,7 +76,7 @@ impl TargetSpec {
 
     /// The tile servers between clients and the target.
     #[must_use]
-    pub fn tile_servers(&self) -> &[tile_server::Options] {
+    pub fn tile_servers(&self) -> &[tile_server::TileServerOptions] {
         match self {
             Self::Managed { tile_servers, .. } | Self::Url { tile_servers, .. } => tile_servers,
         }

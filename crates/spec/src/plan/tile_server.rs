@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 /// A tile server that pgdyno can start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum TileServerKind {
     /// TiPg, in Python.
     Tipg,
     /// martin, in Rust.
     Martin,
 }
 
-impl Kind {
+impl TileServerKind {
     /// All kinds.
     pub const ALL: [Self; 2] = [Self::Tipg, Self::Martin];
 
@@ -38,7 +38,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for TileServerKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.name())
     }
@@ -47,8 +47,8 @@ impl fmt::Display for Kind {
 /// How a tile server is started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
-    pub kind: Kind,
+pub struct TileServerOptions {
+    pub kind: TileServerKind,
     /// Processes (TiPg) or threads (martin) that answer, 1 to 256; `None`: one for each CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
@@ -64,10 +64,10 @@ pub struct Options {
     pub program: Option<PathBuf>,
 }
 
-impl Options {
+impl TileServerOptions {
     /// The defaults of this kind.
     #[must_use]
-    pub fn usual(kind: Kind) -> Self {
+    pub fn usual(kind: TileServerKind) -> Self {
         Self { kind, workers: None, connections: None, cache_mb: None, program: None }
     }
 }

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 /// Options as written, to be parsed by the crate that defines them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Options(Map<String, Value>);
+pub struct WorkloadOptions(Map<String, Value>);
 
-impl Options {
+impl WorkloadOptions {
     /// Converts options to their stored form.
     ///
     /// # Panics
@@ -56,7 +56,7 @@ impl Options {
 
     /// An integer, which may have more digits than an `f64` can hold.
     #[must_use]
-    pub fn whole(&self, name: &str) -> Option<u64> {
+    pub fn whole_number(&self, name: &str) -> Option<u64> {
         self.0.get(name)?.as_u64()
     }
 
@@ -85,7 +85,7 @@ impl Options {
 /// A workload, with its texts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedWorkload {
-    pub spec: Options,
+    pub spec: WorkloadOptions,
     /// SHA-256 of its scripts, layers, commands and input files, by name.
     pub scripts: BTreeMap<String, String>,
     /// The same for each option level with different ones: `files = b.sql`.
@@ -98,7 +98,7 @@ pub struct PlannedWorkload {
 pub struct PlannedPreparation {
     /// The jobs; the paths in them belong to this machine and are not part of the identity.
     #[serde(flatten)]
-    pub jobs: Options,
+    pub jobs: WorkloadOptions,
     /// SHA-256 of the input files, by file name.
     #[serde(default)]
     pub inputs: BTreeMap<String, String>,

@@ -106,7 +106,7 @@ impl FromStr for Profile {
     fn from_str(text: &str) -> Result<Self, ProfileError> {
         let words = Words::of(text);
         let (shape, example) = match words.0.first().map(String::as_str) {
-            Some("step" | "steps") => (step as fn(Words) -> Result<Profile, String>, STEP),
+            Some("step" | "steps") => (parse_step as fn(Words) -> Result<Profile, String>, STEP),
             Some("ramp") => (ramp as _, RAMP),
             Some("sine" | "sin") => (sine as _, SINE),
             Some("spike") => (spike as _, SPIKE),
@@ -136,7 +136,7 @@ fn constant(text: &str) -> Result<Profile, ProfileError> {
     }
 }
 
-fn step(words: Words) -> Result<Profile, String> {
+fn parse_step(words: Words) -> Result<Profile, String> {
     let (levels, mut rest) = words.split("every", "how long a level lasts")?;
     let levels = levels.0.iter().filter(|word| *word != "to");
     let levels = levels.map(|word| rate(word)).collect::<Result<Vec<f64>, String>>()?;

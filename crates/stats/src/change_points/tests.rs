@@ -149,7 +149,7 @@ fn small_and_odd_series_have_one_level_or_none() {
     assert_eq!(flat(&[0.0; 20]), 1);
     let up = [vec![0.0; 6], vec![7.0; 6]].concat();
     let found = levels(&up, 3, 0.03);
-    assert_eq!(found[1], Level { from: 6, to: 12, mean: 7.0 });
+    assert_eq!(found[1], SeriesLevel { from: 6, to: 12, mean: 7.0 });
     assert_eq!(found[1].change_from(&found[0]), f64::INFINITY);
     let little = [vec![100.0; 6], vec![102.0; 6]].concat();
     assert_eq!((flat(&little), levels(&little, 3, 0.01).len()), (1, 2), "what is too small to be reported");

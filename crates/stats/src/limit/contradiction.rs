@@ -5,7 +5,7 @@
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::belief::{BAD_BY_CHANCE, GOOD_BY_CHANCE};
-use super::{Class, STEPS, Tally};
+use super::{RateClass, STEPS, Tally};
 
 /// Rates nearer to a bound than this, in steps, are ignored: close to a limit that varies a little, trials
 /// disagree by chance.
@@ -27,14 +27,14 @@ pub(super) fn are_contradicted(
 ) -> bool {
     let is_below = |place: usize| lower.is_some_and(|lower| place + APART <= lower);
     let is_above = |place: usize| upper.is_some_and(|upper| place >= upper + APART);
-    let decided = |class: Class, is_there: &dyn Fn(usize) -> bool| {
+    let decided = |class: RateClass, is_there: &dyn Fn(usize) -> bool| {
         tallies.iter().enumerate().any(|(place, tally)| tally.first == Some(class) && is_there(place))
     };
     let wrong = |is_there: &dyn Fn(usize) -> bool, is_good: bool| -> Vec<bool> {
         order.iter().filter(|(place, _)| is_there(*place)).map(|(_, good)| *good == is_good).collect()
     };
-    decided(Class::Upper, &is_below)
-        || decided(Class::Lower, &is_above)
+    decided(RateClass::Upper, &is_below)
+        || decided(RateClass::Lower, &is_above)
         || is_no_chance(&wrong(&is_below, false), BAD_BY_CHANCE)
         || is_no_chance(&wrong(&is_above, true), GOOD_BY_CHANCE)
 }

@@ -5,7 +5,7 @@ mod belief;
 mod contradiction;
 mod search;
 
-pub use search::{Ended, Range, Search, Step};
+pub use search::{Range, Search, SearchResult, SearchStep};
 
 /// Steps between rates over a width: two, so that a rate at which the promise holds half the time need not be
 /// classified.
@@ -43,12 +43,12 @@ struct Tally {
     good: u32,
     bad: u32,
     /// The first class that its own trials decided, whatever later ones were.
-    first: Option<Class>,
+    first: Option<RateClass>,
 }
 
 /// What the trials at a rate show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum RateClass {
     /// The promise holds.
     Lower,
     Upper,
@@ -60,14 +60,14 @@ impl Goal {
     /// The class of a rate with these good and bad trials. The missing trials are taken as good, then as bad;
     /// if both give the same class, it is decided.
     #[must_use]
-    pub fn class(&self, good: u32, bad: u32) -> Class {
+    pub fn class(&self, good: u32, bad: u32) -> RateClass {
         let whole = (good + bad).max(self.trials);
         let missing = whole - good - bad;
         let exceeds = |bad: u32| f64::from(bad) > self.exceed_ratio * f64::from(whole);
         match (exceeds(bad), exceeds(bad + missing)) {
-            (true, _) => Class::Upper,
-            (_, false) => Class::Lower,
-            _ => Class::Undecided,
+            (true, _) => RateClass::Upper,
+            (_, false) => RateClass::Lower,
+            _ => RateClass::Undecided,
         }
     }
 }
@@ -80,16 +80,16 @@ mod tests {
     fn three_of_five_decide_and_fewer_do_not() {
         let goal = Goal::default();
         for (good, bad, class) in [
-            (0, 0, Class::Undecided),
-            (2, 0, Class::Undecided),
-            (3, 0, Class::Lower),
-            (2, 2, Class::Undecided),
-            (3, 2, Class::Lower),
-            (2, 3, Class::Upper),
-            (0, 3, Class::Upper),
+            (0, 0, RateClass::Undecided),
+            (2, 0, RateClass::Undecided),
+            (3, 0, RateClass::Lower),
+            (2, 2, RateClass::Undecided),
+            (3, 2, RateClass::Lower),
+            (2, 3, RateClass::Upper),
+            (0, 3, RateClass::Upper),
             // Once there are more, they all count.
-            (4, 3, Class::Lower),
-            (3, 4, Class::Upper),
+            (4, 3, RateClass::Lower),
+            (3, 4, RateClass::Upper),
         ] {
             assert_eq!(goal.class(good, bad), class, "{good} good, {bad} bad");
         }

@@ -2,7 +2,7 @@
 
 use super::belief::Belief;
 use super::contradiction::are_contradicted;
-use super::{Class, Goal, STEPS, Tally, Trial};
+use super::{Goal, RateClass, STEPS, Tally, Trial};
 
 /// A class is believed when all trials together give its opposite less than this probability ...
 const DOUBT: f64 = 0.2;
@@ -42,14 +42,14 @@ pub struct Search {
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum SearchStep {
     Try(f64),
-    Ended(Ended),
+    Ended(SearchResult),
 }
 
 /// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ended {
+pub struct SearchResult {
     /// Highest rate known to keep the promise, below `upper`; `None` if even the lowest breaks it.
     pub lower: Option<f64>,
     /// Lowest rate known to break it; `None` if even the highest keeps it.
@@ -96,16 +96,16 @@ impl Search {
 
     /// What to do after these trials, in the order they were made; those at other rates do not count.
     #[must_use]
-    pub fn next(&self, trials: &[Trial]) -> Step {
+    pub fn next(&self, trials: &[Trial]) -> SearchStep {
         let seen = self.seen(trials);
         let (lower, upper) = seen.bounds();
         let aim = aim(lower, upper, &seen.below, &seen.tallies);
         match aim.or_else(|| seen.doubted_below(lower.unwrap_or(0))) {
-            Some(index) => Step::Try(self.rates[index]),
-            None => Step::Ended(Ended {
+            Some(index) => SearchStep::Try(self.rates[index]),
+            None => SearchStep::Ended(SearchResult {
                 lower: lower.map(|index| self.rates[index]),
                 upper: upper.map(|index| self.rates[index]),
-                inverted: upper.is_some_and(|upper| seen.classes[upper..].contains(&Class::Lower)),
+                inverted: upper.is_some_and(|upper| seen.classes[upper..].contains(&RateClass::Lower)),
                 contradicted: are_contradicted(&seen.tallies, &seen.order, lower, upper),
             }),
         }
@@ -127,17 +127,18 @@ impl Search {
             let tally = &mut tallies[index];
             *if trial.good { &mut tally.good } else { &mut tally.bad } += 1;
             let class = self.goal.class(tally.good, tally.bad);
-            tally.first = tally.first.or(Some(class).filter(|class| *class != Class::Undecided));
+            tally.first = tally.first.or(Some(class).filter(|class| *class != RateClass::Undecided));
             belief.saw(index, trial.good);
             order.push((index, trial.good));
         }
         let below = belief.below();
-        let alone: Vec<Class> = tallies.iter().map(|tally| self.goal.class(tally.good, tally.bad)).collect();
+        let alone: Vec<RateClass> =
+            tallies.iter().map(|tally| self.goal.class(tally.good, tally.bad)).collect();
         let believed = |index: usize| {
             let often = tallies[index].good + tallies[index].bad > STUBBORN * self.goal.trials;
             match alone[index] {
-                Class::Upper if below[index] < 1.0 - DOUBT && !often => Class::Undecided,
-                Class::Lower if below[index] > DOUBT && !often => Class::Undecided,
+                RateClass::Upper if below[index] < 1.0 - DOUBT && !often => RateClass::Undecided,
+                RateClass::Lower if below[index] > DOUBT && !often => RateClass::Undecided,
                 class => class,
             }
         };
@@ -150,7 +151,7 @@ impl Search {
     pub fn left(&self, trials: &[Trial]) -> usize {
         let mut all = trials.to_vec();
         let limit = self.middle(trials);
-        while let Step::Try(rate) = self.next(&all)
+        while let SearchStep::Try(rate) = self.next(&all)
             && all.len() < trials.len() + MOST_LEFT
         {
             all.push(Trial { rate, good: rate < limit });
@@ -178,24 +179,25 @@ struct Seen {
     /// Probability that the limit is below it.
     below: Vec<f64>,
     /// By the rate's own trials.
-    alone: Vec<Class>,
+    alone: Vec<RateClass>,
     /// The same, unless all trials together contradict it.
-    classes: Vec<Class>,
+    classes: Vec<RateClass>,
 }
 
 impl Seen {
     /// Of the highest rate known to keep the promise, and of the lowest known to break it: the smallest upper
     /// bound counts, whatever larger rates show.
     fn bounds(&self) -> (Option<usize>, Option<usize>) {
-        let upper = self.classes.iter().position(|class| *class == Class::Upper);
+        let upper = self.classes.iter().position(|class| *class == RateClass::Upper);
         let under = &self.classes[..upper.unwrap_or(self.classes.len())];
-        (under.iter().rposition(|class| *class == Class::Lower), upper)
+        (under.iter().rposition(|class| *class == RateClass::Lower), upper)
     }
 
     /// A rate below a good one whose own trials are bad: it is tried again, however little they are believed.
     fn doubted_below(&self, lower: usize) -> Option<usize> {
-        let doubted =
-            |index: &usize| self.alone[*index] == Class::Upper && self.classes[*index] == Class::Undecided;
+        let doubted = |index: &usize| {
+            self.alone[*index] == RateClass::Upper && self.classes[*index] == RateClass::Undecided
+        };
         (0..lower).find(doubted)
     }
 }

@@ -22,11 +22,11 @@ const LOOKED_AT: usize = 20;
 
 /// The tiles of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct List {
+pub struct TileList {
     /// In file order, with repetitions.
     pub tiles: Vec<Tile>,
     pub form: Form,
-    /// Lines of a log without a tile; each reason once, in the order of [`Reason`].
+    /// Lines of a log without a tile; each reason once, in the order of [`SkipReason`].
     pub passed_over: Vec<PassedOver>,
     /// There were more than [`MOST_TILES`]; the rest was not read.
     pub full: bool,
@@ -44,7 +44,7 @@ pub enum Form {
 /// Why a line of a log gives no tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum SkipReason {
     NoTile,
     /// Column or row outside its zoom.
     OffMap,
@@ -57,7 +57,7 @@ pub enum Reason {
 /// Skipped lines of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PassedOver {
-    pub reason: Reason,
+    pub reason: SkipReason,
     pub lines: u64,
     /// Number of the first such line, from 1, and its first 200 characters without control characters.
     pub first: u64,
@@ -87,11 +87,11 @@ fn example(passed: &Option<Box<PassedOver>>) -> String {
 ///
 /// # Errors
 /// [`ListError`]: a read error, a line of a list that is not a tile, or no tile at all.
-pub fn read(reader: impl BufRead) -> Result<List, ListError> {
+pub fn read(reader: impl BufRead) -> Result<TileList, ListError> {
     read_at_most(reader, MOST_TILES)
 }
 
-fn read_at_most(reader: impl BufRead, most: usize) -> Result<List, ListError> {
+fn read_at_most(reader: impl BufRead, most: usize) -> Result<TileList, ListError> {
     let mut lines = Lines::new(reader);
     let mut first = Vec::new();
     while first.len() < LOOKED_AT
@@ -104,7 +104,7 @@ fn read_at_most(reader: impl BufRead, most: usize) -> Result<List, ListError> {
     }
     let bare = first.iter().filter(|(_, line)| is_bare(line)).count();
     let form = if 2 * bare > first.len() { Form::List } else { Form::Log };
-    let mut list = List { tiles: Vec::new(), form, passed_over: Vec::new(), full: false };
+    let mut list = TileList { tiles: Vec::new(), form, passed_over: Vec::new(), full: false };
     let mut first = first.into_iter();
     while let Some((number, line)) = first.next().map_or_else(|| lines.next(), |line| Ok(Some(line)))? {
         if let Some(tile) = list.tile(number, &line)? {
@@ -127,7 +127,7 @@ fn is_bare(line: &str) -> bool {
     line.bytes().all(|byte| byte.is_ascii_digit() || b"/, \t-".contains(&byte))
 }
 
-impl List {
+impl TileList {
     fn tile(&mut self, number: u64, line: &str) -> Result<Option<Tile>, ListError> {
         match self.form {
             Form::List => match line.parse() {
@@ -147,7 +147,7 @@ impl List {
         }
     }
 
-    fn pass_over(&mut self, reason: Reason, number: u64, line: &str) {
+    fn pass_over(&mut self, reason: SkipReason, number: u64, line: &str) {
         match self.passed_over.iter_mut().find(|passed| passed.reason == reason) {
             Some(passed) => passed.lines += 1,
             None => {
@@ -157,18 +157,18 @@ impl List {
     }
 }
 
-fn of_log(line: &str) -> Result<Tile, Reason> {
+fn of_log(line: &str) -> Result<Tile, SkipReason> {
     let request = request::request(line);
     let tile = match request.named {
         Named::Tile(tile) => tile,
-        Named::OffMap => return Err(Reason::OffMap),
-        Named::Nothing => return Err(Reason::NoTile),
+        Named::OffMap => return Err(SkipReason::OffMap),
+        Named::Nothing => return Err(SkipReason::NoTile),
     };
     if request.method.is_some_and(|method| !method.eq_ignore_ascii_case("GET")) {
-        return Err(Reason::Method);
+        return Err(SkipReason::Method);
     }
     if request.status.is_some_and(|status| ![200, 204, 206, 304].contains(&status)) {
-        return Err(Reason::Status);
+        return Err(SkipReason::Status);
     }
     Ok(tile)
 }
@@ -177,7 +177,7 @@ fn of_log(line: &str) -> Result<Tile, Reason> {
 mod tests {
     use super::*;
 
-    fn written(list: &List) -> Vec<String> {
+    fn written(list: &TileList) -> Vec<String> {
         list.tiles.iter().map(Tile::to_string).collect()
     }
 
@@ -215,8 +215,12 @@ a - - [x] "GET /style.json HTTP/1.1" 200 5
         assert_eq!(written(&list), ["14/8851/6439", "2/1/0", "14/8851/6439"]);
         let passed: Vec<_> =
             list.passed_over.iter().map(|each| (each.reason, each.lines, each.first)).collect();
-        let wanted =
-            [(Reason::NoTile, 2, 1), (Reason::OffMap, 1, 5), (Reason::Method, 1, 4), (Reason::Status, 1, 3)];
+        let wanted = [
+            (SkipReason::NoTile, 2, 1),
+            (SkipReason::OffMap, 1, 5),
+            (SkipReason::Method, 1, 4),
+            (SkipReason::Status, 1, 3),
+        ];
         assert_eq!(passed, wanted);
         assert_eq!(list.passed_over[0].example, r#"a - - [x] "GET / HTTP/1.1" 200 5"#);
     }

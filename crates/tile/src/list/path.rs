@@ -18,7 +18,7 @@ pub(super) fn named(path: &str) -> Named {
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     let mut found = Named::Nothing;
     for window in parts.windows(3).rev() {
-        let [z, x, y] = [whole(window[0]), whole(window[1]), ended(window[2])];
+        let [z, x, y] = [whole_number(window[0]), whole_number(window[1]), ended(window[2])];
         let (Some(z), Some(x), Some(y)) = (z, x, y) else { continue };
         if z > MOST_ZOOM.into() {
             continue;
@@ -32,7 +32,7 @@ pub(super) fn named(path: &str) -> Named {
 }
 
 /// A whole number; saturates.
-fn whole(part: &str) -> Option<u64> {
+fn whole_number(part: &str) -> Option<u64> {
     let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| part.parse().unwrap_or(u64::MAX))
 }
@@ -50,7 +50,7 @@ fn ended(part: &str) -> Option<u64> {
     };
     let plain =
         ending.is_empty() || ending.strip_prefix('.').is_some_and(|names| names.split('.').all(is_name));
-    plain.then(|| whole(number)).flatten()
+    plain.then(|| whole_number(number)).flatten()
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::path::{Named, named};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct LoggedRequest {
     pub(super) named: Named,
     pub(super) method: Option<String>,
     pub(super) status: Option<u16>,
 }
 
-const NOTHING: Request = Request { named: Named::Nothing, method: None, status: None };
+const NOTHING: LoggedRequest = LoggedRequest { named: Named::Nothing, method: None, status: None };
 
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
 
@@ -32,7 +32,7 @@ const METHOD: [&str; 5] = ["method", "requestmethod", "httpmethod", "verb", "req
 const STATUS: [&str; 7] =
     ["status", "statuscode", "responsestatus", "responsecode", "downstreamstatus", "httpstatus", "code"];
 
-pub(super) fn request(line: &str) -> Request {
+pub(super) fn request(line: &str) -> LoggedRequest {
     if line.starts_with('{')
         && let Ok(value) = serde_json::from_str::<Value>(line)
     {
@@ -42,7 +42,7 @@ pub(super) fn request(line: &str) -> Request {
 }
 
 /// The quoted request and the status after it, otherwise the first word that has a tile.
-fn of_text(line: &str) -> Request {
+fn of_text(line: &str) -> LoggedRequest {
     let mut pieces = line.split('"');
     pieces.next();
     while let Some(quoted) = pieces.next() {
@@ -51,13 +51,13 @@ fn of_text(line: &str) -> Request {
             && METHODS.contains(&method)
         {
             let status = pieces.next().and_then(|behind| status(behind.split_whitespace().next()?));
-            return Request { named: named(path), method: Some(method.to_owned()), status };
+            return LoggedRequest { named: named(path), method: Some(method.to_owned()), status };
         }
     }
     words(line)
 }
 
-fn words(line: &str) -> Request {
+fn words(line: &str) -> LoggedRequest {
     let edge = |c: char| "\"'`<>()[],;".contains(c);
     let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(edge)).collect();
     best(words.iter().enumerate().map(|(place, word)| {
@@ -65,12 +65,12 @@ fn words(line: &str) -> Request {
         let behind = words[place + 1..].iter().find(|word| !word.starts_with("HTTP/"));
         // A number after a path is a status only if a method is before the path.
         let status = method.and_then(|_| status(behind?));
-        Request { named: named(word), method: method.map(str::to_owned), status }
+        LoggedRequest { named: named(word), method: method.map(str::to_owned), status }
     }))
 }
 
 /// The first request that has a tile, otherwise the first one off the map.
-fn best(requests: impl Iterator<Item = Request>) -> Request {
+fn best(requests: impl Iterator<Item = LoggedRequest>) -> LoggedRequest {
     let mut best = NOTHING;
     for request in requests {
         match request.named {
@@ -86,14 +86,14 @@ fn status(word: &str) -> Option<u16> {
     word.parse().ok().filter(|status| (100..600).contains(status))
 }
 
-fn of_json(value: &Value) -> Request {
+fn of_json(value: &Value) -> LoggedRequest {
     let mut gathered = Gathered::default();
     gathered.gather("", 0, value);
     let Gathered { mut texts, method, status } = gathered;
     // Texts under a key for paths come first.
     texts.sort_by_key(|(rank, _)| *rank);
     let request = best(texts.iter().map(|(_, text)| of_text(text)));
-    Request {
+    LoggedRequest {
         named: request.named,
         method: request.method.or(method.map(|(_, method)| method)),
         status: request.status.or(status.map(|(_, status)| status)),
@@ -208,7 +208,7 @@ mod tests {
             ("/2/4/0", Named::OffMap, None, None),
         ];
         for (line, named, method, status) in cases {
-            let wanted = Request { named, method: method.map(str::to_owned), status };
+            let wanted = LoggedRequest { named, method: method.map(str::to_owned), status };
             assert_eq!(request(line), wanted, "{line}");
         }
     }
@@ -225,7 +225,7 @@ mod tests {
             r#"{"method":"GET","path":"/14/8851/6439","status":404,"httpStatus":"200 OK"}"#,
         ];
         for line in cases {
-            let wanted = Request { named: TILE, method: Some("GET".to_owned()), status: Some(404) };
+            let wanted = LoggedRequest { named: TILE, method: Some("GET".to_owned()), status: Some(404) };
             assert_eq!(request(line), wanted, "{line}");
         }
     }

@@ -15,12 +15,12 @@ pub struct Layer {
     /// Names of attributes; empty where not requested.
     pub keys: Vec<String>,
     /// Values of attributes; empty where not requested.
-    pub values: Vec<Value>,
+    pub values: Vec<AttributeValue>,
 }
 
 impl Layer {
     /// A feature's attributes; invalid indexes are skipped.
-    pub fn attributes(&self, feature: &Feature) -> impl Iterator<Item = (&str, &Value)> {
+    pub fn attributes(&self, feature: &Feature) -> impl Iterator<Item = (&str, &AttributeValue)> {
         let found = |&(key, value): &(u32, u32)| {
             Some((self.keys.get(key as usize)?.as_str(), self.values.get(value as usize)?))
         };
@@ -32,7 +32,7 @@ impl Layer {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Feature {
     pub id: Option<u64>,
-    pub kind: Kind,
+    pub kind: GeometryKind,
     pub parts: Vec<Vec<(i32, i32)>>,
     /// Indexes into the layer's keys and values; empty where not requested.
     pub tags: Vec<(u32, u32)>,
@@ -40,7 +40,7 @@ pub struct Feature {
 
 /// Kinds of geometry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum GeometryKind {
     Point,
     Line,
     /// Rings without a repeated last point.
@@ -89,7 +89,7 @@ fn layer(bytes: &[u8], attributes: bool) -> Result<Layer, Broken> {
             (3, Field::Bytes(key)) if attributes => {
                 layer.keys.push(String::from_utf8_lossy(key).into_owned())
             }
-            (4, Field::Bytes(value)) if attributes => layer.values.push(Value::read(value)?),
+            (4, Field::Bytes(value)) if attributes => layer.values.push(AttributeValue::read(value)?),
             (5, Field::Number(extent)) => layer.extent = small(extent).max(1),
             (15, Field::Number(version)) => layer.version = small(version),
             _ => {}
@@ -100,11 +100,11 @@ fn layer(bytes: &[u8], attributes: bool) -> Result<Layer, Broken> {
 }
 
 /// Kind of geometry by its number in the specification.
-pub(super) fn kind(number: u64) -> Option<Kind> {
+pub(super) fn geometry_kind(number: u64) -> Option<GeometryKind> {
     match number {
-        1 => Some(Kind::Point),
-        2 => Some(Kind::Line),
-        3 => Some(Kind::Polygon),
+        1 => Some(GeometryKind::Point),
+        2 => Some(GeometryKind::Line),
+        3 => Some(GeometryKind::Polygon),
         _ => None,
     }
 }
@@ -117,7 +117,7 @@ fn feature(bytes: &[u8], attributes: bool) -> Result<Option<Feature>, Broken> {
         match (number, field) {
             (1, Field::Number(number)) => id = Some(number),
             (2, Field::Bytes(bytes)) if attributes => tagged = bytes,
-            (3, Field::Number(number)) => known = kind(number),
+            (3, Field::Number(number)) => known = geometry_kind(number),
             (4, Field::Bytes(bytes)) => geometry = bytes,
             _ => {}
         }
@@ -163,7 +163,7 @@ fn parts(mut bytes: &[u8]) -> Result<Vec<Vec<(i32, i32)>>, Broken> {
 
 /// A value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum AttributeValue {
     Text(String),
     /// Whole numbers of all three encodings.
     Whole(i128),
@@ -173,7 +173,7 @@ pub enum Value {
     Unknown,
 }
 
-impl Value {
+impl AttributeValue {
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Broken> {
         let mut value = Self::Unknown;
         each_field(bytes, |number, field| {
@@ -198,7 +198,7 @@ mod tests {
     use geo_types::Geometry;
     use proptest::prelude::*;
 
-    use super::super::encode::{Made, encode};
+    use super::super::encode::{EncodedFeature, encode};
     use super::*;
 
     const MALTA: &[u8] = include_bytes!("../../../report/tests/data/malta-14-8851-6439.mvt");
@@ -236,7 +236,7 @@ mod tests {
                 let properties = theirs.properties.unwrap_or_default();
                 assert_eq!(layer.attributes(ours).count(), properties.len());
                 for (key, value) in layer.attributes(ours) {
-                    let Value::Text(text) = value else { continue };
+                    let AttributeValue::Text(text) = value else { continue };
                     assert_eq!(properties[key], mvt_reader::feature::Value::String(text.clone()));
                 }
             }
@@ -246,23 +246,23 @@ mod tests {
     #[test]
     fn attributes_are_read_where_they_are_asked_for() {
         let values = [
-            Value::Text("Malta".into()),
-            Value::Whole(-3),
-            Value::Whole(i128::from(u64::MAX)),
-            Value::Real(0.1),
-            Value::Truth(true),
+            AttributeValue::Text("Malta".into()),
+            AttributeValue::Whole(-3),
+            AttributeValue::Whole(i128::from(u64::MAX)),
+            AttributeValue::Real(0.1),
+            AttributeValue::Truth(true),
         ];
-        let made = Made {
+        let made = EncodedFeature {
             tags: values
                 .iter()
                 .enumerate()
                 .map(|(key, value)| (format!("key {key}"), value.clone()))
                 .collect(),
-            ..Made::new(Kind::Point, vec![vec![(1, -2)]])
+            ..EncodedFeature::new(GeometryKind::Point, vec![vec![(1, -2)]])
         };
         let bytes = encode(&[("place", 512, std::slice::from_ref(&made))]);
         let layers = decode_with_attributes(&bytes).unwrap();
-        let found: Vec<Value> =
+        let found: Vec<AttributeValue> =
             layers[0].attributes(&layers[0].features[0]).map(|(_, value)| value.clone()).collect();
         assert_eq!(found, values);
         assert_eq!((layers[0].name.as_str(), layers[0].extent, layers[0].version), ("place", 512, 2));

@@ -1,23 +1,23 @@
 //! Encodes tiles for tests; features share no values.
 
-use super::{Kind, Value};
+use super::{AttributeValue, GeometryKind};
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Made {
+pub(crate) struct EncodedFeature {
     pub(crate) id: Option<u64>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: GeometryKind,
     pub(crate) parts: Vec<Vec<(i32, i32)>>,
-    pub(crate) tags: Vec<(String, Value)>,
+    pub(crate) tags: Vec<(String, AttributeValue)>,
 }
 
-impl Made {
-    pub(crate) fn new(kind: Kind, parts: Vec<Vec<(i32, i32)>>) -> Self {
+impl EncodedFeature {
+    pub(crate) fn new(kind: GeometryKind, parts: Vec<Vec<(i32, i32)>>) -> Self {
         Self { id: None, kind, parts, tags: Vec::new() }
     }
 }
 
 /// A tile of these layers: name, extent, features.
-pub(crate) fn encode(layers: &[(&str, u32, &[Made])]) -> Vec<u8> {
+pub(crate) fn encode(layers: &[(&str, u32, &[EncodedFeature])]) -> Vec<u8> {
     let mut tile = Vec::new();
     for (name, extent, features) in layers {
         bytes(&mut tile, 3, &layer(name, *extent, features));
@@ -25,7 +25,7 @@ pub(crate) fn encode(layers: &[(&str, u32, &[Made])]) -> Vec<u8> {
     tile
 }
 
-fn layer(name: &str, extent: u32, features: &[Made]) -> Vec<u8> {
+fn layer(name: &str, extent: u32, features: &[EncodedFeature]) -> Vec<u8> {
     let (mut layer, mut tail, mut tag) = (Vec::new(), Vec::new(), 0);
     bytes(&mut layer, 1, name.as_bytes());
     for feature in features {
@@ -51,7 +51,7 @@ fn layer(name: &str, extent: u32, features: &[Made]) -> Vec<u8> {
     layer
 }
 
-fn geometry(feature: &Made) -> Vec<u8> {
+fn geometry(feature: &EncodedFeature) -> Vec<u8> {
     let (mut commands, mut at) = (Vec::new(), (0, 0));
     let mut point = |commands: &mut Vec<u8>, (x, y): (i32, i32)| {
         for step in [x - at.0, y - at.1] {
@@ -66,25 +66,25 @@ fn geometry(feature: &Made) -> Vec<u8> {
             varint(&mut commands, (part.len() as u64 - 1) << 3 | 2);
             part[1..].iter().for_each(|&to| point(&mut commands, to));
         }
-        if feature.kind == Kind::Polygon {
+        if feature.kind == GeometryKind::Polygon {
             varint(&mut commands, 1 << 3 | 7);
         }
     }
     commands
 }
 
-fn written(value: &Value) -> Vec<u8> {
+fn written(value: &AttributeValue) -> Vec<u8> {
     let mut message = Vec::new();
     match value {
-        Value::Text(text) => bytes(&mut message, 1, text.as_bytes()),
-        Value::Real(real) => {
+        AttributeValue::Text(text) => bytes(&mut message, 1, text.as_bytes()),
+        AttributeValue::Real(real) => {
             message.push(3 << 3 | 1);
             message.extend(real.to_le_bytes());
         }
-        Value::Whole(whole) if *whole < 0 => number(&mut message, 4, *whole as i64 as u64),
-        Value::Whole(whole) => number(&mut message, 5, *whole as u64),
-        Value::Truth(truth) => number(&mut message, 7, u64::from(*truth)),
-        Value::Unknown => {}
+        AttributeValue::Whole(whole) if *whole < 0 => number(&mut message, 4, *whole as i64 as u64),
+        AttributeValue::Whole(whole) => number(&mut message, 5, *whole as u64),
+        AttributeValue::Truth(truth) => number(&mut message, 7, u64::from(*truth)),
+        AttributeValue::Unknown => {}
     }
     message
 }

@@ -5,7 +5,7 @@ use super::{Broken, decode, signature};
 
 /// The contents of a tile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Measured {
+pub struct TileContents {
     pub layers: Vec<MeasuredLayer>,
 }
 
@@ -21,7 +21,7 @@ pub struct MeasuredLayer {
     pub bytes: u64,
 }
 
-impl Measured {
+impl TileContents {
     /// Features of all layers.
     #[must_use]
     pub fn features(&self) -> u64 {
@@ -36,9 +36,9 @@ impl Measured {
 }
 
 /// Counts a tile's contents, in the order of its layers.
-pub fn measure(bytes: &[u8]) -> Result<Measured, Broken> {
+pub fn measure(bytes: &[u8]) -> Result<TileContents, Broken> {
     signature::refuse(bytes)?;
-    let mut measured = Measured::default();
+    let mut measured = TileContents::default();
     let mut rest = bytes;
     while !rest.is_empty() {
         let before = rest.len();
@@ -78,7 +78,7 @@ fn feature(bytes: &[u8]) -> Result<Option<u64>, Broken> {
     let mut geometry: &[u8] = &[];
     each_field(bytes, |number, field| {
         match (number, field) {
-            (3, Field::Number(kind)) => known = decode::kind(kind).is_some(),
+            (3, Field::Number(kind)) => known = decode::geometry_kind(kind).is_some(),
             (4, Field::Bytes(bytes)) => geometry = bytes,
             _ => {}
         }
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(quickly(MALTA), slowly(MALTA));
         assert_eq!(measured.features(), 4322);
         assert_eq!(measured.layers.iter().map(|layer| layer.bytes).sum::<u64>(), MALTA.len() as u64);
-        assert_eq!(measure(&[]), Ok(Measured::default()));
+        assert_eq!(measure(&[]), Ok(TileContents::default()));
     }
 
     proptest! {

@@ -15,8 +15,8 @@ mod wire;
 pub use compare::{
     Difference, Incomparable, LayerDifference, TOLERANCE_PX, TileDifference, compare, compare_within,
 };
-pub use decode::{Feature, Kind, Layer, Value, decode, decode_with_attributes};
-pub use measure::{Measured, MeasuredLayer, measure};
+pub use decode::{AttributeValue, Feature, GeometryKind, Layer, decode, decode_with_attributes};
+pub use measure::{MeasuredLayer, TileContents, measure};
 
 /// Media type of Mapbox vector tiles.
 pub const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";

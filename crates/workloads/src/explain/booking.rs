@@ -10,7 +10,7 @@
 //! The counters cover the leader process only; of a node that ran in workers too, the same share is taken. No
 //! node gives more than its own time.
 
-use spec::{FunctionTime, Part, StatementPlan};
+use spec::{FunctionTime, StatementPart, StatementPlan};
 
 use super::counted::Calls;
 
@@ -107,7 +107,7 @@ fn list_functions(plan: &mut StatementPlan, counted: &[Calls], shares: &[Share])
         name: calls.name.clone(),
         calls: calls.calls,
         self_ms: calls.self_ms,
-        part: Part::of_function(&calls.name),
+        part: StatementPart::of_function(&calls.name),
         booked_ms: shares.iter().filter(|share| share.function == function).map(|share| share.ms).sum(),
     });
     plan.functions = functions.collect();
@@ -120,12 +120,12 @@ fn tiles_apart(plan: &mut StatementPlan, counted: &[Calls]) {
     for at in 0..plan.nodes.len() {
         let node = &plan.nodes[at];
         let makes_tiles = |name: &&String| MAKE_TILES.contains(&name.as_str());
-        if node.part != Part::Aggregate || !node.functions.iter().any(|name| makes_tiles(&name)) {
+        if node.part != StatementPart::Aggregate || !node.functions.iter().any(|name| makes_tiles(&name)) {
             continue;
         }
         let mut others = node.functions.iter().filter(|name| !makes_tiles(name)).peekable();
         if !is_below_gather(plan, at) || others.peek().is_none() || others.any(is_counted) {
-            plan.nodes[at].part = Part::Mvt;
+            plan.nodes[at].part = StatementPart::Mvt;
         }
     }
 }
@@ -135,7 +135,7 @@ fn is_below_gather(plan: &StatementPlan, at: usize) -> bool {
     for above in plan.nodes[..at].iter().rev() {
         if above.depth < depth {
             depth = above.depth;
-            if above.part == Part::Parallel {
+            if above.part == StatementPart::Parallel {
                 return true;
             }
         }
@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    fn node(depth: u32, part: Part, own_ms: f64, rows: f64, functions: &[&str]) -> PlanNode {
+    fn node(depth: u32, part: StatementPart, own_ms: f64, rows: f64, functions: &[&str]) -> PlanNode {
         let functions = functions.iter().map(|name| (*name).to_owned()).collect();
         PlanNode { depth, part, own_ms, rows, functions, loops: 1.0, ..PlanNode::default() }
     }
@@ -171,14 +171,15 @@ mod tests {
         plan
     }
 
-    fn part(plan: &StatementPlan, part: Part) -> f64 {
+    fn part(plan: &StatementPlan, part: StatementPart) -> f64 {
         plan.parts().get(&part).copied().unwrap_or(0.0)
     }
 
     #[test]
     fn a_tile_is_split_by_its_functions_and_an_operator_stays_in_its_scan() {
-        let aggregate = node(0, Part::Aggregate, 10.0, 1.0, &["st_asmvt", "st_asmvtgeom", "st_transform"]);
-        let nodes = vec![aggregate, node(1, Part::SeqScan, 2.0, 100.0, &[])];
+        let aggregate =
+            node(0, StatementPart::Aggregate, 10.0, 1.0, &["st_asmvt", "st_asmvtgeom", "st_transform"]);
+        let nodes = vec![aggregate, node(1, StatementPart::SeqScan, 2.0, 100.0, &[])];
         let counted = [
             calls("geometry_overlaps", 0.5, 0.5),
             calls("st_asmvtgeom", 4.0, 4.0),
@@ -186,9 +187,9 @@ mod tests {
             calls("st_transform", 3.0, 3.0),
         ];
         let plan = booked(nodes, &counted);
-        assert_eq!((part(&plan, Part::Geometry), part(&plan, Part::Transform)), (4.0, 3.0));
-        assert_eq!((part(&plan, Part::Mvt), part(&plan, Part::SeqScan)), (3.0, 2.0));
-        assert_eq!((part(&plan, Part::Aggregate), plan.functions_evened_ms), (0.0, 0.0));
+        assert_eq!((part(&plan, StatementPart::Geometry), part(&plan, StatementPart::Transform)), (4.0, 3.0));
+        assert_eq!((part(&plan, StatementPart::Mvt), part(&plan, StatementPart::SeqScan)), (3.0, 2.0));
+        assert_eq!((part(&plan, StatementPart::Aggregate), plan.functions_evened_ms), (0.0, 0.0));
         let overlaps = &plan.functions[0];
         assert_eq!((overlaps.self_ms, overlaps.booked_ms), (0.5, 0.0));
     }
@@ -196,20 +197,23 @@ mod tests {
     #[test]
     fn a_function_of_several_nodes_is_shared_by_rows() {
         let nodes = vec![
-            node(0, Part::Aggregate, 8.0, 1.0, &["st_area"]),
-            node(1, Part::SeqScan, 8.0, 300.0, &[]),
-            node(1, Part::SeqScan, 8.0, 100.0, &["st_area"]),
+            node(0, StatementPart::Aggregate, 8.0, 1.0, &["st_area"]),
+            node(1, StatementPart::SeqScan, 8.0, 300.0, &[]),
+            node(1, StatementPart::SeqScan, 8.0, 100.0, &["st_area"]),
         ];
         // 400 rows come into the aggregate.
         let plan = booked(nodes, &[calls("st_area", 5.0, 5.0)]);
         let of_nodes: Vec<f64> = plan.nodes.iter().map(|node| node.functions_ms).collect();
         assert_eq!(of_nodes, [4.0, 0.0, 1.0]);
-        assert_eq!(plan.nodes[0].part, Part::Aggregate, "no tile");
+        assert_eq!(plan.nodes[0].part, StatementPart::Aggregate, "no tile");
     }
 
     #[test]
     fn what_a_function_calls_is_taken_out_of_the_node_that_calls_it() {
-        let nodes = vec![node(0, Part::Other, 20.0, 1.0, &["layer"]), node(1, Part::Sort, 5.0, 1.0, &[])];
+        let nodes = vec![
+            node(0, StatementPart::Other, 20.0, 1.0, &["layer"]),
+            node(1, StatementPart::Sort, 5.0, 1.0, &[]),
+        ];
         let counted = [
             calls("geometry_overlaps", 3.0, 3.0),
             calls("layer", 19.0, 6.0),
@@ -217,18 +221,22 @@ mod tests {
             calls("st_transform", 4.0, 4.0),
         ];
         let plan = booked(nodes, &counted);
-        assert_eq!((part(&plan, Part::Functions), part(&plan, Part::Transform)), (6.0, 4.0));
+        assert_eq!(
+            (part(&plan, StatementPart::Functions), part(&plan, StatementPart::Transform)),
+            (6.0, 4.0)
+        );
         // Of the operator's time as much as the layer can have called.
-        assert_eq!((part(&plan, Part::Geometry), part(&plan, Part::Other)), (9.0, 1.0));
+        assert_eq!((part(&plan, StatementPart::Geometry), part(&plan, StatementPart::Other)), (9.0, 1.0));
     }
 
     #[test]
     fn no_node_gives_more_than_its_own_time() {
-        let nodes = vec![node(0, Part::Aggregate, 4.0, 1.0, &["st_asmvt", "st_area", "st_transform"])];
+        let nodes =
+            vec![node(0, StatementPart::Aggregate, 4.0, 1.0, &["st_asmvt", "st_area", "st_transform"])];
         let plan = booked(nodes, &[calls("st_area", 6.0, 6.0), calls("st_transform", 2.0, 2.0)]);
-        assert_eq!((part(&plan, Part::Geometry), part(&plan, Part::Transform)), (3.0, 1.0));
-        assert_eq!((part(&plan, Part::Mvt), plan.functions_evened_ms), (0.0, 4.0));
-        let mut idle = node(0, Part::Aggregate, 0.0, 0.0, &["st_area"]);
+        assert_eq!((part(&plan, StatementPart::Geometry), part(&plan, StatementPart::Transform)), (3.0, 1.0));
+        assert_eq!((part(&plan, StatementPart::Mvt), plan.functions_evened_ms), (0.0, 4.0));
+        let mut idle = node(0, StatementPart::Aggregate, 0.0, 0.0, &["st_area"]);
         idle.loops = 0.0;
         let plan = booked(vec![idle], &[calls("st_area", 6.0, 6.0)]);
         assert_eq!((plan.functions_evened_ms, plan.functions[0].booked_ms), (0.0, 0.0));
@@ -237,14 +245,14 @@ mod tests {
     #[test]
     fn of_a_node_with_workers_as_large_a_share_is_booked_as_in_the_leader() {
         let mut nodes = vec![
-            node(0, Part::Aggregate, 1.0, 1.0, &["st_asmvt", "st_asmvtgeom"]),
-            node(1, Part::Parallel, 1.0, 3.0, &[]),
-            node(2, Part::Aggregate, 8.0, 3.0, &["st_asmvt", "st_asmvtgeom"]),
+            node(0, StatementPart::Aggregate, 1.0, 1.0, &["st_asmvt", "st_asmvtgeom"]),
+            node(1, StatementPart::Parallel, 1.0, 3.0, &[]),
+            node(2, StatementPart::Aggregate, 8.0, 3.0, &["st_asmvt", "st_asmvtgeom"]),
         ];
         nodes[0].node_type = "Finalize Aggregate".into();
         let mut plan = StatementPlan { execution_ms: 10.0, nodes, ..StatementPlan::default() };
         book(&mut plan, &[calls("st_asmvtgeom", 9.0, 9.0)], &[1.0, 1.0, 0.5]);
-        assert_eq!((part(&plan, Part::Geometry), part(&plan, Part::Mvt)), (4.5, 4.5));
+        assert_eq!((part(&plan, StatementPart::Geometry), part(&plan, StatementPart::Mvt)), (4.5, 4.5));
         assert_eq!((plan.functions_evened_ms, plan.functions[0].self_ms), (0.0, 9.0));
     }
 
@@ -252,15 +260,15 @@ mod tests {
     fn tiles_of_workers_are_told_apart_where_the_leader_worked_too() {
         let nodes = || {
             vec![
-                node(0, Part::Aggregate, 1.0, 1.0, &["st_asmvt"]),
-                node(1, Part::Parallel, 1.0, 3.0, &[]),
-                node(2, Part::Aggregate, 9.0, 3.0, &["st_asmvt", "st_asmvtgeom"]),
-                node(3, Part::SeqScan, 1.0, 500.0, &[]),
+                node(0, StatementPart::Aggregate, 1.0, 1.0, &["st_asmvt"]),
+                node(1, StatementPart::Parallel, 1.0, 3.0, &[]),
+                node(2, StatementPart::Aggregate, 9.0, 3.0, &["st_asmvt", "st_asmvtgeom"]),
+                node(3, StatementPart::SeqScan, 1.0, 500.0, &[]),
             ]
         };
         let plan = booked(nodes(), &[calls("st_asmvtgeom", 6.0, 6.0)]);
-        assert_eq!((part(&plan, Part::Mvt), part(&plan, Part::Geometry)), (4.0, 6.0));
+        assert_eq!((part(&plan, StatementPart::Mvt), part(&plan, StatementPart::Geometry)), (4.0, 6.0));
         let plan = booked(nodes(), &[]);
-        assert_eq!((part(&plan, Part::Mvt), part(&plan, Part::Aggregate)), (1.0, 9.0));
+        assert_eq!((part(&plan, StatementPart::Mvt), part(&plan, StatementPart::Aggregate)), (1.0, 9.0));
     }
 }

@@ -84,7 +84,7 @@ const NO_PRIVILEGE: &str = "42501";
 
 /// The result of the statement in [`Self::around`], and the functions it called; `None` for unexpected
 /// answers.
-pub(super) fn split(answers: Vec<ResultSet>) -> Option<(ResultSet, Vec<Calls>)> {
+pub(super) fn split_answers(answers: Vec<ResultSet>) -> Option<(ResultSet, Vec<Calls>)> {
     let mut answers = answers.into_iter().filter(|answer| !answer.columns.is_empty());
     let (before, answer, after) = (answers.next()?, answers.next()?, answers.next()?);
     let (before, after) = (by_oid(&before)?, by_oid(&after)?);
@@ -152,7 +152,7 @@ mod tests {
             &["overlaps", "9", "0.25", "0.25", "t", "13"],
         ]);
         let answers = vec![ResultSet::default(), before, set(&[&["plan"]]), after, ResultSet::default()];
-        let (answer, calls) = split(answers).unwrap();
+        let (answer, calls) = split_answers(answers).unwrap();
         assert_eq!(answer.rows[0][0].as_deref(), Some("plan"));
         let wanted = [("f", 4, 2.5, 1.5, false), ("overlaps", 9, 0.25, 0.25, true)];
         let of = |calls: &Calls| (calls.calls, calls.total_ms, calls.self_ms, calls.is_operator);
@@ -160,7 +160,7 @@ mod tests {
         for (calls, (name, count, total_ms, self_ms, operator)) in calls.iter().zip(wanted) {
             assert_eq!((calls.name.as_str(), of(calls)), (name, (count, total_ms, self_ms, operator)));
         }
-        assert_eq!(split(vec![set(&[]), set(&[])]), None);
+        assert_eq!(split_answers(vec![set(&[]), set(&[])]), None);
     }
 
     #[test]

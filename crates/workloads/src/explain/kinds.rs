@@ -1,25 +1,29 @@
 //! A node's title, relation, part of the time, and expressions.
 
 use serde_json::Value;
-use spec::Part;
+use spec::StatementPart;
 
 /// A text field of a node; empty if missing.
 pub(super) fn text<'v>(fields: &'v Value, name: &str) -> &'v str {
     fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-pub(super) fn part(fields: &Value) -> Part {
+pub(super) fn part(fields: &Value) -> StatementPart {
     match text(fields, "Node Type") {
-        "Index Scan" | "Index Only Scan" | "Bitmap Index Scan" | "BitmapAnd" | "BitmapOr" => Part::Index,
-        "Bitmap Heap Scan" | "Tid Scan" | "Tid Range Scan" => Part::Heap,
-        "Seq Scan" | "Sample Scan" => Part::SeqScan,
-        "Nested Loop" | "Hash Join" | "Merge Join" | "Hash" | "Materialize" | "Memoize" => Part::Join,
-        "Sort" | "Incremental Sort" => Part::Sort,
-        "Aggregate" | "Group" | "WindowAgg" | "Unique" | "SetOp" => Part::Aggregate,
-        "ModifyTable" | "LockRows" => Part::Modify,
-        "Gather" | "Gather Merge" => Part::Parallel,
-        scan if scan.ends_with(" Scan") => Part::OtherScan,
-        _ => Part::Other,
+        "Index Scan" | "Index Only Scan" | "Bitmap Index Scan" | "BitmapAnd" | "BitmapOr" => {
+            StatementPart::Index
+        }
+        "Bitmap Heap Scan" | "Tid Scan" | "Tid Range Scan" => StatementPart::Heap,
+        "Seq Scan" | "Sample Scan" => StatementPart::SeqScan,
+        "Nested Loop" | "Hash Join" | "Merge Join" | "Hash" | "Materialize" | "Memoize" => {
+            StatementPart::Join
+        }
+        "Sort" | "Incremental Sort" => StatementPart::Sort,
+        "Aggregate" | "Group" | "WindowAgg" | "Unique" | "SetOp" => StatementPart::Aggregate,
+        "ModifyTable" | "LockRows" => StatementPart::Modify,
+        "Gather" | "Gather Merge" => StatementPart::Parallel,
+        scan if scan.ends_with(" Scan") => StatementPart::OtherScan,
+        _ => StatementPart::Other,
     }
 }
 
@@ -40,7 +44,7 @@ pub(super) fn title(fields: &Value) -> String {
         "Index Scan" | "Index Only Scan" if text(fields, "Scan Direction") == "Backward" => {
             format!("{node} Backward")
         }
-        "Nested Loop" | "Hash Join" | "Merge Join" => join(node, text(fields, "Join Type")),
+        "Nested Loop" | "Hash Join" | "Merge Join" => join_kind(node, text(fields, "Join Type")),
         _ => node.to_owned(),
     };
     let partly = match text(fields, "Partial Mode") {
@@ -52,7 +56,7 @@ pub(super) fn title(fields: &Value) -> String {
 }
 
 /// `Hash Left Join`, `Nested Loop Semi Join`; an inner join has no word.
-fn join(node: &str, kind: &str) -> String {
+fn join_kind(node: &str, kind: &str) -> String {
     match (kind, node.strip_suffix(" Join")) {
         ("Inner" | "", _) => node.to_owned(),
         (kind, Some(way)) => format!("{way} {kind} Join"),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use spec::StatementPlan;
 
 use super::budget::{LONG_MS, LONGEST_MS};
-use super::counted::{Calls, Counting, split};
+use super::counted::{Calls, Counting, split_answers};
 use super::{ExplainError, read_counted};
 
 /// The first supported version, in the server's numbering, and the first that reports the time of
@@ -86,7 +86,8 @@ impl Session {
         let Some(counting) = self.counting.around(&statement) else {
             return Ok((text(long(sql).rows(&statement)?), None));
         };
-        let (result, calls) = split(long(sql).query(&counting)?).ok_or_else(ExplainError::no_counts)?;
+        let (result, calls) =
+            split_answers(long(sql).query(&counting)?).ok_or_else(ExplainError::no_counts)?;
         Ok((text(result.rows), Some(calls)))
     }
 
@@ -108,7 +109,7 @@ fn execution_ms(json: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use spec::Part;
+    use spec::StatementPart;
 
     use super::*;
     use crate::testing::sql::FakeSql;
@@ -131,7 +132,10 @@ mod tests {
             sql.asked[before..].iter().map(|asked| asked.contains("track_functions")).collect();
         assert_eq!((with_counts.as_slice(), json.as_str()), (&[false, true, false][..], PLAN));
         let parts = plan.parts();
-        assert_eq!((parts[&Part::Geometry], parts[&Part::Mvt], parts[&Part::Outside]), (1.25, 0.25, 0.5));
+        assert_eq!(
+            (parts[&StatementPart::Geometry], parts[&StatementPart::Mvt], parts[&StatementPart::Outside]),
+            (1.25, 0.25, 0.5)
+        );
         assert_eq!((plan.untimed_ms, plan.functions[0].calls), (Some(1.8), 5));
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use spec::{Part, PlanNode, StatementPlan};
+use spec::{PlanNode, StatementPart, StatementPlan};
 
 use super::*;
 
@@ -51,9 +51,9 @@ fn parts_of_all_samples_add_up_and_none_is_below_zero() {
 fn a_statement_on_one_index_is_split() {
     let plan = sample("explain-modern-polygon-z12.json");
     assert_eq!(plan.shape(), ["Aggregate", "  Index Scan using dela_polygon_way_idx on dela_polygon"]);
-    is_about(plan.parts()[&Part::Index], 0.009);
-    is_about(plan.parts()[&Part::Aggregate], 0.001);
-    is_about(plan.parts()[&Part::Outside], 0.013);
+    is_about(plan.parts()[&StatementPart::Index], 0.009);
+    is_about(plan.parts()[&StatementPart::Aggregate], 0.001);
+    is_about(plan.parts()[&StatementPart::Outside], 0.013);
     is_about(plan.planning_ms, 0.081);
     assert_eq!((plan.nodes[0].hit_blocks, plan.nodes[1].hit_blocks), (0, 1));
 }
@@ -128,8 +128,8 @@ fn what_happens_behind_the_topmost_node_is_no_part_of_it() {
     is_about(node(&plan, "Insert on c").own_ms, 0.105 - 0.016);
     is_about(node(&plan, "Delete on b").own_ms, 1.758 - 0.478);
     is_about(plan.triggers_ms, 3.277);
-    is_about(plan.parts()[&Part::Outside], 5.32 - 0.105 - 1.758 - 3.277);
-    is_about(plan.parts()[&Part::Modify], 0.089 + 1.28);
+    is_about(plan.parts()[&StatementPart::Outside], 5.32 - 0.105 - 1.758 - 3.277);
+    is_about(plan.parts()[&StatementPart::Modify], 0.089 + 1.28);
 }
 
 #[test]

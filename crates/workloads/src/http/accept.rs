@@ -3,7 +3,7 @@
 use protocol::http::Response;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum ResponseFault {
     /// Not a success.
     Status,
     /// Its content type was not expected.
@@ -17,17 +17,17 @@ pub(super) struct Accept(pub(super) Vec<String>);
 impl Accept {
     /// What is wrong with a response, if anything. An empty body needs no type.
     #[inline]
-    pub(super) fn fault(&self, status: u16, content_type: &[u8], bytes: u64) -> Option<Fault> {
+    pub(super) fn fault(&self, status: u16, content_type: &[u8], bytes: u64) -> Option<ResponseFault> {
         match status {
             200..=299 | 304 if bytes == 0 || self.takes(content_type) => None,
-            200..=299 | 304 => Some(Fault::Type),
-            _ => Some(Fault::Status),
+            200..=299 | 304 => Some(ResponseFault::Type),
+            _ => Some(ResponseFault::Status),
         }
     }
 
     /// As [`Self::fault`], for a decoded response.
     #[inline]
-    pub(super) fn fault_of(&self, response: &Response<'_>) -> Option<Fault> {
+    pub(super) fn fault_of(&self, response: &Response<'_>) -> Option<ResponseFault> {
         self.fault(response.status, response.content_type, response.bytes)
     }
 
@@ -74,11 +74,11 @@ mod tests {
         }
         let any = Accept::default();
         for (status, bytes, wanted) in [
-            (200, 1, Some(Fault::Type)),
+            (200, 1, Some(ResponseFault::Type)),
             (204, 0, None),
             (304, 0, None),
-            (302, 0, Some(Fault::Status)),
-            (500, 0, Some(Fault::Status)),
+            (302, 0, Some(ResponseFault::Status)),
+            (500, 0, Some(ResponseFault::Status)),
         ] {
             assert_eq!(any.fault(status, b"text/html", bytes), wanted, "{status}");
         }

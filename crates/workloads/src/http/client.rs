@@ -4,13 +4,13 @@
 use std::io;
 use std::sync::Arc;
 
-use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Outcome, Returned, Step};
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Returned, Step, TransactionOutcome};
 use protocol::http::Get;
 use protocol::wording;
 use script::Random;
 
 use super::accept::Accept;
-use super::connection::{ClientConnection, Ended};
+use super::connection::{ClientConnection, ResponseEnd};
 use super::requests::{Request, Requests};
 use crate::link::MOST_MESSAGES;
 use crate::views::Visit;
@@ -42,7 +42,7 @@ pub(super) struct HttpClient {
     /// Requests taken by a connection and not answered yet; 0 when no transaction is open.
     busy: usize,
     /// The outcome of the transaction so far.
-    outcome: Outcome,
+    outcome: TransactionOutcome,
     /// The server has answered once: later failures count, and the client continues.
     answered: bool,
     reported: u32,
@@ -51,7 +51,8 @@ pub(super) struct HttpClient {
 impl HttpClient {
     pub(super) fn new(shared: Arc<Shared>, requests: Arc<Requests>, number: usize, random: Random) -> Self {
         let connections = (0..shared.links.max(1)).map(|_| ClientConnection::new()).collect();
-        let outcome = Outcome { script: 0, failure: None, tries: 1, returned: Returned::default() };
+        let outcome =
+            TransactionOutcome { script: 0, failure: None, tries: 1, returned: Returned::default() };
         let (visit, waiting) = Default::default();
         Self {
             shared,
@@ -77,7 +78,7 @@ impl HttpClient {
             return self.give_up("there is nothing to ask for", false, io);
         };
         let returned = Returned::default();
-        self.outcome = Outcome { script: first.script, failure: None, tries: 1, returned };
+        self.outcome = TransactionOutcome { script: first.script, failure: None, tries: 1, returned };
         let mut step = Step::Wait;
         for link in 0..self.connections.len() {
             let Some(request) = self.waiting.pop() else { break };
@@ -147,8 +148,8 @@ impl HttpClient {
     }
 
     #[inline]
-    fn end(&mut self, link: Link, ended: &Ended, io: &mut Io<'_>) -> Step {
-        let Ended { bytes, stays, fault } = *ended;
+    fn end(&mut self, link: Link, ended: &ResponseEnd, io: &mut Io<'_>) -> Step {
+        let ResponseEnd { bytes, stays, fault } = *ended;
         (self.connections[link].served, self.answered) = (true, true);
         if !stays || !self.shared.keepalive {
             self.close(link, io);

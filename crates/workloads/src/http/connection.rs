@@ -3,7 +3,7 @@
 use engine::Time;
 use protocol::http::{BadResponse, Response, Responses, Want};
 
-use super::accept::{Accept, Fault};
+use super::accept::{Accept, ResponseFault};
 use super::requests::Request;
 use super::words::ShownResponse;
 
@@ -27,13 +27,13 @@ pub(super) struct ClientConnection {
     refused: usize,
 }
 
-pub(super) struct Ended {
+pub(super) struct ResponseEnd {
     pub(super) bytes: u64,
     pub(super) stays: bool,
-    pub(super) fault: Option<Fault>,
+    pub(super) fault: Option<ResponseFault>,
 }
 
-impl Ended {
+impl ResponseEnd {
     #[inline]
     fn of(response: &Response<'_>, accept: &Accept) -> Self {
         let fault = accept.fault_of(response);
@@ -76,13 +76,13 @@ impl ClientConnection {
         data: &[u8],
         used: &mut usize,
         accept: &Accept,
-    ) -> Result<Option<Ended>, BadResponse> {
-        Ok(self.responses.next(data, used)?.map(|response| Ended::of(&response, accept)))
+    ) -> Result<Option<ResponseEnd>, BadResponse> {
+        Ok(self.responses.next(data, used)?.map(|response| ResponseEnd::of(&response, accept)))
     }
 
     /// The response that was ended by the end of the connection.
-    pub(super) fn last(&mut self, accept: &Accept) -> Result<Option<Ended>, BadResponse> {
-        Ok(self.responses.closed()?.map(|response| Ended::of(&response, accept)))
+    pub(super) fn last(&mut self, accept: &Accept) -> Result<Option<ResponseEnd>, BadResponse> {
+        Ok(self.responses.closed()?.map(|response| ResponseEnd::of(&response, accept)))
     }
 
     /// The next of `places` addresses, unless all were tried.

@@ -19,7 +19,7 @@ const MOST_PROBES: usize = 500;
 /// Requests a sample; if all of it is empty, continues until something comes.
 pub(super) fn probe(web: &Web, requests: &Requests, site: &Site<'_>) -> Result<Guarded, Error> {
     let mut control = web.control(site)?;
-    let mut sample = Sample::default();
+    let mut sample = GuardSample::default();
     for request in spread(requests, PROBES) {
         sample.add(&ask(web, requests, request, &mut *control)?);
     }
@@ -64,7 +64,7 @@ pub(super) fn ask(
     let got = web.ask(path, control)?;
     // Only a body with the content type of a vector tile must be one.
     match mvt::measure(&got.body) {
-        Err(broken) if got.content_type.contains("vector-tile") => Err(error::missing(
+        Err(broken) if got.content_type.contains("vector-tile") => Err(error::missing_error(
             format!(
                 "GET {path} returned an invalid vector tile, although its content type names one: {broken}"
             ),
@@ -75,14 +75,14 @@ pub(super) fn ask(
 }
 
 #[derive(Debug, Default)]
-struct Sample {
+struct GuardSample {
     asked: u64,
     empty: u64,
     packed: u64,
     bytes: u64,
 }
 
-impl Sample {
+impl GuardSample {
     fn add(&mut self, got: &Got) {
         // An empty body has some bytes when compressed.
         let bytes = if got.body.is_empty() { 0 } else { got.bytes };

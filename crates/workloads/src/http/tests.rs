@@ -7,8 +7,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::ops::Range;
 use std::sync::Arc;
 
-use engine::sim::{Greeting, Replies, Server, simulate};
-use engine::{Address, Measured, Stop, Time, Until};
+use engine::sim::{Greeting, Replies, SimServer, simulate};
+use engine::{Address, EngineResult, StopFlag, Time, Until};
 use protocol::http::{ControlError, Encoding, Get, Got, HttpConnection, Url};
 use protocol::postgres::Tls;
 
@@ -41,7 +41,7 @@ impl Same {
     }
 }
 
-impl Server for Same {
+impl SimServer for Same {
     fn connect(&mut self, _connection: usize, address: &Address, _now: Time) -> Greeting {
         self.attempts.push(address.clone());
         match self.attempts.len() > self.refuses {
@@ -72,10 +72,10 @@ fn options(url: &str) -> HttpOptions {
 }
 
 /// Four requests of one client.
-fn run(options: &HttpOptions, server: &mut Same) -> Measured {
+fn run(options: &HttpOptions, server: &mut Same) -> EngineResult {
     let workload = Http::open(options, "".as_ref()).unwrap();
     let clients = workload.clients(&Places::default(), WANTED).unwrap();
-    simulate(&plan(4, 1), clients, server, &mut (), &Stop::new()).unwrap()
+    simulate(&plan(4, 1), clients, server, &mut (), &StopFlag::new()).unwrap()
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn every_address_is_tried_before_a_client_gives_up() {
         workload.check(&mut Site { http: Some(&web), ..Site::default() }).unwrap();
         let clients = workload.clients(&Places::default(), WANTED).unwrap();
         let mut server = Same { refuses, ..Same::new(TILE) };
-        let measured = simulate(&plan(4, 1), clients, &mut server, &mut (), &Stop::new());
+        let measured = simulate(&plan(4, 1), clients, &mut server, &mut (), &StopFlag::new());
         (measured.map(|measured| measured.totals().ok).map_err(|error| error.to_string()), server.attempts)
     };
     let (ok, attempts) = run(1);
@@ -178,7 +178,7 @@ fn every_address_is_tried_before_a_client_gives_up() {
 }
 
 /// Four views of one client with three connections: of seven tiles, then of two, and the same again.
-fn run_views(server: &mut Same) -> Measured {
+fn run_views(server: &mut Same) -> EngineResult {
     let web = Web::new(&options("http://127.0.0.1:3000/")).unwrap();
     let mut requests = Requests::new();
     let mut view = |tiles: Range<u32>| -> Vec<Request> {
@@ -188,8 +188,8 @@ fn run_views(server: &mut Same) -> Measured {
     requests.session(session);
     assert_eq!((requests.len(), requests.is_empty()), (9, false));
     let clients = web.clients(&Arc::new(requests), 3, WANTED).unwrap();
-    let plan = engine::Plan { items: 9, ..plan(4, 1) };
-    simulate(&plan, clients, server, &mut (), &Stop::new()).unwrap()
+    let plan = engine::RunPlan { items: 9, ..plan(4, 1) };
+    simulate(&plan, clients, server, &mut (), &StopFlag::new()).unwrap()
 }
 
 #[test]
@@ -245,7 +245,8 @@ fn connections_that_are_closed_within_a_view_are_made_again() {
     let mut requests = Requests::new();
     requests.add(0, None, |out| web.write("/", out));
     let clients = web.clients(&Arc::new(requests), 3, WANTED).unwrap();
-    let message = simulate(&plan(4, 1), clients, &mut server, &mut (), &Stop::new()).unwrap_err().to_string();
+    let message =
+        simulate(&plan(4, 1), clients, &mut server, &mut (), &StopFlag::new()).unwrap_err().to_string();
     assert!(message.contains("is a web server running there?"), "{message}");
 }
 
@@ -253,8 +254,8 @@ fn connections_that_are_closed_within_a_view_are_made_again() {
 fn a_server_that_says_nothing_leaves_its_request_open() {
     let workload = Http::open(&options("http://127.0.0.1:3000/"), "".as_ref()).unwrap();
     let clients = workload.clients(&Places::default(), WANTED).unwrap();
-    let plan = engine::Plan { until: Until::Elapsed(1_000_000_000), ..plan(4, 1) };
-    let measured = simulate(&plan, clients, &mut Same::new(""), &mut (), &Stop::new()).unwrap();
+    let plan = engine::RunPlan { until: Until::Elapsed(1_000_000_000), ..plan(4, 1) };
+    let measured = simulate(&plan, clients, &mut Same::new(""), &mut (), &StopFlag::new()).unwrap();
     assert_eq!((measured.totals().ok, measured.totals().late, measured.left_open), (0, 1, 1));
 }
 
@@ -290,8 +291,8 @@ fn tiles_of_a_list_are_asked_for() {
     assert_eq!(scripts.collect::<Vec<_>>(), wanted);
     let items: Vec<_> = workload.items().iter().map(|item| (item.script, item.tile)).collect();
     assert_eq!(items, [(0, (1, 0, 1).into()), (1, (2, 3, 0).into())]);
-    let plan = engine::Plan { items: 2, ..plan(20, 2) };
-    let measured = engine::run(&plan, clients, &mut (), &Stop::new()).unwrap();
+    let plan = engine::RunPlan { items: 2, ..plan(20, 2) };
+    let measured = engine::run(&plan, clients, &mut (), &StopFlag::new()).unwrap();
     assert_eq!((measured.totals().ok, measured.totals().bytes), (20, 100));
     let of_scripts: Vec<u64> = measured.scripts.iter().map(|script| script.counts.ok).collect();
     let of_items: Vec<u64> = measured.items.iter().map(|item| item.requests).collect();

@@ -116,7 +116,7 @@ impl Web {
     fn endpoints(&self) -> Result<Vec<Endpoint>, Error> {
         if self.addresses.is_empty() {
             // Nothing could end the wait for a silent name server here.
-            return Err(error::missing(
+            return Err(error::missing_error(
                 format!("the host of {} was not looked up", self.url),
                 "check the workload first",
             ));

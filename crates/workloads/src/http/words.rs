@@ -2,7 +2,7 @@
 
 use protocol::http::Encoding;
 
-use super::accept::Fault;
+use super::accept::ResponseFault;
 
 /// Characters of a body in a message.
 const WORDS: usize = 80;
@@ -20,15 +20,15 @@ pub(super) struct ShownResponse<'a> {
 
 impl ShownResponse<'_> {
     /// `GET /1/0/0 gave 500: out of memory`.
-    pub(super) fn in_words(&self, fault: Fault) -> String {
+    pub(super) fn in_words(&self, fault: ResponseFault) -> String {
         let path = self.path;
         let what = match fault {
-            Fault::Status => self.status.to_string(),
-            Fault::Type if self.content_type.is_empty() => "a body without a content type".to_owned(),
-            Fault::Type => String::from_utf8_lossy(self.content_type).into_owned(),
+            ResponseFault::Status => self.status.to_string(),
+            ResponseFault::Type if self.content_type.is_empty() => "a body without a content type".to_owned(),
+            ResponseFault::Type => String::from_utf8_lossy(self.content_type).into_owned(),
         };
         let what = match (fault, self.location) {
-            (Fault::Status, [_, ..]) => {
+            (ResponseFault::Status, [_, ..]) => {
                 format!("{what}, which leads to {}", String::from_utf8_lossy(self.location))
             }
             _ => what,
@@ -55,9 +55,9 @@ impl ShownResponse<'_> {
     }
 
     /// What to try.
-    pub(super) fn hint(&self, fault: Fault) -> &'static str {
+    pub(super) fn hint(&self, fault: ResponseFault) -> &'static str {
         match (fault, self.status) {
-            (Fault::Type, _) => {
+            (ResponseFault::Type, _) => {
                 "is the path right, and is it the server itself that answers? what is meant to come is named by accept"
             }
             (_, 401 | 403) => "put user and password in the URL: http://USER:PASSWORD@HOST/…",

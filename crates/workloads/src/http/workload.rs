@@ -11,7 +11,7 @@ use super::guard::{ask, probe, spread};
 use super::options::HttpOptions;
 use super::requests::Requests;
 use super::web::Web;
-use crate::answers::{Answer, NUMBER, SAMPLE, Sampled, ScriptAnswers};
+use crate::answers::{NUMBER, SAMPLE, Sampled, ScriptAnswers, TransactionAnswer};
 use crate::hash::sha256_hex;
 use crate::place::{Places, Site};
 use crate::trace::{self, Trace};
@@ -124,7 +124,7 @@ impl Workload for Http {
         for request in spread(&self.requests, SAMPLE as usize) {
             let got = ask(&self.web, &self.requests, request, &mut *control)?;
             let length = got.body.len() as u64;
-            let mut answer = Answer::default();
+            let mut answer = TransactionAnswer::default();
             // The bytes of a tile may have another order or compression.
             let first = answer.open([("tile_bytes", NUMBER)]);
             answer.add(first, [Some(length.to_string().as_str())].into_iter().filter(|_| length > 0));

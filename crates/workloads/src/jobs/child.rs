@@ -31,7 +31,7 @@ pub struct ChildInput {
 
 /// The stream of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub enum OutputStream {
     Stdout,
     Stderr,
 }
@@ -70,7 +70,7 @@ pub trait RunChild {
     fn run(
         &mut self,
         order: &ChildOrder,
-        on_line: &mut dyn FnMut(Output, u64, &str),
+        on_line: &mut dyn FnMut(OutputStream, u64, &str),
     ) -> Result<ChildEnd, String>;
 }
 

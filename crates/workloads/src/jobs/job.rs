@@ -122,7 +122,7 @@ pub(crate) fn must_be_readable(path: &Path) -> Result<(), String> {
 }
 
 /// A control connection that can move to another thread.
-pub type Connection = Box<dyn Sql + Send>;
+pub type BoxedSql = Box<dyn Sql + Send>;
 
 /// Further connections, the clock, and the stop switch, provided by the caller of a job. Used by several
 /// threads at once.
@@ -134,7 +134,7 @@ pub trait Runtime: Sync {
     ///
     /// # Errors
     /// When that fails; without SQLSTATE if a retry may succeed.
-    fn connect(&self) -> Result<Connection, SqlError>;
+    fn connect(&self) -> Result<BoxedSql, SqlError>;
 
     /// µs on the monotonic clock.
     fn now_us(&self) -> u64;

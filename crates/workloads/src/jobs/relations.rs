@@ -25,7 +25,7 @@ ORDER BY t.bytes DESC, t.name, r.relkind DESC, r.bytes DESC, r.name";
 
 /// Sizes of all users' tables and their indexes.
 pub fn relation_sizes(sql: &mut dyn Sql) -> Result<Vec<Relation>, Error> {
-    let rows = sql.rows(SIZES).map_err(error::sql("reading the sizes of tables and indexes"))?;
+    let rows = sql.rows(SIZES).map_err(error::sql_error("reading the sizes of tables and indexes"))?;
     let text = |value: Option<&Option<String>>| value.cloned().flatten().unwrap_or_default();
     let size = |row: Vec<Option<String>>| Relation {
         name: text(row.first()),

@@ -18,7 +18,7 @@ const SQL_LOG_UP_TO: u64 = 256 << 20;
 const EXECUTED: &str = ") EXECUTE ";
 
 /// What the command line of a load depends on.
-pub(super) struct Command<'a> {
+pub(super) struct Osm2pgsqlCommand<'a> {
     pub(super) options: &'a OsmOptions,
     pub(super) extract: &'a Path,
     pub(super) database: &'a Database,
@@ -30,7 +30,7 @@ pub(super) struct Command<'a> {
     pub(super) called: &'a str,
 }
 
-impl Command<'_> {
+impl Osm2pgsqlCommand<'_> {
     pub(super) fn order(&self) -> ChildOrder {
         let mut args: Vec<OsString> = vec!["--create".into()];
         let mut flag = |wanted: bool, name: &str| {

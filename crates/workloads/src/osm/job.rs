@@ -11,7 +11,7 @@ use protocol::postgres::sql::{Sql, quote_identifier};
 use spec::Error;
 use spec::figures::{self, Figures};
 
-use super::command::Command;
+use super::command::Osm2pgsqlCommand;
 use super::failed;
 use super::made::{self, NodesOwner};
 use super::nodes::{self, NodesFile};
@@ -49,7 +49,7 @@ struct CheckedLoad {
     called: String,
 }
 
-struct End {
+struct LoadEnd {
     end: ChildEnd,
     log: LoadLog,
     /// Why a table that it made could not be recorded.
@@ -146,8 +146,8 @@ impl LoadJob {
         &self,
         site: &mut JobSite<'_>,
         begun: &CheckedLoad,
-    ) -> Result<(End, BTreeSet<String>), Error> {
-        let command = Command {
+    ) -> Result<(LoadEnd, BTreeSet<String>), Error> {
+        let command = Osm2pgsqlCommand {
             options: &self.options,
             extract: &begun.extract,
             database: site.database,
@@ -177,7 +177,7 @@ impl LoadJob {
         let lost = |problem: String| error::program("osm2pgsql", problem);
         let end = end.map_err(lost)?;
         let log = parser.finish(end.wall_us);
-        Ok((End { end, log, not_noted }, tables))
+        Ok((LoadEnd { end, log, not_noted }, tables))
     }
 
     fn nodes_file(&self) -> Option<NodesFile<'_>> {
@@ -189,7 +189,7 @@ impl LoadJob {
     fn call(&self, sql: &mut dyn Sql) -> Result<String, Error> {
         let unique =
             "SELECT pg_backend_pid() || '-' || (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-        let unique = sql.scalar(unique).map_err(error::sql("naming the load"))?.unwrap_or_default();
+        let unique = sql.scalar(unique).map_err(error::sql_error("naming the load"))?.unwrap_or_default();
         let called = format!("pgdyno load {unique}");
         *self.called.borrow_mut() = Some(called.clone());
         Ok(called)
@@ -257,7 +257,7 @@ impl Job for LoadJob {
             file.remove();
         }
         let (end, tables) = run_and_record?;
-        let End { end, log, not_noted } = end;
+        let LoadEnd { end, log, not_noted } = end;
         let error_text = failed::error_text(log.error.as_deref(), &log.text);
         let why = || failed::why(error_text.as_deref(), &end, self.options.style.as_deref());
         let why = (!end.success()).then(why);
@@ -273,7 +273,7 @@ impl Job for LoadJob {
             elapsed_us: end.wall_us,
             versions: [("osm2pgsql".to_owned(), log.version.unwrap_or(begun.program.version))].into(),
             log: log.text,
-            tables: tables.iter().map(|table| plain(table)).collect(),
+            tables: tables.iter().map(|table| table_name(table)).collect(),
             is_empty,
             failed: why,
             ..JobReport::default()
@@ -293,7 +293,7 @@ impl Job for LoadJob {
 
 /// Message of a failed load about the tables of an earlier load, which osm2pgsql drops when it begins.
 fn gone(replaced: &[String]) -> Option<String> {
-    let tables: Vec<String> = replaced.iter().map(|table| plain(table)).collect();
+    let tables: Vec<String> = replaced.iter().map(|table| table_name(table)).collect();
     let what = "were replaced by this load, which did not end well; they are gone: load them again";
     (!tables.is_empty()).then(|| format!("the tables of an earlier load {what} ({})", tables.join(", ")))
 }
@@ -332,13 +332,14 @@ fn known_by(path: &Path, loads: &[LoadJob]) -> String {
 fn make_schemas(sql: &mut dyn Sql, schemas: &[String]) -> Result<(), Error> {
     for schema in schemas {
         let make = format!("CREATE SCHEMA IF NOT EXISTS {}", quote_identifier(schema));
-        sql.execute(&make).map_err(error::sql(format!("making schema {schema}, which osm.schemas names")))?;
+        sql.execute(&make)
+            .map_err(error::sql_error(format!("making schema {schema}, which osm.schemas names")))?;
     }
     Ok(())
 }
 
 /// `"osm"."roads"` as in lists of tables: `osm.roads`.
-fn plain(table: &str) -> String {
+fn table_name(table: &str) -> String {
     let name = table.trim_matches('"').replace("\".\"", ".");
     name.strip_prefix("public.").map_or(name.clone(), str::to_owned)
 }
@@ -352,7 +353,7 @@ mod tests {
     use super::*;
     use protocol::postgres::Database;
 
-    use crate::jobs::{ChildOrder, Output, RunChild};
+    use crate::jobs::{ChildOrder, OutputStream, RunChild};
     use crate::testing::NoServer;
     use crate::testing::sql::FakeSql;
 
@@ -367,15 +368,15 @@ mod tests {
         fn run(
             &mut self,
             order: &ChildOrder,
-            on_line: &mut dyn FnMut(Output, u64, &str),
+            on_line: &mut dyn FnMut(OutputStream, u64, &str),
         ) -> Result<ChildEnd, String> {
             self.orders.push(order.clone());
             if order.args == ["--version"] {
-                on_line(Output::Stderr, 1000, "2026-11-21 02:44:37  osm2pgsql version 1.8.0");
+                on_line(OutputStream::Stderr, 1000, "2026-11-21 02:44:37  osm2pgsql version 1.8.0");
                 return Ok(ChildEnd { code: Some(0), ..ChildEnd::default() });
             }
             for (number, line) in (1..).zip(&self.lines) {
-                on_line(Output::Stderr, number * 1000, line);
+                on_line(OutputStream::Stderr, number * 1000, line);
             }
             Ok(self.end)
         }

@@ -72,8 +72,8 @@ fn refuse_lists_of_others(sql: &mut dyn Sql) -> Result<(), Error> {
          JOIN pg_catalog.pg_roles r ON r.oid = o.owner \
          WHERE NOT r.rolsuper AND r.rolname <> current_user AND r.oid <> (SELECT datdba FROM pg_catalog.pg_database \
            WHERE datname = pg_catalog.current_database()) LIMIT 1";
-    match sql.scalar(ask).map_err(error::sql(DOING))? {
-        Some(what) => Err(error::missing(
+    match sql.scalar(ask).map_err(error::sql_error(DOING))? {
+        Some(what) => Err(error::missing_error(
             format!("pgdyno's lists of loaded tables cannot be trusted: {what}"),
             "log in as that role, or look at the schema and drop it: DROP SCHEMA pgdyno CASCADE",
         )),
@@ -92,7 +92,7 @@ fn with_suffixes<const N: usize>(
     let doing = || {
         format!("reading the name {noted:?} in pgdyno.loaded; if pgdyno did not write it, delete that row")
     };
-    let parts = sql.rows(&ask).map_err(|error| error::sql(doing())(error))?;
+    let parts = sql.rows(&ask).map_err(|error| error::sql_error(doing())(error))?;
     let parts: Vec<String> = parts.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
     let Some((last, schema)) = parts.split_last() else { return Ok(suffixes.map(str::to_owned)) };
     let schema: String = schema.iter().map(|part| quote_identifier(part) + ".").collect();
@@ -107,14 +107,14 @@ pub(super) fn present(sql: &mut dyn Sql) -> Result<BTreeSet<String>, Error> {
 
 /// Whether the list exists.
 pub(super) fn is_there(sql: &mut dyn Sql) -> Result<bool, Error> {
-    let found = sql.scalar("SELECT to_regclass('pgdyno.loaded')").map_err(error::sql(DOING))?;
+    let found = sql.scalar("SELECT to_regclass('pgdyno.loaded')").map_err(error::sql_error(DOING))?;
     Ok(found.is_some())
 }
 
 /// Adds the tables of a preparation from an earlier build, which had no such list.
 pub(super) fn adopt(sql: &mut dyn Sql, tables: &[String]) -> Result<(), Error> {
     let prepared = "SELECT to_regclass('pgdyno.prepared')";
-    if sql.scalar(prepared).map_err(error::sql(DOING))?.is_none() {
+    if sql.scalar(prepared).map_err(error::sql_error(DOING))?.is_none() {
         return Ok(());
     }
     let tables: Vec<String> = tables.iter().map(|table| quote_literal(table)).collect();
@@ -142,7 +142,7 @@ pub(super) fn note(
     }
     let list: Vec<String> = tables.iter().map(|table| quote_literal(table)).collect();
     let ask = format!("SELECT t, to_regclass(t)::oid FROM unnest(ARRAY[{}]::text[]) t", list.join(", "));
-    let found = sql.rows(&ask).map_err(error::sql(DOING))?;
+    let found = sql.rows(&ask).map_err(error::sql_error(DOING))?;
     let pair = |row: Vec<Option<String>>| <[_; 2]>::try_from(row).ok().and_then(|[t, oid]| t.zip(oid));
     let there: BTreeMap<String, String> = found.into_iter().filter_map(pair).collect();
     let with_former = |table: &String| {
@@ -216,7 +216,7 @@ pub(super) fn remove(sql: &mut dyn Sql, which: NodesOwner<'_>) -> Result<Vec<Str
             ))
             .map_err(|error| {
                 let _ = sql.execute("ROLLBACK");
-                error::sql(format!("removing {table}, which a load of pgdyno made"))(error)
+                error::sql_error(format!("removing {table}, which a load of pgdyno made"))(error)
             })?;
     }
     Ok(tables)
@@ -225,7 +225,7 @@ pub(super) fn remove(sql: &mut dyn Sql, which: NodesOwner<'_>) -> Result<Vec<Str
 /// Ends sessions that a killed program left on the server, since they may still be making a table. Limited:
 /// one that does not end in 10 s waits for something other than the load's tables.
 fn end_sessions(sql: &mut dyn Sql, load: &str) -> Result<(), Error> {
-    let doing = || error::sql(format!("ending what is left of {load}"));
+    let doing = || error::sql_error(format!("ending what is left of {load}"));
     let end = format!(
         "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE application_name = {} \
          AND datname = current_database()",
@@ -243,10 +243,10 @@ fn end_sessions(sql: &mut dyn Sql, load: &str) -> Result<(), Error> {
 const DOING: &str = "looking for tables of earlier loads";
 
 fn names(sql: &mut dyn Sql, ask: &str) -> Result<Vec<String>, Error> {
-    let rows = sql.rows(ask).map_err(error::sql(DOING))?;
+    let rows = sql.rows(ask).map_err(error::sql_error(DOING))?;
     Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
 fn execute(sql: &mut dyn Sql, text: &str) -> Result<(), Error> {
-    sql.execute(text).map_err(error::sql("noting which tables a load makes"))
+    sql.execute(text).map_err(error::sql_error("noting which tables a load makes"))
 }

@@ -80,7 +80,7 @@ impl NodesFile<'_> {
             quote_literal(&known_by),
             quote_literal(self.prefix)
         );
-        let found = sql.scalar(&ask).map_err(error::sql(DOING))?;
+        let found = sql.scalar(&ask).map_err(error::sql_error(DOING))?;
         Ok(found.is_some_and(|count| count != "0"))
     }
 
@@ -94,7 +94,7 @@ impl NodesFile<'_> {
                 "; INSERT INTO pgdyno.loaded_file VALUES ({path}, {known_by}, {prefix}, {load}, {complete})"
             )
         });
-        sql.execute(&(forget + &note.unwrap_or_default())).map_err(error::sql(DOING))
+        sql.execute(&(forget + &note.unwrap_or_default())).map_err(error::sql_error(DOING))
     }
 }
 
@@ -120,11 +120,11 @@ pub(super) fn remove(sql: &mut dyn Sql, load: &str, given: Option<&Path>) -> Res
         quote_literal(load),
         place(given)
     );
-    let noted = sql.scalar(&format!("SELECT known_by {own}")).map_err(error::sql(DOING))?;
+    let noted = sql.scalar(&format!("SELECT known_by {own}")).map_err(error::sql_error(DOING))?;
     if noted.is_some() && known_by(given) == noted {
         NodesFile { path: given, prefix: "" }.remove();
     }
-    sql.execute(&format!("DELETE {own}")).map_err(error::sql(DOING))
+    sql.execute(&format!("DELETE {own}")).map_err(error::sql_error(DOING))
 }
 
 const DOING: &str = "looking whose a file of node locations is";

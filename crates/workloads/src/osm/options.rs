@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use osm::synth::{Scale, Synthetic, USUAL_SEED};
+use osm::synth::{ExtractScale, Synthetic, USUAL_SEED};
 use protocol::postgres::sql::{Sql, quote_literal};
 use serde::{Deserialize, Serialize};
 use spec::Error;
@@ -52,7 +52,7 @@ pub struct OsmOptions {
     pub args: String,
     /// Instead of an extract: the size of a synthetic one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scale: Option<Scale>,
+    pub scale: Option<ExtractScale>,
     /// Seed of a synthetic extract; by default [`USUAL_SEED`]. 0..=2^63 - 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -215,11 +215,11 @@ impl OsmOptions {
         for table in tables.iter().filter(of_output) {
             let asked = format!("SELECT to_regclass({})", quote_literal(table));
             let doing = || format!("looking for rows in {table}");
-            if sql.scalar(&asked).map_err(error::sql(doing()))?.is_none() {
+            if sql.scalar(&asked).map_err(error::sql_error(doing()))?.is_none() {
                 continue;
             }
             let asked = format!("SELECT EXISTS (SELECT FROM {table})");
-            if sql.scalar(&asked).map_err(error::sql(doing()))?.as_deref() == Some("t") {
+            if sql.scalar(&asked).map_err(error::sql_error(doing()))?.as_deref() == Some("t") {
                 return Ok(true);
             }
         }

@@ -11,7 +11,7 @@ use spec::Error;
 
 use super::made::{is_of_all_loads, is_there};
 use crate::error;
-use crate::jobs::{Connection, Runtime};
+use crate::jobs::{BoxedSql, Runtime};
 
 /// This long after the last table was set up no other one is, µs.
 const SET_UP_US: u64 = 3_000_000;
@@ -67,7 +67,7 @@ pub(super) fn others(
            AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') \
            AND (NOT EXISTS ({loaded} AND {own}) OR {same_preparation}) ORDER BY 1"
     );
-    let rows = sql.rows(&ask).map_err(error::sql(DOING))?;
+    let rows = sql.rows(&ask).map_err(error::sql_error(DOING))?;
     let read = |row: Vec<Option<String>>| {
         let mut row = row.into_iter();
         let (name, bare) = (row.next()??, row.next()?);
@@ -112,7 +112,7 @@ fn would_replace(found: &[&ExistingTable]) -> Error {
             "give the load another prefix (or other names in its style), or allow it: replace = true (--replace)",
         ),
     };
-    error::missing(
+    error::missing_error(
         format!("osm2pgsql would replace {}, {what}; nothing was changed there", names.join(", ")),
         hint,
     )
@@ -162,15 +162,15 @@ pub(super) fn kept<T>(
     }
 }
 
-fn lock(runtime: &dyn Runtime, others: &[ExistingTable]) -> Result<Connection, Error> {
-    let mut keeper = runtime.connect().map_err(error::sql(DOING))?;
+fn lock(runtime: &dyn Runtime, others: &[ExistingTable]) -> Result<BoxedSql, Error> {
+    let mut keeper = runtime.connect().map_err(error::sql_error(DOING))?;
     let names: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
     // Another session may be changing one of them for a long time.
     let lock = format!(
         "BEGIN; SET LOCAL lock_timeout = '10s'; LOCK TABLE {} IN ACCESS SHARE MODE",
         names.join(", ")
     );
-    keeper.query_long(&lock).map_err(error::sql("keeping other tables from being replaced"))?;
+    keeper.query_long(&lock).map_err(error::sql_error("keeping other tables from being replaced"))?;
     Ok(keeper)
 }
 

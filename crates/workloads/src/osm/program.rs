@@ -70,7 +70,7 @@ pub fn find_version(program: &Path, run: &mut dyn RunChild) -> Result<Osm2pgsql,
             version = version_in(line).map(str::to_owned);
         }
     })
-    .map_err(|problem| error::missing(format!("osm2pgsql: {problem}"), HINT))?;
+    .map_err(|problem| error::missing_error(format!("osm2pgsql: {problem}"), HINT))?;
     let version = version.ok_or_else(|| {
         error::program(
             program.display(),

@@ -41,7 +41,7 @@ impl<'de> Visitor<'de> for Either {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut loads = Vec::new();
-        while let Some(Table(one)) = list.next_element()? {
+        while let Some(OptionsTable(one)) = list.next_element()? {
             loads.push(one);
         }
         Ok(loads)
@@ -49,21 +49,21 @@ impl<'de> Visitor<'de> for Either {
 }
 
 /// An element: a table, and nothing else that serde would accept.
-struct Table(OsmOptions);
+struct OptionsTable(OsmOptions);
 
-impl<'de> Deserialize<'de> for Table {
+impl<'de> Deserialize<'de> for OptionsTable {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct OfKeys;
 
         impl<'de> Visitor<'de> for OfKeys {
-            type Value = Table;
+            type Value = OptionsTable;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a table such as { extract = \"…\" }")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Table, A::Error> {
-                OsmOptions::deserialize(MapAccessDeserializer::new(map)).map(Table)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OptionsTable, A::Error> {
+                OsmOptions::deserialize(MapAccessDeserializer::new(map)).map(OptionsTable)
             }
         }
 

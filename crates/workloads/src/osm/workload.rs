@@ -35,8 +35,8 @@ impl Loads {
         }
         let mut style = None;
         if let (Some(path), Some(name)) = (&options.style, &written.style) {
-            let text =
-                given::read(path).map_err(|error| error::file(path, format!("cannot be read: {error}")))?;
+            let text = given::read(path)
+                .map_err(|error| error::file_error(path, format!("cannot be read: {error}")))?;
             style = Some(RequestText { name: name.display().to_string(), kind: TextKind::File, text });
         }
         Ok(Self { load: LoadJob::new(options.clone(), true), options, style })

@@ -22,7 +22,7 @@ const PARTITIONS: &str = "SELECT part.partstrat, (SELECT count(*) FROM pg_catalo
 
 /// Facts about pgbench's tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tables {
+pub struct TableFacts {
     /// Rows of `pgbench_branches`: the scale.
     pub scale: u64,
     /// How `pgbench_accounts` is partitioned; `None` when it is not.
@@ -58,7 +58,7 @@ impl std::error::Error for TablesError {
 ///
 /// # Errors
 /// When there are no such tables, or the server refuses.
-pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesError> {
+pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<TableFacts, TablesError> {
     let hint = || {
         Some(format!("Perhaps you need to do initialization (\"pgbench -i\") in database \"{database}\"."))
     };
@@ -69,7 +69,7 @@ pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesE
     })?;
     let scale = count.and_then(|count| count.parse().ok()).unwrap_or_default();
     // A server too old for the query has no partitioned tables.
-    let Ok(rows) = sql.rows(PARTITIONS) else { return Ok(Tables { scale, ..Tables::default() }) };
+    let Ok(rows) = sql.rows(PARTITIONS) else { return Ok(TableFacts { scale, ..TableFacts::default() }) };
     let Some(row) = rows.into_iter().next() else {
         let message = "no pgbench_accounts table found in search_path".to_owned();
         return Err(TablesError { message, hint: hint(), error: None });
@@ -85,20 +85,20 @@ pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesE
         }
     };
     let partitions = row.next().flatten().and_then(|count| count.parse().ok()).unwrap_or_default();
-    Ok(Tables { scale, partition_method, partitions })
+    Ok(TableFacts { scale, partition_method, partitions })
 }
 
 /// Looks for pgbench's tables, for an experiment.
 ///
 /// # Errors
 /// When one is missing or they are empty.
-pub fn tables(sql: &mut dyn Sql) -> Result<Tables, Error> {
+pub fn tables(sql: &mut dyn Sql) -> Result<TableFacts, Error> {
     let doing = "looking for pgbench's tables";
     let columns: Vec<_> = NAMES.iter().map(|name| format!("to_regclass('{name}') IS NOT NULL")).collect();
-    let rows = sql.rows(&format!("SELECT {}", columns.join(", "))).map_err(error::sql(doing))?;
+    let rows = sql.rows(&format!("SELECT {}", columns.join(", "))).map_err(error::sql_error(doing))?;
     let found = rows.into_iter().next().unwrap_or_default();
     let missing = |what: String| {
-        error::missing(
+        error::missing_error(
             what,
             "make pgbench's tables with prepare.pgbench = { scale = 10 } in the experiment file, or with \
                pgdyno bench -i",
@@ -108,11 +108,11 @@ pub fn tables(sql: &mut dyn Sql) -> Result<Tables, Error> {
         return Err(missing(format!("table {name} does not exist in this database")));
     }
     match count_tables(sql, "") {
-        Ok(Tables { scale: 0, .. }) => Err(missing("pgbench's tables are empty".to_owned())),
+        Ok(TableFacts { scale: 0, .. }) => Err(missing("pgbench's tables are empty".to_owned())),
         Ok(tables) => Ok(tables),
         // Existing tables that cannot be read are not made again.
         Err(TablesError { error: Some(error), .. }) if !error.is(UNDEFINED_TABLE) => {
-            Err(error::sql(doing)(error))
+            Err(error::sql_error(doing)(error))
         }
         Err(error) => Err(missing(error.message)),
     }
@@ -123,10 +123,10 @@ pub(super) fn branches(sql: &mut dyn Sql) -> Result<Option<u64>, Error> {
     let doing = "looking for pgbench's tables";
     let there = "SELECT to_regclass('pgbench_branches') IS NOT NULL \
          AND has_table_privilege(to_regclass('pgbench_branches'), 'SELECT')";
-    if sql.scalar(there).map_err(error::sql(doing))?.as_deref() != Some("t") {
+    if sql.scalar(there).map_err(error::sql_error(doing))?.as_deref() != Some("t") {
         return Ok(None);
     }
-    let count = sql.scalar("SELECT count(*) FROM pgbench_branches").map_err(error::sql(doing))?;
+    let count = sql.scalar("SELECT count(*) FROM pgbench_branches").map_err(error::sql_error(doing))?;
     Ok(count.and_then(|count| count.parse().ok()))
 }
 
@@ -168,7 +168,7 @@ pub fn vacuum(sql: &mut dyn Sql, accounts: bool, report: &mut dyn FnMut(Vacuumin
 /// As [`vacuum`], for an experiment: failures are remarks. Does nothing if the tables do not exist.
 pub(super) fn vacuum_quietly(sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
     let there = "SELECT to_regclass('pgbench_branches') IS NOT NULL";
-    let there = sql.scalar(there).map_err(error::sql("looking for pgbench's tables"))?;
+    let there = sql.scalar(there).map_err(error::sql_error("looking for pgbench's tables"))?;
     if there.as_deref() != Some("t") {
         return Ok(Vec::new());
     }
@@ -181,7 +181,7 @@ pub(super) fn vacuum_quietly(sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
         Vacuuming::Begins(_) | Vacuuming::Ends => {}
     });
     match lost {
-        Some(error) => Err(error::sql("vacuuming pgbench's tables")(error)),
+        Some(error) => Err(error::sql_error("vacuuming pgbench's tables")(error)),
         None => Ok(remarks),
     }
 }
@@ -220,7 +220,7 @@ mod tests {
             sql.answer("partstrat", rows);
             count_tables(&mut sql, "db").map_err(|error| error.to_string())
         };
-        let tables = |partition_method, partitions| Tables { scale: 3, partition_method, partitions };
+        let tables = |partition_method, partitions| TableFacts { scale: 3, partition_method, partitions };
         assert_eq!(found(&[&["NULL", "0"]]), Ok(tables(None, 0)));
         assert_eq!(found(&[&["r", "5"]]), Ok(tables(Some(PartitionMethod::Range), 5)));
         assert_eq!(found(&[&["h", "0"]]), Ok(tables(Some(PartitionMethod::Hash), 0)));

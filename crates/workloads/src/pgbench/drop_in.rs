@@ -22,13 +22,13 @@ pub struct DropInOptions {
     pub startup: Option<ScriptSource>,
     /// Which clients choose among which scripts; the first clients belong to the first group. Without groups,
     /// and for clients after the last one, all scripts.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ClientGroup>,
     pub hosts: HostPolicy,
 }
 
 /// Clients that choose among the same scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct ClientGroup {
     /// At least 1.
     pub clients: usize,
     /// Indexes of the scripts, with their weights in this group.
@@ -69,7 +69,7 @@ impl DropInOptions {
     }
 }
 
-impl Group {
+impl ClientGroup {
     fn validate(&self, known: impl Fn(usize) -> Result<(), String>) -> Result<(), String> {
         if self.clients == 0 {
             return Err("it needs at least one client".to_owned());
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn groups_and_policies_must_fit_the_scripts() {
         let group = |clients, scripts: &[(usize, u32)]| DropInOptions {
-            groups: vec![Group { clients, scripts: scripts.to_vec() }],
+            groups: vec![ClientGroup { clients, scripts: scripts.to_vec() }],
             ..DropInOptions::default()
         };
         let reads = |reads: &[usize]| DropInOptions {

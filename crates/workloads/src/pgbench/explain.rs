@@ -9,30 +9,30 @@ use protocol::postgres::sql::{ResultSet, Sql, SqlError, quote_literal};
 use script::{Capture, Script, Statement, Variables};
 use spec::{Error, StatementPlan};
 
-use super::options::Mode;
-use super::prepare::Program;
+use super::options::QueryProtocol;
+use super::prepare::PreparedScripts;
 use super::trial::{AsWritten, Asking, FailedCommand, Trial, pasted};
 use crate::answers::SAMPLE;
 use crate::error;
 use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained, refused};
-use crate::plans::Explained;
+use crate::plans::SamplePlans;
 
 /// Explains the scripts. The connection cannot be used for anything else afterwards.
 ///
 /// # Errors
 /// When the connection fails; the server's refusals are part of the result.
 pub(super) fn explain(
-    program: &Program,
+    program: &PreparedScripts,
     sql: &mut dyn Sql,
     scale: u64,
     seed: u64,
-) -> Result<Explained, Error> {
+) -> Result<SamplePlans, Error> {
     let session = match Session::open(sql) {
         Ok(session) => session,
-        Err(Unexplained::Server(error)) => return Err(error::sql("preparing to explain")(error)),
-        Err(why) => return Ok(Explained::not(why.to_string())),
+        Err(Unexplained::Server(error)) => return Err(error::sql_error("preparing to explain")(error)),
+        Err(why) => return Ok(SamplePlans::not(why.to_string())),
     };
-    let mut explained = Explained::default();
+    let mut explained = SamplePlans::default();
     if let Some(why) = session.why_no_functions() {
         explained.miss(why.to_owned());
     }
@@ -55,7 +55,7 @@ pub(super) fn explain(
 
 /// The plans so far.
 struct Explaining {
-    mode: Mode,
+    mode: QueryProtocol,
     session: Session,
     /// Numbers of the statements that this session has prepared.
     prepared: BTreeSet<usize>,
@@ -63,14 +63,14 @@ struct Explaining {
     draw: u32,
     /// Plans of the current transaction, with the server's answers: they count when it has finished.
     transaction: Vec<(StatementPlan, String)>,
-    explained: Explained,
+    explained: SamplePlans,
 }
 
 impl Explaining {
     /// The transactions of one script, until they take too long.
     fn sample(
         &mut self,
-        program: &Program,
+        program: &PreparedScripts,
         script: &Script,
         sql: &mut dyn Sql,
         (scale, seed): (u64, u64),
@@ -131,7 +131,7 @@ impl Explaining {
         statement: &Statement,
         variables: &Variables,
     ) -> Result<String, SqlError> {
-        if self.mode == Mode::Simple {
+        if self.mode == QueryProtocol::Simple {
             return Ok(pasted(statement, variables));
         }
         let (name, values) = (format!("pgdyno_{}", statement.number), parameters(statement, variables));
@@ -141,15 +141,15 @@ impl Explaining {
         };
         let execute = format!("EXECUTE {name}{values}");
         let known = !self.prepared.insert(statement.number);
-        if known && self.mode == Mode::Extended {
+        if known && self.mode == QueryProtocol::Extended {
             // The unnamed statement is parsed again each time, and always gets a custom plan.
             sql.execute(&format!("DEALLOCATE {name}"))?;
         }
-        if !known || self.mode == Mode::Extended {
+        if !known || self.mode == QueryProtocol::Extended {
             let text = String::from_utf8_lossy(statement.extended_text());
             sql.execute(&format!("PREPARE {name}{types} AS {text}"))?;
         }
-        if !known && self.mode == Mode::Prepared {
+        if !known && self.mode == QueryProtocol::Prepared {
             // Past the switch to a generic plan, as clients are in a measured run.
             for _ in 0..CUSTOM_PLANS {
                 sql.execute(&format!("EXPLAIN {execute}"))?;
@@ -229,18 +229,19 @@ mod tests {
         sql
     }
 
-    fn explained(script: &str, mode: Mode, sql: &mut FakeSql) -> Explained {
+    fn explained(script: &str, mode: QueryProtocol, sql: &mut FakeSql) -> SamplePlans {
         all_explained(&[("my.sql", script)], mode, sql)
     }
 
-    fn all_explained(scripts: &[(&str, &str)], mode: Mode, sql: &mut FakeSql) -> Explained {
+    fn all_explained(scripts: &[(&str, &str)], mode: QueryProtocol, sql: &mut FakeSql) -> SamplePlans {
         let source = |(name, text): &(&str, &str)| ScriptSource::Text {
             name: (*name).into(),
             text: (*text).into(),
             weight: 1,
         };
         let sources: Vec<ScriptSource> = scripts.iter().map(source).collect();
-        let program = Program::load(&PgbenchOptions { mode, ..PgbenchOptions::default() }, &sources).unwrap();
+        let program =
+            PreparedScripts::load(&PgbenchOptions { mode, ..PgbenchOptions::default() }, &sources).unwrap();
         let mut found = explain(&program, sql, 1, 1).unwrap();
         // Once, whatever else there is.
         found.missing.retain(|why| !why.starts_with("functions are not told apart: denied"));
@@ -254,7 +255,7 @@ mod tests {
         sql.answer("EXPLAIN", &[&[PLAN]]);
         sql.answer("SELECT 4", &[&["7"]]);
         let script = "\\set a 4\nBEGIN;\nSELECT :a AS b \\gset\nSELECT :b;\nEND;";
-        let found = explained(script, Mode::Simple, &mut sql);
+        let found = explained(script, QueryProtocol::Simple, &mut sql);
         assert_eq!((found.plans.len() as u64, found.missing.len()), (2 * SAMPLE, 0), "{:?}", found.missing);
         let second = &found.plans[3];
         assert_eq!((second.line, second.draw, second.untimed_ms), (4, 1, Some(1.8)));
@@ -275,7 +276,7 @@ mod tests {
     #[test]
     fn prepared_statements_are_explained_past_their_switch() {
         for (mode, planned, prepared) in
-            [(Mode::Prepared, CUSTOM_PLANS, 1), (Mode::Extended, 0, SAMPLE as usize)]
+            [(QueryProtocol::Prepared, CUSTOM_PLANS, 1), (QueryProtocol::Extended, 0, SAMPLE as usize)]
         {
             let mut sql = server("150002");
             sql.answer("EXPLAIN", &[&[PLAN]]);
@@ -295,9 +296,9 @@ mod tests {
             let mut sql = server("170004");
             sql.refuse(refused, state, text);
             sql.answer("EXPLAIN", &[&[PLAN]]);
-            explained(script, Mode::Simple, &mut sql)
+            explained(script, QueryProtocol::Simple, &mut sql)
         };
-        let of = |found: Explained| (found.plans.len() as u64, found.missing.join("; "));
+        let of = |found: SamplePlans| (found.plans.len() as u64, found.missing.join("; "));
         let written = missing("SELECT 1;\nUPDATE t SET a = 1;", "UPDATE", READ_ONLY, "");
         assert_eq!(written.slowest, None);
         assert_eq!(of(written), (0, "my.sql, line 2: no query; my.sql writes".to_owned()));
@@ -311,13 +312,13 @@ mod tests {
         let mut sql = server("170004");
         sql.answer("EXPLAIN", &[&[PLAN]]);
         let source = ScriptSource::Text { name: "a.sql".into(), text: "SELECT 1;".into(), weight: 1 };
-        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
+        let program = PreparedScripts::load(&PgbenchOptions::default(), &[source]).unwrap();
         let [why] = &explain(&program, &mut sql, 1, 1).unwrap().missing[..] else { panic!("one reason") };
         assert!(why.starts_with("functions are not told apart: denied; a superuser may"), "{why}");
         let joined = of(missing("SELECT 1 \\; SELECT 2;", "none", "", ""));
         assert_eq!(joined, (0, "my.sql, line 1: several statements sent as one".to_owned()));
-        let old = explained("SELECT 1;", Mode::Simple, &mut server("120020"));
-        assert_eq!(old, Explained::not("plans are read from PostgreSQL 13 on"));
+        let old = explained("SELECT 1;", QueryProtocol::Simple, &mut server("120020"));
+        assert_eq!(old, SamplePlans::not("plans are read from PostgreSQL 13 on"));
     }
 
     /// It was dropped together with a transaction that did not end, and any later one took its place.
@@ -333,7 +334,7 @@ mod tests {
             ("slow.sql", "SELECT 'slow';\nSELECT 'never';"),
             ("last.sql", "SELECT 'last';"),
         ];
-        let found = all_explained(&scripts, Mode::Simple, &mut sql);
+        let found = all_explained(&scripts, QueryProtocol::Simple, &mut sql);
         assert_eq!(found.missing, ["slow.sql: 0 transactions instead of 16: line 2 takes longer than 10 s"]);
         assert_eq!(found.plans.len() as u64, 2 * SAMPLE);
         let slowest = found.slowest.unwrap();
@@ -345,7 +346,7 @@ mod tests {
     fn dear_transactions_are_fewer() {
         let mut sql = server("150002");
         sql.answer("EXPLAIN", &[&[&PLAN.replace("2.0", "4000.0")]]);
-        let found = explained("SELECT 1;", Mode::Simple, &mut sql);
+        let found = explained("SELECT 1;", QueryProtocol::Simple, &mut sql);
         assert_eq!(found.plans.len(), 2);
         assert_eq!(found.missing, ["my.sql: 2 transactions instead of 16: explained, they took 16 s"]);
     }

@@ -1,7 +1,7 @@
 //! Executes each script once, outside the timed part, so that an error is shown with file, line and statement
 //! instead of as a count of failures; and a sample of executions, to check that arms do the same.
 
-use super::prepare::Program;
+use super::prepare::PreparedScripts;
 use super::read_only::{NOT_ASKED, NOT_IN_A_TRANSACTION, ReadOnly};
 use super::trial::{AsWritten, FailedCommand, Trial};
 use crate::answers::{SAMPLE, Sampled, ScriptAnswers};
@@ -15,7 +15,7 @@ use spec::{Error, figures};
 /// # Errors
 /// As [`Trial::run`].
 pub(super) fn first_execution(
-    program: &Program,
+    program: &PreparedScripts,
     sql: &mut dyn Sql,
     scale: u64,
     seed: u64,
@@ -44,7 +44,12 @@ pub(super) fn first_execution(
 
 /// Runs every script that can be chosen several times, without allowing writes. Each time has separate random
 /// numbers, equal for equal seeds however many the scripts draw.
-pub(super) fn sample(program: &Program, sql: &mut dyn Sql, scale: u64, seed: u64) -> Result<Sampled, Error> {
+pub(super) fn sample(
+    program: &PreparedScripts,
+    sql: &mut dyn Sql,
+    scale: u64,
+    seed: u64,
+) -> Result<Sampled, Error> {
     let answers = answers(program, sql, scale, seed);
     // A script may have left a transaction open; outside of one this only causes a warning.
     let _ = sql.execute("ROLLBACK");
@@ -68,7 +73,12 @@ pub(super) fn sample(program: &Program, sql: &mut dyn Sql, scale: u64, seed: u64
     }
 }
 
-fn answers(program: &Program, sql: &mut dyn Sql, scale: u64, seed: u64) -> Result<Vec<ScriptAnswers>, Error> {
+fn answers(
+    program: &PreparedScripts,
+    sql: &mut dyn Sql,
+    scale: u64,
+    seed: u64,
+) -> Result<Vec<ScriptAnswers>, Error> {
     let mut sampled = Vec::new();
     for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
         if *weight == 0 {
@@ -96,7 +106,7 @@ mod tests {
     fn run(script: &str, sql: &mut FakeSql) -> Result<Guarded, String> {
         let text = script.as_bytes().to_vec();
         let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
-        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
+        let program = PreparedScripts::load(&PgbenchOptions::default(), &[source]).unwrap();
         first_execution(&program, sql, 10, 1).map_err(|error| error.to_string())
     }
 
@@ -143,7 +153,7 @@ mod tests {
     fn a_sample_cannot_write() {
         let sampled = |sql: &mut FakeSql| {
             let source = ScriptSource::Text { name: "my.sql".into(), text: b"select 1;".to_vec(), weight: 1 };
-            let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
+            let program = PreparedScripts::load(&PgbenchOptions::default(), &[source]).unwrap();
             sample(&program, sql, 1, 1).unwrap()
         };
         let mut sql = FakeSql::new();
@@ -166,7 +176,7 @@ mod tests {
         sql.answer("select", &[&["1"]]);
         let text = b"begin;\nselect 1;\nend;\nselect 2;".to_vec();
         let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
-        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
+        let program = PreparedScripts::load(&PgbenchOptions::default(), &[source]).unwrap();
         sample(&program, &mut sql, 1, 1).unwrap();
         let once = [
             "begin;",
@@ -189,7 +199,7 @@ mod tests {
             text: b"select 1 \\; commit \\; insert into t values (1);".to_vec(),
             weight: 1,
         };
-        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
+        let program = PreparedScripts::load(&PgbenchOptions::default(), &[source]).unwrap();
         let mut sql = FakeSql::new();
         let Sampled::NotTaken(why) = sample(&program, &mut sql, 1, 1).unwrap() else {
             panic!("it was asked")
@@ -216,7 +226,7 @@ mod tests {
         }
         let text = b"\\set x 1\nSELECT 1;\n".to_vec();
         let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
-        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
+        let program = PreparedScripts::load(&PgbenchOptions::default(), &[source]).unwrap();
         let error = first_execution(&program, &mut Gone, 1, 1).unwrap_err();
         let words = "while running my.sql, line 2, for the first time: it has not answered";
         assert!(error.cause::<SqlError>().is_some() && error.to_string() == words, "{error}");

@@ -22,8 +22,8 @@ mod trial;
 mod workload;
 mod writes;
 
-pub use check::{Tables, TablesError, Vacuuming, count_tables, tables, vacuum};
-pub use drop_in::{DropInOptions, Group, HostPolicy, Shell, ShellCommand, ShellDone, WhenDone};
-pub use options::{Mode, PgbenchOptions};
+pub use check::{TableFacts, TablesError, Vacuuming, count_tables, tables, vacuum};
+pub use drop_in::{ClientGroup, DropInOptions, HostPolicy, Shell, ShellCommand, ShellDone, WhenDone};
+pub use options::{PgbenchOptions, QueryProtocol};
 pub use source::ScriptSource;
 pub use workload::Pgbench;

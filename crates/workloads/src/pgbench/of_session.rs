@@ -3,12 +3,12 @@
 
 use script::Action;
 
-use super::prepare::Program;
+use super::prepare::PreparedScripts;
 
 /// Functions that take session locks.
 const LOCKS: [&str; 2] = ["PG_ADVISORY_LOCK", "PG_TRY_ADVISORY_LOCK"];
 
-impl Program {
+impl PreparedScripts {
     /// The first statement that changes its session, with its position: `a.sql, line 3: LISTEN x`.
     pub(super) fn of_session(&self) -> Option<String> {
         let scripts = self.scripts.scripts().iter().enumerate();
@@ -98,7 +98,7 @@ mod tests {
     fn the_statement_is_named_with_its_place() {
         let of = |text: &str| {
             let source = ScriptSource::Text { name: "a.sql".into(), text: text.into(), weight: 1 };
-            Program::load(&PgbenchOptions::default(), &[source]).unwrap().of_session()
+            PreparedScripts::load(&PgbenchOptions::default(), &[source]).unwrap().of_session()
         };
         assert_eq!(of("\\set x 1\nselect :x;\nlisten news;").as_deref(), Some("a.sql, line 3: listen news;"));
         assert_eq!(of("select 1;"), None);

@@ -23,7 +23,7 @@ pub struct PgbenchOptions {
     /// Script files, each with an optional weight after the last `@`; relative to the experiment file.
     #[serde(deserialize_with = "one_or_many")]
     pub files: Vec<String>,
-    pub mode: Mode,
+    pub mode: QueryProtocol,
     /// Variables set before the first script, as with `-D`.
     #[serde(deserialize_with = "texts")]
     pub define: BTreeMap<String, String>,
@@ -52,7 +52,7 @@ impl Default for PgbenchOptions {
         Self {
             builtin: Vec::new(),
             files: Vec::new(),
-            mode: Mode::Simple,
+            mode: QueryProtocol::Simple,
             define: BTreeMap::new(),
             scale: None,
             max_tries: 1,
@@ -69,7 +69,7 @@ impl Default for PgbenchOptions {
 /// pgbench's `-M`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum QueryProtocol {
     /// Variables substituted in the text, one Query message.
     #[default]
     Simple,
@@ -79,7 +79,7 @@ pub enum Mode {
     Prepared,
 }
 
-impl Mode {
+impl QueryProtocol {
     /// The option's values.
     pub const NAMES: [&'static str; 3] = ["simple", "extended", "prepared"];
 
@@ -90,7 +90,7 @@ impl Mode {
     }
 }
 
-impl std::str::FromStr for Mode {
+impl std::str::FromStr for QueryProtocol {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
@@ -103,7 +103,7 @@ impl std::str::FromStr for Mode {
     }
 }
 
-impl<'de> Deserialize<'de> for Mode {
+impl<'de> Deserialize<'de> for QueryProtocol {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         String::deserialize(source)?.parse().map_err(serde::de::Error::custom)
     }

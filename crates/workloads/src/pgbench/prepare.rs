@@ -7,7 +7,7 @@ use spec::Error;
 
 use super::drop_in::{DropInOptions, HostPolicy};
 use super::keyed;
-use super::options::{Mode, PgbenchOptions};
+use super::options::{PgbenchOptions, QueryProtocol};
 use super::source::{Loaded, ScriptSource};
 use super::writes::writes;
 use crate::error;
@@ -16,7 +16,7 @@ use crate::workload::{Prepared, RequestText, ScriptInfo, StatementInfo};
 
 /// Parsed scripts with their options; shared by all clients.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct PreparedScripts {
     /// The measured scripts, followed by the startup script, if there is one.
     pub(super) scripts: Scripts,
     pub(super) startup: Option<usize>,
@@ -40,7 +40,7 @@ pub(super) struct Program {
     pub(super) by_key: Vec<bool>,
 }
 
-impl Program {
+impl PreparedScripts {
     /// Whether a script begins transactions of several statements.
     pub(super) fn begins_transactions(&self) -> bool {
         let begins = |text: &[u8]| {
@@ -116,7 +116,7 @@ impl Program {
             scripts.add_aside(&loaded.name, &loaded.text).map_err(error::script)?;
             texts.push(loaded.asked());
         }
-        scripts.check(options.mode != Mode::Simple).map_err(error::script)?;
+        scripts.check(options.mode != QueryProtocol::Simple).map_err(error::script)?;
         check_names(options, drop_in)?;
         let reads: &[usize] = match &drop_in_options.hosts {
             HostPolicy::ReadWrite { reads } => reads,
@@ -249,7 +249,7 @@ pub(super) struct Automatic {
 }
 
 /// The variables of `-D`, and the automatic ones that it does not set.
-pub(super) fn starting(program: &Program, symbols: &Arc<Symbols>, automatic: Automatic) -> Variables {
+pub(super) fn starting(program: &PreparedScripts, symbols: &Arc<Symbols>, automatic: Automatic) -> Variables {
     let mut variables = Variables::new(Arc::clone(symbols));
     for (name, value) in &program.options.define {
         // Names were checked when the options were read.
@@ -265,6 +265,6 @@ pub(super) fn starting(program: &Program, symbols: &Arc<Symbols>, automatic: Aut
 }
 
 /// Whether `-D` sets the seed of the hash functions, so that none is drawn.
-pub(super) fn default_seed_given(program: &Program) -> bool {
+pub(super) fn default_seed_given(program: &PreparedScripts) -> bool {
     program.options.define.contains_key("default_seed")
 }

@@ -94,7 +94,7 @@ pub(super) fn find_builtin(word: &str, drop_in: bool) -> Result<(&'static Builti
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
-    given::read(path).map_err(|error| error::file(path, format!("cannot be read: {error}")))
+    given::read(path).map_err(|error| error::file_error(path, format!("cannot be read: {error}")))
 }
 
 /// Reads anything, even a pipe, as pgbench does, with its messages.

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use script::{Action, Capture, Command, Cursor, Random, Script, Statement, Streams, Target, Variables};
+use script::{
+    Action, AssignmentTarget, Capture, Cursor, Random, Script, ScriptCommand, Statement, Streams, Variables,
+};
 
-use super::prepare::Program;
+use super::prepare::PreparedScripts;
 use super::prepare::{Automatic, default_seed_given, starting};
-use crate::answers::Answer;
+use crate::answers::TransactionAnswer;
 use crate::error;
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
 use spec::{Class, Error};
@@ -84,11 +86,11 @@ pub(super) struct Trial {
     random: Random,
     /// Statements that should return rows.
     pub(super) queries: u64,
-    pub(super) answer: Answer,
+    pub(super) answer: TransactionAnswer,
 }
 
 impl Trial {
-    pub(super) fn new(program: &Program, scale: u64, seed: u64) -> Self {
+    pub(super) fn new(program: &PreparedScripts, scale: u64, seed: u64) -> Self {
         let symbols = Arc::new(program.scripts.symbols().clone());
         let streams = Streams::new(seed, 1, 1, default_seed_given(program));
         let automatic = Automatic { client: 0, scale, seed, default_seed: streams.default_seed };
@@ -96,7 +98,7 @@ impl Trial {
             variables: starting(program, &symbols, automatic),
             random: streams.clients[0].clone(),
             queries: 0,
-            answer: Answer::default(),
+            answer: TransactionAnswer::default(),
         }
     }
 
@@ -122,7 +124,7 @@ impl Trial {
     /// Runs a command; returns the truth of its condition, if it is one.
     fn command(
         &mut self,
-        (cursor, script, command): (Cursor, &Script, &Command),
+        (cursor, script, command): (Cursor, &Script, &ScriptCommand),
         sql: &mut dyn Sql,
         asking: &mut dyn Asking,
     ) -> Result<bool, Problem> {
@@ -136,8 +138,8 @@ impl Trial {
                 let value = expression.eval(&mut self.variables, &mut self.random, &mut |_| ());
                 let value = value.map_err(|error| error.to_string())?;
                 match target {
-                    Target::Variable(slot) => self.variables.set(*slot, value),
-                    Target::BadName(name) => {
+                    AssignmentTarget::Variable(slot) => self.variables.set(*slot, value),
+                    AssignmentTarget::BadName(name) => {
                         let stored = self.variables.define("set", name.as_bytes(), b"");
                         stored.map_err(|error| error.to_string())?;
                     }
@@ -194,7 +196,7 @@ impl Trial {
     }
 }
 
-fn failed(script: &Script, command: &Command, problem: Problem) -> Error {
+fn failed(script: &Script, command: &ScriptCommand, problem: Problem) -> Error {
     match problem {
         Problem::Script { text: problem, sqlstate } => {
             let (file, line) = (script.name.clone(), command.line);
@@ -216,7 +218,7 @@ fn failed(script: &Script, command: &Command, problem: Problem) -> Error {
         }
         Problem::Lost(error) => {
             let doing = format!("running {}, line {}, for the first time", script.name, command.line);
-            error::sql(doing)(error)
+            error::sql_error(doing)(error)
         }
     }
 }

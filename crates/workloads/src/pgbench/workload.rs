@@ -7,18 +7,18 @@ use engine::{Client, GapStream, Gaps};
 use script::{Random, Streams};
 use spec::{Artifact, Error};
 
-use super::check::{Tables, TablesError, branches, count_tables, tables, vacuum_quietly};
+use super::check::{TableFacts, TablesError, branches, count_tables, tables, vacuum_quietly};
 use super::client::clients;
 use super::drop_in::DropInOptions;
 use super::explain::explain;
 use super::guard::{first_execution, sample};
-use super::options::{Mode, PgbenchOptions};
-use super::prepare::Program;
+use super::options::{PgbenchOptions, QueryProtocol};
+use super::prepare::PreparedScripts;
 use super::prepare::default_seed_given;
 use super::source::{ScriptSource, weighted};
 use crate::answers::Sampled;
 use crate::place::{Places, Site};
-use crate::plans::Explained;
+use crate::plans::SamplePlans;
 use crate::workload::{
     ClientWorkload, Clients, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo, StatementInfo, TileItem,
     Workload,
@@ -28,13 +28,13 @@ use protocol::postgres::sql::Sql;
 /// pgbench scripts.
 #[derive(Debug, Clone)]
 pub struct Pgbench {
-    program: Arc<Program>,
+    program: Arc<PreparedScripts>,
     vacuum: bool,
     may_be_empty: bool,
     /// Value of `:scale`; counted by `check` when a built-in script is used.
     scale: u64,
     /// pgbench's tables, if needed.
-    tables: Option<Tables>,
+    tables: Option<TableFacts>,
     /// The warning that the scale differs from the tables' scale.
     scale_remark: Option<String>,
 }
@@ -60,7 +60,7 @@ impl Pgbench {
 
     /// Runs these scripts, in this order, instead of those in `options`.
     pub fn with_scripts(options: &PgbenchOptions, sources: &[ScriptSource]) -> Result<Self, Error> {
-        Ok(Self::new(options, Program::load(options, sources)?))
+        Ok(Self::new(options, PreparedScripts::load(options, sources)?))
     }
 
     /// Runs these scripts as a drop-in, exactly as pgbench. Weights in `options` and `sources` apply to
@@ -73,10 +73,10 @@ impl Pgbench {
         sources: &[ScriptSource],
         drop_in_options: DropInOptions,
     ) -> Result<Self, Error> {
-        Ok(Self::new(options, Program::drop_in(options, sources, drop_in_options)?))
+        Ok(Self::new(options, PreparedScripts::drop_in(options, sources, drop_in_options)?))
     }
 
-    fn new(options: &PgbenchOptions, program: Program) -> Self {
+    fn new(options: &PgbenchOptions, program: PreparedScripts) -> Self {
         let scale = options.scale.map_or(1, u64::from);
         // pgbench empties pgbench_history for any script; those rows may belong to somebody.
         let vacuum = options.vacuum && (program.drop_in || program.writes_history());
@@ -95,21 +95,25 @@ impl Pgbench {
     ///
     /// # Errors
     /// In pgbench's words.
-    pub fn count_tables(&mut self, sql: &mut dyn Sql, database: &str) -> Result<Option<Tables>, TablesError> {
+    pub fn count_tables(
+        &mut self,
+        sql: &mut dyn Sql,
+        database: &str,
+    ) -> Result<Option<TableFacts>, TablesError> {
         if self.program.builtin {
             self.found(count_tables(sql, database)?);
         }
         Ok(self.tables)
     }
 
-    fn found(&mut self, tables: Tables) {
+    fn found(&mut self, tables: TableFacts) {
         self.scale = tables.scale;
         self.tables = Some(tables);
     }
 
     /// pgbench's tables; `None` when no built-in script needs them, or they were not checked yet.
     #[must_use]
-    pub fn tables(&self) -> Option<Tables> {
+    pub fn tables(&self) -> Option<TableFacts> {
         self.tables
     }
 
@@ -151,7 +155,7 @@ impl Workload for Pgbench {
     fn carried(&self) -> LoadNeeds {
         let PgbenchOptions { mode, reconnect, .. } = self.program.options;
         LoadNeeds {
-            prepared: mode == Mode::Prepared,
+            prepared: mode == QueryProtocol::Prepared,
             transaction_blocks: self.program.begins_transactions(),
             reconnects: reconnect,
         }
@@ -201,7 +205,12 @@ impl Workload for Pgbench {
         sample(&self.program, site.sql()?, self.scale, seed)
     }
 
-    fn explain(&mut self, site: &mut Site<'_>, seed: u64, _slowest: &[TileItem]) -> Result<Explained, Error> {
+    fn explain(
+        &mut self,
+        site: &mut Site<'_>,
+        seed: u64,
+        _slowest: &[TileItem],
+    ) -> Result<SamplePlans, Error> {
         explain(&self.program, site.sql()?, self.scale, seed)
     }
 

@@ -33,7 +33,7 @@ pub(super) enum Writes {
 
 /// A server at the start of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Server {
+pub(super) struct ServerState {
     pub(super) writes: Writes,
     pub(super) block_bytes: u64,
     pub(super) shared_buffers_bytes: u64,
@@ -42,17 +42,17 @@ pub(super) struct Server {
     pub(super) active: u32,
 }
 
-impl Server {
+impl ServerState {
     /// Asks the server.
     pub(super) fn ask(sql: &mut dyn Sql, options: &ProbeOptions) -> Result<Self, Error> {
-        let rows = sql.rows(ASK).map_err(error::sql("asking what may be done"))?;
+        let rows = sql.rows(ASK).map_err(error::sql_error("asking what may be done"))?;
         let row: Vec<String> =
             rows.into_iter().next().unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect();
         let text = |at: usize| row.get(at).map_or("", String::as_str);
         let number = |at: usize| text(at).parse::<u64>().unwrap_or(0);
         let small = |at: usize| u32::try_from(number(at)).unwrap_or(u32::MAX);
         if small(0) < OLDEST {
-            return Err(error::missing(
+            return Err(error::missing_error(
                 format!("a probe needs PostgreSQL {OLDEST} or newer, and this is {}", text(0)),
                 "its queries would cost something else there",
             ));
@@ -139,7 +139,7 @@ mod tests {
                 ["17", "joe", "shop", standby, by_default, create, temp, "8192", "134217728", "97", "1"];
             sql.answer("server_version_num", &[&row]);
             let server =
-                Server::ask(&mut sql, &ProbeOptions { read_only, ..ProbeOptions::default() }).unwrap();
+                ServerState::ask(&mut sql, &ProbeOptions { read_only, ..ProbeOptions::default() }).unwrap();
             assert_eq!(server.writes, wanted);
             assert_eq!((server.block_bytes, server.free_connections, server.active), (8192, 97, 1));
         }
@@ -149,7 +149,7 @@ mod tests {
     fn old_servers_are_refused() {
         let mut sql = FakeSql::new();
         sql.answer("server_version_num", &[&["13", "joe"]]);
-        let error = Server::ask(&mut sql, &ProbeOptions::default()).unwrap_err().to_string();
+        let error = ServerState::ask(&mut sql, &ProbeOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with("a probe needs PostgreSQL 14 or newer, and this is 13"), "{error}");
     }
 }

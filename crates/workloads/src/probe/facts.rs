@@ -2,7 +2,7 @@
 
 use protocol::postgres::sql::{Sql, quote_literal};
 
-use super::record::Fact;
+use super::record::ProbeFact;
 
 /// Settings that figures depend on, each with what it affects.
 const SETTINGS: &[&str] = &[
@@ -26,7 +26,7 @@ const SETTINGS: &[&str] = &[
 const LONGEST: u32 = 4 << 20;
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Host {
+pub(super) struct HostFacts {
     pub(super) cpus: Option<u32>,
     pub(super) cache_bytes: Option<u64>,
     pub(super) memory_bytes: Option<u64>,
@@ -44,17 +44,17 @@ pub(super) struct Ticks {
 }
 
 /// Reads facts about the server, and about its host if the role may read files there.
-pub(super) fn read(sql: &mut dyn Sql) -> (Host, Vec<Fact>) {
+pub(super) fn read(sql: &mut dyn Sql) -> (HostFacts, Vec<ProbeFact>) {
     let mut facts = vec![match sql.scalar("SELECT version()") {
-        Ok(version) => Fact::known("server", version.unwrap_or_default()),
-        Err(error) => Fact::unknown("server", error.text),
+        Ok(version) => ProbeFact::known("server", version.unwrap_or_default()),
+        Err(error) => ProbeFact::unknown("server", error.text),
     }];
     let closed = closed(sql);
-    let mut host = Host { closed: closed.clone(), ..Host::default() };
+    let mut host = HostFacts { closed: closed.clone(), ..HostFacts::default() };
     match closed {
         Some(why) => {
             let names = ["CPU", "CPUs", "memory", "load", "steal"];
-            facts.extend(names.map(|name| Fact::unknown(name, why.clone())));
+            facts.extend(names.map(|name| ProbeFact::unknown(name, why.clone())));
         }
         None => facts.extend(host.read(sql)),
     }
@@ -62,7 +62,7 @@ pub(super) fn read(sql: &mut dyn Sql) -> (Host, Vec<Fact>) {
     (host, facts)
 }
 
-fn settings(sql: &mut dyn Sql) -> Vec<Fact> {
+fn settings(sql: &mut dyn Sql) -> Vec<ProbeFact> {
     let names: Vec<String> = SETTINGS.iter().map(|name| quote_literal(name)).collect();
     let query = format!(
         "SELECT name, current_setting(name) FROM pg_catalog.pg_settings WHERE name IN ({})",
@@ -75,7 +75,7 @@ fn settings(sql: &mut dyn Sql) -> Vec<Fact> {
     };
     // If the server reports the state, that replaces the wish.
     let is_wanted = |name: &&&str| **name != "huge_pages" || value("huge_pages_status").is_none();
-    SETTINGS.iter().filter(is_wanted).filter_map(|name| Some(Fact::known(name, value(name)?))).collect()
+    SETTINGS.iter().filter(is_wanted).filter_map(|name| Some(ProbeFact::known(name, value(name)?))).collect()
 }
 
 /// Why files of the host cannot be read, asked without causing an error in the server's log.
@@ -89,7 +89,7 @@ fn closed(sql: &mut dyn Sql) -> Option<String> {
     }
 }
 
-fn file(sql: &mut dyn Sql, path: &str) -> Result<String, String> {
+fn read_file(sql: &mut dyn Sql, path: &str) -> Result<String, String> {
     // A missing file causes no error in the server's log.
     let found =
         sql.scalar(&format!("SELECT pg_catalog.pg_read_file({}, 0, {LONGEST}, true)", quote_literal(path)));
@@ -100,13 +100,13 @@ fn file(sql: &mut dyn Sql, path: &str) -> Result<String, String> {
     }
 }
 
-impl Host {
-    fn read(&mut self, sql: &mut dyn Sql) -> Vec<Fact> {
-        let cpuinfo = file(sql, "/proc/cpuinfo").map(|text| Cpu::of(&text));
-        let groups = file(sql, "/proc/self/cgroup").unwrap_or_default();
-        let quota = quota_files(&groups).iter().filter_map(|path| quota(&file(sql, path).ok()?)).min();
-        let meminfo = file(sql, "/proc/meminfo");
-        let load = file(sql, "/proc/loadavg");
+impl HostFacts {
+    fn read(&mut self, sql: &mut dyn Sql) -> Vec<ProbeFact> {
+        let cpuinfo = read_file(sql, "/proc/cpuinfo").map(|text| Cpu::of(&text));
+        let groups = read_file(sql, "/proc/self/cgroup").unwrap_or_default();
+        let quota = quota_files(&groups).iter().filter_map(|path| quota(&read_file(sql, path).ok()?)).min();
+        let meminfo = read_file(sql, "/proc/meminfo");
+        let load = read_file(sql, "/proc/loadavg");
         let mut facts = Vec::new();
         match cpuinfo {
             Ok(cpu) => {
@@ -114,15 +114,15 @@ impl Host {
                 self.cpus = Some(cpus).filter(|cpus| *cpus > 0);
                 self.cache_bytes = cpu.cache_bytes;
                 let cache = cpu.cache_bytes.map(|bytes| format!(", {} of cache", mb(bytes)));
-                facts.push(Fact::known("CPU", cpu.model + &cache.unwrap_or_default()));
+                facts.push(ProbeFact::known("CPU", cpu.model + &cache.unwrap_or_default()));
                 let limited = if cpus < cpu.cpus {
                     format!(" (of {}, by the cgroup)", cpu.cpus)
                 } else {
                     String::new()
                 };
-                facts.push(Fact::known("CPUs", format!("{cpus}{limited}")));
+                facts.push(ProbeFact::known("CPUs", format!("{cpus}{limited}")));
             }
-            Err(why) => facts.extend(["CPU", "CPUs"].map(|name| Fact::unknown(name, why.clone()))),
+            Err(why) => facts.extend(["CPU", "CPUs"].map(|name| ProbeFact::unknown(name, why.clone()))),
         }
         match meminfo {
             Ok(text) => {
@@ -130,17 +130,20 @@ impl Host {
                 self.available_bytes = meminfo_bytes(&text, "MemAvailable:");
                 let [total, available] =
                     [self.memory_bytes, self.available_bytes].map(|bytes| bytes.map_or("?".to_owned(), mb));
-                facts.push(Fact::known("memory", format!("{total}, {available} available")));
+                facts.push(ProbeFact::known("memory", format!("{total}, {available} available")));
             }
-            Err(why) => facts.push(Fact::unknown("memory", why)),
+            Err(why) => facts.push(ProbeFact::unknown("memory", why)),
         }
         match load {
             Ok(text) => {
                 self.load = text.split_whitespace().next().and_then(|load| load.parse().ok());
                 let load = text.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
-                facts.push(Fact::known("load", format!("{load} (1, 5 and 15 minutes, before the probe)")));
+                facts.push(ProbeFact::known(
+                    "load",
+                    format!("{load} (1, 5 and 15 minutes, before the probe)"),
+                ));
             }
-            Err(why) => facts.push(Fact::unknown("load", why)),
+            Err(why) => facts.push(ProbeFact::unknown("load", why)),
         }
         facts
     }
@@ -148,7 +151,9 @@ impl Host {
     pub(super) fn ticks(&self, sql: &mut dyn Sql) -> Result<Ticks, String> {
         match &self.closed {
             Some(why) => Err(why.clone()),
-            None => Ticks::of(&file(sql, "/proc/stat")?).ok_or_else(|| "no cpu in /proc/stat".to_owned()),
+            None => {
+                Ticks::of(&read_file(sql, "/proc/stat")?).ok_or_else(|| "no cpu in /proc/stat".to_owned())
+            }
         }
     }
 }

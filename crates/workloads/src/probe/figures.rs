@@ -1,21 +1,21 @@
 //! What a probe measures: for each of its figures in the table of figures a file of SQL, whose header says how.
 //!
-//! The header is TOML in comments: the fields of [`Figure`], and `as`, another figure whose header and
+//! The header is TOML in comments: the fields of [`ProbeFigure`], and `as`, another figure whose header and
 //! statements are the defaults. After a blank line follow the statements, with variables as in psql.
 //! Statements before `-- each shot:` are sent once.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use spec::figures::{self, Row};
+use spec::figures::{self, FigureRow};
 
 /// One figure of a probe.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Figure {
+pub struct ProbeFigure {
     /// Its line of the table of figures: name, label, unit, which way is better, meaning.
     #[serde(deserialize_with = "row_of_name")]
-    pub row: &'static Row,
+    pub row: &'static FigureRow,
     /// What is being done, in words; figures with the same words stand next to each other.
     pub(super) part: String,
     /// Share of the whole time, 0..1.
@@ -85,7 +85,7 @@ macro_rules! files {
 }
 
 /// What writes comes last: its way to the disk would disturb the others.
-const FILES: [(&Row, &str); 13] = files![
+const FILES: [(&FigureRow, &str); 13] = files![
     ROUND_TRIP_US "sql/round_trip_us.sql",
     SELECT_1_US "sql/select_1_us.sql",
     CPU_ONE_ROWS_PER_S "sql/cpu_one_rows_per_s.sql",
@@ -102,9 +102,9 @@ const FILES: [(&Row, &str); 13] = files![
 ];
 
 /// All figures, in the order they are measured and shown.
-pub static FIGURES: LazyLock<Vec<Figure>> = LazyLock::new(|| FILES.into_iter().map(read).collect());
+pub static FIGURES: LazyLock<Vec<ProbeFigure>> = LazyLock::new(|| FILES.into_iter().map(read).collect());
 
-fn read((row, text): (&'static Row, &'static str)) -> Figure {
+fn read((row, text): (&'static FigureRow, &'static str)) -> ProbeFigure {
     let (mut header, mut statements) = parts_of(text);
     header.insert("row".to_owned(), row.name.into());
     if let Some(base) = header.remove("as") {
@@ -115,19 +115,19 @@ fn read((row, text): (&'static Row, &'static str)) -> Figure {
         }
         statements = if statements.is_empty() { others } else { statements };
     }
-    let figure: Figure = header.try_into().unwrap_or_else(|error| panic!("{}.sql: {error}", row.name));
+    let figure: ProbeFigure = header.try_into().unwrap_or_else(|error| panic!("{}.sql: {error}", row.name));
     let (before, statements) = statements.split_once("-- each shot:\n").unwrap_or(("", statements));
-    Figure { before, statements, ..figure }
+    ProbeFigure { before, statements, ..figure }
 }
 
-fn row_of_name<'de, D: serde::Deserializer<'de>>(name: D) -> Result<&'static Row, D::Error> {
+fn row_of_name<'de, D: serde::Deserializer<'de>>(name: D) -> Result<&'static FigureRow, D::Error> {
     let name = String::deserialize(name)?;
     figures::row(&name).ok_or_else(|| serde::de::Error::custom(format!("no figure {name}")))
 }
 
 /// The figure of this name.
 #[cfg(test)]
-pub(super) fn figure(name: &str) -> &'static Figure {
+pub(super) fn figure(name: &str) -> &'static ProbeFigure {
     FIGURES.iter().find(|figure| figure.row.name == name).expect("a figure")
 }
 
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn every_figure_of_the_table_has_its_statements() {
-        let of_table: Vec<&Row> =
+        let of_table: Vec<&FigureRow> =
             figures::table().filter(|row| row.source == figures::Source::Probe).collect();
         assert_eq!(FIGURES.iter().map(|figure| figure.row).collect::<Vec<_>>(), of_table);
         for figure in FIGURES.iter() {

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::check::Server;
+use super::check::ServerState;
 use super::facts;
-use super::figures::{CPU_ONE, FIGURES, Figure};
+use super::figures::{CPU_ONE, FIGURES, ProbeFigure};
 use super::leftovers::sweep;
 use super::options::ProbeOptions;
 use super::record::{Probed, ProbedFigure};
 use super::remarks::{busy, doubtful, flush, steal};
 use super::scratch::Scratch;
-use super::shots::{Session, reason};
-use super::work::Work;
+use super::shots::{ProbeSession, reason};
+use super::work::ProbeWork;
 use crate::error;
 use crate::jobs::{Inputs, Job, JobReport, JobSite};
 use protocol::postgres::sql::Sql;
@@ -49,7 +49,7 @@ impl Job for Probe {
 
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error> {
         let started_us = site.runtime.now_us();
-        let server = Server::ask(site.sql, &self.options)?;
+        let server = ServerState::ask(site.sql, &self.options)?;
         let mut remarks = Vec::new();
         if !server.is_read_only() {
             remarks.extend(sweep(site.sql));
@@ -60,10 +60,10 @@ impl Job for Probe {
         if server.restricted().is_none() {
             self.scratch.make(site.sql, self.options.time + SLACK)?;
         }
-        let connection = site.runtime.connect().map_err(error::sql("connecting"))?;
-        let mut work = Work {
+        let connection = site.runtime.connect().map_err(error::sql_error("connecting"))?;
+        let mut work = ProbeWork {
             runtime: site.runtime,
-            session: Session::new(connection, server.is_read_only()),
+            session: ProbeSession::new(connection, server.is_read_only()),
             server: &server,
             host: &host,
             options: &self.options,
@@ -93,7 +93,7 @@ impl Job for Probe {
     }
 
     fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
-        let failed = || error::sql("dropping the probe's scratch data");
+        let failed = || error::sql_error("dropping the probe's scratch data");
         if self.scratch.is_there(sql).map_err(failed())? {
             self.scratch.drop(sql).map_err(failed())?;
         }
@@ -102,9 +102,9 @@ impl Job for Probe {
 }
 
 fn carry_out(
-    figures: &[Figure],
+    figures: &[ProbeFigure],
     before: &[ProbedFigure],
-    work: &mut Work<'_>,
+    work: &mut ProbeWork<'_>,
     doing: &mut dyn FnMut(String),
 ) -> Result<Vec<ProbedFigure>, Error> {
     let [figure, ..] = figures else { return Ok(Vec::new()) };
@@ -132,7 +132,7 @@ mod tests {
     use protocol::postgres::sql::{ResultSet, SqlError, Supply};
 
     use super::*;
-    use crate::jobs::{ChildEnd, ChildOrder, Connection, Output, RunChild, Runtime};
+    use crate::jobs::{BoxedSql, ChildEnd, ChildOrder, OutputStream, RunChild, Runtime};
     use crate::probe::FigureState;
 
     /// A server that only describes itself, and records the queries.
@@ -166,7 +166,7 @@ mod tests {
     }
 
     impl Runtime for Server {
-        fn connect(&self) -> Result<Connection, SqlError> {
+        fn connect(&self) -> Result<BoxedSql, SqlError> {
             Ok(Box::new(self.clone()))
         }
 
@@ -184,7 +184,11 @@ mod tests {
     struct NoPrograms;
 
     impl RunChild for NoPrograms {
-        fn run(&mut self, _: &ChildOrder, _: &mut dyn FnMut(Output, u64, &str)) -> Result<ChildEnd, String> {
+        fn run(
+            &mut self,
+            _: &ChildOrder,
+            _: &mut dyn FnMut(OutputStream, u64, &str),
+        ) -> Result<ChildEnd, String> {
             unreachable!("a probe runs no program")
         }
     }

@@ -23,8 +23,8 @@ mod spread;
 mod together;
 mod work;
 
-pub use figures::{FIGURES, Figure};
+pub use figures::{FIGURES, ProbeFigure};
 pub use job::Probe;
 pub use options::ProbeOptions;
-pub use record::{Fact, FigureState, Probed, ProbedFigure};
+pub use record::{FigureState, ProbeFact, Probed, ProbedFigure};
 pub use spread::Spread;

@@ -1,10 +1,10 @@
 //! The record of a probe: single shots as samples, medians as figures, and a file with remarks on each.
 
 use serde::{Deserialize, Serialize};
-use spec::figures::{Figures, Row};
+use spec::figures::{FigureRow, Figures};
 use spec::{Artifact, Run, Sample, Scope};
 
-use super::figures::Figure;
+use super::figures::ProbeFigure;
 use super::shots::{NOT_ONE, Shot};
 use super::spread::Spread;
 use crate::jobs::JobReport;
@@ -24,7 +24,7 @@ pub struct Probed {
     /// In the order of [`super::FIGURES`], as far as measured.
     pub found: Vec<ProbedFigure>,
     /// About the server and its host.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<ProbeFact>,
     /// What a reader should know before trusting the figures.
     pub remarks: Vec<String>,
 }
@@ -32,7 +32,7 @@ pub struct Probed {
 /// One figure's shots, and remarks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbedFigure {
-    /// The name of the [`Figure`].
+    /// The name of the [`ProbeFigure`].
     pub name: String,
     /// What exactly was measured here, e.g. `2 backends`; may be empty.
     pub detail: String,
@@ -55,7 +55,7 @@ pub enum FigureState {
 
 /// A fact about the server or its host, or why it is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fact {
+pub struct ProbeFact {
     pub name: String,
     /// The value as read, or why it could not be read.
     pub value: Result<String, String>,
@@ -64,7 +64,7 @@ pub struct Fact {
 impl ProbedFigure {
     /// Shots that began `start_us` after the probe, each with its value.
     pub(super) fn new(
-        figure: &Figure,
+        figure: &ProbeFigure,
         (start_us, shots): (u64, &[Shot]),
         value: impl Fn(f64) -> f64,
         detail: impl Into<String>,
@@ -79,7 +79,7 @@ impl ProbedFigure {
         Self { name: figure.row.name.to_owned(), detail: detail.into(), state, shots }
     }
 
-    pub(super) fn not_available(figure: &Figure, why: impl Into<String>) -> Self {
+    pub(super) fn not_available(figure: &ProbeFigure, why: impl Into<String>) -> Self {
         Self {
             name: figure.row.name.to_owned(),
             detail: String::new(),
@@ -98,7 +98,7 @@ impl ProbedFigure {
 
     /// Its row of the table of figures; `None` of a figure that only a later build knows.
     #[must_use]
-    pub fn row(&self) -> Option<&'static Row> {
+    pub fn row(&self) -> Option<&'static FigureRow> {
         spec::figures::row(&self.name)
     }
 
@@ -110,7 +110,7 @@ impl ProbedFigure {
     }
 }
 
-impl Fact {
+impl ProbeFact {
     pub(super) fn known(name: &str, value: impl Into<String>) -> Self {
         Self { name: name.to_owned(), value: Ok(value.into()) }
     }
@@ -188,7 +188,7 @@ mod tests {
                 ProbedFigure::new(figure(CPU_ONE), (1000, &shots), |us| 100.0 / us, "one"),
                 ProbedFigure::not_available(figure(figures::INDEX_BUILD_ROWS_PER_S.name), "a standby"),
             ],
-            facts: vec![Fact::known("CPUs", "2"), Fact::unknown("memory", "no right")],
+            facts: vec![ProbeFact::known("CPUs", "2"), ProbeFact::unknown("memory", "no right")],
             remarks: vec!["busy".into()],
         };
         assert_eq!(probed.found[0].state, FigureState::Cut("time for 2 shots only".into()));

@@ -1,9 +1,9 @@
 //! Remarks for the reader of the figures.
 
-use super::check::Server;
-use super::facts::{Host, Ticks};
+use super::check::ServerState;
+use super::facts::{HostFacts, Ticks};
 use super::figures::{COMMIT, COMMIT_ASYNC, CPU_ALL, CPU_ONE};
-use super::record::{Fact, ProbedFigure};
+use super::record::{ProbeFact, ProbedFigure};
 
 /// A disk that stores a record faster than this has kept it in a cache.
 const TOO_FAST_US: f64 = 40.0;
@@ -13,7 +13,7 @@ const APART: f64 = 1.5;
 const STEAL_PCT: f64 = 2.0;
 
 /// Other sessions and load before the probe.
-pub(super) fn busy(server: &Server, host: &Host) -> Vec<String> {
+pub(super) fn busy(server: &ServerState, host: &HostFacts) -> Vec<String> {
     let mut remarks = Vec::new();
     if server.active > 0 {
         remarks.push(format!(
@@ -36,7 +36,10 @@ pub(super) fn busy(server: &Server, host: &Host) -> Vec<String> {
 }
 
 /// The steal during the probe, with a remark.
-pub(super) fn steal(before: Result<Ticks, String>, after: Result<Ticks, String>) -> (Fact, Option<String>) {
+pub(super) fn steal(
+    before: Result<Ticks, String>,
+    after: Result<Ticks, String>,
+) -> (ProbeFact, Option<String>) {
     const NAME: &str = "steal";
     match (before, after) {
         (Ok(before), Ok(after)) => match after.steal_pct_since(before) {
@@ -45,13 +48,13 @@ pub(super) fn steal(before: Result<Ticks, String>, after: Result<Ticks, String>)
                     "the hypervisor took {pct:.1} % of the CPUs meanwhile: the same machine can be worth more, or less"
                 );
                 (
-                    Fact::known(NAME, format!("{pct:.1} % during the probe")),
+                    ProbeFact::known(NAME, format!("{pct:.1} % during the probe")),
                     (pct >= STEAL_PCT).then_some(remark),
                 )
             }
-            None => (Fact::unknown(NAME, "no time passed"), None),
+            None => (ProbeFact::unknown(NAME, "no time passed"), None),
         },
-        (Err(why), _) | (_, Err(why)) => (Fact::unknown(NAME, why), None),
+        (Err(why), _) | (_, Err(why)) => (ProbeFact::unknown(NAME, why), None),
     }
 }
 
@@ -68,7 +71,7 @@ pub(super) fn flush(found: &mut [ProbedFigure]) {
 }
 
 /// Doubts from the figures themselves, or from settings.
-pub(super) fn doubtful(found: &[ProbedFigure], facts: &[Fact]) -> Vec<String> {
+pub(super) fn doubtful(found: &[ProbedFigure], facts: &[ProbeFact]) -> Vec<String> {
     let set = |name: &str| facts.iter().find(|fact| fact.name == name)?.value.as_deref().ok();
     let median = |name: &str| found.iter().find(|found| found.name == name)?.spread();
     let mut remarks = Vec::new();
@@ -124,14 +127,14 @@ mod tests {
 
     #[test]
     fn others_at_work_are_named() {
-        let server = |active| Server {
+        let server = |active| ServerState {
             writes: Writes::All,
             block_bytes: 8192,
             shared_buffers_bytes: 1,
             free_connections: 1,
             active,
         };
-        let host = |load| Host { cpus: Some(2), load: Some(load), ..Host::default() };
+        let host = |load| HostFacts { cpus: Some(2), load: Some(load), ..HostFacts::default() };
         assert_eq!(busy(&server(0), &host(1.0)), [""; 0]);
         let remarks = busy(&server(1), &host(1.5));
         assert!(remarks[0].starts_with("another backend was at work"), "{remarks:?}");
@@ -181,8 +184,8 @@ mod tests {
     fn disks_that_do_not_wait_are_doubted() {
         let of = |name, us| ProbedFigure::new(figure(name), (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
         let found = |sync| [of(COMMIT, sync), of(COMMIT_ASYNC, 20.0)];
-        let fact = |name, value| Fact::known(name, value);
-        let cases: [(f64, Vec<Fact>, &[&str]); 4] = [
+        let fact = |name, value| ProbeFact::known(name, value);
+        let cases: [(f64, Vec<ProbeFact>, &[&str]); 4] = [
             (900.0, vec![], &[]),
             (50.0, vec![], &["a commit waits 30 µs for the disk, less than"]),
             (20.0, vec![fact("fsync", "off")], &["fsync is off"]),

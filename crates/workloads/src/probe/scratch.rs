@@ -34,7 +34,7 @@ impl Scratch {
     /// Makes the schema, marked in the same transaction; others may drop it once this session is gone, or
     /// `bound` is over.
     pub(super) fn make(&self, sql: &mut dyn Sql, bound: Duration) -> Result<(), Error> {
-        let failed = || error::sql("making a schema for scratch data");
+        let failed = || error::sql_error("making a schema for scratch data");
         let ask = format!(
             // Seconds since 1970, independent of the reader's date format.
             "SELECT 'backend ' || pid || ' since ' || extract(epoch FROM backend_start)::numeric(20, 3) || ', no longer than ' \

@@ -11,7 +11,7 @@ use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
 use spec::Error;
 
 use crate::error;
-use crate::jobs::Connection;
+use crate::jobs::BoxedSql;
 
 /// Why a figure is not available when there was too little time.
 pub(super) const NOT_ONE: &str = "cut: not one shot came to its end in time";
@@ -23,13 +23,13 @@ const FIXED: &str = "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL jit 
      SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL max_parallel_maintenance_workers = 0";
 
 /// A connection, and whether it may write.
-pub(super) struct Session {
-    sql: Connection,
+pub(super) struct ProbeSession {
+    sql: BoxedSql,
     read_only: bool,
 }
 
-impl Session {
-    pub(super) fn new(sql: Connection, read_only: bool) -> Self {
+impl ProbeSession {
+    pub(super) fn new(sql: BoxedSql, read_only: bool) -> Self {
         Self { sql, read_only }
     }
 
@@ -53,16 +53,16 @@ impl Session {
     }
 
     /// The clock readings of a message, one list per sequence without gaps.
-    pub(super) fn clocks(&mut self, message: &Message) -> Result<Vec<Vec<i64>>, Error> {
+    pub(super) fn clocks(&mut self, message: &ProbeMessage) -> Result<Vec<Vec<i64>>, Error> {
         let sets =
-            self.ask(&message.statements, message.bound).map_err(error::sql(message.doing.as_str()))?;
+            self.ask(&message.statements, message.bound).map_err(error::sql_error(message.doing.as_str()))?;
         clocks(&sets, message)
     }
 }
 
 /// Statements with their values and limits.
 #[derive(Debug, Clone)]
-pub(super) struct Message {
+pub(super) struct ProbeMessage {
     /// In words, for errors.
     pub(super) doing: String,
     pub(super) statements: String,
@@ -73,7 +73,7 @@ pub(super) struct Message {
 }
 
 /// The guard: checks that each shot returned the required result.
-fn clocks(sets: &[ResultSet], message: &Message) -> Result<Vec<Vec<i64>>, Error> {
+fn clocks(sets: &[ResultSet], message: &ProbeMessage) -> Result<Vec<Vec<i64>>, Error> {
     let mut found: Vec<Vec<i64>> = Vec::new();
     for set in sets {
         let at = |name: &str| set.columns.iter().position(|column| column == name);
@@ -145,8 +145,8 @@ mod tests {
         }
     }
 
-    fn message() -> Message {
-        Message {
+    fn message() -> ProbeMessage {
+        ProbeMessage {
             doing: "counting".to_owned(),
             statements: String::new(),
             gives: Some("1".to_owned()),
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn reasons_are_short() {
         let sql = |sqlstate: &str, text: &str| {
-            error::sql("x")(SqlError { sqlstate: Some(sqlstate.into()), text: text.into() })
+            error::sql_error("x")(SqlError { sqlstate: Some(sqlstate.into()), text: text.into() })
         };
         assert_eq!(
             reason(&sql("42501", "ERROR:  permission denied for schema x\nLINE 1: …")),

@@ -5,7 +5,7 @@ use std::thread;
 
 use spec::Error;
 
-use super::shots::{Message, Session, Shot};
+use super::shots::{ProbeMessage, ProbeSession, Shot};
 use crate::error;
 use crate::jobs::Runtime;
 
@@ -16,19 +16,19 @@ const SLICES: usize = 20;
 pub(super) fn shoot(
     runtime: &dyn Runtime,
     backends: u32,
-    message: &Message,
+    message: &ProbeMessage,
     read_only: bool,
 ) -> Result<Vec<Vec<i64>>, Error> {
     let connect = || {
         // A refused connection does not end the probe: the server may have no more.
         let connection =
             runtime.connect().map_err(|error| error::program("a further connection", error.text))?;
-        Ok(Session::new(connection, read_only))
+        Ok(ProbeSession::new(connection, read_only))
     };
     let mut sessions = (0..backends).map(|_| connect()).collect::<Result<Vec<_>, Error>>()?;
     let together = Barrier::new(sessions.len());
     thread::scope(|scope| {
-        let shooting = |session: &mut Session| {
+        let shooting = |session: &mut ProbeSession| {
             together.wait();
             session.clocks(message).map(|clocks| clocks.concat())
         };

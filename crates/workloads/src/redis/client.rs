@@ -2,13 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use engine::{Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step};
+use engine::{Client, Endpoint, Event, Failure, Io, Returned, Step, TransactionOutcome};
 use protocol::Address;
 use protocol::redis::{Replies, Reply, Want};
 use script::Random;
 
 use super::keys::{Keys, Values};
-use super::options::{Command, RedisOptions};
+use super::options::{RedisCommand, RedisOptions};
 use super::scripts::Scripts;
 use super::wire::Wire;
 use crate::link::{MOST_MESSAGES, address};
@@ -19,7 +19,7 @@ const LINK: usize = 0;
 pub(super) struct RedisClient {
     address: Address,
     number: usize,
-    command: Command,
+    command: RedisCommand,
     /// Of 100 transactions, for `mixed`.
     sets: u64,
     pipeline: u32,
@@ -82,9 +82,9 @@ impl RedisClient {
     /// All commands of a pipeline are of one kind, so that each kind has separate times.
     fn begin(&mut self, io: &mut Io<'_>) -> Step {
         let writes = match self.command {
-            Command::Set => true,
-            Command::Get => false,
-            Command::Mixed => self.random.up_to(99) < self.sets,
+            RedisCommand::Set => true,
+            RedisCommand::Get => false,
+            RedisCommand::Mixed => self.random.up_to(99) < self.sets,
         };
         self.batch = Batch { writes, left: self.pipeline, ..Batch::default() };
         self.asked.clear();
@@ -95,7 +95,7 @@ impl RedisClient {
             if writes {
                 self.wire.set(out, key, self.values.draw(&mut self.random));
             } else {
-                self.wire.get(out, key);
+                self.wire.append_get(out, key);
             }
         }
         Step::Wait
@@ -165,12 +165,12 @@ impl RedisClient {
         let (rows, affected) = (hits.into(), written.into());
         let returned = Returned { rows, bytes, affected, queries, changes, ..Returned::default() };
         let failure = (failed > 0).then_some(Failure::Other);
-        Step::Ended(Outcome { script: self.current(), failure, tries: 1, returned })
+        Step::Ended(TransactionOutcome { script: self.current(), failure, tries: 1, returned })
     }
 
     /// What the current commands, or the last ones, count as.
     fn current(&self) -> u16 {
-        match (self.batch.writes || self.command == Command::Set, self.batch.misses) {
+        match (self.batch.writes || self.command == RedisCommand::Set, self.batch.misses) {
             (true, _) => self.scripts.set,
             (false, 0) => self.scripts.get,
             (false, _) => self.scripts.miss,

@@ -5,7 +5,7 @@ use script::Random;
 use spec::{Error, figures};
 
 use super::keys::{Keys, Values};
-use super::options::{Command, RedisOptions};
+use super::options::{RedisCommand, RedisOptions};
 use super::wire::Wire;
 use crate::error;
 use crate::workload::Guarded;
@@ -28,13 +28,13 @@ pub(super) fn probe(
     let keys = Keys::new(options);
     let mut guarded = Guarded::default();
     let mut wrong = 0_u64;
-    if options.command == Command::Set {
+    if options.command == RedisCommand::Set {
         let key = keys.draw(&mut random);
         let values = Values::new(options.value_bytes, &mut random);
         let mut out = Vec::new();
         let wire = Wire::new(options, &keys);
         wire.set(&mut out, key, values.draw(&mut random));
-        wire.get(&mut out, key);
+        wire.append_get(&mut out, key);
         for answer in control.ask(&out, 2).map_err(error::redis)? {
             count(answer, options, &mut guarded, &mut wrong)?;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use script::Random;
 
 use super::options::{Distribution, RedisOptions};
-use super::sizes::Sizes;
+use super::sizes::ValueSizes;
 
 /// Random bytes in addition to a value's length, from which values are cut.
 const SLACK: usize = 4096;
@@ -69,7 +69,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    pub(super) fn new(sizes: Sizes, random: &mut Random) -> Self {
+    pub(super) fn new(sizes: ValueSizes, random: &mut Random) -> Self {
         let (least, greatest) = (*sizes.range().start(), sizes.greatest());
         let words = (greatest as usize + SLACK).div_ceil(8);
         let bytes: Vec<u8> = (0..words).flat_map(|_| random.next_u64().to_le_bytes()).collect();
@@ -90,14 +90,14 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redis::options::Command;
+    use crate::redis::options::RedisCommand;
 
     fn options(distribution: Distribution) -> RedisOptions {
         RedisOptions {
-            value_bytes: Sizes::all(10),
+            value_bytes: ValueSizes::all(10),
             keys: 3,
             key_distribution: distribution,
-            ..RedisOptions::new(Command::Get)
+            ..RedisOptions::new(RedisCommand::Get)
         }
     }
 
@@ -106,8 +106,8 @@ mod tests {
         let mut random = Random::new(1);
         let keys = Keys::new(&options(Distribution::Uniform));
         let (values, mixed) = (
-            Values::new(Sizes::all(10), &mut random),
-            Values::new(Sizes::between(1000, 64_000), &mut random),
+            Values::new(ValueSizes::all(10), &mut random),
+            Values::new(ValueSizes::between(1000, 64_000), &mut random),
         );
         let mut lengths = (usize::MAX, 0);
         for _ in 0..1000 {
@@ -122,8 +122,11 @@ mod tests {
 
     #[test]
     fn keys_that_live_otherwise_have_other_names() {
-        let options =
-            RedisOptions { ttl_s: Some(60), value_bytes: Sizes::between(1, 9), ..options(Distribution::One) };
+        let options = RedisOptions {
+            ttl_s: Some(60),
+            value_bytes: ValueSizes::between(1, 9),
+            ..options(Distribution::One)
+        };
         assert_eq!(Keys::new(&options).name(0), "pgdyno:1-9:ex60:000000000000");
     }
 

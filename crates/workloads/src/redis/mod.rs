@@ -20,6 +20,6 @@ mod workload;
 
 pub use guard::number_of_keys;
 pub use limits::{Eviction, Memory};
-pub use options::{Command, Distribution, RedisOptions};
-pub use sizes::Sizes;
+pub use options::{Distribution, RedisCommand, RedisOptions};
+pub use sizes::ValueSizes;
 pub use workload::Redis;

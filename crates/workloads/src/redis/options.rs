@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use spec::{Error, bytes, count};
 
 use super::limits::{Eviction, Memory};
-use super::sizes::Sizes;
+use super::sizes::ValueSizes;
 use crate::error;
 use crate::error::unknown_word;
 
@@ -16,10 +16,10 @@ const PIPELINE_BYTES: u64 = 1 << 30;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RedisOptions {
-    pub command: Command,
+    pub command: RedisCommand,
     /// Length of each value in bytes, or the smallest and the largest, 1..=536,870,912 (Redis' own limit).
     #[serde(default)]
-    pub value_bytes: Sizes,
+    pub value_bytes: ValueSizes,
     /// 1..=1,000,000,000.
     #[serde(default = "default_keys")]
     pub keys: u64,
@@ -80,7 +80,7 @@ fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
 /// A Redis command, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Command {
+pub enum RedisCommand {
     /// Writes a value under a key.
     Set,
     /// Reads the value of a key; all keys are written before the run.
@@ -89,7 +89,7 @@ pub enum Command {
     Mixed,
 }
 
-impl Command {
+impl RedisCommand {
     /// The option's values.
     pub const NAMES: [&'static str; 3] = ["set", "get", "mixed"];
 
@@ -104,7 +104,7 @@ impl Command {
     }
 }
 
-impl<'de> Deserialize<'de> for Command {
+impl<'de> Deserialize<'de> for RedisCommand {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         match String::deserialize(source)?.to_ascii_lowercase().as_str() {
             "set" => Ok(Self::Set),
@@ -147,10 +147,10 @@ impl<'de> Deserialize<'de> for Distribution {
 impl RedisOptions {
     /// A command with the default options.
     #[must_use]
-    pub fn new(command: Command) -> Self {
+    pub fn new(command: RedisCommand) -> Self {
         Self {
             command,
-            value_bytes: Sizes::default(),
+            value_bytes: ValueSizes::default(),
             keys: default_keys(),
             set_pct: default_set_pct(),
             pipeline: one(),
@@ -208,11 +208,11 @@ impl RedisOptions {
 
     /// Whether keys are written before a run.
     pub(super) fn fills(&self) -> bool {
-        self.command != Command::Set || self.memory.is_some()
+        self.command != RedisCommand::Set || self.memory.is_some()
     }
 
     pub(super) fn reads(&self) -> bool {
-        self.command != Command::Set
+        self.command != RedisCommand::Set
     }
 
     pub(super) fn used_keys(&self) -> u64 {
@@ -231,7 +231,7 @@ impl RedisOptions {
     pub(super) fn words(&self) -> String {
         let Self { command, value_bytes, keys, set_pct, pipeline, .. } = self;
         let what = match command {
-            Command::Mixed => format!("{} % GET and {set_pct} % SET", 100 - set_pct),
+            RedisCommand::Mixed => format!("{} % GET and {set_pct} % SET", 100 - set_pct),
             one => one.name().to_owned(),
         };
         let keys = match self.key_distribution {

@@ -54,7 +54,7 @@ fn set_limits(
     let Some(at_start) = site.limits_at_start() else {
         return match options.memory {
             None => Ok(()),
-            Some(_) => Err(error::missing(
+            Some(_) => Err(error::missing_error(
                 "redis.memory sets a limit of a Redis that pgdyno starts, and this one is not its own",
                 "write managed = { redis = true } in [target], or leave redis.memory out",
             )),

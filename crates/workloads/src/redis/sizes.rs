@@ -11,12 +11,12 @@ const LONGEST: u64 = 512 << 20;
 
 /// Lengths of values in bytes, equally likely: `32000`, or `[1000, 64000]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sizes {
+pub struct ValueSizes {
     least: u64,
     greatest: u64,
 }
 
-impl Sizes {
+impl ValueSizes {
     /// All of one length.
     #[must_use]
     pub fn all(bytes: u64) -> Self {
@@ -65,13 +65,13 @@ impl Sizes {
     }
 }
 
-impl Default for Sizes {
+impl Default for ValueSizes {
     fn default() -> Self {
         Self::all(32_000)
     }
 }
 
-impl fmt::Display for Sizes {
+impl fmt::Display for ValueSizes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.only() {
             Some(bytes) => write!(formatter, "{bytes}"),
@@ -80,7 +80,7 @@ impl fmt::Display for Sizes {
     }
 }
 
-impl Serialize for Sizes {
+impl Serialize for ValueSizes {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.only() {
             Some(bytes) => to.serialize_u64(bytes),
@@ -89,33 +89,33 @@ impl Serialize for Sizes {
     }
 }
 
-impl<'de> Deserialize<'de> for Sizes {
+impl<'de> Deserialize<'de> for ValueSizes {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct Either;
 
         impl<'de> Visitor<'de> for Either {
-            type Value = Sizes;
+            type Value = ValueSizes;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a number of bytes, or two: [least, greatest]")
             }
 
-            fn visit_u64<E: Error>(self, bytes: u64) -> Result<Sizes, E> {
-                Ok(Sizes::all(bytes))
+            fn visit_u64<E: Error>(self, bytes: u64) -> Result<ValueSizes, E> {
+                Ok(ValueSizes::all(bytes))
             }
 
-            fn visit_i64<E: Error>(self, bytes: i64) -> Result<Sizes, E> {
+            fn visit_i64<E: Error>(self, bytes: i64) -> Result<ValueSizes, E> {
                 let bytes = u64::try_from(bytes);
-                bytes.map(Sizes::all).map_err(|_| E::custom("must be a number of bytes above 0"))
+                bytes.map(ValueSizes::all).map_err(|_| E::custom("must be a number of bytes above 0"))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Sizes, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ValueSizes, A::Error> {
                 let mut sizes = Vec::new();
                 while let Some(size) = list.next_element()? {
                     sizes.push(size);
                 }
                 match sizes[..] {
-                    [least, greatest] => Ok(Sizes { least, greatest }),
+                    [least, greatest] => Ok(ValueSizes { least, greatest }),
                     _ => Err(A::Error::invalid_length(sizes.len(), &self)),
                 }
             }

@@ -4,14 +4,14 @@ use spec::figures;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use engine::sim::{Replies, Server, simulate};
-use engine::{DriverChoice, Load, Measured, Plan, Stop, Until};
+use engine::sim::{Replies, SimServer, simulate};
+use engine::{DriverChoice, EngineResult, Load, RunPlan, StopFlag, Until};
 
 use protocol::Address;
 use protocol::redis::{ControlError, Info, Limits, RedisAnswer, RedisConnection};
 
 use crate::place::{Places, RedisServer, Site};
-use crate::redis::{Command, Distribution, Redis, RedisOptions, Sizes};
+use crate::redis::{Distribution, Redis, RedisCommand, RedisOptions, ValueSizes};
 use crate::workload::{ClientWorkload, Clients, Workload};
 
 /// Gives each command the next of these replies.
@@ -22,7 +22,7 @@ struct InTurn {
     received: Vec<u8>,
 }
 
-impl Server for InTurn {
+impl SimServer for InTurn {
     fn received(&mut self, _connection: usize, bytes: &[u8], replies: &mut Replies) {
         self.received.extend_from_slice(bytes);
         // Each command begins with the number of its words.
@@ -37,17 +37,17 @@ impl Server for InTurn {
     }
 }
 
-fn small(command: Command) -> RedisOptions {
-    RedisOptions { value_bytes: Sizes::all(5), keys: 3, ..RedisOptions::new(command) }
+fn small(command: RedisCommand) -> RedisOptions {
+    RedisOptions { value_bytes: ValueSizes::all(5), keys: 3, ..RedisOptions::new(command) }
 }
 
 /// Four transactions of one client.
-fn run(options: &RedisOptions, replies: &[&str], piece: usize) -> (Measured, Vec<u8>) {
+fn run(options: &RedisOptions, replies: &[&str], piece: usize) -> (EngineResult, Vec<u8>) {
     let workload = Redis::open(options).unwrap();
     let places = Places::from(Address::Unix("/simulated/redis.sock".into()));
     let wanted = Clients { count: 1, threads: 1, seed: 1, statements: false };
     let clients = workload.clients(&places, wanted).unwrap();
-    let plan = Plan {
+    let plan = RunPlan {
         threads: 1,
         cpus: None,
         spin: 0,
@@ -69,7 +69,7 @@ fn run(options: &RedisOptions, replies: &[&str], piece: usize) -> (Measured, Vec
     };
     let replies = replies.iter().map(ToString::to_string).collect();
     let mut server = InTurn { replies, given: 0, piece, received: Vec::new() };
-    let measured = simulate(&plan, clients, &mut server, &mut (), &Stop::new()).unwrap();
+    let measured = simulate(&plan, clients, &mut server, &mut (), &StopFlag::new()).unwrap();
     (measured, server.received)
 }
 
@@ -80,11 +80,11 @@ const NONE: &str = "$-1\r\n";
 #[test]
 fn replies_are_told_apart_whatever_their_pieces() {
     let cases = [
-        (Command::Set, "+OK\r\n", (4, 0, 0)),
-        (Command::Set, OOM, (0, 4, 0)),
-        (Command::Get, FIVE, (4, 0, 20)),
-        (Command::Get, "$4\r\nabcd\r\n", (0, 4, 0)),
-        (Command::Get, NONE, (0, 4, 0)),
+        (RedisCommand::Set, "+OK\r\n", (4, 0, 0)),
+        (RedisCommand::Set, OOM, (0, 4, 0)),
+        (RedisCommand::Get, FIVE, (4, 0, 20)),
+        (RedisCommand::Get, "$4\r\nabcd\r\n", (0, 4, 0)),
+        (RedisCommand::Get, NONE, (0, 4, 0)),
     ];
     for (command, reply, wanted) in cases {
         for piece in [1, 2, 3, 4096] {
@@ -96,7 +96,7 @@ fn replies_are_told_apart_whatever_their_pieces() {
 
 #[test]
 fn the_first_failures_are_reported_in_words() {
-    let (measured, _) = run(&small(Command::Get), &[NONE], 4096);
+    let (measured, _) = run(&small(RedisCommand::Get), &[NONE], 4096);
     assert_eq!(measured.messages.len(), 3);
     assert!(
         measured.messages[0].starts_with("client 0: GET found no pgdyno:5:0000"),
@@ -107,7 +107,7 @@ fn the_first_failures_are_reported_in_words() {
 
 #[test]
 fn set_sends_values_of_the_asked_size() {
-    let (_, received) = run(&small(Command::Set), &["+OK\r\n"], 4096);
+    let (_, received) = run(&small(RedisCommand::Set), &["+OK\r\n"], 4096);
     let head = b"*3\r\n$3\r\nSET\r\n$21\r\npgdyno:5:";
     assert!(received.starts_with(head), "{}", String::from_utf8_lossy(&received));
     // Head, the number of the key, and a value of five bytes with its length.
@@ -116,13 +116,13 @@ fn set_sends_values_of_the_asked_size() {
 
 #[test]
 fn a_stranger_is_recognised() {
-    let (measured, _) = run(&small(Command::Get), &["HTTP/1.1 400 Bad Request\r\n"], 4096);
+    let (measured, _) = run(&small(RedisCommand::Get), &["HTTP/1.1 400 Bad Request\r\n"], 4096);
     assert!(measured.aborts[0].message.contains("is it a Redis server"), "{:?}", measured.aborts);
 }
 
 #[test]
 fn a_pipeline_is_one_transaction_of_several_commands() {
-    let options = RedisOptions { pipeline: 3, ..small(Command::Get) };
+    let options = RedisOptions { pipeline: 3, ..small(RedisCommand::Get) };
     for piece in [1, 7, 4096] {
         let (measured, _) = run(&options, &[FIVE], piece);
         let totals = measured.totals();
@@ -131,14 +131,14 @@ fn a_pipeline_is_one_transaction_of_several_commands() {
     let figures = Redis::open(&options).unwrap().figures(&[]);
     assert_eq!(figures, [(figures::COMMANDS_PER_TX, 3.0)].into());
     // One command that fails among others fails its pipeline, and of that nothing else is counted.
-    let set = RedisOptions { pipeline: 3, ..small(Command::Set) };
+    let set = RedisOptions { pipeline: 3, ..small(RedisCommand::Set) };
     let totals = run(&set, &["+OK\r\n", OOM, "+OK\r\n"], 4096).0.totals();
     assert_eq!((totals.ok, totals.failed, totals.changes, totals.affected), (0, 4, 0, 0));
 }
 
 #[test]
 fn what_may_be_gone_is_a_miss_and_counted_apart() {
-    let options = RedisOptions { ttl_s: Some(60), ..small(Command::Get) };
+    let options = RedisOptions { ttl_s: Some(60), ..small(RedisCommand::Get) };
     let workload = Redis::open(&options).unwrap();
     let names = workload.scripts().into_iter().map(|script| script.name);
     assert_eq!(names.collect::<Vec<_>>(), ["GET, hit", "GET, miss"]);
@@ -155,7 +155,8 @@ fn what_may_be_gone_is_a_miss_and_counted_apart() {
 
 #[test]
 fn mixed_commands_have_scripts_of_their_own() {
-    let options = RedisOptions { set_pct: 50, value_bytes: Sizes::between(2, 5), ..small(Command::Mixed) };
+    let options =
+        RedisOptions { set_pct: 50, value_bytes: ValueSizes::between(2, 5), ..small(RedisCommand::Mixed) };
     // A reply of one kind suits one command; the other fails.
     let (measured, received) = run(&options, &["+OK\r\n"], 4096);
     let sets = String::from_utf8_lossy(&received).matches("SET\r\n").count() as u64;
@@ -271,23 +272,23 @@ fn keys_are_filled_before_they_are_read() {
     let server = Remembering::default();
     let mut site = Site { redis: Some(&server), ..Site::default() };
     let open = |command, bytes| {
-        Redis::open(&RedisOptions { value_bytes: Sizes::all(bytes), ..small(command) }).unwrap()
+        Redis::open(&RedisOptions { value_bytes: ValueSizes::all(bytes), ..small(command) }).unwrap()
     };
 
-    let mut set = open(Command::Set, 5);
+    let mut set = open(RedisCommand::Set, 5);
     set.check(&mut site).unwrap();
     let guarded = set.guard(&mut site, 1).unwrap();
     assert_eq!((guarded.bytes, guarded.empty), (5, None));
 
     server.keys.borrow_mut().clear();
-    let mut get = open(Command::Get, 5);
+    let mut get = open(RedisCommand::Get, 5);
     let guarded = get.guard(&mut site, 1).unwrap();
     assert_eq!(guarded.empty.as_deref(), Some("20 probed keys hold no value of 5 bytes"));
     assert_eq!(get.prepare(&mut site, 1).unwrap().summary, "GET of 5 bytes over 3 keys");
     // The keys, and the mark.
     assert_eq!(server.keys.borrow().len(), 4);
     assert_eq!(get.guard(&mut site, 1).unwrap().empty, None);
-    let message = open(Command::Get, 6).prepare(&mut site, 1).unwrap_err().to_string();
+    let message = open(RedisCommand::Get, 6).prepare(&mut site, 1).unwrap_err().to_string();
     assert_eq!(message, "Redis, while writing 3 keys of 6 bytes: ERR what?");
     // What another workload took away is there again before the next run, and nothing is written without need.
     server.keys.borrow_mut().remove("pgdyno:5:000000000000");
@@ -304,7 +305,7 @@ fn a_redis_that_is_full_is_reported_with_figures() {
     let mut site = Site { redis: Some(&server), ..Site::default() };
     let options = |memory: &str| RedisOptions {
         memory: Some(serde_json::from_str(memory).unwrap()),
-        ..small(Command::Get)
+        ..small(RedisCommand::Get)
     };
     let message = Redis::open(&options("\"2MB\"")).unwrap().prepare(&mut site, 1).unwrap_err().to_string();
     assert_eq!(
@@ -321,9 +322,9 @@ fn limits_are_those_of_each_workload_and_put_back() {
     let mut site = Site { redis: Some(&server), ..Site::default() };
     let policy = serde_json::from_str("\"allkeys-lru\"").unwrap();
     let memory = Some(serde_json::from_str("\"64MB\"").unwrap());
-    let options = RedisOptions { memory, eviction: policy, ..small(Command::Mixed) };
+    let options = RedisOptions { memory, eviction: policy, ..small(RedisCommand::Mixed) };
     let mut limited = Redis::open(&options).unwrap();
-    let mut plain = Redis::open(&small(Command::Get)).unwrap();
+    let mut plain = Redis::open(&small(RedisCommand::Get)).unwrap();
     let limits = || {
         let limits = server.limits.borrow();
         (limits.memory_bytes, limits.policy.clone())
@@ -359,7 +360,7 @@ fn limits_are_those_of_each_workload_and_put_back() {
 fn one_hot_key_is_all_that_is_written() {
     let server = Remembering::default();
     let mut site = Site { redis: Some(&server), ..Site::default() };
-    let options = RedisOptions { key_distribution: Distribution::One, ..small(Command::Get) };
+    let options = RedisOptions { key_distribution: Distribution::One, ..small(RedisCommand::Get) };
     Redis::open(&options).unwrap().prepare(&mut site, 1).unwrap();
     let keys: Vec<_> = server.keys.borrow().keys().cloned().collect();
     assert_eq!(keys, ["pgdyno:5:000000000000", "pgdyno:5:filled:1"]);

@@ -35,7 +35,7 @@ impl Wire {
     }
 
     #[inline]
-    pub(super) fn get(&self, out: &mut Vec<u8>, key: u64) {
+    pub(super) fn append_get(&self, out: &mut Vec<u8>, key: u64) {
         out.extend_from_slice(&self.get);
         out.extend_from_slice(&digits(key));
         out.extend_from_slice(b"\r\n");
@@ -68,20 +68,23 @@ mod tests {
     use protocol::redis::command;
 
     use super::*;
-    use crate::redis::options::Command;
-    use crate::redis::sizes::Sizes;
+    use crate::redis::options::RedisCommand;
+    use crate::redis::sizes::ValueSizes;
 
     #[test]
     fn commands_are_those_of_the_protocol() {
         for ttl_s in [None, Some(60)] {
-            let options =
-                RedisOptions { value_bytes: Sizes::all(5), ttl_s, ..RedisOptions::new(Command::Mixed) };
+            let options = RedisOptions {
+                value_bytes: ValueSizes::all(5),
+                ttl_s,
+                ..RedisOptions::new(RedisCommand::Mixed)
+            };
             let keys = Keys::new(&options);
             let wire = Wire::new(&options, &keys);
             for key in [0, 7, 999_999_999] {
                 let name = keys.name(key);
                 let (mut sent, mut wanted) = (Vec::new(), Vec::new());
-                wire.get(&mut sent, key);
+                wire.append_get(&mut sent, key);
                 wire.set(&mut sent, key, b"abcde");
                 command(&mut wanted, &["GET", &name]);
                 match ttl_s {

@@ -56,11 +56,11 @@ impl Job for SqlFile<'_> {
 
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error> {
         let text = spec::given::read_text(self.path)
-            .map_err(|error| error::file(self.path, format!("cannot be read: {error}")))?;
+            .map_err(|error| error::file_error(self.path, format!("cannot be read: {error}")))?;
         let mut clock = || site.runtime.now_us();
         let mut timer = PhaseTimer::new(&mut clock);
         let doing = format!("running {}", self.path.display());
-        long(site.sql).query(&text).map_err(error::sql(doing))?;
+        long(site.sql).query(&text).map_err(error::sql_error(doing))?;
         timer.end("sql", &self.name, 0, None);
         Ok(timer.finish())
     }

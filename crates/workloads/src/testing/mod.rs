@@ -7,16 +7,16 @@ mod wire;
 use std::collections::{BTreeMap, HashMap};
 
 pub(crate) use self::setting::{MessageLog, connect, connect_to, plan};
-use self::wire::{Request, complete, error, ready, rows, take};
-use crate::jobs::{Connection, Runtime};
-use engine::sim::{Greeting, Replies, Server, simulate};
-use engine::{Address, Client, Measured, Observer, Plan, Stop, Time};
+use self::wire::{TestRequest, complete, ready, take, write_error, write_rows};
+use crate::jobs::{BoxedSql, Runtime};
+use engine::sim::{Greeting, Replies, SimServer, simulate};
+use engine::{Address, Client, EngineResult, Observer, RunPlan, StopFlag, Time};
 use protocol::postgres::sql::SqlError;
 use spec::Error;
 
 /// A part of a statement's answer.
 #[derive(Debug, Clone)]
-pub(crate) enum Answer {
+pub(crate) enum AnswerPart {
     Rows(Vec<&'static str>, Vec<Vec<Option<&'static str>>>),
     /// A command tag.
     Done(&'static str),
@@ -62,20 +62,20 @@ struct Backend {
     started: bool,
     statements: BTreeMap<String, String>,
     portal: String,
-    transaction: Transaction,
+    transaction: TestTransaction,
     /// After an error, until Sync.
     skipping: bool,
 }
 
 #[derive(Default, Clone, Copy, PartialEq)]
-enum Transaction {
+enum TestTransaction {
     #[default]
     None,
     Open,
     Failed,
 }
 
-impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
+impl<F: FnMut(usize, &str) -> Vec<AnswerPart>> FakePostgres<F> {
     /// `answer` gets the connection and the statement.
     pub(crate) fn new(answer: F) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
         clients: Vec<Box<dyn Client>>,
         transactions: u64,
         scripts: usize,
-    ) -> Result<Measured, Error> {
+    ) -> Result<EngineResult, Error> {
         self.run_plan(clients, &plan(transactions, scripts), &mut ())
     }
 
@@ -107,10 +107,10 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
     pub(crate) fn run_plan(
         &mut self,
         clients: Vec<Box<dyn Client>>,
-        plan: &Plan,
+        plan: &RunPlan,
         observer: &mut dyn Observer,
-    ) -> Result<Measured, Error> {
-        simulate(plan, clients, self, observer, &Stop::new())
+    ) -> Result<EngineResult, Error> {
+        simulate(plan, clients, self, observer, &StopFlag::new())
     }
 
     /// Statements, without parsing, syncs and connections.
@@ -125,41 +125,41 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
         let backend = self.connections.entry(connection).or_default();
         for answer in answers {
             match answer {
-                Answer::Rows(columns, values) => {
-                    rows(&mut out.bytes, &columns, &values);
+                AnswerPart::Rows(columns, values) => {
+                    write_rows(&mut out.bytes, &columns, &values);
                     complete(&mut out.bytes, &format!("SELECT {}", values.len()));
                 }
-                Answer::Done(tag) => {
+                AnswerPart::Done(tag) => {
                     complete(&mut out.bytes, tag);
                     backend.transaction = match tag {
-                        "BEGIN" => Transaction::Open,
-                        "COMMIT" | "ROLLBACK" => Transaction::None,
+                        "BEGIN" => TestTransaction::Open,
+                        "COMMIT" | "ROLLBACK" => TestTransaction::None,
                         _ => backend.transaction,
                     };
                 }
-                Answer::Error(code, message) => return backend.refuse(code, message, out),
-                Answer::Fatal(code, message) => {
-                    error(&mut out.bytes, "FATAL", code, message);
-                    out.end = Some(End::Closed);
+                AnswerPart::Error(code, message) => return backend.refuse(code, message, out),
+                AnswerPart::Fatal(code, message) => {
+                    write_error(&mut out.bytes, "FATAL", code, message);
+                    out.end = Some(TestEnd::Closed);
                     return;
                 }
-                Answer::Notice(message) => wire::notice(&mut out.bytes, message),
-                Answer::CopyIn => out.bytes.extend_from_slice(b"G\0\0\0\x07\0\0\0"),
-                Answer::Lost => out.end = Some(End::Reset),
-                Answer::Later(after) => out.later = Some(after),
-                Answer::After(time) => out.delay += time,
+                AnswerPart::Notice(message) => wire::notice(&mut out.bytes, message),
+                AnswerPart::CopyIn => out.bytes.extend_from_slice(b"G\0\0\0\x07\0\0\0"),
+                AnswerPart::Lost => out.end = Some(TestEnd::Reset),
+                AnswerPart::Later(after) => out.later = Some(after),
+                AnswerPart::After(time) => out.delay += time,
             }
         }
     }
 
-    fn request(&mut self, connection: usize, request: Request, out: &mut Out) {
+    fn request(&mut self, connection: usize, request: TestRequest, out: &mut Out) {
         let backend = self.connections.entry(connection).or_default();
         match request {
-            Request::Startup => {
+            TestRequest::Startup => {
                 backend.started = true;
                 self.log.push("C".into());
                 if self.refused_connections.0.contains(&connection) {
-                    return error(&mut out.bytes, "FATAL", self.refused_connections.1, "not now");
+                    return write_error(&mut out.bytes, "FATAL", self.refused_connections.1, "not now");
                 }
                 let standby = self.standby.is_some_and(|folder| match &self.addresses[connection] {
                     Address::Unix(path) => path.starts_with(folder),
@@ -169,19 +169,19 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
                 out.bytes.extend_from_slice(b"R\0\0\0\x08\0\0\0\0");
                 ready(&mut out.bytes, b'I');
             }
-            Request::Query(sql) => {
+            TestRequest::Query(sql) => {
                 self.log.push(format!("Q {sql}"));
                 self.execute(connection, &sql, out);
                 self.ready(connection, out);
             }
-            Request::Sync => {
+            TestRequest::Sync => {
                 self.log.push("S".into());
                 self.ready(connection, out);
             }
-            Request::Terminate => self.log.push("X".into()),
-            Request::CopyDone => {}
+            TestRequest::Terminate => self.log.push("X".into()),
+            TestRequest::CopyDone => {}
             _ if backend.skipping => {}
-            Request::Parse(name, sql) => {
+            TestRequest::Parse(name, sql) => {
                 self.log.push(format!("P {name} {sql}"));
                 if self.unparsable.iter().any(|part| sql.contains(part)) {
                     return backend.refuse("42601", "syntax error", out);
@@ -193,7 +193,7 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
                 backend.statements.insert(name, sql);
                 out.bytes.extend_from_slice(b"1\0\0\0\x04");
             }
-            Request::Bind(name, parameters) => {
+            TestRequest::Bind(name, parameters) => {
                 if self.known_already.contains(&name) {
                     backend.portal = "another program's".to_owned();
                     return out.bytes.extend_from_slice(b"2\0\0\0\x04");
@@ -205,8 +205,8 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
                 backend.portal = wire::pasted(sql, &parameters);
                 out.bytes.extend_from_slice(b"2\0\0\0\x04");
             }
-            Request::Describe => out.bytes.extend_from_slice(b"n\0\0\0\x04"),
-            Request::Execute => {
+            TestRequest::Describe => out.bytes.extend_from_slice(b"n\0\0\0\x04"),
+            TestRequest::Execute => {
                 let sql = backend.portal.clone();
                 self.log.push(format!("E {sql}"));
                 self.execute(connection, &sql, out);
@@ -221,9 +221,9 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
         let backend = self.connections.entry(connection).or_default();
         backend.skipping = false;
         let status = match backend.transaction {
-            Transaction::None => b'I',
-            Transaction::Open => b'T',
-            Transaction::Failed => b'E',
+            TestTransaction::None => b'I',
+            TestTransaction::Open => b'T',
+            TestTransaction::Failed => b'E',
         };
         ready(&mut out.bytes, status);
     }
@@ -231,10 +231,10 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
 
 impl Backend {
     fn refuse(&mut self, code: &str, message: &str, out: &mut Out) {
-        error(&mut out.bytes, "ERROR", code, message);
+        write_error(&mut out.bytes, "ERROR", code, message);
         self.skipping = true;
-        if self.transaction == Transaction::Open {
-            self.transaction = Transaction::Failed;
+        if self.transaction == TestTransaction::Open {
+            self.transaction = TestTransaction::Failed;
         }
     }
 }
@@ -244,17 +244,17 @@ impl Backend {
 struct Out {
     bytes: Vec<u8>,
     delay: Time,
-    end: Option<End>,
+    end: Option<TestEnd>,
     /// When the connection is ended after the sent bytes.
     later: Option<Time>,
 }
 
-enum End {
+enum TestEnd {
     Closed,
     Reset,
 }
 
-impl<F: FnMut(usize, &str) -> Vec<Answer>> Server for FakePostgres<F> {
+impl<F: FnMut(usize, &str) -> Vec<AnswerPart>> SimServer for FakePostgres<F> {
     fn connect(&mut self, connection: usize, address: &Address, _now: Time) -> Greeting {
         self.addresses.push(address.clone());
         if connection < self.full_at && !self.down.contains(&connection) {
@@ -280,13 +280,13 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> Server for FakePostgres<F> {
         replies.send(out.delay, &out.bytes);
         if let Some(after) = out.later {
             let mut words = Vec::new();
-            error(&mut words, "FATAL", "57P01", "terminating connection due to administrator command");
+            write_error(&mut words, "FATAL", "57P01", "terminating connection due to administrator command");
             replies.send(out.delay + after, &words);
             replies.close(out.delay + after);
         }
         match out.end {
-            Some(End::Closed) => replies.close(out.delay),
-            Some(End::Reset) => replies.reset(out.delay),
+            Some(TestEnd::Closed) => replies.close(out.delay),
+            Some(TestEnd::Reset) => replies.reset(out.delay),
             None => {}
         }
     }
@@ -297,7 +297,7 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> Server for FakePostgres<F> {
 pub(crate) struct NoServer;
 
 impl Runtime for NoServer {
-    fn connect(&self) -> Result<Connection, SqlError> {
+    fn connect(&self) -> Result<BoxedSql, SqlError> {
         Err(SqlError { sqlstate: None, text: "no server".to_owned() })
     }
 

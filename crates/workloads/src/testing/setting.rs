@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use engine::{Abort, DriverChoice, Level, Load, Message, Observer, Plan, Second, Until};
+use engine::{Abort, ClientMessage, DriverChoice, Load, MessageLevel, Observer, RunPlan, Second, Until};
 use protocol::Address;
 use protocol::postgres::Login;
 
 use protocol::postgres::Place;
 
 /// Each client ends `transactions`, in closed load.
-pub(crate) fn plan(transactions: u64, scripts: usize) -> Plan {
-    Plan {
+pub(crate) fn plan(transactions: u64, scripts: usize) -> RunPlan {
+    RunPlan {
         threads: 1,
         cpus: None,
         spin: 0,
@@ -37,12 +37,12 @@ pub(crate) fn plan(transactions: u64, scripts: usize) -> Plan {
 pub(crate) struct MessageLog(pub(crate) Vec<String>);
 
 impl Observer for MessageLog {
-    fn message(&mut self, message: &Message) {
+    fn message(&mut self, message: &ClientMessage) {
         let level = match message.level {
-            Level::Plain => "plain",
-            Level::Debug => "debug",
-            Level::Info => "info",
-            Level::Error => "error",
+            MessageLevel::Plain => "plain",
+            MessageLevel::Debug => "debug",
+            MessageLevel::Info => "info",
+            MessageLevel::Error => "error",
         };
         self.0.push(format!("{level}: {}", message.text));
     }

@@ -1,7 +1,7 @@
 //! The server's side of the protocol, as far as the tests need it.
 
 /// A message of the client.
-pub(super) enum Request {
+pub(super) enum TestRequest {
     Startup,
     Query(String),
     Parse(String, String),
@@ -15,7 +15,7 @@ pub(super) enum Request {
 }
 
 /// Takes a complete message from the front of `input`.
-pub(super) fn take(input: &mut Vec<u8>, started: bool) -> Option<Request> {
+pub(super) fn take(input: &mut Vec<u8>, started: bool) -> Option<TestRequest> {
     let head = usize::from(started);
     let length = u32::from_be_bytes(input.get(head..head + 4)?.try_into().ok()?) as usize;
     let end = head + length;
@@ -24,22 +24,22 @@ pub(super) fn take(input: &mut Vec<u8>, started: bool) -> Option<Request> {
     }
     let message: Vec<u8> = input.drain(..end).collect();
     if !started {
-        return Some(Request::Startup);
+        return Some(TestRequest::Startup);
     }
     let body = &message[5..];
     Some(match message[0] {
-        b'Q' => Request::Query(strings(body, 1).remove(0)),
+        b'Q' => TestRequest::Query(strings(body, 1).remove(0)),
         b'P' => {
             let mut words = strings(body, 2);
             let text = words.remove(1);
-            Request::Parse(words.remove(0), text)
+            TestRequest::Parse(words.remove(0), text)
         }
         b'B' => bind(body),
-        b'D' => Request::Describe,
-        b'E' => Request::Execute,
-        b'S' => Request::Sync,
-        b'c' => Request::CopyDone,
-        b'X' => Request::Terminate,
+        b'D' => TestRequest::Describe,
+        b'E' => TestRequest::Execute,
+        b'S' => TestRequest::Sync,
+        b'c' => TestRequest::CopyDone,
+        b'X' => TestRequest::Terminate,
         other => panic!("the fake server knows no message {}", char::from(other)),
     })
 }
@@ -48,7 +48,7 @@ fn strings(body: &[u8], count: usize) -> Vec<String> {
     body.split(|byte| *byte == 0).take(count).map(|text| String::from_utf8_lossy(text).into_owned()).collect()
 }
 
-fn bind(body: &[u8]) -> Request {
+fn bind(body: &[u8]) -> TestRequest {
     let words = strings(body, 2);
     let mut at = words[0].len() + words[1].len() + 2;
     let mut number = |bytes: usize| {
@@ -67,7 +67,7 @@ fn bind(body: &[u8]) -> Request {
             String::from_utf8_lossy(&body[start..start + length]).into_owned()
         }));
     }
-    Request::Bind(words[1].clone(), parameters)
+    TestRequest::Bind(words[1].clone(), parameters)
 }
 
 /// A statement with its parameters substituted for `$n`.
@@ -78,33 +78,33 @@ pub(super) fn pasted(sql: &str, parameters: &[Option<String>]) -> String {
     })
 }
 
-fn message(out: &mut Vec<u8>, tag: u8, body: &[u8]) {
+fn write_message(out: &mut Vec<u8>, tag: u8, body: &[u8]) {
     out.push(tag);
     out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
     out.extend_from_slice(body);
 }
 
 pub(super) fn ready(out: &mut Vec<u8>, status: u8) {
-    message(out, b'Z', &[status]);
+    write_message(out, b'Z', &[status]);
 }
 
 pub(super) fn complete(out: &mut Vec<u8>, tag: &str) {
-    message(out, b'C', format!("{tag}\0").as_bytes());
+    write_message(out, b'C', format!("{tag}\0").as_bytes());
 }
 
-pub(super) fn error(out: &mut Vec<u8>, severity: &str, code: &str, text: &str) {
+pub(super) fn write_error(out: &mut Vec<u8>, severity: &str, code: &str, text: &str) {
     let body = format!("S{severity}\0V{severity}\0C{code}\0M{text}\0\0");
-    message(out, b'E', body.as_bytes());
+    write_message(out, b'E', body.as_bytes());
 }
 
-pub(super) fn rows(out: &mut Vec<u8>, columns: &[&str], values: &[Vec<Option<&str>>]) {
+pub(super) fn write_rows(out: &mut Vec<u8>, columns: &[&str], values: &[Vec<Option<&str>>]) {
     let mut body = (columns.len() as u16).to_be_bytes().to_vec();
     for column in columns {
         body.extend_from_slice(column.as_bytes());
         // The end of the name, no table, no attribute, type text, varying, no modifier, text format.
         body.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 255, 255, 255, 255, 255, 255, 0, 0]);
     }
-    message(out, b'T', &body);
+    write_message(out, b'T', &body);
     for row in values {
         let mut body = (row.len() as u16).to_be_bytes().to_vec();
         for value in row {
@@ -116,14 +116,14 @@ pub(super) fn rows(out: &mut Vec<u8>, columns: &[&str], values: &[Vec<Option<&st
                 }
             }
         }
-        message(out, b'D', &body);
+        write_message(out, b'D', &body);
     }
 }
 
 pub(super) fn notice(out: &mut Vec<u8>, text: &str) {
-    message(out, b'N', format!("SNOTICE\0VNOTICE\0C00000\0M{text}\0\0").as_bytes());
+    write_message(out, b'N', format!("SNOTICE\0VNOTICE\0C00000\0M{text}\0\0").as_bytes());
 }
 
 pub(super) fn status(out: &mut Vec<u8>, name: &str, value: &str) {
-    message(out, b'S', format!("{name}\0{value}\0").as_bytes());
+    write_message(out, b'S', format!("{name}\0{value}\0").as_bytes());
 }

@@ -6,7 +6,7 @@ use script::Random;
 use spec::MapPart;
 use tile::Tile;
 
-use super::layer::{Layer, Style};
+use super::layer::{Style, TileLayer};
 use super::pick::Picked;
 use crate::views::{Views, Visit};
 use crate::workload::TileItem;
@@ -35,7 +35,7 @@ impl Pick {
 
 /// Transactions that are drawn equally: a layer at a zoom.
 #[derive(Debug, PartialEq, Eq)]
-struct Group {
+struct TileGroup {
     /// Upper bound of its draws, of [`WHOLE`].
     below: u64,
     picks: Vec<Pick>,
@@ -46,7 +46,7 @@ struct Group {
 pub(super) struct Atlas {
     pub(super) statements: Vec<String>,
     /// The groups of each layer; layers are drawn equally often.
-    layers: Vec<Vec<Group>>,
+    layers: Vec<Vec<TileGroup>>,
     /// Sessions, instead of layers.
     pub(super) views: Views<Pick>,
     pub(super) items: Vec<TileItem>,
@@ -86,7 +86,7 @@ impl Atlas {
     ///
     /// `scripts` are all separately counted parts, in order.
     pub(super) fn of(
-        layers: &[(Layer, Picked)],
+        layers: &[(TileLayer, Picked)],
         scripts: &[MapPart],
         weights: &BTreeMap<u8, f64>,
         style: Style,
@@ -114,17 +114,17 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn groups(
         &mut self,
-        (number, layer): (u16, &Layer),
+        (number, layer): (u16, &TileLayer),
         picked: &Picked,
         weights: &BTreeMap<u8, f64>,
-    ) -> Vec<Group> {
+    ) -> Vec<TileGroup> {
         if layer.is_historic() {
             // The tile does not matter: the query draws its own box.
             let tile = Tile { z: 0, x: 0, y: 0 };
             let statement = self.statement(layer, 0);
             let script = self.script(&layer.shown, None);
             let pick = Pick { tile, layer: number, statement, script, item: None };
-            return vec![Group { below: WHOLE, picks: vec![pick] }];
+            return vec![TileGroup { below: WHOLE, picks: vec![pick] }];
         }
         let weight = |tiles: &Vec<Tile>| match tiles.first() {
             // A trace is one list of all zooms.
@@ -139,13 +139,13 @@ impl Maker<'_> {
         for tiles in &picked.zooms {
             below += weight(tiles) / sum;
             let picks = tiles.iter().map(|tile| self.pick((number, layer), &layer.shown, *tile)).collect();
-            groups.push(Group { below: (below * WHOLE as f64) as u64, picks });
+            groups.push(TileGroup { below: (below * WHOLE as f64) as u64, picks });
         }
         groups
     }
 
     /// A view asks for its tiles of all layers.
-    fn sessions(&mut self, layers: &[(Layer, Picked)]) {
+    fn sessions(&mut self, layers: &[(TileLayer, Picked)]) {
         let all: Vec<&str> = layers.iter().map(|(layer, _)| layer.shown.as_str()).collect();
         let all = all.join(", ");
         let Some((_, first)) = layers.first() else { return };
@@ -160,7 +160,7 @@ impl Maker<'_> {
         }
     }
 
-    fn pick(&mut self, (number, layer): (u16, &Layer), counted_as: &str, tile: Tile) -> Pick {
+    fn pick(&mut self, (number, layer): (u16, &TileLayer), counted_as: &str, tile: Tile) -> Pick {
         let script = self.script(counted_as, Some(tile.z));
         let next = self.atlas.items.len() as u32;
         let item = *self.items.entry((script, tile)).or_insert(next);
@@ -180,7 +180,7 @@ impl Maker<'_> {
     }
 
     /// One per text: the size filter differs between zooms, a user's query does not.
-    fn statement(&mut self, layer: &Layer, z: u8) -> u16 {
+    fn statement(&mut self, layer: &TileLayer, z: u8) -> u16 {
         let text = layer.prepared(z, self.style);
         let known = self.atlas.statements.iter().position(|known| *known == text);
         let place = known.unwrap_or_else(|| {

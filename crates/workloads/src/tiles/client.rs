@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Outcome, Returned, Step, Time};
-use protocol::postgres::{Format, Message, ServerError, Want, frontend};
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Returned, Step, Time, TransactionOutcome};
+use protocol::postgres::{Message, ServerError, ValueFormat, Want, frontend};
 use script::Random;
 use tile::Tile;
 
 use super::atlas::{Atlas, Pick};
-use crate::link::{MOST_MESSAGES, NotConnected, PgLink, Progress, endpoint, returned};
+use crate::link::{LinkProgress, MOST_MESSAGES, NotConnected, PgLink, endpoint, returned};
 use crate::statement_names::StatementNames;
 use crate::views::Visit;
 
@@ -18,7 +18,7 @@ pub(super) const INT4: u32 = 23;
 
 /// What a link waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum TileLinkState {
     Connecting,
     Preparing,
     Idle,
@@ -30,7 +30,7 @@ enum State {
 struct TileLink {
     link: PgLink,
     names: StatementNames,
-    state: State,
+    state: TileLinkState,
     pick: Pick,
     asked: Time,
     error: Option<Box<ServerError>>,
@@ -65,7 +65,7 @@ impl TileClient {
         let tile_link = |link| TileLink {
             link,
             names: StatementNames::random(atlas.statements.len()),
-            state: State::Connecting,
+            state: TileLinkState::Connecting,
             pick: Pick::NOWHERE,
             asked: 0,
             error: None,
@@ -87,10 +87,15 @@ impl TileClient {
         }
     }
 
-    fn connected(&mut self, link: Link, progress: Result<Progress, NotConnected>, io: &mut Io<'_>) -> Step {
+    fn connected(
+        &mut self,
+        link: Link,
+        progress: Result<LinkProgress, NotConnected>,
+        io: &mut Io<'_>,
+    ) -> Step {
         match progress {
-            Ok(Progress::Step(step)) => step,
-            Ok(Progress::Up) => self.prepare(link, io),
+            Ok(LinkProgress::Step(step)) => step,
+            Ok(LinkProgress::Up) => self.prepare(link, io),
             Err(why) => self.give_up(link, &why.message, why.code, true, io),
         }
     }
@@ -103,8 +108,8 @@ impl TileClient {
             frontend::parse(out, tile_link.names.of(number), text, &[INT4, INT4, INT4]);
         }
         frontend::sync(out);
-        tile_link.link.connection.rows(Want::Skip);
-        tile_link.state = State::Preparing;
+        tile_link.link.connection.request_rows(Want::Skip);
+        tile_link.state = TileLinkState::Preparing;
         Step::Wait
     }
 
@@ -132,12 +137,12 @@ impl TileClient {
         let now = io.now;
         let out = io.out(link);
         // Three parameters are never too many.
-        let _ = frontend::bind(out, "", name, parameters, Format::Binary);
+        let _ = frontend::bind(out, "", name, parameters, ValueFormat::Binary);
         frontend::execute(out, "", 0);
         frontend::sync(out);
         let tile_link = &mut self.tile_links[link];
         tile_link.link.connection.take_counts();
-        (tile_link.state, tile_link.pick, tile_link.asked) = (State::Fetching, pick, now);
+        (tile_link.state, tile_link.pick, tile_link.asked) = (TileLinkState::Fetching, pick, now);
         self.busy += 1;
     }
 
@@ -164,18 +169,18 @@ impl TileClient {
         let tile_link = &mut self.tile_links[link];
         let error = tile_link.error.take();
         match (tile_link.state, error) {
-            (State::Preparing, Some(error)) => {
+            (TileLinkState::Preparing, Some(error)) => {
                 self.give_up(link, &error.to_string(), Some(error.code), false, io)
             }
-            (State::Preparing, None) => {
-                tile_link.state = State::Idle;
+            (TileLinkState::Preparing, None) => {
+                tile_link.state = TileLinkState::Idle;
                 // The client is ready when all its links are.
-                match self.tile_links.iter().all(|tile_link| tile_link.state == State::Idle) {
+                match self.tile_links.iter().all(|tile_link| tile_link.state == TileLinkState::Idle) {
                     true => Step::Ready,
                     false => Step::Wait,
                 }
             }
-            (State::Fetching, error) => self.came(link, error, io),
+            (TileLinkState::Fetching, error) => self.came(link, error, io),
             _ => Step::Wait,
         }
     }
@@ -183,7 +188,7 @@ impl TileClient {
     /// A tile came, or failed.
     fn came(&mut self, link: Link, error: Option<Box<ServerError>>, io: &mut Io<'_>) -> Step {
         let tile_link = &mut self.tile_links[link];
-        tile_link.state = State::Idle;
+        tile_link.state = TileLinkState::Idle;
         self.busy -= 1;
         let counted = returned(tile_link.link.connection.take_counts());
         // The query always returns one row; a tile without features is empty.
@@ -212,7 +217,7 @@ impl TileClient {
             return Step::Wait;
         }
         let Self { script, failure, returned, .. } = *self;
-        Step::Ended(Outcome { script, failure, tries: 1, returned })
+        Step::Ended(TransactionOutcome { script, failure, tries: 1, returned })
     }
 
     /// The client stops; with `lost` because of its server.
@@ -226,17 +231,17 @@ impl TileClient {
     ) -> Step {
         let tile_link = &self.tile_links[link];
         let message = match tile_link.state {
-            State::Connecting if self.tile_links.len() > 1 => {
+            TileLinkState::Connecting if self.tile_links.len() > 1 => {
                 format!(
                     "{reason}\n(each client opens {} links, picker.sessions.links)",
                     self.tile_links.len()
                 )
             }
-            State::Connecting => reason.to_owned(),
-            State::Preparing => {
+            TileLinkState::Connecting => reason.to_owned(),
+            TileLinkState::Preparing => {
                 format!("client {} aborted while preparing tile queries: {reason}", self.number)
             }
-            State::Idle | State::Fetching => {
+            TileLinkState::Idle | TileLinkState::Fetching => {
                 format!("client {} aborted at tile {}: {reason}", self.number, tile_link.pick.tile)
             }
         };
@@ -285,7 +290,7 @@ impl Client for TileClient {
 
     fn abandon(&self, link: Link) -> Option<Vec<u8>> {
         let tile_link = &self.tile_links[link];
-        (tile_link.state == State::Fetching).then(|| tile_link.link.cancel()).flatten()
+        (tile_link.state == TileLinkState::Fetching).then(|| tile_link.link.cancel()).flatten()
     }
 
     fn script(&mut self) -> u16 {

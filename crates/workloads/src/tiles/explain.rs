@@ -1,15 +1,15 @@
 //! Explains a sample of tiles, in the clients' form: prepared, with parameters.
 
 use protocol::postgres::sql::{Sql, quote_identifier};
-use spec::{Error, Part as Share, StatementPlan};
+use spec::{Error, StatementPart as Share, StatementPlan};
 use tile::Tile;
 
-use super::guard::Part;
+use super::guard::CountedLayer;
 use super::layer::Style;
 use crate::answers::SAMPLE;
 use crate::error;
 use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained};
-use crate::plans::{Explained, KeptPlan};
+use crate::plans::{KeptPlan, SamplePlans};
 use crate::workload::TileItem;
 
 /// Explains tiles of each layer and zoom. The connection cannot be used for anything else afterwards.
@@ -18,16 +18,16 @@ use crate::workload::TileItem;
 /// When the connection fails; the server's refusals are part of the result.
 pub(super) fn explain(
     sql: &mut dyn Sql,
-    parts: &[(Part<'_>, String)],
+    parts: &[(CountedLayer<'_>, String)],
     slowest: &[TileItem],
     style: Style,
-) -> Result<Explained, Error> {
+) -> Result<SamplePlans, Error> {
     let mut session = match Session::open(sql) {
         Ok(session) => session,
-        Err(Unexplained::Server(error)) => return Err(error::sql("preparing to explain")(error)),
-        Err(why) => return Ok(Explained::not(why.to_string())),
+        Err(Unexplained::Server(error)) => return Err(error::sql_error("preparing to explain")(error)),
+        Err(why) => return Ok(SamplePlans::not(why.to_string())),
     };
-    let mut explained = Explained::default();
+    let mut explained = SamplePlans::default();
     for (number, (part, script)) in parts.iter().enumerate() {
         let name = format!("pgdyno_tile_{number}");
         let Some(first) = part.tiles.first() else { continue };
@@ -41,7 +41,7 @@ pub(super) fn explain(
         let slow = slowest.iter().filter(|item| u32::from(item.script) == part.script);
         for TileItem { tile, .. } in slow {
             // A tile of several layers is slow because of one of them: the plans show which.
-            if let Ok((plan, json)) = session.explain(sql, &execute(&name, tile)) {
+            if let Ok((plan, json)) = session.explain(sql, &execute_statement(&name, tile)) {
                 explained.kept.push(kept(&part.layer.shown, tile, &plan, json));
             }
         }
@@ -52,7 +52,7 @@ pub(super) fn explain(
     Ok(explained)
 }
 
-fn execute(name: &str, tile: &Tile) -> String {
+fn execute_statement(name: &str, tile: &Tile) -> String {
     format!("EXECUTE {}({}, {}, {})", quote_identifier(name), tile.z, tile.x, tile.y)
 }
 
@@ -73,27 +73,27 @@ fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> KeptPla
 fn sample(
     sql: &mut dyn Sql,
     session: &mut Session,
-    explained: &mut Explained,
+    explained: &mut SamplePlans,
     (script, name): (&str, &str),
     tiles: &[Tile],
 ) -> Result<(), Error> {
     let mut budget = Budget::default();
     // Past the switch to a generic plan, as clients are in a measured run.
     for tile in tiles.iter().cycle().take(CUSTOM_PLANS) {
-        if let Err(error) = sql.execute(&format!("EXPLAIN {}", execute(name, tile))) {
+        if let Err(error) = sql.execute(&format!("EXPLAIN {}", execute_statement(name, tile))) {
             explained.miss(format!("{script}: {error}"));
             return Ok(());
         }
     }
     for (draw, tile) in (0..).zip(tiles.iter().take(SAMPLE as usize)) {
-        match session.explain(sql, &execute(name, tile)) {
+        match session.explain(sql, &execute_statement(name, tile)) {
             Ok((mut plan, json)) => {
                 (plan.script, plan.line, plan.draw) = (script.to_owned(), 1, draw);
                 budget.spend(&plan);
                 explained.add(plan, json);
             }
             Err(Unexplained::Server(error)) if error.sqlstate.is_none() => {
-                return Err(error::sql(format!("explaining tile {tile} of {script}"))(error));
+                return Err(error::sql_error(format!("explaining tile {tile} of {script}"))(error));
             }
             Err(why) => explained.miss(format!("{script}, tile {tile}: {why}")),
         }

@@ -7,16 +7,16 @@ use protocol::postgres::sql::{Sql, long};
 use spec::Error;
 use tile::Tile;
 
-use super::layer::{Layer, Style};
+use super::layer::{Style, TileLayer};
 use crate::error;
 use crate::http::Web;
 
 pub(super) trait Fetch {
     /// The bytes of a tile, decompressed; none for an empty one.
-    fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, Error>;
+    fn tile(&mut self, layer: &TileLayer, tile: Tile) -> Result<Vec<u8>, Error>;
 
     /// Rows that are made into features of a tile; `None` if unknown.
-    fn features_in(&mut self, _layer: &Layer, _tile: Tile) -> Result<Option<u64>, Error> {
+    fn features_in(&mut self, _layer: &TileLayer, _tile: Tile) -> Result<Option<u64>, Error> {
         Ok(None)
     }
 }
@@ -27,16 +27,16 @@ pub(super) struct FromDatabase<'a> {
 }
 
 impl Fetch for FromDatabase<'_> {
-    fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, Error> {
+    fn tile(&mut self, layer: &TileLayer, tile: Tile) -> Result<Vec<u8>, Error> {
         let query = format!(
             "SELECT encode(answer.tile, 'hex') FROM ({}) AS answer (tile)",
             layer.literal(tile, self.style)
         );
         let rows = long(self.sql)
             .rows(&query)
-            .map_err(error::sql(format!("making tile {tile} of {}", layer.shown)))?;
+            .map_err(error::sql_error(format!("making tile {tile} of {}", layer.shown)))?;
         if rows.len() > 1 {
-            return Err(error::missing(
+            return Err(error::missing_error(
                 format!("{} returned {} rows for tile {tile}", layer.shown, rows.len()),
                 "a tile is one row; let ST_AsMVT aggregate all features of it",
             ));
@@ -46,11 +46,11 @@ impl Fetch for FromDatabase<'_> {
     }
 
     /// A function's work is unknown.
-    fn features_in(&mut self, layer: &Layer, tile: Tile) -> Result<Option<u64>, Error> {
+    fn features_in(&mut self, layer: &TileLayer, tile: Tile) -> Result<Option<u64>, Error> {
         let query = format!("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {}", layer.literal(tile, self.style));
         let lines = long(self.sql)
             .rows(&query)
-            .map_err(error::sql(format!("explaining tile {tile} of {}", layer.shown)))?;
+            .map_err(error::sql_error(format!("explaining tile {tile} of {}", layer.shown)))?;
         let lines: Vec<String> = lines.into_iter().flatten().flatten().collect();
         let plan = crate::explain::read(&lines.join("\n")).ok();
         Ok(plan.and_then(|plan| plan.rows_into("st_asmvt")).map(|rows| rows.round() as u64))
@@ -64,7 +64,7 @@ pub(super) struct FromWeb<'a> {
 }
 
 impl Fetch for FromWeb<'_> {
-    fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, Error> {
+    fn tile(&mut self, layer: &TileLayer, tile: Tile) -> Result<Vec<u8>, Error> {
         let web = self.webs.get(&layer.shown).ok_or_else(|| error::no_server("web"))?;
         let Tile { z, x, y } = tile;
         Ok(web.ask(&web.url().path(z, x, y), &mut *self.control)?.body)

@@ -6,7 +6,7 @@ use spec::{Error, TileSample};
 use tile::{Tile, mvt};
 
 use super::fetch::Fetch;
-use super::layer::Layer;
+use super::layer::TileLayer;
 
 /// After this time no further tile of a zoom is fetched.
 const ENOUGH: Duration = Duration::from_secs(5);
@@ -27,8 +27,8 @@ impl FetchedTile {
             // A layer without a feature has a name, and nothing to draw.
             empty: u64::from(measured.as_ref().is_some_and(|held| held.features() == 0)),
             features_in: None,
-            features_out: measured.as_ref().map(mvt::Measured::features),
-            vertices: measured.as_ref().map(mvt::Measured::vertices),
+            features_out: measured.as_ref().map(mvt::TileContents::features),
+            vertices: measured.as_ref().map(mvt::TileContents::vertices),
             bytes: self.bytes.len() as u64,
         }
     }
@@ -37,7 +37,7 @@ impl FetchedTile {
 /// Fetches tiles of one zoom, until they take too long; at least one.
 pub(super) fn several(
     from: &mut dyn Fetch,
-    layer: &Layer,
+    layer: &TileLayer,
     tiles: &[Tile],
 ) -> Result<Vec<FetchedTile>, Error> {
     let start = Instant::now();

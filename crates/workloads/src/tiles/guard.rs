@@ -8,7 +8,7 @@ use tile::{Tile, mvt};
 
 use super::fetch::Fetch;
 use super::fetched::{self, FetchedTile};
-use super::layer::Layer;
+use super::layer::TileLayer;
 use crate::answers::SAMPLE;
 use crate::error;
 use crate::workload::Guarded;
@@ -17,9 +17,9 @@ use crate::workload::Guarded;
 const MOST_PROBES: usize = 500;
 
 /// One layer at one zoom, as it is counted.
-pub(super) struct Part<'a> {
+pub(super) struct CountedLayer<'a> {
     pub(super) script: u32,
-    pub(super) layer: &'a Layer,
+    pub(super) layer: &'a TileLayer,
     /// Different tiles, spread over its list.
     pub(super) tiles: Vec<Tile>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Part<'a> {
 /// Fetches a sample of the picked tiles; where all of a layer is empty, continues until one has contents.
 pub(super) fn probe(
     from: &mut dyn Fetch,
-    parts: &[Part<'_>],
+    parts: &[CountedLayer<'_>],
     all: &BTreeMap<&str, Vec<Tile>>,
 ) -> Result<Guarded, Error> {
     let mut guarded = Guarded::default();
@@ -78,10 +78,10 @@ pub(super) fn probe(
 }
 
 /// A tile that is not empty must be a vector tile.
-fn is_a_tile(layer: &Layer, fetched_tile: &FetchedTile) -> Result<(), Error> {
+fn is_a_tile(layer: &TileLayer, fetched_tile: &FetchedTile) -> Result<(), Error> {
     match mvt::measure(&fetched_tile.bytes) {
         Ok(_) => Ok(()),
-        Err(broken) => Err(error::missing(
+        Err(broken) => Err(error::missing_error(
             format!("the answer of {} for {} is not a vector tile: {broken}", layer.shown, fetched_tile.tile),
             "select what ST_AsMVT gives",
         )),

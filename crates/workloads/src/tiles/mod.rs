@@ -26,7 +26,7 @@ mod zooms;
 
 pub use options::{TilesOptions, Variant};
 pub use picker::{Picker, Sessions};
-pub use source::Source;
+pub use source::LayerSource;
 pub use tile::Tile;
 pub use via::Via;
 pub use workload::Tiles;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::picker::Picker;
-use super::source::Source;
+use super::source::LayerSource;
 use super::via::Via;
 use super::zooms::Zooms;
 use crate::error::unknown_word;
@@ -147,18 +147,18 @@ impl TilesOptions {
 
     /// The sources of the layers, whichever option gave them.
     #[must_use]
-    pub fn sources(&self) -> Vec<Source> {
-        let tables = self.table.iter().chain(&self.tables).map(|table| Source::Table(table.clone()));
-        let functions = self.function.iter().map(|function| Source::function(function));
-        let queries = self.query.iter().map(|path| Source::Query(path.clone()));
-        let listed = self.layers.iter().map(|layer| Source::of(layer));
+    pub fn sources(&self) -> Vec<LayerSource> {
+        let tables = self.table.iter().chain(&self.tables).map(|table| LayerSource::Table(table.clone()));
+        let functions = self.function.iter().map(|function| LayerSource::function(function));
+        let queries = self.query.iter().map(|path| LayerSource::Query(path.clone()));
+        let listed = self.layers.iter().map(|layer| LayerSource::of(layer));
         tables.chain(functions).chain(queries).chain(listed).collect()
     }
 
     /// The files it reads: queries, and the list of tiles.
     #[must_use]
     pub fn files(&self) -> Vec<&Path> {
-        let listed = self.layers.iter().map(Path::new).filter(|path| Source::is_file(path));
+        let listed = self.layers.iter().map(Path::new).filter(|path| LayerSource::is_file(path));
         let trace = match &self.picker {
             Picker::Trace(path) => Some(path.as_path()),
             Picker::Data | Picker::Uniform | Picker::Sessions(_) => None,
@@ -206,7 +206,7 @@ impl TilesOptions {
             Picker::Trace(path) => Picker::Trace(file_name(path).into()),
             other => other.clone(),
         };
-        let layer = |layer: &String| match Source::is_file(Path::new(layer)) {
+        let layer = |layer: &String| match LayerSource::is_file(Path::new(layer)) {
             true => file_name(Path::new(layer)),
             false => layer.clone(),
         };

@@ -6,7 +6,7 @@ use spec::{Artifact, Error};
 use tile::Tile;
 
 use super::fetch::Fetch;
-use super::layer::Layer;
+use super::layer::TileLayer;
 use super::pick::Picked;
 
 /// Number of pictures.
@@ -16,12 +16,12 @@ const CANDIDATES: usize = 8;
 
 /// Four tiles from the lowest zoom to the highest, each with all layers; for random boxes, some of each
 /// table.
-pub(super) fn samples(from: &mut dyn Fetch, layers: &[(Layer, Picked)]) -> Result<Vec<Artifact>, Error> {
+pub(super) fn samples(from: &mut dyn Fetch, layers: &[(TileLayer, Picked)]) -> Result<Vec<Artifact>, Error> {
     let Some((_, picked)) = layers.first() else { return Ok(Vec::new()) };
     let mut artifacts = Vec::new();
     for candidates in candidates(picked) {
         for tile in candidates {
-            let bytes = whole(from, layers, tile)?;
+            let bytes = whole_tile(from, layers, tile)?;
             if !bytes.is_empty() {
                 artifacts.push(artifact(layers, (tile, bytes)));
                 break;
@@ -59,7 +59,7 @@ fn candidates(picked: &Picked) -> Vec<Vec<Tile>> {
 }
 
 /// A tile with all layers; layers of a vector tile are joined by concatenation.
-fn whole(from: &mut dyn Fetch, layers: &[(Layer, Picked)], tile: Tile) -> Result<Vec<u8>, Error> {
+fn whole_tile(from: &mut dyn Fetch, layers: &[(TileLayer, Picked)], tile: Tile) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     for (layer, _) in layers {
         bytes.extend(from.tile(layer, tile)?);
@@ -67,7 +67,7 @@ fn whole(from: &mut dyn Fetch, layers: &[(Layer, Picked)], tile: Tile) -> Result
     Ok(bytes)
 }
 
-fn artifact(layers: &[(Layer, Picked)], (tile, bytes): (Tile, Vec<u8>)) -> Artifact {
+fn artifact(layers: &[(TileLayer, Picked)], (tile, bytes): (Tile, Vec<u8>)) -> Artifact {
     let tables: Vec<_> = layers.iter().map(|(layer, _)| layer.shown.as_str()).collect();
     let size = bytes.len();
     Artifact {
@@ -81,7 +81,7 @@ fn artifact(layers: &[(Layer, Picked)], (tile, bytes): (Tile, Vec<u8>)) -> Artif
 const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
 
 /// For random boxes, the fullest of some per table: the server draws each box again.
-fn boxes(from: &mut dyn Fetch, layers: &[(Layer, Picked)]) -> Result<Vec<Artifact>, Error> {
+fn boxes(from: &mut dyn Fetch, layers: &[(TileLayer, Picked)]) -> Result<Vec<Artifact>, Error> {
     let anywhere = Tile { z: 0, x: 0, y: 0 };
     let mut artifacts = Vec::new();
     for (layer, _) in layers.iter().filter(|(layer, _)| layer.is_historic()) {

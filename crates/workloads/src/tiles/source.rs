@@ -7,7 +7,7 @@ use crate::jobs::file_name;
 
 /// The source of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum LayerSource {
     /// A table or view with a geometry column.
     Table(String),
     /// A function of zoom, column and row.
@@ -15,7 +15,7 @@ pub enum Source {
     Query(PathBuf),
 }
 
-impl Source {
+impl LayerSource {
     /// By its form: `roads.sql` is a file, `roads()` a function, anything else a table.
     #[must_use]
     pub fn of(layer: &str) -> Self {
@@ -70,15 +70,15 @@ mod tests {
     #[test]
     fn layers_are_told_apart_by_their_form() {
         for (layer, wanted, shown) in [
-            ("planet_osm_polygon", Source::Table("planet_osm_polygon".into()), "planet_osm_polygon"),
-            ("osm.poi_tiles()", Source::Function("osm.poi_tiles".into()), "osm.poi_tiles()"),
-            ("queries/roads.SQL", Source::Query("queries/roads.SQL".into()), "roads.SQL"),
+            ("planet_osm_polygon", LayerSource::Table("planet_osm_polygon".into()), "planet_osm_polygon"),
+            ("osm.poi_tiles()", LayerSource::Function("osm.poi_tiles".into()), "osm.poi_tiles()"),
+            ("queries/roads.SQL", LayerSource::Query("queries/roads.SQL".into()), "roads.SQL"),
         ] {
-            let source = Source::of(layer);
+            let source = LayerSource::of(layer);
             assert_eq!((source.shown().as_str(), &source), (shown, &wanted));
             assert_eq!(source.problem(), None);
         }
-        assert!(Source::of("f(z)()").problem().unwrap().contains("invalid function name"));
-        assert!(Source::of(" ").problem().unwrap().contains("empty name"));
+        assert!(LayerSource::of("f(z)()").problem().unwrap().contains("invalid function name"));
+        assert!(LayerSource::of(" ").problem().unwrap().contains("empty name"));
     }
 }

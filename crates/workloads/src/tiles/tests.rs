@@ -3,13 +3,13 @@
 use spec::figures;
 use std::cell::RefCell;
 
-use engine::Stop;
-use engine::sim::{Replies, Server, simulate};
+use engine::StopFlag;
+use engine::sim::{Replies, SimServer, simulate};
 use protocol::redis::{ControlError, Info, RedisAnswer, RedisConnection};
 
 use crate::place::{Places, RedisServer, Site};
 use crate::testing::sql::FakeSql;
-use crate::testing::{Answer, FakePostgres, connect, plan};
+use crate::testing::{AnswerPart, FakePostgres, connect, plan};
 use crate::tiles::{Picker, Sessions, Tiles, TilesOptions, Via, Zooms};
 use crate::workload::{ClientWorkload, Clients, Prepared, Workload};
 
@@ -246,11 +246,11 @@ fn clients_fetch_prepared_tiles() {
         let mut server = FakePostgres::new(|_, sql: &str| {
             // Tiles of zoom 13 hold nothing, and one tile fails.
             if sql.contains("ST_TileEnvelope(13, ") {
-                vec![Answer::Rows(vec!["st_asmvt"], vec![vec![Some("")]])]
+                vec![AnswerPart::Rows(vec!["st_asmvt"], vec![vec![Some("")]])]
             } else if sql.contains("8846") {
-                vec![Answer::Error("XX000", "could not make it")]
+                vec![AnswerPart::Error("XX000", "could not make it")]
             } else {
-                vec![Answer::Rows(vec!["st_asmvt"], vec![vec![Some("0123456789")]])]
+                vec![AnswerPart::Rows(vec!["st_asmvt"], vec![vec![Some("0123456789")]])]
             }
         });
         server.piece = piece;
@@ -270,7 +270,7 @@ fn a_query_the_server_refuses_stops_the_run_before_it_starts() {
     workload.prepare(&mut Site::postgres(&mut sql), 42).unwrap();
     let places = Places::from(connect());
     let wanted = Clients { count: 1, threads: 1, seed: 3, statements: false };
-    let mut server = FakePostgres::new(|_, _: &str| vec![Answer::Fatal("57P01", "shutting down")]);
+    let mut server = FakePostgres::new(|_, _: &str| vec![AnswerPart::Fatal("57P01", "shutting down")]);
     let measured = server.run(workload.clients(&places, wanted).unwrap(), 1, 2).unwrap();
     assert!(measured.aborts[0].message.contains("FATAL:  shutting down"), "{:?}", measured.aborts);
 }
@@ -279,7 +279,7 @@ fn a_query_the_server_refuses_stops_the_run_before_it_starts() {
 #[derive(Default)]
 struct TileServer(Vec<String>);
 
-impl Server for TileServer {
+impl SimServer for TileServer {
     fn received(&mut self, _connection: usize, bytes: &[u8], replies: &mut Replies) {
         let text = std::str::from_utf8(bytes).unwrap();
         self.0.push(text.split(' ').nth(1).unwrap().to_owned());
@@ -299,7 +299,7 @@ fn users_see_the_same_views_by_sql_and_from_a_tile_server() {
     };
     let wanted = Clients { count: 1, threads: 1, seed: 3, statements: false };
     let workload = by(Via::Sql);
-    let tile = || vec![Answer::Rows(vec!["st_asmvt"], vec![vec![Some("01234")]])];
+    let tile = || vec![AnswerPart::Rows(vec!["st_asmvt"], vec![vec![Some("01234")]])];
     let mut postgres = FakePostgres::new(|_, _: &str| tile());
     let clients = workload.clients(&Places::from(connect()), wanted).unwrap();
     let by_sql = postgres.run(clients, 8, 2).unwrap().totals();
@@ -313,8 +313,8 @@ fn users_see_the_same_views_by_sql_and_from_a_tile_server() {
     let workload = by(Via::Http("http://127.0.0.1:3000/{z}/{x}/{y}".to_owned()));
     let mut server = TileServer::default();
     let clients = workload.clients(&Places::default(), wanted).unwrap();
-    let plan = engine::Plan { items: workload.items().len(), ..plan(8, 2) };
-    let measured = simulate(&plan, clients, &mut server, &mut (), &Stop::new()).unwrap();
+    let plan = engine::RunPlan { items: workload.items().len(), ..plan(8, 2) };
+    let measured = simulate(&plan, clients, &mut server, &mut (), &StopFlag::new()).unwrap();
     let by_http = measured.totals();
     assert_eq!(server.0, asked);
     assert_eq!((by_http.ok, by_http.queries, by_http.bytes), (8, by_sql.queries, by_sql.bytes));

@@ -6,7 +6,7 @@ use spec::Error;
 use super::cache;
 use super::options::{TilesOptions, Variant};
 use super::picker::Picker;
-use super::source::Source;
+use super::source::LayerSource;
 use super::via::Via;
 use super::zooms::Zooms;
 use crate::error;
@@ -33,10 +33,10 @@ impl TilesOptions {
                 );
             }
         }
-        if let Some(problem) = self.sources().iter().find_map(Source::problem) {
+        if let Some(problem) = self.sources().iter().find_map(LayerSource::problem) {
             return wrong(given[0], problem);
         }
-        let shown: Vec<String> = self.sources().iter().map(Source::shown).collect();
+        let shown: Vec<String> = self.sources().iter().map(LayerSource::shown).collect();
         let twice = shown.iter().enumerate().find(|(at, name)| shown[..*at].contains(name));
         if let Some((_, name)) = twice {
             let problem =
@@ -83,7 +83,7 @@ impl TilesOptions {
                 "a client asks the cache for one tile at a time, and sessions for many at once; leave via or picker out",
             );
         }
-        let only_tables = self.sources().iter().all(|source| matches!(source, Source::Table(_)));
+        let only_tables = self.sources().iter().all(|source| matches!(source, LayerSource::Table(_)));
         if self.via.tile_server().is_some() && (self.together || !only_tables) {
             return wrong("a tile server of the target serves tables, each by itself");
         }
@@ -112,7 +112,7 @@ impl TilesOptions {
         if self.variant != Variant::Historic {
             return Ok(());
         }
-        let only_tables = self.sources().iter().all(|source| matches!(source, Source::Table(_)));
+        let only_tables = self.sources().iter().all(|source| matches!(source, LayerSource::Table(_)));
         let problem = if !only_tables {
             "historic asks tables only"
         } else if self.together {

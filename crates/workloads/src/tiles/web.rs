@@ -7,7 +7,7 @@ use spec::Error;
 use tile::Tile;
 
 use super::atlas::{Atlas, Pick};
-use super::layer::Layer;
+use super::layer::TileLayer;
 use super::pick::Picked;
 use super::via::Via;
 use crate::error;
@@ -26,7 +26,7 @@ pub(super) fn of_url(url: &str, layer: &str) -> Result<Web, Error> {
 /// The server of each layer. `tile_server` gives the place of one of the target's.
 pub(super) fn of_layers(
     via: &Via,
-    layers: &[(Layer, Picked)],
+    layers: &[(TileLayer, Picked)],
     tile_server: impl Fn(&str) -> Result<HttpPlace, Error>,
 ) -> Result<Webs, Error> {
     let mut webs = Webs::new();
@@ -43,7 +43,7 @@ pub(super) fn of_layers(
     Ok(webs)
 }
 
-pub(super) fn requests(atlas: &Atlas, layers: &[(Layer, Picked)], webs: &Webs) -> Arc<Requests> {
+pub(super) fn requests(atlas: &Atlas, layers: &[(TileLayer, Picked)], webs: &Webs) -> Arc<Requests> {
     let mut requests = Requests::new();
     // The same tile is in many sessions, and prepared once.
     let mut known: BTreeMap<(u16, Tile), Request> = BTreeMap::new();

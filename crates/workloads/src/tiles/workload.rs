@@ -17,21 +17,21 @@ use super::client::TileClient;
 use super::explain::explain;
 use super::fetch::{Fetch, FromDatabase, FromWeb};
 use super::fetched;
-use super::guard::{Part, probe};
-use super::layer::{Layer, QueryFile, Style, layers};
+use super::guard::{CountedLayer, probe};
+use super::layer::{QueryFile, Style, TileLayer, layers};
 use super::options::{TilesOptions, Variant};
 use super::pick::{Picked, pick};
 use super::picker::Picker;
 use super::samples::samples;
-use super::source::Source;
+use super::source::LayerSource;
 use super::via::Via;
 use super::web::{Webs, of_layers, requests};
-use crate::answers::{Answer, SAMPLE, Sampled, ScriptAnswers};
+use crate::answers::{SAMPLE, Sampled, ScriptAnswers, TransactionAnswer};
 use crate::error;
 use crate::hash::sha256_hex;
 use crate::link::PgLink;
 use crate::place::{Places, Site};
-use crate::plans::Explained;
+use crate::plans::SamplePlans;
 use crate::trace::{self, Trace};
 use crate::workload::{
     ClientWorkload, Clients, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo, TileItem, Workload,
@@ -48,10 +48,10 @@ pub struct Tiles {
     /// Separately counted parts.
     parts: Vec<MapPart>,
     /// Found by `check`.
-    layers: Vec<Layer>,
+    layers: Vec<TileLayer>,
     /// Picked by `prepare`, one per layer.
-    picked: Vec<(Layer, Picked)>,
-    cache: cache::State,
+    picked: Vec<(TileLayer, Picked)>,
+    cache: cache::FilledCaches,
     /// Web servers by URL: their hosts are looked up once, where the wait can be ended.
     webs: Webs,
 }
@@ -68,8 +68,8 @@ impl Tiles {
             Picker::Data | Picker::Uniform | Picker::Sessions(_) => Trace::default(),
         };
         let queries = options.sources().into_iter().filter_map(|source| match source {
-            Source::Query(path) => Some(QueryFile::read(&folder.join(path))),
-            Source::Table(_) | Source::Function(_) => None,
+            LayerSource::Query(path) => Some(QueryFile::read(&folder.join(path))),
+            LayerSource::Table(_) | LayerSource::Function(_) => None,
         });
         let queries = queries.collect::<Result<_, _>>()?;
         let style = Style { variant: options.variant, min_pixels: options.min_pixels };
@@ -84,7 +84,7 @@ impl Tiles {
     }
 
     /// Each layer at each zoom, with different tiles of its list.
-    fn probes(&self) -> Vec<Part<'_>> {
+    fn probes(&self) -> Vec<CountedLayer<'_>> {
         let mut probes = Vec::new();
         let joined = joined(&self.options);
         let is_session = matches!(self.options.picker, Picker::Sessions(_));
@@ -97,13 +97,13 @@ impl Tiles {
             if layer.is_historic() {
                 // The same tile, since each box is drawn again.
                 let tiles = vec![Tile { z: 0, x: 0, y: 0 }; SAMPLE as usize];
-                probes.push(Part { script: script(None), layer, tiles });
+                probes.push(CountedLayer { script: script(None), layer, tiles });
                 continue;
             }
             let spread = picked.spread(SAMPLE as usize);
             for z in zooms_in(&spread) {
                 let tiles = spread.iter().filter(|tile| tile.z == z).copied().collect();
-                probes.push(Part { script: script(Some(z)), layer, tiles });
+                probes.push(CountedLayer { script: script(Some(z)), layer, tiles });
             }
         }
         probes
@@ -134,7 +134,7 @@ impl Tiles {
     }
 
     fn not_prepared() -> Error {
-        error::missing("no tiles are picked yet", "prepare the workload first")
+        error::missing_error("no tiles are picked yet", "prepare the workload first")
     }
 
     fn is_picked(&self) -> Result<(), Error> {
@@ -158,7 +158,7 @@ fn parts(options: &TilesOptions, trace: &Trace) -> Vec<MapPart> {
     let layers = match options.picker {
         Picker::Sessions(_) => vec![joined(options)],
         _ if options.together => vec![joined(options)],
-        _ => options.sources().iter().map(Source::shown).collect(),
+        _ => options.sources().iter().map(LayerSource::shown).collect(),
     };
     // Cached tiles come directly before the others.
     let cached: &[Option<bool>] =
@@ -178,7 +178,7 @@ fn parts(options: &TilesOptions, trace: &Trace) -> Vec<MapPart> {
 
 /// All layers: `a + b` in one tile, `a, b` in separate ones.
 fn joined(options: &TilesOptions) -> String {
-    let names: Vec<String> = options.sources().iter().map(Source::shown).collect();
+    let names: Vec<String> = options.sources().iter().map(LayerSource::shown).collect();
     names.join(if options.together { " + " } else { ", " })
 }
 
@@ -219,7 +219,7 @@ impl Workload for Tiles {
             texts.push(RequestText { name: path.display().to_string(), kind: TextKind::File, text });
         }
         let sources = self.options.sources();
-        let files = sources.iter().filter(|source| matches!(source, Source::Query(_)));
+        let files = sources.iter().filter(|source| matches!(source, LayerSource::Query(_)));
         texts.extend(files.zip(&self.queries).map(|(source, query)| RequestText {
             name: source.shown(),
             kind: TextKind::Query,
@@ -303,7 +303,7 @@ impl Workload for Tiles {
         }
         // Both are from this process, so that no user's input can make them differ.
         let misfit = |problem: String| {
-            error::missing(
+            error::missing_error(
                 format!("the tiles that the base chose cannot be taken: {problem}"),
                 "this is a mistake of pgdyno",
             )
@@ -328,7 +328,7 @@ impl Workload for Tiles {
             let mut control = site.redis()?;
             set_limits(&self.options, site, &mut *control)?;
             let (atlas, mut cache) = (self.atlas(), std::mem::take(&mut self.cache));
-            let layers: Vec<&Layer> = self.picked.iter().map(|(layer, _)| layer).collect();
+            let layers: Vec<&TileLayer> = self.picked.iter().map(|(layer, _)| layer).collect();
             let state = site.state.clone();
             let mut from = FromDatabase { sql: site.sql()?, style: self.style };
             let prepared = cache.prepare(&self.options, &state, &atlas, &layers, &mut from, &mut *control);
@@ -352,11 +352,11 @@ impl Workload for Tiles {
         let webs = self.webs(site)?;
         let mut from = self.fetch(site, &webs)?;
         let mut sampled: Vec<ScriptAnswers> = Vec::new();
-        for Part { layer, tiles, .. } in self.probes() {
+        for CountedLayer { layer, tiles, .. } in self.probes() {
             let fetched_tiles = fetched::several(&mut *from, layer, &tiles)?;
             let answers = fetched_tiles
                 .into_iter()
-                .map(|fetched_tile| Answer::of_tile(fetched_tile.tile, fetched_tile.bytes));
+                .map(|fetched_tile| TransactionAnswer::of_tile(fetched_tile.tile, fetched_tile.bytes));
             // All zooms of a layer are reported together.
             match sampled.last_mut().filter(|last| last.script == layer.shown) {
                 Some(last) => last.answers.extend(answers),
@@ -390,17 +390,22 @@ impl Workload for Tiles {
         Ok(guarded)
     }
 
-    fn explain(&mut self, site: &mut Site<'_>, _seed: u64, slowest: &[TileItem]) -> Result<Explained, Error> {
+    fn explain(
+        &mut self,
+        site: &mut Site<'_>,
+        _seed: u64,
+        slowest: &[TileItem],
+    ) -> Result<SamplePlans, Error> {
         self.is_picked()?;
         if !self.options.via.is_sql() {
             let way = self.options.via.words();
-            return Ok(Explained::not(format!("the database is queried behind {way}")));
+            return Ok(SamplePlans::not(format!("the database is queried behind {way}")));
         }
         let named = self.probes().into_iter().map(|part| {
             // The database was not asked for cached tiles.
             let behind = u32::from(self.options.via == Via::Redis);
             let script = self.parts.get((part.script + behind) as usize).map(called).unwrap_or_default();
-            (Part { script: part.script + behind, ..part }, script)
+            (CountedLayer { script: part.script + behind, ..part }, script)
         });
         explain(site.sql()?, &named.collect::<Vec<_>>(), slowest, self.style)
     }

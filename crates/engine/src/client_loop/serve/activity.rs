@@ -2,7 +2,7 @@
 
 use super::Serving;
 use crate::client::Time;
-use crate::client_loop::seat::State;
+use crate::client_loop::seat::SeatState;
 use crate::driver::Clock;
 use crate::plan::Pace;
 use crate::recorder::{Activity, Doing};
@@ -20,9 +20,9 @@ impl<C: Clock> Serving<'_, C> {
     #[inline]
     pub(in crate::client_loop) fn between(&self) -> Doing {
         match (self.seat.state, &self.thread.pace) {
-            (State::Setup, _) => Doing::Connecting,
-            (State::Idle, Pace::Users { .. }) => Doing::Thinking,
-            (State::Over, _) if self.thread.progress.is_held() => Doing::Held,
+            (SeatState::Setup, _) => Doing::Connecting,
+            (SeatState::Idle, Pace::Users { .. }) => Doing::Thinking,
+            (SeatState::Over, _) if self.thread.progress.is_held() => Doing::Held,
             _ => Doing::Idle,
         }
     }
@@ -30,7 +30,7 @@ impl<C: Clock> Serving<'_, C> {
     /// Marks the client as at work.
     pub(in crate::client_loop) fn rise(&mut self) {
         let Self { seat, thread } = self;
-        if seat.state != State::Over && !std::mem::replace(&mut seat.at_work, true) {
+        if seat.state != SeatState::Over && !std::mem::replace(&mut seat.at_work, true) {
             let now = thread.turn.now;
             thread.hold.rise(now);
             if seat.activity.doing == Doing::Held {

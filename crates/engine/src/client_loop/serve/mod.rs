@@ -6,15 +6,15 @@ mod reconnect;
 mod slots;
 
 use super::link::LinkState;
-use super::seat::{Seat, State};
+use super::seat::{Seat, SeatState};
 use super::thread::Thread;
 use super::timers::Timer;
 use crate::client::Abort;
-use crate::client::{Event, Failure, Io, Link, Outcome, Returned, Step, Time};
+use crate::client::{Event, Failure, Io, Link, Returned, Step, Time, TransactionOutcome};
 use crate::control::Notice;
 use crate::driver::{Clock, Driver, Happened};
 use crate::error;
-use crate::observer::Message;
+use crate::observer::ClientMessage;
 use crate::plan::{Pace, Until};
 use crate::recorder::{Activity, Doing};
 
@@ -46,7 +46,7 @@ impl<C: Clock> Serving<'_, C> {
 
     pub(super) fn woken(&mut self) {
         self.thread.turn.stamp();
-        if self.seat.state != State::Over {
+        if self.seat.state != SeatState::Over {
             self.send(Event::Woken);
             self.offer_unread(None);
         }
@@ -59,7 +59,7 @@ impl<C: Clock> Serving<'_, C> {
         self.thread.recorder.timer_lateness(now, now.saturating_sub(at));
         match timer {
             Timer::Client(_) => self.send(Event::Timer),
-            Timer::Visit(_) if self.seat.state == State::Idle && self.thread.progress.starts(at) => {
+            Timer::Visit(_) if self.seat.state == SeatState::Idle && self.thread.progress.starts(at) => {
                 self.start(at, false);
             }
             Timer::Visit(_) => return,
@@ -143,30 +143,30 @@ impl<C: Clock> Serving<'_, C> {
     fn ready(&mut self) {
         self.settle_links();
         match self.seat.state {
-            State::Setup => {
-                self.seat.state = State::Idle;
+            SeatState::Setup => {
+                self.seat.state = SeatState::Idle;
                 self.turn_to(self.between(), self.thread.turn.now);
                 self.settle();
             }
-            State::Busy => {
+            SeatState::Busy => {
                 let (script, failure) = (self.seat.client.script(), Some(Failure::Other));
-                self.ended(Outcome { script, failure, tries: 1, returned: Returned::default() });
+                self.ended(TransactionOutcome { script, failure, tries: 1, returned: Returned::default() });
             }
-            State::Idle | State::Over => {}
+            SeatState::Idle | SeatState::Over => {}
         }
     }
 
-    fn ended(&mut self, outcome: Outcome) {
+    fn ended(&mut self, outcome: TransactionOutcome) {
         let disturbed = self.seat.disturbed;
-        if self.end(outcome, State::Idle) && disturbed {
+        if self.end(outcome, SeatState::Idle) && disturbed {
             self.settle_links();
         }
     }
 
     /// Counts the end of the client's transaction; false when there was none.
-    fn end(&mut self, outcome: Outcome, next: State) -> bool {
+    fn end(&mut self, outcome: TransactionOutcome, next: SeatState) -> bool {
         let Self { seat, thread } = self;
-        if seat.state != State::Busy {
+        if seat.state != SeatState::Busy {
             self.misbehaved("ended a transaction that was not started");
             return false;
         }
@@ -220,9 +220,9 @@ impl<C: Clock> Serving<'_, C> {
         let gave_up = self.take_abort();
         let Self { seat, thread } = self;
         let now = thread.turn.now;
-        match std::mem::replace(&mut seat.state, State::Over) {
-            State::Over => return,
-            State::Busy => {
+        match std::mem::replace(&mut seat.state, SeatState::Over) {
+            SeatState::Over => return,
+            SeatState::Busy => {
                 thread.tally.busy -= 1;
                 let script = seat.client.script();
                 match gave_up {
@@ -232,7 +232,7 @@ impl<C: Clock> Serving<'_, C> {
                 thread.recorder.in_transaction(seat.activity.since, seat.transaction.due, now, gave_up);
                 seat.activity = Activity { doing: Doing::Idle, since: now };
             }
-            State::Setup | State::Idle => self.turn_to(Doing::Idle, now),
+            SeatState::Setup | SeatState::Idle => self.turn_to(Doing::Idle, now),
         }
         let Self { seat, thread } = self;
         thread.tally.over += 1;
@@ -282,11 +282,11 @@ impl<C: Clock> Serving<'_, C> {
             thread.recorder.item(note, seat.transaction.due, thread.turn.now);
         }
         for (level, text) in notes.messages.drain(..) {
-            thread.recorder.outbox.say(Notice::Message(Message { client: seat.number, level, text }));
+            thread.recorder.outbox.say(Notice::Message(ClientMessage { client: seat.number, level, text }));
         }
         self.take_link_notes();
         if let Some(outcome) = self.thread.lent.notes.ended.take() {
-            self.end(outcome, State::Setup);
+            self.end(outcome, SeatState::Setup);
         }
     }
 

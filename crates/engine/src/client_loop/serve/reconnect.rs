@@ -5,7 +5,7 @@ use std::io;
 use super::Serving;
 use crate::client::{Event, Link};
 use crate::client_loop::link::{Attempt, Reconnection};
-use crate::client_loop::seat::State;
+use crate::client_loop::seat::SeatState;
 use crate::control::Notice;
 use crate::driver::Clock;
 use crate::recorder::Doing;
@@ -15,7 +15,7 @@ impl<C: Clock> Serving<'_, C> {
         self.seat.links[link].end();
         self.thread.lent.outs[link].clear();
         self.count_loss(link);
-        if self.seat.state != State::Over {
+        if self.seat.state != SeatState::Over {
             self.send(Event::Closed { link, error });
         }
     }
@@ -41,7 +41,7 @@ impl<C: Clock> Serving<'_, C> {
 
     pub(super) fn reconnect(&mut self, link: Link) {
         // The end of the transaction it reported may have stopped it.
-        if self.link(link).is_none() || self.seat.state == State::Over {
+        if self.link(link).is_none() || self.seat.state == SeatState::Over {
             return;
         }
         self.shut(link);
@@ -49,9 +49,9 @@ impl<C: Clock> Serving<'_, C> {
             self.go_away();
         }
         self.seat.disturbed = true;
-        let was_idle = self.seat.state == State::Idle;
+        let was_idle = self.seat.state == SeatState::Idle;
         if was_idle {
-            self.seat.state = State::Setup;
+            self.seat.state = SeatState::Setup;
         }
         if !self.thread.progress.is_setup() {
             self.rise();
@@ -93,7 +93,7 @@ impl<C: Clock> Serving<'_, C> {
             link.losses = 0;
             let Some(Reconnection { since, opened }) = link.reconnection.take() else { continue };
             // Until the client is ready; where a transaction ended without that, until it was connected.
-            let until = opened.filter(|_| seat.state == State::Idle).unwrap_or(now);
+            let until = opened.filter(|_| seat.state == SeatState::Idle).unwrap_or(now);
             if thread.progress.window.measures(now) {
                 thread.recorder.figures.reconnections += 1;
                 thread.recorder.figures.reconnecting += until.saturating_sub(since);

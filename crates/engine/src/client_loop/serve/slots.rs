@@ -2,8 +2,8 @@
 
 use super::Serving;
 use crate::client::{Event, Step, Time};
-use crate::client_loop::progress::Phase;
-use crate::client_loop::seat::State;
+use crate::client_loop::progress::RunPhase;
+use crate::client_loop::seat::SeatState;
 use crate::client_loop::timers::Timer;
 use crate::driver::Clock;
 use crate::plan::Pace;
@@ -27,7 +27,7 @@ impl<C: Clock> Serving<'_, C> {
     /// client that `waited` for an arrival starts it however late: only an arrival that had to wait is
     /// skipped.
     pub(super) fn next_slot(&mut self, waited: bool) -> Option<Time> {
-        if self.seat.state != State::Idle {
+        if self.seat.state != SeatState::Idle {
             return None;
         }
         if self.thread.turn.slots_left == 0 {
@@ -54,7 +54,7 @@ impl<C: Clock> Serving<'_, C> {
     fn next_visit(&mut self, think: Time, ramp: Time) {
         let Self { seat, thread } = self;
         // A timer that is already set belongs to the visit it came back from.
-        if thread.progress.phase != Phase::Running || thread.timers.is_set(Timer::Visit(seat.index)) {
+        if thread.progress.phase != RunPhase::Running || thread.timers.is_set(Timer::Visit(seat.index)) {
             return;
         }
         let due = if std::mem::replace(&mut seat.visited, true) {
@@ -86,7 +86,7 @@ impl<C: Clock> Serving<'_, C> {
             }
             open.take();
             if waited || !open.skips(due, now) {
-                if thread.progress.phase != Phase::Running {
+                if thread.progress.phase != RunPhase::Running {
                     thread.recorder.drained(due);
                 }
                 return Some(due);
@@ -94,7 +94,7 @@ impl<C: Clock> Serving<'_, C> {
             thread.turn.skips_left -= 1;
             if thread.recorder.skipped(seat.number, due, now, seat.client.script()) {
                 self.count_ended();
-                if self.seat.state == State::Over {
+                if self.seat.state == SeatState::Over {
                     return None;
                 }
             }
@@ -116,7 +116,7 @@ impl<C: Clock> Serving<'_, C> {
         if found_free {
             thread.recorder.start_lag(now, now.saturating_sub(due));
         }
-        seat.state = State::Busy;
+        seat.state = SeatState::Busy;
         seat.transaction.due = due;
         seat.transaction.started = now;
         thread.tally.busy += 1;

@@ -10,7 +10,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
-use super::{Interest, Ready, Wait};
+use super::{Interest, PollWait, Ready};
 use crate::driver::epoch::set_timer_slack;
 use crate::wake::Notify;
 
@@ -75,15 +75,15 @@ impl Poller {
     }
 
     /// Waits, and calls `found` for every socket that became ready; true if anything happened.
-    pub(super) fn wait(&mut self, wait: Wait, mut found: impl FnMut(Ready)) -> io::Result<bool> {
+    pub(super) fn wait(&mut self, wait: PollWait, mut found: impl FnMut(Ready)) -> io::Result<bool> {
         const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
         let timeout = match wait {
-            Wait::Not => Some(&AT_ONCE),
-            Wait::Until(at) => {
+            PollWait::Not => Some(&AT_ONCE),
+            PollWait::Until(at) => {
                 self.arm(at)?;
                 None
             }
-            Wait::Forever => None,
+            PollWait::Forever => None,
         };
         self.events.clear();
         match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), timeout) {

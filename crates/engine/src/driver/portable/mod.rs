@@ -43,7 +43,7 @@ pub(super) enum Interest {
 
 /// How long a poller may sleep, in ns of the system's monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wait {
+pub(super) enum PollWait {
     Not,
     Until(u64),
     Forever,
@@ -61,7 +61,7 @@ pub(super) struct Ready {
 }
 
 #[derive(Default)]
-struct Socket {
+struct PortableSocket {
     fd: Option<OwnedFd>,
     connecting: bool,
     /// Incremented with each connection, so that events of an earlier one can be dropped.
@@ -85,7 +85,7 @@ struct Retry {
 pub(crate) struct Portable {
     poller: Poller,
     epoch: Epoch,
-    sockets: Vec<Socket>,
+    sockets: Vec<PortableSocket>,
     ready: VecDeque<Ready>,
     /// Connections with more to read in the next turn.
     carried: Vec<Ready>,
@@ -107,7 +107,7 @@ impl Portable {
         Ok(Self {
             poller: Poller::new()?,
             epoch,
-            sockets: std::iter::repeat_with(Socket::default).take(connections).collect(),
+            sockets: std::iter::repeat_with(PortableSocket::default).take(connections).collect(),
             ready: VecDeque::with_capacity(connections + 16),
             carried: Vec::with_capacity(connections),
             outcomes: VecDeque::new(),
@@ -199,7 +199,7 @@ impl Portable {
     fn look(&mut self, now: Time, until: Time) -> io::Result<bool> {
         let end = until.min(now.saturating_add(self.spin));
         loop {
-            let woken = self.poller.wait(Wait::Not, |ready| self.ready.push_back(ready))?;
+            let woken = self.poller.wait(PollWait::Not, |ready| self.ready.push_back(ready))?;
             let time = self.epoch.now();
             if woken || time >= end {
                 self.spun += time - now;
@@ -209,7 +209,7 @@ impl Portable {
     }
 
     /// Takes the next event; its bytes stay in the buffer.
-    fn advance(&mut self) -> Option<(Conn, Found)> {
+    fn advance(&mut self) -> Option<(Conn, SocketEvent)> {
         while let Some((conn, generation, outcome)) = self.outcomes.pop_front() {
             if self.sockets[conn].generation == generation {
                 return Some((conn, self.settle(conn, outcome)));
@@ -263,26 +263,26 @@ impl Portable {
             Ok((0, _)) => {
                 let broken = socket.broken.take();
                 self.close(conn);
-                Served::Found(Found::Closed(broken))
+                Served::Found(SocketEvent::Closed(broken))
             }
             Ok((count, _)) => {
                 let front = self.front();
                 front.reads += 1;
                 // A short read emptied the socket, unless its end is still to be read.
                 front.readable = to_the_end || count == READ_SIZE;
-                Served::Found(Found::Bytes(count))
+                Served::Found(SocketEvent::Bytes(count))
             }
             Err(Errno::INTR) => Served::Again,
             Err(Errno::AGAIN) if socket.broken.is_none() => Served::Drained,
             Err(error) => {
                 let error = socket.broken.take().unwrap_or_else(|| error.into());
                 self.close(conn);
-                Served::Found(Found::Closed(Some(error)))
+                Served::Found(SocketEvent::Closed(Some(error)))
             }
         }
     }
 
-    fn settle(&mut self, conn: Conn, outcome: Result<(), io::Error>) -> Found {
+    fn settle(&mut self, conn: Conn, outcome: Result<(), io::Error>) -> SocketEvent {
         let socket = &mut self.sockets[conn];
         let watched = outcome.and_then(|()| match &socket.fd {
             Some(fd) => self.poller.modify(fd.as_fd(), token(conn, socket.generation), Interest::Read),
@@ -291,11 +291,11 @@ impl Portable {
         match watched {
             Ok(()) => {
                 socket.connecting = false;
-                Found::Opened
+                SocketEvent::Opened
             }
             Err(error) => {
                 self.close(conn);
-                Found::Closed(Some(error))
+                SocketEvent::Closed(Some(error))
             }
         }
     }
@@ -306,12 +306,12 @@ impl Portable {
 }
 
 enum Served {
-    Found(Found),
+    Found(SocketEvent),
     Again,
     Drained,
 }
 
-enum Found {
+enum SocketEvent {
     Opened,
     Bytes(usize),
     Closed(Option<io::Error>),
@@ -364,7 +364,11 @@ impl Driver for Portable {
         let socket = &mut self.sockets[conn];
         let mut sending = std::mem::take(&mut socket.sending);
         sending.clear();
-        *socket = Socket { generation: socket.generation.wrapping_add(1), sending, ..Socket::default() };
+        *socket = PortableSocket {
+            generation: socket.generation.wrapping_add(1),
+            sending,
+            ..PortableSocket::default()
+        };
     }
 
     fn spun(&self) -> Time {
@@ -375,13 +379,13 @@ impl Driver for Portable {
         self.ready.extend(self.carried.drain(..));
         let until = self.retries.iter().map(|retry| retry.at).fold(until, Time::min);
         let wait = if !self.ready.is_empty() || !self.outcomes.is_empty() || until == 0 {
-            Wait::Not
+            PollWait::Not
         } else if until == Time::MAX {
-            Wait::Forever
+            PollWait::Forever
         } else {
-            Wait::Until(self.epoch.monotonic(until))
+            PollWait::Until(self.epoch.monotonic(until))
         };
-        if wait == Wait::Not || self.spin == 0 || !self.look(now, until)? {
+        if wait == PollWait::Not || self.spin == 0 || !self.look(now, until)? {
             self.poller.wait(wait, |ready| self.ready.push_back(ready))?;
         }
         if !self.retries.is_empty() {
@@ -393,9 +397,9 @@ impl Driver for Portable {
     fn next(&mut self) -> Option<(Conn, Happened<'_>)> {
         let (conn, found) = self.advance()?;
         let happened = match found {
-            Found::Opened => Happened::Opened,
-            Found::Bytes(count) => Happened::Bytes(&self.buffer[..count]),
-            Found::Closed(error) => Happened::Closed(error),
+            SocketEvent::Opened => Happened::Opened,
+            SocketEvent::Bytes(count) => Happened::Bytes(&self.buffer[..count]),
+            SocketEvent::Closed(error) => Happened::Closed(error),
         };
         Some((conn, happened))
     }

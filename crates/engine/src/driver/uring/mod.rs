@@ -21,9 +21,9 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use rustix::event::{EventfdFlags, eventfd};
 
 use self::buffers::Buffers;
-use self::socket::Socket;
+use self::socket::UringSocket;
 use self::timer::Timer;
-use self::token::{Kind, parts, token};
+use self::token::{OperationKind, parts, token};
 use super::epoch::set_timer_slack;
 use super::{Clock, Conn, Cpu, Driver, Epoch, Happened};
 use crate::client::{Endpoint, Time};
@@ -39,7 +39,7 @@ const SMALL: usize = 4096;
 pub(super) const NAME: &str = "io_uring";
 
 #[derive(Clone, Copy)]
-struct Done {
+struct CompletedOperation {
     token: u64,
     result: i32,
     flags: u32,
@@ -59,14 +59,14 @@ pub(crate) struct Uring {
     ring: IoUring,
     buffers: Buffers,
     epoch: Epoch,
-    sockets: Vec<Socket>,
-    closing: HashMap<(Conn, u32), Socket>,
+    sockets: Vec<UringSocket>,
+    closing: HashMap<(Conn, u32), UringSocket>,
     /// Buffers of completed sends; the last one is reused first, since it is in the processor's caches.
     spare: Vec<Vec<u8>>,
     /// Connections whose socket could not be made.
     failed: Vec<(Conn, u32, io::Error)>,
     /// Completions of this turn, and how many of them are served.
-    done: Vec<Done>,
+    done: Vec<CompletedOperation>,
     served: usize,
     /// The buffer whose bytes are lent.
     lent: Option<u16>,
@@ -105,7 +105,7 @@ impl Uring {
             ring,
             buffers,
             epoch,
-            sockets: std::iter::repeat_with(Socket::default).take(connections).collect(),
+            sockets: std::iter::repeat_with(UringSocket::default).take(connections).collect(),
             closing: HashMap::new(),
             spare: Vec::new(),
             failed: Vec::new(),
@@ -125,7 +125,7 @@ impl Uring {
 
     /// Queues an operation; it is submitted with the next wait, or now if the queue is full.
     fn order(&mut self, entry: &squeue::Entry) {
-        // SAFETY: the memory an entry points to belongs to a `Socket`, which lives, and does not move its
+        // SAFETY: the memory an entry points to belongs to a `UringSocket`, which lives, and does not move its
         // buffers, until the operation has completed.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             let _ = self.ring.submit();
@@ -134,7 +134,7 @@ impl Uring {
 
     fn watch_wake(&mut self) {
         let poll = opcode::PollAdd::new(types::Fd(self.wake.0.as_raw_fd()), libc::POLLIN as u32).multi(true);
-        self.order(&poll.build().user_data(token(Kind::Wake, 0, 0)));
+        self.order(&poll.build().user_data(token(OperationKind::Wake, 0, 0)));
     }
 
     fn receive(&mut self, conn: Conn) {
@@ -144,7 +144,7 @@ impl Uring {
     }
 
     /// Handles a completion; `Some` when the loop needs to know.
-    fn serve(&mut self, done: Done) -> Option<(Conn, Reported)> {
+    fn serve(&mut self, done: CompletedOperation) -> Option<(Conn, Reported)> {
         let (kind, generation, conn) = parts(done.token);
         if done.token == Timer::TOKEN {
             self.timer.rang();
@@ -153,7 +153,7 @@ impl Uring {
         if done.token == Timer::MOVED {
             return None;
         }
-        if kind == Kind::Wake {
+        if kind == OperationKind::Wake {
             let _ = rustix::io::read(&self.wake.0, &mut [0u8; 8]);
             if !cqueue::more(done.flags) {
                 self.watch_wake();
@@ -169,15 +169,15 @@ impl Uring {
             socket.operations -= 1;
         }
         match kind {
-            Kind::Connect => self.connected(conn, done.result).map(|event| (conn, event)),
-            Kind::Send => {
+            OperationKind::Connect => self.connected(conn, done.result).map(|event| (conn, event)),
+            OperationKind::Send => {
                 if let Some(entry) = socket.sent(conn, done.result, &mut self.spare) {
                     self.order(&entry);
                 }
                 None
             }
-            Kind::Receive => self.received(conn, done).map(|event| (conn, event)),
-            Kind::Wake => None,
+            OperationKind::Receive => self.received(conn, done).map(|event| (conn, event)),
+            OperationKind::Wake => None,
         }
     }
 
@@ -193,7 +193,7 @@ impl Uring {
         Some(Reported::Opened)
     }
 
-    fn received(&mut self, conn: Conn, done: Done) -> Option<Reported> {
+    fn received(&mut self, conn: Conn, done: CompletedOperation) -> Option<Reported> {
         let number = cqueue::buffer_select(done.flags);
         match (usize::try_from(done.result), number) {
             (Ok(length), Some(number)) if length > 0 => {
@@ -221,7 +221,13 @@ impl Uring {
     }
 
     /// Handles a completion for a connection that is closed on our side.
-    fn completed_after_close(&mut self, conn: Conn, generation: u32, kind: Kind, done: Done) {
+    fn completed_after_close(
+        &mut self,
+        conn: Conn,
+        generation: u32,
+        kind: OperationKind,
+        done: CompletedOperation,
+    ) {
         if let Some(number) = cqueue::buffer_select(done.flags) {
             self.buffers.give_back(number);
         }
@@ -230,13 +236,13 @@ impl Uring {
             socket.operations -= 1;
         }
         let order = match kind {
-            Kind::Send => socket.sent(conn, done.result, &mut self.spare),
+            OperationKind::Send => socket.sent(conn, done.result, &mut self.spare),
             // It connected after it was closed.
-            Kind::Connect => {
+            OperationKind::Connect => {
                 socket.shut();
                 None
             }
-            Kind::Receive | Kind::Wake => None,
+            OperationKind::Receive | OperationKind::Wake => None,
         };
         if socket.operations == 0 {
             self.closing.remove(&(conn, generation));
@@ -282,7 +288,7 @@ impl Uring {
     }
 
     fn take_completions(&mut self) {
-        let taken = self.ring.completion().map(|entry| Done {
+        let taken = self.ring.completion().map(|entry| CompletedOperation {
             token: entry.user_data(),
             result: entry.result(),
             flags: entry.flags(),
@@ -316,7 +322,7 @@ impl Uring {
 
     /// Whether a completion needs a turn.
     fn has_news(&self) -> bool {
-        let is_send = |done: &Done| parts(done.token).0 == Kind::Send;
+        let is_send = |done: &CompletedOperation| parts(done.token).0 == OperationKind::Send;
         (self.prompt && !self.done.is_empty())
             || self.done.len() > self.silent as usize
             || !self.done.iter().all(is_send)
@@ -372,7 +378,7 @@ impl Driver for Uring {
     fn close(&mut self, conn: Conn) {
         self.prompt = true;
         let generation = self.sockets[conn].generation;
-        let fresh = Socket::new(token::next(generation));
+        let fresh = UringSocket::new(token::next(generation));
         let mut old = std::mem::replace(&mut self.sockets[conn], fresh);
         old.open = false;
         old.leave();

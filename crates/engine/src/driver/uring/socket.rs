@@ -8,7 +8,7 @@ use rustix::net::{
     self, AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, addr::SocketAddrArg,
 };
 
-use super::token::{Kind, token};
+use super::token::{OperationKind, token};
 use super::{Buffers, SMALL};
 use crate::client::{Address, Endpoint};
 use crate::driver::Conn;
@@ -22,7 +22,7 @@ pub(super) struct SystemAddress {
 
 /// A connection. Memory that the system may use lives until the last operation on it has completed.
 #[derive(Default)]
-pub(super) struct Socket {
+pub(super) struct UringSocket {
     pub(super) fd: Option<OwnedFd>,
     /// Incremented with each connection, so that completions of an earlier one can be recognised.
     pub(super) generation: u32,
@@ -39,7 +39,7 @@ pub(super) struct Socket {
     leaving: bool,
 }
 
-impl Socket {
+impl UringSocket {
     pub(super) fn new(generation: u32) -> Self {
         Self { generation, ..Self::default() }
     }
@@ -52,7 +52,7 @@ impl Socket {
         let order = opcode::Connect::new(types::Fd(fd.as_raw_fd()), storage, address.length).build();
         self.fd = Some(fd);
         self.operations += 1;
-        Ok(order.user_data(token(Kind::Connect, self.generation, conn)))
+        Ok(order.user_data(token(OperationKind::Connect, self.generation, conn)))
     }
 
     /// The multishot receive.
@@ -60,7 +60,7 @@ impl Socket {
         let fd = self.fd.as_ref()?;
         self.operations += 1;
         let order = opcode::RecvMulti::new(types::Fd(fd.as_raw_fd()), Buffers::GROUP).build();
-        Some(order.user_data(token(Kind::Receive, self.generation, conn)))
+        Some(order.user_data(token(OperationKind::Receive, self.generation, conn)))
     }
 
     /// Takes bytes to send in exchange for one of the `spare` buffers; returns the operation, unless a send
@@ -93,7 +93,7 @@ impl Socket {
             // A short send would count as done.
             .flags(libc::MSG_WAITALL | libc::MSG_NOSIGNAL | if at_once { libc::MSG_DONTWAIT } else { 0 })
             .build();
-        Some(order.user_data(token(Kind::Send, self.generation, conn)))
+        Some(order.user_data(token(OperationKind::Send, self.generation, conn)))
     }
 
     /// Handles the end of a send: returns its buffer, and the operation for the next one.

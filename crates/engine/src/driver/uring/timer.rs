@@ -4,7 +4,7 @@
 use io_uring::types::{TimeoutFlags, Timespec};
 use io_uring::{opcode, squeue};
 
-use super::token::{Kind, token};
+use super::token::{OperationKind, token};
 use crate::client::Time;
 use crate::driver::Epoch;
 
@@ -17,10 +17,10 @@ pub(super) struct Timer {
 }
 
 impl Timer {
-    /// Token of its completions; [`Kind::Wake`] uses only connection 0 otherwise.
-    pub(super) const TOKEN: u64 = token(Kind::Wake, 0, 1);
+    /// Token of its completions; [`OperationKind::Wake`] uses only connection 0 otherwise.
+    pub(super) const TOKEN: u64 = token(OperationKind::Wake, 0, 1);
     /// Token of the operations that move it.
-    pub(super) const MOVED: u64 = token(Kind::Wake, 0, 2);
+    pub(super) const MOVED: u64 = token(OperationKind::Wake, 0, 2);
 
     /// The operation that makes it fire by `until`; none if it is set early enough.
     pub(super) fn ring_by(&mut self, until: Time, epoch: Epoch) -> Option<squeue::Entry> {

@@ -1,7 +1,7 @@
 //! The operations of a calibration, and their targets.
 
 use spec::Error;
-use workloads::pgbench::{self, Mode, Pgbench, ScriptSource};
+use workloads::pgbench::{self, Pgbench, QueryProtocol, ScriptSource};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
@@ -42,8 +42,8 @@ impl Operation {
 
     pub(crate) fn workload(self) -> Result<Pgbench, Error> {
         let mode = match self {
-            Self::Nothing | Self::SinkSimple | Self::SelectOne => Mode::Simple,
-            Self::SinkPrepared | Self::PointRead => Mode::Prepared,
+            Self::Nothing | Self::SinkSimple | Self::SelectOne => QueryProtocol::Simple,
+            Self::SinkPrepared | Self::PointRead => QueryProtocol::Prepared,
         };
         let options = pgbench::PgbenchOptions { mode, vacuum: false, ..pgbench::PgbenchOptions::default() };
         let text =

@@ -7,7 +7,7 @@ use spec::experiment::Experiment;
 
 use super::against_args::AgainstArgs;
 use super::given::Given;
-use crate::options::{Driver, Known, Output, Wait};
+use crate::options::{Driver, KnownValues, OutputArgs, WaitChoice};
 
 /// `pgdyno bench`.
 #[derive(Debug, Args)]
@@ -24,9 +24,9 @@ pub(crate) struct BenchArgs {
     #[arg(long, short = '?', action = ArgAction::Help)]
     help: Option<bool>,
     #[command(flatten)]
-    pub(super) tables: Tables,
+    pub(super) tables: TableArgs,
     #[command(flatten)]
-    pub(super) load: Load,
+    pub(super) load: BenchLoadArgs,
     #[command(flatten)]
     pub(crate) scripts: Scripts,
     #[command(flatten)]
@@ -34,11 +34,11 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(super) conduct: Conduct,
     #[command(flatten)]
-    pub(super) target: Target,
+    pub(super) target: TargetArgs,
     #[command(flatten)]
     pub(super) against: AgainstArgs,
     #[command(flatten)]
-    pub(super) output: Output,
+    pub(super) output: OutputArgs,
     #[command(flatten)]
     elsewhere: Elsewhere,
     /// All of it as it was typed.
@@ -73,7 +73,7 @@ struct Elsewhere {
 
 /// pgbench's tables: whether to make them, and how.
 #[derive(Debug, Args)]
-pub(crate) struct Tables {
+pub(crate) struct TableArgs {
     /// Make and fill pgbench's tables instead of running
     #[arg(short = 'i', long = "initialize", help_heading = "Initialization")]
     pub(super) initialize: bool,
@@ -116,7 +116,7 @@ pub(crate) struct Tables {
     pub(super) scale: Option<u32>,
 }
 
-impl Tables {
+impl TableArgs {
     /// An option without a meaning unless tables are made.
     pub(super) fn given(&self) -> Option<&'static str> {
         let all = [
@@ -136,7 +136,7 @@ impl Tables {
 
 /// How many clients, and how long.
 #[derive(Debug, Args)]
-pub(super) struct Load {
+pub(super) struct BenchLoadArgs {
     /// Number of clients
     #[arg(short = 'c', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) client: u32,
@@ -171,10 +171,10 @@ pub(crate) struct Scripts {
     pub(super) skip_some_updates: Vec<bool>,
     /// All of -f, -b, -S and -N in the order they were given: scripts are numbered by it.
     #[arg(skip)]
-    pub(crate) in_order: Vec<Script>,
+    pub(crate) in_order: Vec<ScriptChoice>,
     /// Query protocol
     #[arg(short = 'M', long = "protocol", value_enum, default_value_t, value_name = "MODE")]
-    pub(super) mode: Mode,
+    pub(super) mode: QueryProtocolArg,
     /// Set a script variable
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
@@ -228,7 +228,7 @@ pub(crate) struct Conduct {
     pub(super) driver: Driver,
     /// What a thread does that waits for answers, the same in all runs that are compared
     #[arg(long, value_enum, default_value_t, value_name = "WAY")]
-    pub(super) wait: Wait,
+    pub(super) wait: WaitChoice,
     /// Seed for all random numbers: a number, time or rand. The default is a new one; it is always recorded
     #[arg(long, value_name = "N")]
     pub(crate) random_seed: Option<String>,
@@ -243,8 +243,8 @@ impl Conduct {
 }
 
 /// pgbench's built-in scripts; prefixes and weights are allowed.
-const BUILTINS: Known<String> =
-    Known { read: |text| Ok(text.to_owned()), names: &["tpcb-like", "simple-update", "select-only"] };
+const BUILTINS: KnownValues<String> =
+    KnownValues { read: |text| Ok(text.to_owned()), names: &["tpcb-like", "simple-update", "select-only"] };
 
 fn seconds(text: &str) -> Result<u64, String> {
     let seconds = text.parse::<u64>().ok().filter(|seconds| *seconds >= 1);
@@ -253,7 +253,7 @@ fn seconds(text: &str) -> Result<u64, String> {
 
 /// Where the server is.
 #[derive(Debug, Args)]
-pub(crate) struct Target {
+pub(crate) struct TargetArgs {
     /// Database name, connection string or URI. The default is libpq's: PGDATABASE, or your user name
     #[arg(value_name = "DBNAME|URI")]
     pub(super) dsn: Option<String>,
@@ -279,7 +279,7 @@ pub(crate) struct Target {
 
 /// Query protocol, as in pgbench.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum Mode {
+pub(super) enum QueryProtocolArg {
     /// Variables are pasted into the text
     #[default]
     Simple,
@@ -300,7 +300,7 @@ pub(super) enum PartitionMethod {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Script {
+pub(crate) enum ScriptChoice {
     /// `-f`, with its weight.
     File(String),
     /// `-b` and its short forms, with its weight.
@@ -311,16 +311,16 @@ impl Scripts {
     /// clap groups values by option; indexes on the command line restore the order.
     pub(crate) fn put_in_order(&mut self, given: &ArgMatches) {
         let places = |id: &str| given.indices_of(id).into_iter().flatten().collect::<Vec<_>>();
-        let files = self.files.iter().cloned().map(Script::File);
-        let builtins = self.builtins.iter().cloned().map(Script::Builtin);
-        let mut scripts: Vec<(usize, Script)> = places("files").into_iter().zip(files).collect();
+        let files = self.files.iter().cloned().map(ScriptChoice::File);
+        let builtins = self.builtins.iter().cloned().map(ScriptChoice::Builtin);
+        let mut scripts: Vec<(usize, ScriptChoice)> = places("files").into_iter().zip(files).collect();
         scripts.extend(places("builtins").into_iter().zip(builtins));
         for (times, id, name) in [
             (self.select_only.len(), "select_only", "select-only"),
             (self.skip_some_updates.len(), "skip_some_updates", "simple-update"),
         ] {
             let places = places(id).into_iter().take(times);
-            scripts.extend(places.map(|place| (place, Script::Builtin(name.to_owned()))));
+            scripts.extend(places.map(|place| (place, ScriptChoice::Builtin(name.to_owned()))));
         }
         scripts.sort_by_key(|(place, _)| *place);
         self.in_order = scripts.into_iter().map(|(_, script)| script).collect();

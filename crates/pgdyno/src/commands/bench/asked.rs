@@ -1,19 +1,19 @@
 //! Options that several commands share: commands that make an experiment file from their arguments.
 
-use super::args::{BenchArgs, Conduct, Script, Scripts, Tables, Target};
+use super::args::{BenchArgs, Conduct, ScriptChoice, Scripts, TableArgs, TargetArgs};
 use super::{source, usage_with};
 
 #[derive(Debug, Clone, Copy)]
-pub(in crate::commands) struct Asked<'a> {
-    pub(in crate::commands) tables: &'a Tables,
+pub(in crate::commands) struct BenchRequest<'a> {
+    pub(in crate::commands) tables: &'a TableArgs,
     pub(in crate::commands) scripts: &'a Scripts,
     pub(in crate::commands) conduct: &'a Conduct,
-    pub(in crate::commands) target: &'a Target,
+    pub(in crate::commands) target: &'a TargetArgs,
     /// Transactions that took longer are not retried.
     pub(in crate::commands) latency_limit_ms: Option<f64>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> BenchRequest<'a> {
     /// Refuses options of pgbench's tables if none are made; `asked_for`: a script needs them.
     ///
     /// # Errors
@@ -38,8 +38,7 @@ impl<'a> Asked<'a> {
     /// # Errors
     /// An option that is not available `there`, or an invalid script.
     pub(in crate::commands) fn check(&self, there: &str) -> anyhow::Result<()> {
-        let of_input =
-            |script: &Script| matches!(script, Script::File(name) if name == "-" || name.starts_with("-@"));
+        let of_input = |script: &ScriptChoice| matches!(script, ScriptChoice::File(name) if name == "-" || name.starts_with("-@"));
         let refused = [
             (self.tables.initialize, "-i", "--managed makes pgbench's tables by itself, at scale -s"),
             (self.conduct.progress.is_some(), "-P", "runs are shown as they end"),

@@ -5,8 +5,8 @@ use protocol::postgres::Env;
 use protocol::postgres::conninfo::ConnectionString;
 use spec::shell;
 
-use crate::commands::pgbench::{Mode, mode_of};
-use crate::exit::{Failure, USAGE};
+use crate::commands::pgbench::{OptionMode, mode_of};
+use crate::exit::{CommandFailure, USAGE};
 
 const ELSEWHERE: [(&str, &str); 9] = [
     ("log", "writes no log of transactions"),
@@ -64,8 +64,11 @@ impl Given {
 
     /// Refuses options without a meaning with `-i`, or without it.
     fn fits(&self, initialize: bool) -> anyhow::Result<()> {
-        let (other, mode) =
-            if initialize { (Mode::Run, "when tables are made (-i)") } else { (Mode::Init, "without -i") };
+        let (other, mode) = if initialize {
+            (OptionMode::Run, "when tables are made (-i)")
+        } else {
+            (OptionMode::Init, "without -i")
+        };
         let strange = self.words.iter().find(|word| word.mode() == Some(other));
         if let Some(word) = strange {
             let hint = if initialize {
@@ -73,7 +76,7 @@ impl Given {
             } else {
                 format!("pgdyno bench -i {}", self.text(Word::makes))
             };
-            return Err(Failure::with_code(
+            return Err(CommandFailure::with_code(
                 USAGE,
                 format!("--{} means nothing {mode}", word.name()),
                 Some(hint.trim_end().to_owned()),
@@ -94,7 +97,7 @@ impl Given {
         };
         match self.words.iter().find_map(|word| Some((word, absent(word)?))) {
             None => Ok(()),
-            Some((word, why)) => Err(Failure::with_code(
+            Some((word, why)) => Err(CommandFailure::with_code(
                 USAGE,
                 format!("{}: pgdyno bench {why}; the drop-in does", word.text),
                 Some(self.with_drop_in(word, results)),
@@ -120,7 +123,7 @@ impl Given {
     /// Two commands: first the tables, then the load.
     fn in_two(&self) -> String {
         let runs =
-            |word: &Word| word.long.is_none() || matches!(word.mode(), Some(Mode::Run)) || word.leads();
+            |word: &Word| word.long.is_none() || matches!(word.mode(), Some(OptionMode::Run)) || word.leads();
         format!("pgdyno bench {} && pgdyno bench {}", self.text(Word::makes), self.text(runs))
     }
 
@@ -137,16 +140,16 @@ impl Word {
     }
 
     /// The mode in which pgbench's option has a meaning; results and formats always have one here.
-    fn mode(&self) -> Option<Mode> {
+    fn mode(&self) -> Option<OptionMode> {
         match self.name() {
-            "results" | "format" => Some(Mode::Both),
+            "results" | "format" => Some(OptionMode::Both),
             name => mode_of(name),
         }
     }
 
     /// Whether it is for making tables.
     fn makes(&self) -> bool {
-        self.long.is_none() || matches!(self.mode(), Some(Mode::Init | Mode::Both))
+        self.long.is_none() || matches!(self.mode(), Some(OptionMode::Init | OptionMode::Both))
     }
 
     /// Whether it names the server or the results file.

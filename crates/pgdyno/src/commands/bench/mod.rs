@@ -25,20 +25,21 @@ use workloads::pgbench::init::{self, InitOptions, parse_steps};
 use workloads::pgbench::{self, ScriptSource};
 
 use args::BenchArgs;
-pub(super) use args::{BenchArgs as Args, Conduct, Scripts, Tables, Target};
+pub(super) use args::{BenchArgs as Args, Conduct, Scripts, TableArgs, TargetArgs};
 pub(super) use given::Given;
 pub(super) use show::phases;
 
-use self::against::base::{Server, Workload};
-use self::args::{Mode, PartitionMethod, Script};
-use self::asked::Asked;
+use self::against::base::{BaseServer, BaseWorkload};
+use self::args::{PartitionMethod, QueryProtocolArg, ScriptChoice};
+use self::asked::BenchRequest;
 use self::watched::Watched;
 use super::{print, signals};
 use crate::commands::typed;
 use crate::exit::{
-    Failure, GUARD, INPUT_OUTPUT, INTERRUPTED, INVALID, Outcome, SAME_OR_BETTER, UNREACHABLE, USAGE, of_class,
+    CommandFailure, ExitResult, GUARD, INPUT_OUTPUT, INTERRUPTED, INVALID, SAME_OR_BETTER, UNREACHABLE,
+    USAGE, of_class,
 };
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
@@ -49,7 +50,7 @@ const MOST_THREADS: f64 = 1024.0;
 const LEAST_LIMIT_MS: f64 = 0.001;
 const DAY_MS: f64 = 1e3 * 86_400.0;
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     match args.against.is_asked() {
         true => against::run(args),
         false => alone(args),
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     .map_err(|error| args.target.or_managed(error))
 }
 
-impl Target {
+impl TargetArgs {
     /// Adds the advice to use a private server, if no server was named and none was reached.
     pub(in crate::commands) fn or_managed(&self, error: anyhow::Error) -> anyhow::Error {
         let names_server = |text: &String| text.contains("://") || text.contains("host");
@@ -69,25 +70,25 @@ impl Target {
         }
         let code = class.map_or(UNREACHABLE, of_class);
         let hint = "--managed in place of a database: pgdyno makes a private server; or name yours: postgres://user@host/database";
-        Failure::with_code(code, error.to_string(), Some(hint.to_owned()))
+        CommandFailure::with_code(code, error.to_string(), Some(hint.to_owned()))
     }
 }
 
-fn alone(args: &Args) -> Outcome {
+fn alone(args: &Args) -> ExitResult {
     let results = args.output.results.path().display().to_string();
     match args.target.managed {
         // The options of -i apply to its tables.
         Some(_) => args.given.is_ours(&results)?,
         None => args.given.check(args.tables.initialize, &results)?,
     }
-    let target = Server::of(&Asked::of(args))?.access();
+    let target = BaseServer::of(&BenchRequest::of(args))?.access();
     if args.tables.initialize { initialize(args, &target) } else { measure(args, target) }
 }
 
-fn initialize(args: &Args, target: &TargetAccess) -> Outcome {
+fn initialize(args: &Args, target: &TargetAccess) -> ExitResult {
     let mut options = args.tables.options()?;
     if args.conduct.no_vacuum {
-        options.steps.retain(|step| *step != init::Step::Vacuum);
+        options.steps.retain(|step| *step != init::InitStep::Vacuum);
     }
     let stop = signals::listen_at_once()?;
     let mut screen = Screen::new(args.output.verbose);
@@ -101,9 +102,9 @@ fn initialize(args: &Args, target: &TargetAccess) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-impl Tables {
+impl TableArgs {
     /// The steps of `-I`.
-    fn steps(&self) -> anyhow::Result<Vec<init::Step>> {
+    fn steps(&self) -> anyhow::Result<Vec<init::InitStep>> {
         parse_steps(&self.init_steps).map_err(|problem| usage(&format!("-I: {problem}")))
     }
 
@@ -126,7 +127,7 @@ impl Tables {
     }
 }
 
-fn measure(args: &Args, target: TargetAccess) -> Outcome {
+fn measure(args: &Args, target: TargetAccess) -> ExitResult {
     let options = options(args, target)?;
     let stop = signals::listen_at_once()?;
     let mut screen = Watched::new(Screen::new(args.output.verbose), &args.conduct, &options);
@@ -135,8 +136,8 @@ fn measure(args: &Args, target: TargetAccess) -> Outcome {
     drop(screen);
     done.remarks.iter().for_each(|remark| warning(remark));
     match args.output.format.format {
-        Format::Text => data(&show::text(&options, &done))?,
-        format => print(&show::table(&done, &options, format == Format::Json), format)?,
+        OutputFormat::Text => data(&show::text(&options, &done))?,
+        format => print(&show::table(&done, &options, format == OutputFormat::Json), format)?,
     }
     let refused = refused(&done).map(|(error, said)| {
         done.run.doubts.retain(|doubt| Some(doubt.reason) != said);
@@ -172,7 +173,7 @@ fn measure(args: &Args, target: TargetAccess) -> Outcome {
 /// The result was measured, but the server's counters are missing.
 fn without_counters(lost: &Error) -> anyhow::Error {
     let what = format!("the result above is without the server's counters: {lost}");
-    Failure::with_code(of_class(lost.class()), what, lost.hint().map(str::to_owned))
+    CommandFailure::with_code(of_class(lost.class()), what, lost.hint().map(str::to_owned))
 }
 
 /// Why a run has no valid figures: first clients that aborted, whose message is the error; then a script that
@@ -186,13 +187,13 @@ fn refused(done: &bench::Benched) -> Option<(anyhow::Error, Option<Reason>)> {
         };
         let code = if abort.lost { UNREACHABLE } else { GUARD };
         let place = done.gave_up_at.as_ref().map(|place| format!("{place}\n")).unwrap_or_default();
-        return Some((Failure::with_code(code, format!("{place}{abort}{others}"), None), None));
+        return Some((CommandFailure::with_code(code, format!("{place}{abort}{others}"), None), None));
     }
     let empty = done.run.doubts.iter().find(|doubt| doubt.reason == Reason::EmptyResults);
     let empty = empty.filter(|_| !done.measured.interrupted)?;
     let what = format!("{}: {}", empty.reason.text(), empty.detail);
     let hint = Some("pgdyno bench --may-be-empty, if that is right".into());
-    Some((Failure::with_code(GUARD, what, hint), Some(empty.reason)))
+    Some((CommandFailure::with_code(GUARD, what, hint), Some(empty.reason)))
 }
 
 /// Prints where the result is stored, and commands that show it.
@@ -208,18 +209,18 @@ pub(super) fn stored(stored: Option<Result<ExperimentId, Error>>) -> anyhow::Res
     match stored {
         Some(Err(error)) => {
             let what = format!("the result above is not stored: {error}");
-            Err(Failure::with_code(INPUT_OUTPUT, what, error.hint().map(str::to_owned)))
+            Err(CommandFailure::with_code(INPUT_OUTPUT, what, error.hint().map(str::to_owned)))
         }
         _ => Ok(()),
     }
 }
 
 fn usage_with(what: &str, hint: &str) -> anyhow::Error {
-    Failure::with_code(USAGE, what, (!hint.is_empty()).then(|| hint.to_owned()))
+    CommandFailure::with_code(USAGE, what, (!hint.is_empty()).then(|| hint.to_owned()))
 }
 
 fn usage(problem: &str) -> anyhow::Error {
-    Failure::with_code(USAGE, problem, Some("pgdyno bench --help".into()))
+    CommandFailure::with_code(USAGE, problem, Some("pgdyno bench --help".into()))
 }
 
 /// Refuses numbers out of range.
@@ -242,8 +243,8 @@ fn preparation(args: &Args) -> anyhow::Result<Preparation> {
     if args.target.managed.is_none() {
         return Ok(Preparation::default());
     }
-    let asked = Asked::of(args);
-    let asks_tables = Workload::of(&asked).asks_pgbench_tables();
+    let asked = BenchRequest::of(args);
+    let asks_tables = BaseWorkload::of(&asked).asks_pgbench_tables();
     asked.tables_fit(asks_tables)?;
     let makes_tables = asks_tables || args.tables.scale.is_some();
     let pgbench = makes_tables.then(|| args.tables.options()).transpose()?;
@@ -281,7 +282,7 @@ fn options(args: &Args, target: TargetAccess) -> anyhow::Result<bench::Options> 
 fn rate(args: &Args) -> anyhow::Result<Option<Profile>> {
     let Some(written) = &args.pace.rate else { return Ok(None) };
     let profile: Profile = written.parse().map_err(|error: ProfileError| {
-        Failure::with_code(USAGE, format!("--rate {}", error.what()), Some(error.advice().to_owned()))
+        CommandFailure::with_code(USAGE, format!("--rate {}", error.what()), Some(error.advice().to_owned()))
     })?;
     match args.load.time {
         _ if profile.is_constant() => {}
@@ -317,9 +318,9 @@ fn workload(args: &Args) -> anyhow::Result<pgbench::PgbenchOptions> {
     });
     Ok(pgbench::PgbenchOptions {
         mode: match args.scripts.mode {
-            Mode::Simple => pgbench::Mode::Simple,
-            Mode::Extended => pgbench::Mode::Extended,
-            Mode::Prepared => pgbench::Mode::Prepared,
+            QueryProtocolArg::Simple => pgbench::QueryProtocol::Simple,
+            QueryProtocolArg::Extended => pgbench::QueryProtocol::Extended,
+            QueryProtocolArg::Prepared => pgbench::QueryProtocol::Prepared,
         },
         define: define.collect::<anyhow::Result<_>>()?,
         scale: args.tables.scale,
@@ -334,13 +335,13 @@ fn workload(args: &Args) -> anyhow::Result<pgbench::PgbenchOptions> {
     })
 }
 
-fn source(argument: &Script) -> anyhow::Result<ScriptSource> {
+fn source(argument: &ScriptChoice) -> anyhow::Result<ScriptSource> {
     match argument {
-        Script::Builtin(name) => {
+        ScriptChoice::Builtin(name) => {
             let weighted = Weighted::parse(name).map_err(|error| usage(&format!("-b {name}: {error}")))?;
             script::Builtin::find(&weighted.name).map_err(|error| {
                 let known: Vec<_> = script::BUILTINS.iter().map(|builtin| builtin.name).collect();
-                Failure::with_code(
+                CommandFailure::with_code(
                     USAGE,
                     format!("-b {name}: {error}"),
                     Some(format!("one of {}", known.join(", "))),
@@ -348,7 +349,7 @@ fn source(argument: &Script) -> anyhow::Result<ScriptSource> {
             })?;
             Ok(ScriptSource::Builtin(name.clone()))
         }
-        Script::File(name) => {
+        ScriptChoice::File(name) => {
             let weighted = Weighted::parse(name).map_err(|error| usage(&format!("-f {name}: {error}")))?;
             if weighted.name == "-" {
                 let mut text = Vec::new();

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use engine::Until;
 use lab::bench::{self, Benched};
 use report::visible::line;
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::figures::{self, Counters};
 use spec::{Arrivals, Counts, Doubt, Offer, Run};
 use stats::{Histogram, TooFew};
@@ -137,7 +137,7 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &bench::Opti
 
 /// How long transactions waited for their start, as pgbench counts it; and how late the load generator
 /// started transactions that had a free client.
-fn lags(out: &mut String, measured: &engine::Measured) {
+fn lags(out: &mut String, measured: &engine::EngineResult) {
     let scripts = || measured.scripts.iter();
     let started: u64 = scripts().map(|script| script.response.count()).sum();
     let waited: f64 =
@@ -160,7 +160,7 @@ fn lags(out: &mut String, measured: &engine::Measured) {
 }
 
 /// Transactions of a closed load that ended after its measured part, or never.
-fn open_at_the_end(out: &mut String, measured: &engine::Measured) {
+fn open_at_the_end(out: &mut String, measured: &engine::EngineResult) {
     let (processed, completed) = (measured.totals().processed(), measured.completed());
     if measured.client_time.is_some() && processed != completed {
         let _ =
@@ -264,7 +264,7 @@ pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Ta
     columns.extend(DISTRIBUTIONS.iter().filter(|_| whole));
     let mut table = Table::new(&columns);
     let all = Arrivals::of(&done.run);
-    let mut push = |head, figures: Figures<'_>, arrivals| {
+    let mut push = |head, figures: ShownFigures<'_>, arrivals| {
         let mut cells = row(head, &figures, arrivals, done);
         cells.extend(run(done, options));
         let open = options.rate.is_some();
@@ -277,7 +277,7 @@ pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Ta
     {
         let head = [script.name.clone().into(), script.weight.into()];
         let arrivals = all.map(|all| of_script(all, &record.counts, done.scripts.len() == 1));
-        let figures = Figures {
+        let figures = ShownFigures {
             counts: figures.counts,
             completed: figures.completed,
             response: &figures.response,
@@ -287,18 +287,18 @@ pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Ta
     }
     if done.scripts.len() != 1 {
         let (response, service) = (done.run.response(), done.run.service());
-        let figures = Figures {
+        let figures = ShownFigures {
             counts: done.measured.totals(),
             completed: done.measured.completed(),
             response: &response,
             service: &service,
         };
-        push(["all".into(), Value::Null], figures, all);
+        push(["all".into(), CellValue::Null], figures, all);
     }
     table
 }
 
-struct Figures<'a> {
+struct ShownFigures<'a> {
     counts: Counts,
     completed: u64,
     response: &'a Histogram,
@@ -359,12 +359,17 @@ fn of_script(all: Arrivals, counts: &Counters, only: bool) -> Arrivals {
     Arrivals { started_only: all.started_only, ..Arrivals::new(counts, offer) }
 }
 
-fn row(head: [Value; 2], figures: &Figures<'_>, arrivals: Option<Arrivals>, done: &Benched) -> Vec<Value> {
+fn row(
+    head: [CellValue; 2],
+    figures: &ShownFigures<'_>,
+    arrivals: Option<Arrivals>,
+    done: &Benched,
+) -> Vec<CellValue> {
     let [name, weight] = head;
-    let Figures { counts, response: latency, .. } = figures;
+    let ShownFigures { counts, response: latency, .. } = figures;
     let promise = done.run.promise_ms();
-    let rate = |of: fn(&Arrivals) -> f64| Value::from(arrivals.as_ref().map(of));
-    let us = |ns: Option<f64>| Value::from(ns.map(|ns| ns / 1e3));
+    let rate = |of: fn(&Arrivals) -> f64| CellValue::from(arrivals.as_ref().map(of));
+    let us = |ns: Option<f64>| CellValue::from(ns.map(|ns| ns / 1e3));
     let quantile = |q| us(latency.percentile_ns(q).map(|ns| ns as f64));
     vec![
         name,
@@ -399,7 +404,7 @@ fn row(head: [Value; 2], figures: &Figures<'_>, arrivals: Option<Arrivals>, done
     ]
 }
 
-fn run(done: &Benched, options: &bench::Options) -> [Value; 11] {
+fn run(done: &Benched, options: &bench::Options) -> [CellValue; 11] {
     let run = &done.run;
     let version = run.settings.iter().find(|setting| setting.name == "server_version");
     [
@@ -424,7 +429,7 @@ pub(crate) fn phases(run: &Run) -> Table {
         let ms = phase.duration_us as f64 / 1e3;
         table.push(vec![phase.name.clone().into(), phase.item.clone().into(), ms.into(), phase.count.into()]);
     }
-    let whole = vec!["all".into(), "".into(), (run.measured_s * 1e3).into(), Value::Null];
+    let whole = vec!["all".into(), "".into(), (run.measured_s * 1e3).into(), CellValue::Null];
     table.push(whole);
     table
 }
@@ -441,7 +446,7 @@ mod tests {
             script.response.record(response_ms * 1_000_000);
             script.service.record(service_ms * 1_000_000);
         }
-        let mut measured = engine::Measured { scripts: vec![script], ..Default::default() };
+        let mut measured = engine::EngineResult { scripts: vec![script], ..Default::default() };
         measured.own.start_lag.record(500_000);
         let mut out = String::new();
         lags(&mut out, &measured);

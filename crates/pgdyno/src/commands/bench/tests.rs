@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Args, Script};
+use super::{Args, ScriptChoice};
 use crate::commands::pgbench::names;
 use crate::commands::{Command, parse_from};
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 
 fn bench(words: &str) -> Result<Box<Args>, clap::Error> {
     let words = ["pgdyno", "bench"].into_iter().chain(words.split_whitespace());
@@ -19,7 +19,7 @@ fn bench(words: &str) -> Result<Box<Args>, clap::Error> {
 fn refused(words: &str) -> Option<(String, String)> {
     let args = bench(words).unwrap_or_else(|error| panic!("{words}: {error}"));
     let refused = args.given.check(args.tables.initialize, "r.sqlite").err()?;
-    let failure = refused.downcast::<Failure>().expect("a failure with its code");
+    let failure = refused.downcast::<CommandFailure>().expect("a failure with its code");
     Some((failure.what, failure.hint.unwrap_or_default()))
 }
 
@@ -31,7 +31,7 @@ fn scripts_keep_the_order_they_were_given_in() {
         .in_order
         .iter()
         .map(|script| match script {
-            Script::File(name) | Script::Builtin(name) => name.clone(),
+            ScriptChoice::File(name) | ScriptChoice::Builtin(name) => name.clone(),
         })
         .collect();
     assert_eq!(names, ["a.sql@2", "select-only", "tpcb", "b.sql", "simple-update", "select-only"]);

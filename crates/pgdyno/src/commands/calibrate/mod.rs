@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lab::calibrate::{self, Calibrated, HOST_FACTOR, Lateness, Limit, Row};
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::figures::{self, Figure};
 use spec::{Run, Validity};
 
 use super::bench::{fresh_seed, stored};
 use super::{print, signals};
-use crate::exit::{Outcome, SAME_OR_BETTER};
-use crate::options::{Driver, Format, Output};
+use crate::exit::{ExitResult, SAME_OR_BETTER};
+use crate::options::{Driver, OutputArgs, OutputFormat};
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
@@ -35,10 +35,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN", hide_env_values = true)]
     pg_bin: Option<PathBuf>,
     #[command(flatten)]
-    output: Output,
+    output: OutputArgs,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let mut clients = args.clients.clone();
     clients.sort_unstable();
     clients.dedup();
@@ -57,12 +57,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     drop(screen);
     done.remarks.iter().for_each(|remark| warning(remark));
     match args.output.format.format {
-        Format::Text => {
-            print(&narrow(table(&done)), Format::Text)?;
+        OutputFormat::Text => {
+            print(&narrow(table(&done)), OutputFormat::Text)?;
             data(&words(&done))?;
             data("\n")?;
             if !done.placements.is_empty() {
-                print(&placement::table(&done.placements), Format::Text)?;
+                print(&placement::table(&done.placements), OutputFormat::Text)?;
             }
             data(&placement::words(&done))?;
         }
@@ -92,8 +92,8 @@ fn table(done: &Calibrated) -> Table {
         "verdict",
     ])
     .named(placement::COLUMNS);
-    let mut push = |mut line: Vec<Value>| {
-        line.resize(table.columns.len(), Value::Null);
+    let mut push = |mut line: Vec<CellValue>| {
+        line.resize(table.columns.len(), CellValue::Null);
         table.push(line);
     };
     for row in done.rows.iter().chain([&done.idle, &done.start_lag]) {
@@ -105,9 +105,9 @@ fn table(done: &Calibrated) -> Table {
     table
 }
 
-fn line(row: &Row) -> Vec<Value> {
-    let p50 = |lateness: Option<Lateness>| Value::from(lateness.map(|lateness| lateness.p50_us));
-    let p99 = |lateness: Option<Lateness>| Value::from(lateness.map(|lateness| lateness.p99_us));
+fn line(row: &Row) -> Vec<CellValue> {
+    let p50 = |lateness: Option<Lateness>| CellValue::from(lateness.map(|lateness| lateness.p50_us));
+    let p99 = |lateness: Option<Lateness>| CellValue::from(lateness.map(|lateness| lateness.p99_us));
     vec![
         row.what.into(),
         row.clients.into(),
@@ -130,9 +130,9 @@ fn narrow(table: Table) -> Table {
     let at = table.at(placement::COLUMNS[0]);
     let is_left_out = |name: &str| left_out.contains(&name) || placement::COLUMNS.contains(&name);
     let mut narrow = table;
-    narrow.rows.retain(|row| at.is_none_or(|at| row[at] == Value::Null));
+    narrow.rows.retain(|row| at.is_none_or(|at| row[at] == CellValue::Null));
     for value in narrow.rows.iter_mut().flatten() {
-        if let Value::Text(text) = value {
+        if let CellValue::Text(text) = value {
             text.truncate(text.find(':').unwrap_or(text.len()));
         }
     }
@@ -151,13 +151,13 @@ fn verdict(validity: Validity, reasons: impl Iterator<Item = &'static str>) -> S
     format!("{word}: {}", reasons.join(", "))
 }
 
-fn highest(what: &'static str, run: Option<&Run>) -> Vec<Value> {
-    let figure = |of: Figure| Value::from(run.and_then(|run| run.figures.get(of)));
+fn highest(what: &'static str, run: Option<&Run>) -> Vec<CellValue> {
+    let figure = |of: Figure| CellValue::from(run.and_then(|run| run.figures.get(of)));
     let verdict = |run: &Run| verdict(run.validity, run.doubts.iter().map(|doubt| doubt.reason.text()));
     vec![
         what.into(),
         run.map(|run| run.clients).into(),
-        run.map_or(Value::Null, |run| run.driver.clone().into()),
+        run.map_or(CellValue::Null, |run| run.driver.clone().into()),
         figure(figures::CLIENT_CPU_US_PER_TX),
         run.and_then(Run::tps).into(),
         figure(figures::CLIENT_BUSIEST_THREAD_PCT),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use lab::calibrate::{Advised, Calibrated, Placed};
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::figures;
 
 /// Columns that only rows about placement fill.
@@ -11,11 +11,11 @@ pub(super) const COLUMNS: [&str; 5] =
     ["placement", "p50_us", figures::SAME_CPU_PCT.row().name, "moves_per_s", "fastest_to_slowest"];
 
 /// A row for each measured placement, each unavailable one, and the advice.
-pub(super) fn rows(done: &Calibrated, columns: &[&str]) -> Vec<Vec<Value>> {
-    let row = |cells: &[(&str, Value)]| {
+pub(super) fn rows(done: &Calibrated, columns: &[&str]) -> Vec<Vec<CellValue>> {
+    let row = |cells: &[(&str, CellValue)]| {
         let cell =
             |column: &str| cells.iter().find(|(name, _)| *name == column).map(|(_, value)| value.clone());
-        columns.iter().map(|column| cell(column).unwrap_or(Value::Null)).collect()
+        columns.iter().map(|column| cell(column).unwrap_or(CellValue::Null)).collect()
     };
     let measured = done.placements.iter().map(|placed| {
         row(&[

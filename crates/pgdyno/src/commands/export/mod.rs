@@ -15,22 +15,22 @@ use results::Store;
 use spec::shell;
 
 use super::{chosen, loaded};
-use crate::exit::{BAD_INPUT, Failure, INPUT_OUTPUT, Outcome, SAME_OR_BETTER};
-use crate::options::{Format, FormatOption, Results};
+use crate::exit::{BAD_INPUT, CommandFailure, ExitResult, INPUT_OUTPUT, SAME_OR_BETTER};
+use crate::options::{FormatOption, OutputFormat, Results};
 use crate::print::{data, talk, warning};
 
 /// `pgdyno export …`.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum ExportCommand {
     /// Write an experiment's file and all its scripts into a folder, which pgdyno run then repeats
-    Experiment(Experiment),
+    Experiment(ExportExperiment),
     /// Write the single tiles of an experiment with their times into a GeoPackage, which QGIS and its like open
-    Tiles(tiles::Tiles),
+    Tiles(tiles::ExportTiles),
 }
 
 /// `pgdyno export experiment`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Experiment {
+pub(crate) struct ExportExperiment {
     /// Which one [see: pgdyno table experiments]
     #[arg(value_name = "NUMBER|NAME")]
     experiment: String,
@@ -47,14 +47,14 @@ pub(crate) struct Experiment {
     format: FormatOption,
 }
 
-pub(crate) fn run(command: &Command) -> Outcome {
+pub(crate) fn run(command: &ExportCommand) -> ExitResult {
     match command {
-        Command::Experiment(args) => experiment(args),
-        Command::Tiles(args) => tiles::run(args),
+        ExportCommand::Experiment(args) => experiment(args),
+        ExportCommand::Tiles(args) => tiles::run(args),
     }
 }
 
-fn experiment(args: &Experiment) -> Outcome {
+fn experiment(args: &ExportExperiment) -> ExitResult {
     let store = Store::open_read_only(&args.results.path())?;
     let found = loaded(&store, chosen(&store, Some(&args.experiment))?)?;
     let found = if args.redact { redact::redacted(found) } else { found };
@@ -63,20 +63,20 @@ fn experiment(args: &Experiment) -> Outcome {
             "experiment {} was imported: nothing is known of how to repeat it",
             found.experiment.name
         );
-        return Err(Failure::with_code(BAD_INPUT, what, None));
+        return Err(CommandFailure::with_code(BAD_INPUT, what, None));
     };
     if args.redact {
         kit.notes.push(redact::NOTE.to_owned());
     }
     if args.folder.as_os_str() == "-" {
         data(&match args.format.format {
-            Format::Json => kit.json(),
-            Format::Csv | Format::CsvFormulas => {
+            OutputFormat::Json => kit.json(),
+            OutputFormat::Csv | OutputFormat::CsvFormulas => {
                 let hint = "try --format text, json or md".to_owned();
-                return Err(Failure::with_code(crate::exit::USAGE, "texts are no table", Some(hint)));
+                return Err(CommandFailure::with_code(crate::exit::USAGE, "texts are no table", Some(hint)));
             }
-            Format::Md => in_words(&kit, true),
-            Format::Text => in_words(&kit, false),
+            OutputFormat::Md => in_words(&kit, true),
+            OutputFormat::Text => in_words(&kit, false),
         })?;
         return Ok(SAME_OR_BETTER);
     }
@@ -102,7 +102,8 @@ fn experiment(args: &Experiment) -> Outcome {
 
 /// Writes the files with the permissions of results: readable only by their owner.
 fn write(kit: &Kit, folder: &Path) -> anyhow::Result<()> {
-    let refused = |why: String| Failure::with_code(INPUT_OUTPUT, why, Some("name a new folder".to_owned()));
+    let refused =
+        |why: String| CommandFailure::with_code(INPUT_OUTPUT, why, Some("name a new folder".to_owned()));
     spec::written::place(folder).map_err(|error| refused(error.to_string()))?;
     match std::fs::read_dir(folder) {
         Ok(mut entries) => {
@@ -132,7 +133,11 @@ fn write(kit: &Kit, folder: &Path) -> anyhow::Result<()> {
 }
 
 fn unwritable(what: &str, error: &std::io::Error) -> anyhow::Error {
-    Failure::with_code(INPUT_OUTPUT, format!("{what}: {error}"), Some("name another folder".to_owned()))
+    CommandFailure::with_code(
+        INPUT_OUTPUT,
+        format!("{what}: {error}"),
+        Some("name another folder".to_owned()),
+    )
 }
 
 fn make(folder: &Path) -> anyhow::Result<()> {

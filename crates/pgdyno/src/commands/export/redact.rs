@@ -6,7 +6,7 @@ use protocol::postgres::conninfo::ConnectionString;
 use report::ReportData;
 use script::without_literals;
 use serde_json::Value as Json;
-use spec::plan::{Options, Recorded};
+use spec::plan::{Recorded, WorkloadOptions};
 use toml::{Table, Value};
 
 const REDACTED: &str = "redacted";
@@ -84,7 +84,7 @@ fn redact_value(value: &mut Value, path: &mut Vec<String>) {
 }
 
 fn redact_plan(plan: &mut Recorded) {
-    let options: Vec<&mut Options> = match plan {
+    let options: Vec<&mut WorkloadOptions> = match plan {
         Recorded::Plan(plan) => {
             plan.content.workloads.values_mut().map(|workload| &mut workload.spec).collect()
         }
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn variables_of_a_plan_lose_their_values() {
         let workload = |define: serde_json::Value| PlannedWorkload {
-            spec: Options::of(&serde_json::json!({"pgbench": {"define": define, "scale": 3}})),
+            spec: WorkloadOptions::of(&serde_json::json!({"pgbench": {"define": define, "scale": 3}})),
             scripts: BTreeMap::new(),
             levels: BTreeMap::new(),
         };

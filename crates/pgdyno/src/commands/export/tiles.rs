@@ -9,7 +9,7 @@ use spec::shell;
 use tempfile::NamedTempFile;
 
 use super::super::chosen;
-use crate::exit::{BAD_INPUT, Failure, INPUT_OUTPUT, INTERNAL, Outcome, SAME_OR_BETTER, USAGE};
+use crate::exit::{BAD_INPUT, CommandFailure, ExitResult, INPUT_OUTPUT, INTERNAL, SAME_OR_BETTER, USAGE};
 use crate::options::Selection;
 use crate::print::talk;
 
@@ -19,7 +19,7 @@ const END: &str = "gpkg";
 /// `pgdyno export tiles`.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "pgdyno export tiles [OPTIONS] [NUMBER|NAME] <FILE.gpkg>")]
-pub(crate) struct Tiles {
+pub(crate) struct ExportTiles {
     /// Which one, before the file, or by -e [default: the newest one; see: pgdyno table experiments]
     #[arg(value_name = "NUMBER|NAME")]
     which: Option<PathBuf>,
@@ -31,11 +31,11 @@ pub(crate) struct Tiles {
     selection: Selection,
 }
 
-impl Tiles {
+impl ExportTiles {
     /// The experiment, if named, and the file. A single argument is the file; clap can only determine this if
     /// no option is between two arguments.
     fn asked(&self) -> anyhow::Result<(Option<String>, &Path)> {
-        let refused = |what: &str, hint: &str| Failure::with_code(USAGE, what, Some(hint.to_owned()));
+        let refused = |what: &str, hint: &str| CommandFailure::with_code(USAGE, what, Some(hint.to_owned()));
         match (&self.which, &self.file, &self.selection.experiment) {
             (Some(file), None, wanted) => Ok((wanted.clone(), file.as_path())),
             (Some(which), Some(file), None) => {
@@ -64,11 +64,11 @@ impl Tiles {
     }
 }
 
-pub(super) fn run(args: &Tiles) -> Outcome {
+pub(super) fn run(args: &ExportTiles) -> ExitResult {
     let (wanted, file) = args.asked()?;
     if file.extension().is_none_or(|end| !end.eq_ignore_ascii_case(END)) {
         let what = format!("{}: the name of a GeoPackage ends in .{END}", file.display());
-        return Err(Failure::with_code(USAGE, what, Some(args.name_it(file))));
+        return Err(CommandFailure::with_code(USAGE, what, Some(args.name_it(file))));
     }
     if file.symlink_metadata().is_ok() {
         return Err(unwritable(file, "it is there already", "name one that is not there"));
@@ -76,12 +76,12 @@ pub(super) fn run(args: &Tiles) -> Outcome {
     let store = Store::open_read_only(&args.selection.results.path())?;
     let data = ReportData::load(&store, chosen(&store, wanted.as_deref())?)?.with_tiles(&store)?;
     let found = report::geopackage(&data).map_err(|error| {
-        Failure::with_code(INTERNAL, error.to_string(), Some("try with more memory".into()))
+        CommandFailure::with_code(INTERNAL, error.to_string(), Some("try with more memory".into()))
     })?;
     let Some(package) = found else {
         let what = format!("experiment {} has no single tiles", data.called());
         let hint = "workloads of tiles keep them: docs/schema.md, table tile".to_owned();
-        return Err(Failure::with_code(BAD_INPUT, what, Some(hint)));
+        return Err(CommandFailure::with_code(BAD_INPUT, what, Some(hint)));
     };
     write(file, &package.bytes).map_err(|error| match error.kind() {
         ErrorKind::NotFound => unwritable(file, "there is no such folder", "make its folder first"),
@@ -109,5 +109,5 @@ fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn unwritable(file: &Path, why: &str, hint: &str) -> anyhow::Error {
     let what = format!("{} cannot be written: {why}", file.display());
-    Failure::with_code(INPUT_OUTPUT, what, Some(hint.to_owned()))
+    CommandFailure::with_code(INPUT_OUTPUT, what, Some(hint.to_owned()))
 }

@@ -1,10 +1,10 @@
 //! Turns the command line into an experiment.
 
-use spec::experiment::{Length, List, Measure, Share, Time, Whole};
+use spec::experiment::{BoundedDuration, LengthOrBounds, Measure, Share, ValueList, Whole};
 use toml::Value;
 
 use super::args::{LadderArgs, Rungs};
-use super::{Made, usage};
+use super::{MadeExperiment, usage};
 use crate::commands::bench::against::base::Folder;
 use crate::commands::bench::against::parts::{make_room, of_scripts};
 
@@ -12,14 +12,15 @@ use crate::commands::bench::against::parts::{make_room, of_scripts};
 const CLIENTS: u32 = 16;
 
 /// The experiment of a ladder.
-pub(super) fn made(args: &LadderArgs, folder: &Folder) -> anyhow::Result<Made> {
+pub(super) fn made(args: &LadderArgs, folder: &Folder) -> anyhow::Result<MadeExperiment> {
     let rungs = &args.rungs;
     let steps = Steps::of(rungs)?;
     let question = |name: &str| question(name, rungs, &steps);
     let mut made = of_scripts(&args.made.asked(), super::SAVED_BY, question, folder)?;
     made.name.push_str("-ladder");
     let experiment = &mut made.experiment;
-    let mut vary = |factor: &str, levels: List| drop(experiment.factors.insert(factor.to_owned(), levels));
+    let mut vary =
+        |factor: &str, levels: ValueList| drop(experiment.factors.insert(factor.to_owned(), levels));
     vary("clients", steps.clients.iter().map(|clients| i64::from(*clients)).collect());
     match &steps.offered {
         Offered::Nothing => {}
@@ -32,8 +33,8 @@ pub(super) fn made(args: &LadderArgs, folder: &Folder) -> anyhow::Result<Made> {
     make_room(experiment, steps.clients.iter().copied().max().unwrap_or(0));
     experiment.load.bound = rungs.bound.map(Share::percent);
     experiment.measure = Measure {
-        warmup: Some(Time::seconds(rungs.warmup)),
-        duration: Some(Length::Fixed(Time::seconds(rungs.time as f64))),
+        warmup: Some(BoundedDuration::seconds(rungs.warmup)),
+        duration: Some(LengthOrBounds::Fixed(BoundedDuration::seconds(rungs.time as f64))),
         rounds: Some(Whole::new(rungs.rounds)),
         threads: (rungs.jobs != 1).then(|| Whole::new(rungs.jobs)),
         ..std::mem::take(&mut experiment.measure)

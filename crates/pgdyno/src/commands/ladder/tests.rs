@@ -1,7 +1,7 @@
 use super::*;
 use crate::commands::bench::against::base::Folder;
 use crate::commands::{Cli, Command, parse_from};
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 
 fn args(line: &str) -> Box<Args> {
     let words = ["pgdyno", "ladder"].into_iter().chain(line.split_whitespace());
@@ -12,7 +12,7 @@ fn args(line: &str) -> Box<Args> {
     }
 }
 
-fn made(line: &str) -> anyhow::Result<Made> {
+fn made(line: &str) -> anyhow::Result<MadeExperiment> {
     let args = args(line);
     args.made.asked().check("in a ladder")?;
     let written = file::made(&args, &Folder::of(None))?;
@@ -112,7 +112,7 @@ fn what_is_no_ladder_is_told_in_words_of_the_command() {
             Err(error) => error.to_string(),
             Ok(_) => {
                 let error = made(line).expect_err(line);
-                let hint = error.downcast_ref::<Failure>().and_then(|failure| failure.hint.clone());
+                let hint = error.downcast_ref::<CommandFailure>().and_then(|failure| failure.hint.clone());
                 format!("{error} {}", hint.unwrap_or_default())
             }
         };

@@ -36,7 +36,7 @@ pub(super) struct Search {
     pub(super) promise: Vec<String>,
     /// Number of clients, or auto: doubled until more clients give no more throughput
     #[arg(short = 'c', long, alias = "client", value_name = "N|auto", default_value = "auto", value_parser = clients)]
-    pub(super) clients: Clients,
+    pub(super) clients: ClientsArg,
     /// Lowest rate to try, in transactions per second [default: 1 % of the fastest run]
     #[arg(long, value_name = "TPS", allow_negative_numbers = true)]
     pub(super) lowest: Option<f64>,
@@ -62,15 +62,15 @@ pub(super) struct Search {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Clients {
+pub(super) enum ClientsArg {
     Auto,
     Fixed(u32),
 }
 
-fn clients(text: &str) -> Result<Clients, String> {
+fn clients(text: &str) -> Result<ClientsArg, String> {
     match text.parse::<u32>() {
-        Ok(clients) if clients >= 1 => Ok(Clients::Fixed(clients)),
-        _ if text == "auto" => Ok(Clients::Auto),
+        Ok(clients) if clients >= 1 => Ok(ClientsArg::Fixed(clients)),
+        _ if text == "auto" => Ok(ClientsArg::Auto),
         _ => Err("must be a number of clients, at least 1, or auto".to_owned()),
     }
 }

@@ -1,20 +1,24 @@
 //! Turns the command line into an experiment.
 
-use spec::experiment::{Length, Load, Measure, Search as Sought, Share, Time, Whole};
+use spec::experiment::{BoundedDuration, LengthOrBounds, LoadShape, Measure, Search as Sought, Share, Whole};
 use toml::Value;
 
-use super::Made;
-use super::args::{Clients, LimitArgs, Search};
+use super::MadeExperiment;
+use super::args::{ClientsArg, LimitArgs, Search};
 use crate::commands::bench::against::base::Folder;
 use crate::commands::bench::against::file::{Compared, made as compared};
-use crate::commands::bench::against::kind::Change;
+use crate::commands::bench::against::kind::AgainstChange;
 use crate::commands::bench::against::parts::{make_room, of_scripts};
 
 /// First number of clients with `auto`.
 const FIRST_CLIENTS: u32 = 8;
 
 /// The experiment of a search; of two searches if there is a change.
-pub(super) fn made(args: &LimitArgs, change: Option<&Change>, folder: &Folder) -> anyhow::Result<Made> {
+pub(super) fn made(
+    args: &LimitArgs,
+    change: Option<&AgainstChange>,
+    folder: &Folder,
+) -> anyhow::Result<MadeExperiment> {
     let promise = args.search.promise.join(" and ");
     let mut made = match change {
         Some(change) => {
@@ -39,7 +43,7 @@ pub(super) fn made(args: &LimitArgs, change: Option<&Change>, folder: &Folder) -
     Ok(made)
 }
 
-fn alone(args: &LimitArgs, promise: &str, folder: &Folder) -> anyhow::Result<Made> {
+fn alone(args: &LimitArgs, promise: &str, folder: &Folder) -> anyhow::Result<MadeExperiment> {
     let question = |name: &str| format!("How much {name} can it take at {promise}?");
     let asked = args.made.asked();
     let mut made = of_scripts(&asked, super::SAVED_BY, question, folder)?;
@@ -54,27 +58,27 @@ fn alone(args: &LimitArgs, promise: &str, folder: &Folder) -> anyhow::Result<Mad
 
 fn clients(search: &Search) -> u32 {
     match search.clients {
-        Clients::Auto => FIRST_CLIENTS,
-        Clients::Fixed(clients) => clients,
+        ClientsArg::Auto => FIRST_CLIENTS,
+        ClientsArg::Fixed(clients) => clients,
     }
 }
 
-fn load(search: &Search, promise: &str) -> Load {
+fn load(search: &Search, promise: &str) -> LoadShape {
     let sought = Sought {
         promise: promise.to_owned(),
         lowest: search.lowest.map(Value::Float),
         highest: search.highest.map(Value::Float),
         width: Some(Share::percent(search.width)),
-        grow_clients: search.clients == Clients::Auto,
+        grow_clients: search.clients == ClientsArg::Auto,
         confirm: search.confirm.clone(),
     };
-    Load { search: Some(sought), ..Load::default() }
+    LoadShape { search: Some(sought), ..LoadShape::default() }
 }
 
 fn measure(search: &Search) -> Measure {
     Measure {
-        warmup: Some(Time::seconds(search.warmup)),
-        duration: Some(Length::Fixed(Time::seconds(search.time as f64))),
+        warmup: Some(BoundedDuration::seconds(search.warmup)),
+        duration: Some(LengthOrBounds::Fixed(BoundedDuration::seconds(search.time as f64))),
         threads: (search.jobs != 1).then(|| Whole::new(search.jobs)),
         ..Measure::default()
     }

@@ -7,16 +7,16 @@ mod tests;
 
 pub(super) use args::LimitArgs as Args;
 
-use super::bench::against::{self, made::Made};
+use super::bench::against::{self, made::MadeExperiment};
 use super::run::Shown;
-use crate::exit::Outcome;
+use crate::exit::ExitResult;
 
 const SAVED_BY: &str = "Made by pgdyno limit; docs/experiment.md explains every key.";
 
 /// The name in messages for the unsaved file.
 const NOWHERE: &str = "limit";
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let change = against::change(&args.compare)?;
     let of = args.made.used(NOWHERE, Shown::Answer);
     of.carry_out(|folder| file::made(args, change.as_ref(), folder))

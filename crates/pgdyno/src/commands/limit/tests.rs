@@ -1,9 +1,9 @@
 use super::*;
 use crate::commands::bench::against::base::Folder;
 use crate::commands::{Cli, Command, parse_from};
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 
-fn made(line: &[&str]) -> anyhow::Result<Made> {
+fn made(line: &[&str]) -> anyhow::Result<MadeExperiment> {
     let words = ["pgdyno", "limit"].iter().chain(line);
     let cli: Cli = parse_from(words.map(Into::into))?;
     let Command::Limit(args) = cli.command else { panic!("another command") };
@@ -82,7 +82,7 @@ fn what_cannot_be_searched_is_told_in_words_of_the_command() {
         (&["--promise", "p99 < 1s", "-f", "/nowhere/x.sql"], "/nowhere/x.sql"),
     ] {
         let error = made(line).expect_err(&line.join(" "));
-        let hint = error.downcast_ref::<Failure>().and_then(|failure| failure.hint.clone());
+        let hint = error.downcast_ref::<CommandFailure>().and_then(|failure| failure.hint.clone());
         let told = format!("{error} {}", hint.unwrap_or_default());
         assert!(told.contains(wanted), "{line:?}: {told}");
     }

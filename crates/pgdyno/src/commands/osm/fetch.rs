@@ -3,16 +3,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use osm::fetch::{ATTRIBUTION, Cache, Destination, Entry, FetchTimeouts, Fetched, Source, UnknownExtract};
+use osm::fetch::{
+    ATTRIBUTION, Cache, Destination, ExtractSource, FetchTimeouts, Fetched, IndexEntry, UnknownExtract,
+};
 use report::visible;
 use results::Table;
 use server::child::Account;
-use server::home::{Home, Part};
+use server::home::{Home, HomeFolder};
 
 use super::watched::Watched;
 use crate::commands::{print, signals};
-use crate::exit::{BAD_INPUT, Failure, Outcome, SAME_OR_BETTER};
-use crate::options::{Format, FormatOption, size};
+use crate::exit::{BAD_INPUT, CommandFailure, ExitResult, SAME_OR_BETTER};
+use crate::options::{FormatOption, OutputFormat, size};
 use crate::print::{data, talk, warning};
 
 /// `pgdyno osm fetch`.
@@ -47,10 +49,10 @@ pub(crate) struct Args {
     format: FormatOption,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let home = Home::locate()?;
     home.open()?;
-    let cache = Cache::at(&home.path(Part::Extracts));
+    let cache = Cache::at(&home.path(HomeFolder::Extracts));
     let name = args.name.as_deref().unwrap_or_default();
     if args.offline {
         return match &args.list {
@@ -59,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
     }
     let timeouts = FetchTimeouts { silence: Duration::from_secs(args.timeout), ..FetchTimeouts::default() };
-    let mut source = Source::new(args.mirror.as_deref(), timeouts)?;
+    let mut source = ExtractSource::new(args.mirror.as_deref(), timeouts)?;
     if let Some(bytes) = args.max_size {
         source = source.with_max_size(bytes);
     }
@@ -76,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Some(path) => Destination::File(path),
         None => {
             let account = Account::unprivileged()?;
-            home.make_part(Part::Extracts, account.as_ref())?;
+            home.make_part(HomeFolder::Extracts, account.as_ref())?;
             Destination::Cache(&cache)
         }
     };
@@ -93,10 +95,10 @@ fn not_kept(error: spec::Error, cache: &Cache) -> anyhow::Error {
     };
     let kept = if kept.is_empty() { "nothing".to_owned() } else { kept.join(", ") };
     let what = format!("{name} was not fetched before; what is kept: {kept}");
-    Failure::with_code(BAD_INPUT, what, Some("without --offline it is fetched".to_owned()))
+    CommandFailure::with_code(BAD_INPUT, what, Some("without --offline it is fetched".to_owned()))
 }
 
-fn list<'a>(entries: impl Iterator<Item = &'a Entry>, args: &Args) -> Outcome {
+fn list<'a>(entries: impl Iterator<Item = &'a IndexEntry>, args: &Args) -> ExitResult {
     let mut table = Table::new(["id", "name", "parent"]);
     for entry in entries {
         table.push(vec![entry.id.clone().into(), entry.name.clone().into(), entry.parent.clone().into()]);
@@ -105,7 +107,7 @@ fn list<'a>(entries: impl Iterator<Item = &'a Entry>, args: &Args) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-fn given(fetched: &Fetched, args: &Args) -> Outcome {
+fn given(fetched: &Fetched, args: &Args) -> ExitResult {
     let date = fetched.last_modified.as_deref().and_then(|time| time.get(..10));
     let date = date.map_or(String::new(), |day| format!(" of {day}"));
     let how = match (fetched.there_already, args.offline) {
@@ -120,7 +122,7 @@ fn given(fetched: &Fetched, args: &Args) -> Outcome {
     }
     talk(ATTRIBUTION);
     match args.format.format {
-        Format::Text => data(&format!("{}\n", visible::line(&fetched.path.to_string_lossy())))?,
+        OutputFormat::Text => data(&format!("{}\n", visible::line(&fetched.path.to_string_lossy())))?,
         format => print(&facts(fetched), format)?,
     }
     Ok(SAME_OR_BETTER)

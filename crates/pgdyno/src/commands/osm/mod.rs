@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 
 use lab::bench::{self, KeepIn};
 use lab::target_spec::TargetAccess;
-use osm::synth::Scale;
+use osm::synth::ExtractScale;
 
 use super::bench::{phases, stored, told_where};
 use super::{print, signals};
 use crate::commands::typed;
-use crate::exit::{Outcome, SAME_OR_BETTER};
-use crate::options::{Output, Programs};
+use crate::exit::{ExitResult, SAME_OR_BETTER};
+use crate::options::{OutputArgs, Programs};
 use crate::progress::Screen;
 
 /// `pgdyno osm …`.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum OsmCommand {
     /// Load an extract with osm2pgsql into a database, timing nodes, ways, relations, each table and index
-    Load(Box<Load>),
+    Load(Box<OsmLoadArgs>),
     /// Get an extract from Geofabrik or a mirror of it, and print where it is: pgdyno osm load "$(pgdyno osm fetch malta)"
     Fetch(fetch::Args),
     /// Make a synthetic extract of any scale: roads, buildings, land use, water, points of interest, boundaries
@@ -30,13 +30,13 @@ pub(crate) enum Command {
 
 /// `pgdyno osm load`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Load {
+pub(crate) struct OsmLoadArgs {
     /// Extract (.osm.pbf)
     #[arg(env = "PGDYNO_DATA", hide_env_values = true, required_unless_present = "scale")]
     extract: Option<PathBuf>,
     /// Load a synthetic extract of this scale instead of a file, 0.001 to 10000 (see osm synth)
     #[arg(long, value_parser = synth::scale)]
-    scale: Option<Scale>,
+    scale: Option<ExtractScale>,
     /// Its seed [default: 1]
     #[arg(long, requires = "scale")]
     seed: Option<u64>,
@@ -51,10 +51,10 @@ pub(crate) struct Load {
     #[command(flatten)]
     programs: Programs,
     #[command(flatten)]
-    output: Output,
+    output: OutputArgs,
 }
 
-impl Load {
+impl OsmLoadArgs {
     /// Whether a scale was given, and the extract only by the environment variable for all commands.
     fn is_only_in_environment(&self, extract: &Path) -> bool {
         let variable = std::env::var_os("PGDYNO_DATA");
@@ -131,15 +131,15 @@ impl How {
     }
 }
 
-pub(crate) fn run(command: &Command) -> Outcome {
+pub(crate) fn run(command: &OsmCommand) -> ExitResult {
     match command {
-        Command::Load(args) => load(args),
-        Command::Fetch(args) => fetch::run(args),
-        Command::Synth(args) => synth::run(args),
+        OsmCommand::Load(args) => load(args),
+        OsmCommand::Fetch(args) => fetch::run(args),
+        OsmCommand::Synth(args) => synth::run(args),
     }
 }
 
-fn load(args: &Load) -> Outcome {
+fn load(args: &OsmLoadArgs) -> ExitResult {
     let target = match &args.url {
         Some(url) => TargetAccess::url(bench::at(Some(url), None, None, None)?),
         None => TargetAccess::managed("default", &["postgis"]),

@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use osm::synth::{Made, Progress, Scale, SynthError, SynthOptions, write};
+use osm::synth::{ExtractScale, SynthError, SynthOptions, SynthProgress, WrittenExtract, write};
 use results::Table;
 use server::Stop;
 
 use crate::commands::{print, signals};
-use crate::exit::{Failure, INPUT_OUTPUT, INTERRUPTED, Outcome, SAME_OR_BETTER};
-use crate::options::{Format, FormatOption};
+use crate::exit::{CommandFailure, ExitResult, INPUT_OUTPUT, INTERRUPTED, SAME_OR_BETTER};
+use crate::options::{FormatOption, OutputFormat};
 use crate::print::{data, talk};
 
 /// Time between two progress lines.
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Size: 1 is a region of about a million nodes; from 0.001 to 10000, three decimals at most. All that a smaller one has is
     /// in a larger one of the same seed
     #[arg(long, default_value = "1", value_parser = scale)]
-    scale: Scale,
+    scale: ExtractScale,
     /// Other land for each
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -37,18 +37,18 @@ pub(crate) struct Args {
     format: FormatOption,
 }
 
-pub(super) fn scale(text: &str) -> Result<Scale, String> {
+pub(super) fn scale(text: &str) -> Result<ExtractScale, String> {
     text.parse().map_err(|error: osm::synth::ScaleError| error.to_string())
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let threads =
         args.threads.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
     let options = SynthOptions { scale: args.scale, seed: args.seed, threads };
     let stop = signals::listen_at_once()?;
     let made = into_file(&args.output, &options, &stop)?;
     match args.format.format {
-        Format::Text => data(&format!("{}\n", args.output.display()))?,
+        OutputFormat::Text => data(&format!("{}\n", args.output.display()))?,
         format => print(&table(args, &made), format)?,
     }
     talk(&format!(
@@ -59,11 +59,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Writes next to the file, then renames.
-fn into_file(path: &Path, options: &SynthOptions, stop: &Stop) -> anyhow::Result<Made> {
+fn into_file(path: &Path, options: &SynthOptions, stop: &Stop) -> anyhow::Result<WrittenExtract> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |error: std::io::Error| {
         let hint = "look at the folder and its free space, or name another file with -o".to_owned();
-        Failure::with_code(INPUT_OUTPUT, format!("cannot write {}: {error}", path.display()), Some(hint))
+        CommandFailure::with_code(
+            INPUT_OUTPUT,
+            format!("cannot write {}: {error}", path.display()),
+            Some(hint),
+        )
     };
     if path.is_dir() {
         return Err(failed(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
@@ -77,7 +81,7 @@ fn into_file(path: &Path, options: &SynthOptions, stop: &Stop) -> anyhow::Result
     let made = made.map_err(|error| match error {
         SynthError::Io(error) => failed(error),
         stopped @ SynthError::Stopped => {
-            Failure::with_code(INTERRUPTED, format!("{stopped}; nothing was written"), None)
+            CommandFailure::with_code(INTERRUPTED, format!("{stopped}; nothing was written"), None)
         }
     })?;
     // Temporary files are readable only by their owner; an extract is not secret.
@@ -92,7 +96,7 @@ struct Told {
 }
 
 impl Told {
-    fn hear(&mut self, Progress { kind, cells, of_cells }: Progress) {
+    fn hear(&mut self, SynthProgress { kind, cells, of_cells }: SynthProgress) {
         if Instant::now() >= self.next {
             self.next = Instant::now() + TOLD_EVERY;
             let kind = format!("{kind:?}").to_lowercase();
@@ -101,7 +105,7 @@ impl Told {
     }
 }
 
-fn table(args: &Args, made: &Made) -> Table {
+fn table(args: &Args, made: &WrittenExtract) -> Table {
     let mut table = Table::new(["path", "scale", "seed", "bytes", "nodes", "ways", "relations"]);
     table.push(vec![
         args.output.display().to_string().into(),

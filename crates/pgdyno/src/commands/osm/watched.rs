@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{DecimalBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use osm::fetch::{Event, Restart, Watch};
+use osm::fetch::{FetchEvent, FetchObserver, Restart};
 use server::Stop;
 
 use crate::print::{is_interactive, talk, warning};
@@ -88,27 +88,27 @@ impl Download {
     }
 }
 
-impl Watch for Watched {
-    fn event(&mut self, event: Event<'_>) {
+impl FetchObserver for Watched {
+    fn event(&mut self, event: FetchEvent<'_>) {
         match event {
-            Event::Redirected { from, to } => {
+            FetchEvent::Redirected { from, to } => {
                 if self.redirected.as_deref() != Some(to) {
                     self.redirected = Some(to.to_owned());
                     self.say(&format!("{from} redirects to {to}"));
                 }
             }
-            Event::Begins { from, total } => self.begins(from, total),
-            Event::Received(bytes) => self.received(bytes),
-            Event::Restart(Restart::Changed) => {
+            FetchEvent::Begins { from, total } => self.begins(from, total),
+            FetchEvent::Received(bytes) => self.received(bytes),
+            FetchEvent::Restart(Restart::Changed) => {
                 self.warn("the server has another file now: it is fetched again")
             }
-            Event::Restart(Restart::NoRanges) => {
+            FetchEvent::Restart(Restart::NoRanges) => {
                 self.warn("the server does not send parts of files: it is fetched again");
             }
-            Event::Again { cause, pause } => {
+            FetchEvent::Again { cause, pause } => {
                 self.warn(&format!("{cause}; trying again in {} s", pause.as_secs_f64()));
             }
-            Event::Verifying => self.bar.set_message("checking"),
+            FetchEvent::Verifying => self.bar.set_message("checking"),
         }
     }
 

@@ -1,17 +1,17 @@
 //! Turns the command line's connection options into a connector.
 
-use protocol::postgres::{Config, Host};
+use protocol::postgres::{Config, HostAddress};
 use server::control::{Connector, ConnectorOptions};
 
-use super::args::{Connection, Fault};
+use super::args::{ArgumentError, ConnectionArgs};
 use super::fault;
-use super::talk::{Level, NAME, Talk};
+use super::talk::{LogLevel, NAME, Talk};
 
 /// Resolves the connection, and prints remarks (such as a passfile that others can read).
 ///
 /// # Errors
 /// Invalid options, in libpq's words.
-pub(super) fn connector(connection: &Connection, talk: &Talk) -> Result<Connector, Fault> {
+pub(super) fn connector(connection: &ConnectionArgs, talk: &Talk) -> Result<Connector, ArgumentError> {
     let wanted = ConnectorOptions {
         database: connection.database.as_deref(),
         host: connection.host.as_deref(),
@@ -22,7 +22,7 @@ pub(super) fn connector(connection: &Connection, talk: &Talk) -> Result<Connecto
     let connector = Connector::new(&wanted)
         .map_err(|problem| fault([problem, "could not create connection for setup".to_owned()]))?;
     for warning in &connector.config().warnings {
-        talk.say(Level::Plain, &format!("WARNING: {warning}"));
+        talk.say(LogLevel::Plain, &format!("WARNING: {warning}"));
     }
     Ok(connector)
 }
@@ -30,8 +30,8 @@ pub(super) fn connector(connection: &Connection, talk: &Talk) -> Result<Connecto
 /// Host and port of the first server, as given.
 pub(super) fn first_host(config: &Config) -> (String, u16) {
     match config.hosts.first().map(|spec| (&spec.host, spec.port)) {
-        Some((Host::Unix(folder), port)) => (folder.to_string_lossy().into_owned(), port),
-        Some((Host::Tcp { name, .. }, port)) => (name.clone(), port),
+        Some((HostAddress::Unix(folder), port)) => (folder.to_string_lossy().into_owned(), port),
+        Some((HostAddress::Tcp { name, .. }, port)) => (name.clone(), port),
         None => (String::new(), 0),
     }
 }

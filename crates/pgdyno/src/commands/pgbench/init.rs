@@ -2,10 +2,10 @@
 
 use std::io::IsTerminal;
 
-use workloads::pgbench::init::{Event, EventPrinter, Remark, remarks};
+use workloads::pgbench::init::{EventPrinter, InitEvent, Remark, remarks};
 
-use super::args::{Fault, InitSettings};
-use super::talk::{Level, Talk, foreign};
+use super::args::{ArgumentError, InitSettings};
+use super::talk::{LogLevel, Talk, foreign};
 use super::{connection, fault, left};
 use crate::commands::signals;
 use crate::print;
@@ -13,7 +13,7 @@ use crate::print;
 /// Ctrl-C: the shell's code for a program that died of SIGINT.
 const INTERRUPTED: u8 = 130;
 
-pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fault> {
+pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, ArgumentError> {
     let mut connector = connection::connector(&settings.connection, talk)?;
     let mut control = connector
         .connect(&mut connection::ask_password)
@@ -24,7 +24,7 @@ pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fau
         .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;
     let mut voice = EventPrinter::new(std::io::stderr().is_terminal());
     let stopped = || stop.at_once();
-    let mut listener = |event: &Event| print::talk_as_is(&voice.say(&visible(event)));
+    let mut listener = |event: &InitEvent| print::talk_as_is(&voice.say(&visible(event)));
     let InitSettings { tables, loading, .. } = settings;
     let done = lab::jobs::initialize(control, tables, loading, &stopped, &mut listener);
     match done {
@@ -37,23 +37,23 @@ pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fau
 }
 
 /// Escapes the server's text, so that it cannot control the terminal or pass for a line of ours.
-fn visible(event: &Event) -> Event {
+fn visible(event: &InitEvent) -> InitEvent {
     match event.clone() {
-        Event::Notice(text) => Event::Notice(foreign(text.trim_end_matches('\n'))),
-        Event::Reconnecting { reason, attempt, attempts, wait_us } => {
+        InitEvent::Notice(text) => InitEvent::Notice(foreign(text.trim_end_matches('\n'))),
+        InitEvent::Reconnecting { reason, attempt, attempts, wait_us } => {
             let reason = ::report::visible::line(&reason).into_owned();
-            Event::Reconnecting { reason, attempt, attempts, wait_us }
+            InitEvent::Reconnecting { reason, attempt, attempts, wait_us }
         }
         other => other,
     }
 }
 
-fn refusal(error: &spec::Error) -> Fault {
+fn refusal(error: &spec::Error) -> ArgumentError {
     let level = |remark| match remark {
-        Remark::Error => Level::Error,
-        Remark::Detail => Level::Detail,
-        Remark::Hint => Level::Hint,
+        Remark::Error => LogLevel::Error,
+        Remark::Detail => LogLevel::Detail,
+        Remark::Hint => LogLevel::Hint,
     };
     let lines = remarks(error).into_iter().map(|(remark, text)| (level(remark), text)).collect();
-    Fault { lines, exit: if error.is_stopped() { INTERRUPTED } else { 1 } }
+    ArgumentError { lines, exit: if error.is_stopped() { INTERRUPTED } else { 1 } }
 }

@@ -1,20 +1,24 @@
 //! Settings left changed on the server: no run is measured with them silently.
 
-use server::settings::journal::{Left, LeftBy};
+use server::settings::journal::{LeftBy, Leftover};
 use spec::Error;
 
-use super::args::Fault;
+use super::args::ArgumentError;
 use super::fault;
-use super::talk::{Level, Talk};
+use super::talk::{LogLevel, Talk};
 
 /// Reports changed settings; refuses to measure if a killed pgdyno left them, unless `allowed`. Also fails if
 /// the home cannot be used.
-pub(super) fn check(found: Result<Vec<Left>, Error>, allowed: bool, talk: &Talk) -> Result<(), Fault> {
+pub(super) fn check(
+    found: Result<Vec<Leftover>, Error>,
+    allowed: bool,
+    talk: &Talk,
+) -> Result<(), ArgumentError> {
     for left in found.map_err(|error| fault([error.to_string()]))? {
         let (kind, list) = (left.kind(), left.list());
         match &left.by {
             LeftBy::Living(pid) => talk.say(
-                Level::Warning,
+                LogLevel::Warning,
                 &format!("another pgdyno (pid {pid}) is at work on this server and changes its {kind} (now: {list})"),
             ),
             LeftBy::Unknown(_) => {}
@@ -24,18 +28,18 @@ pub(super) fn check(found: Result<Vec<Left>, Error>, allowed: bool, talk: &Talk)
                 if !allowed {
                     return Err(refusal(text));
                 }
-                talk.say(Level::Warning, &text);
+                talk.say(LogLevel::Warning, &text);
             }
         }
     }
     Ok(())
 }
 
-fn refusal(text: String) -> Fault {
+fn refusal(text: String) -> ArgumentError {
     let mut fault = fault([text]);
     let hint =
         "Put them back with \"pgdyno target restore\", or measure under them with --allow-changed-settings.";
-    fault.lines.push((Level::Hint, hint.to_owned()));
+    fault.lines.push((LogLevel::Hint, hint.to_owned()));
     fault
 }
 
@@ -43,9 +47,9 @@ fn refusal(text: String) -> Fault {
 mod tests {
     use super::*;
 
-    fn left(by: LeftBy) -> Result<Vec<Left>, Error> {
+    fn left(by: LeftBy) -> Result<Vec<Leftover>, Error> {
         let settings = vec!["fsync = off (before: not set by ALTER SYSTEM)".to_owned()];
-        Ok(vec![Left { dsn: "host=x".to_owned(), settings, changes: Vec::new(), by }])
+        Ok(vec![Leftover { dsn: "host=x".to_owned(), settings, changes: Vec::new(), by }])
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-use ::report::pgbench::{Aggregates, End, LogFormat, Transaction};
-use engine::{Entry, EntryEnd, Failure, Time};
+use ::report::pgbench::{Aggregates, LogFormat, LoggedTransaction, TransactionEnd};
+use engine::{EntryEnd, Failure, Time, TransactionEntry};
 use script::Random;
 
 use super::args::LogFiles;
@@ -80,7 +80,7 @@ impl Log {
         }
     }
 
-    pub(super) fn transactions(&mut self, thread: usize, entries: &[Entry]) {
+    pub(super) fn transactions(&mut self, thread: usize, entries: &[TransactionEntry]) {
         let Some(log) = self.threads.get_mut(thread) else { return };
         for entry in entries {
             let number = &mut self.numbers[entry.client as usize];
@@ -131,18 +131,20 @@ impl ThreadLog {
     }
 }
 
-fn transaction(entry: &Entry, number: u64, epoch_us: i64) -> Transaction {
+fn transaction(entry: &TransactionEntry, number: u64, epoch_us: i64) -> LoggedTransaction {
     let us = |time: Time| time / 1000;
     let processed = entry.end == EntryEnd::Succeeded;
-    Transaction {
+    LoggedTransaction {
         client: entry.client as usize,
         number,
         end: match entry.end {
-            EntryEnd::Succeeded => End::Processed { latency_us: us(entry.ended.saturating_sub(entry.due)) },
-            EntryEnd::Skipped => End::Skipped,
-            EntryEnd::Failed(Failure::Serialization) => End::Serialization,
-            EntryEnd::Failed(Failure::Deadlock) => End::Deadlock,
-            EntryEnd::Failed(Failure::Other) => End::Other,
+            EntryEnd::Succeeded => {
+                TransactionEnd::Processed { latency_us: us(entry.ended.saturating_sub(entry.due)) }
+            }
+            EntryEnd::Skipped => TransactionEnd::Skipped,
+            EntryEnd::Failed(Failure::Serialization) => TransactionEnd::Serialization,
+            EntryEnd::Failed(Failure::Deadlock) => TransactionEnd::Deadlock,
+            EntryEnd::Failed(Failure::Other) => TransactionEnd::Other,
         },
         script: usize::from(entry.script),
         wall_us: epoch_us + us(entry.ended) as i64,

@@ -16,15 +16,15 @@ mod watch;
 
 #[cfg(test)]
 pub(super) use self::args::names;
-pub(super) use self::args::{Mode, ProgressLines, described, mode_of};
+pub(super) use self::args::{OptionMode, ProgressLines, described, mode_of};
 pub(super) use self::progress::Ticker;
 pub(super) use self::summary::losses;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use self::args::{Command, CommandLine, Fault, Process};
-use self::talk::{Level, NAME, Talk};
+use self::args::{ArgumentError, CommandLine, PgbenchCommand, Process};
+use self::talk::{LogLevel, NAME, Talk};
 use crate::print;
 
 /// The drop-in's arguments if the drop-in was called, with the name it was called by.
@@ -53,33 +53,33 @@ pub(crate) fn main(called: String, arguments: &[OsString]) -> u8 {
     })
 }
 
-fn carry_out(line: &CommandLine) -> Result<u8, Fault> {
+fn carry_out(line: &CommandLine) -> Result<u8, ArgumentError> {
     let talk = Talk::from_environment(line.debug);
     line.messages.iter().for_each(|(level, text)| talk.say(*level, text));
     match &line.command {
-        Command::Help => show(args::help()),
-        Command::Version => show(&args::version()),
-        Command::ListScripts => {
+        PgbenchCommand::Help => show(args::help()),
+        PgbenchCommand::Version => show(&args::version()),
+        PgbenchCommand::ListScripts => {
             print::talk_as_is(&args::list_text());
             Ok(0)
         }
-        Command::ShowScript(builtin) => {
+        PgbenchCommand::ShowScript(builtin) => {
             print::talk_as_is(&args::show_text(builtin));
             Ok(0)
         }
-        Command::Initialize(settings) => init::initialize(settings, &talk),
-        Command::Run(settings) => run::run(settings, &talk),
+        PgbenchCommand::Initialize(settings) => init::initialize(settings, &talk),
+        PgbenchCommand::Run(settings) => run::run(settings, &talk),
     }
 }
 
-fn show(text: &str) -> Result<u8, Fault> {
+fn show(text: &str) -> Result<u8, ArgumentError> {
     print::data(text).map_err(|error| fault([format!("could not write to standard output: {error}")]))?;
     Ok(0)
 }
 
 /// An error with pgbench's exit code.
-fn fault(lines: impl IntoIterator<Item = String>) -> Fault {
-    Fault { lines: lines.into_iter().map(|line| (Level::Error, line)).collect(), exit: 1 }
+fn fault(lines: impl IntoIterator<Item = String>) -> ArgumentError {
+    ArgumentError { lines: lines.into_iter().map(|line| (LogLevel::Error, line)).collect(), exit: 1 }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ::report::pgbench::{Moment, Progress};
+use ::report::pgbench::{Moment, ProgressInterval};
 use engine::{ScriptFigures, Second};
 use lab::runner::ScriptSecond;
 use stats::Histogram;
@@ -12,10 +12,10 @@ use super::args::ProgressLines;
 /// Collects seconds until a line is due.
 pub(crate) struct Ticker {
     lines: ProgressLines,
-    line: Progress,
+    line: ProgressInterval,
 }
 
-struct Part<'a> {
+struct ProgressSums<'a> {
     processed: u64,
     failed: u64,
     skipped: u64,
@@ -25,7 +25,7 @@ struct Part<'a> {
     response: &'a Histogram,
 }
 
-impl<'a> From<&'a ScriptFigures> for Part<'a> {
+impl<'a> From<&'a ScriptFigures> for ProgressSums<'a> {
     fn from(script: &'a ScriptFigures) -> Self {
         let ScriptFigures { counts, response, service, .. } = script;
         Self {
@@ -40,7 +40,7 @@ impl<'a> From<&'a ScriptFigures> for Part<'a> {
     }
 }
 
-impl<'a> From<&'a ScriptSecond> for Part<'a> {
+impl<'a> From<&'a ScriptSecond> for ProgressSums<'a> {
     fn from(script: &'a ScriptSecond) -> Self {
         let ScriptSecond { ok, late, failed, skipped, retried, retries, lag_ns, response } = script;
         Self {
@@ -58,7 +58,7 @@ impl<'a> From<&'a ScriptSecond> for Part<'a> {
 impl Ticker {
     /// `rate`, `limit` and `retries` select optional parts of the lines.
     pub(crate) fn new(lines: ProgressLines, rate: bool, limit: bool, retries: bool) -> Self {
-        let line = Progress {
+        let line = ProgressInterval {
             moment: Moment::Elapsed(0),
             interval_ns: 0,
             processed: 0,
@@ -74,19 +74,19 @@ impl Ticker {
 
     /// Adds one second of load; returns the line due at its end, if any.
     pub(super) fn second(&mut self, second: &Second) -> Option<String> {
-        self.take(second.start_ns, second.length_ns, second.scripts.iter().map(Part::from))
+        self.take(second.start_ns, second.length_ns, second.scripts.iter().map(ProgressSums::from))
     }
 
     /// The same for a second as reported by run events.
     pub(crate) fn told(&mut self, start_us: i64, length_us: u64, scripts: &[ScriptSecond]) -> Option<String> {
-        self.take(start_us * 1000, length_us * 1000, scripts.iter().map(Part::from))
+        self.take(start_us * 1000, length_us * 1000, scripts.iter().map(ProgressSums::from))
     }
 
     fn take<'a>(
         &mut self,
         start_ns: i64,
         length_ns: u64,
-        parts: impl Iterator<Item = Part<'a>>,
+        parts: impl Iterator<Item = ProgressSums<'a>>,
     ) -> Option<String> {
         let start = u64::try_from(start_ns).ok()?;
         self.line.interval_ns += length_ns;
@@ -104,7 +104,7 @@ impl Ticker {
         };
         let text = self.line.text();
         let fresh = |part: Option<u64>| part.map(|_| 0);
-        self.line = Progress {
+        self.line = ProgressInterval {
             interval_ns: 0,
             processed: 0,
             failed: 0,
@@ -118,7 +118,7 @@ impl Ticker {
         Some(text)
     }
 
-    fn add(&mut self, part: &Part<'_>) {
+    fn add(&mut self, part: &ProgressSums<'_>) {
         let line = &mut self.line;
         line.processed += part.processed;
         line.failed += part.failed;

@@ -12,11 +12,14 @@ use spec::Error;
 use workloads::pgbench::{DropInOptions, HostPolicy, Pgbench, ScriptSource, Vacuuming, vacuum};
 use workloads::{Places, PostgresPlace, Workload};
 
-use super::args::{self, Fault, Format, Length, Load, Origin, RunSettings, Script, ScriptText};
+use super::args::{
+    self, ArgumentError, Origin, PgbenchFormat, PgbenchLength, PgbenchLoadArgs, RunSettings, ScriptArgument,
+    ScriptText,
+};
 use super::log::Log;
 use super::progress::Ticker;
-use super::talk::{Level, Talk};
-use super::watch::Watch;
+use super::talk::{LogLevel, Talk};
+use super::watch::PgbenchWatch;
 use super::{connection, fault, left, summary};
 use crate::commands::signals;
 use crate::commands::typed;
@@ -27,7 +30,7 @@ const ABORTED: u8 = 2;
 const INTERRUPTED: u8 = 130;
 
 /// Runs the load; returns the exit code. An error if the run did not start.
-pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
+pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, ArgumentError> {
     let sources: Vec<ScriptSource> = settings.scripts.all.iter().map(source).collect();
     let mut workload = Pgbench::with_drop_in_options(&settings.workload, &sources, manner(settings, talk))
         .map_err(|error| fault([error.to_string()]))?;
@@ -37,12 +40,12 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
     let stop = signals::listen_silently(INTERRUPTED)
         .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;
     let mut recorder = open_recorder(settings, &connector)?;
-    let to_end = engine::Stop::from(stop.flag());
-    let mut watch = Watch {
+    let to_end = engine::StopFlag::from(stop.flag());
+    let mut watch = PgbenchWatch {
         talk,
         log: open_log(settings, &workload, &setup)?,
         ticker: settings.output.progress.map(|lines| {
-            let Load { rate, latency_limit_us, .. } = settings.load;
+            let PgbenchLoadArgs { rate, latency_limit_us, .. } = settings.load;
             Ticker::new(lines, rate.is_some(), latency_limit_us.is_some(), settings.workload.max_tries != 1)
         }),
         exit_on_abort: settings.load.exit_on_abort,
@@ -68,7 +71,7 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
     conclude(settings, talk, ran, watch, measured)
 }
 
-struct Prepared {
+struct PreparedRun {
     places: Places,
     server_version: String,
 }
@@ -78,32 +81,32 @@ fn prepare(
     talk: &Talk,
     connector: &mut Connector,
     workload: &mut Pgbench,
-) -> Result<Prepared, Fault> {
+) -> Result<PreparedRun, ArgumentError> {
     let mut control = connector
         .connect(&mut connection::ask_password)
         .map_err(|words| fault([words, "could not create connection for setup".to_owned()]))?;
     left::check(left_behind(&mut control), settings.preparation.allow_changed_settings, talk)?;
     let server_version = control.reported("server_version").unwrap_or("unknown").to_owned();
-    if settings.output.format == Format::Text {
+    if settings.output.format == PgbenchFormat::Text {
         print_data(&report::banner(args::VERSION, &server_version))?;
     }
-    talk.say(Level::Debug, &describe(settings, connector));
+    talk.say(LogLevel::Debug, &describe(settings, connector));
     let database = connector.config().dbname.clone();
     let tables = workload.count_tables(&mut control, &database).map_err(|error| {
         let mut fault = fault([error.message]);
-        fault.lines.extend(error.hint.map(|hint| (Level::Hint, hint)));
+        fault.lines.extend(error.hint.map(|hint| (LogLevel::Hint, hint)));
         fault
     })?;
     if let (Some(tables), Some(_)) = (tables, settings.workload.scale) {
         let count = tables.scale;
         let text = format!("scale option ignored, using count from pgbench_branches table ({count})");
-        talk.say(Level::Warning, &text);
+        talk.say(LogLevel::Warning, &text);
     }
     if !settings.preparation.no_vacuum {
         let accounts = settings.preparation.vacuum_accounts;
         vacuum(&mut control, accounts, &mut |event| say_vacuuming(talk, &event));
     }
-    control.take_notices().iter().for_each(|notice| talk.say(Level::Foreign, notice));
+    control.take_notices().iter().for_each(|notice| talk.say(LogLevel::Foreign, notice));
     let mut place = PostgresPlace::from(control.place().clone());
     if settings.workload.reconnect_lost {
         place.again = connector.places_from(control.place());
@@ -116,15 +119,15 @@ fn prepare(
             left::check(left_behind_at(&server.place), settings.preparation.allow_changed_settings, talk)?;
         }
     }
-    Ok(Prepared { places: place.into(), server_version })
+    Ok(PreparedRun { places: place.into(), server_version })
 }
 
 fn say_vacuuming(talk: &Talk, event: &Vacuuming<'_>) {
     match event {
         Vacuuming::Begins(text) => print::talk_as_is(text),
         Vacuuming::Failed(error) => {
-            talk.say(Level::Error, &error.text);
-            talk.say(Level::Detail, Vacuuming::DETAIL);
+            talk.say(LogLevel::Error, &error.text);
+            talk.say(LogLevel::Detail, Vacuuming::DETAIL);
         }
         Vacuuming::Ends => print::talk_as_is("end.\n"),
     }
@@ -134,14 +137,14 @@ fn describe(settings: &RunSettings, connector: &Connector) -> String {
     let config = connector.config();
     let (host, port) = connection::first_host(config);
     let (what, how_many) = match settings.load.length {
-        Length::Transactions(count) => ("nxacts", count),
-        Length::Seconds(seconds) => ("duration", seconds),
+        PgbenchLength::Transactions(count) => ("nxacts", count),
+        PgbenchLength::Seconds(seconds) => ("duration", seconds),
     };
     let (clients, database) = (settings.load.clients, &config.dbname);
     format!("pghost: {host} pgport: {port} nclients: {clients} {what}: {how_many} dbName: {database}")
 }
 
-fn source(script: &Script) -> ScriptSource {
+fn source(script: &ScriptArgument) -> ScriptSource {
     match &script.origin {
         Origin::Builtin(builtin) => ScriptSource::Builtin(format!("{}@{}", builtin.name, script.weight)),
         Origin::File(file) => text_source(file, script.weight),
@@ -182,8 +185,8 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
         sought: None,
         warmup: load.warmup,
         until: match load.length {
-            Length::Transactions(count) => Until::PerClient(count.into()),
-            Length::Seconds(seconds) => Until::Elapsed(Time::from(seconds) * 1_000_000_000),
+            PgbenchLength::Transactions(count) => Until::PerClient(count.into()),
+            PgbenchLength::Seconds(seconds) => Until::Elapsed(Time::from(seconds) * 1_000_000_000),
         },
         statements: settings.output.per_command,
         transactions: settings.output.log.is_some(),
@@ -199,7 +202,7 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
     }
 }
 
-fn open_log(settings: &RunSettings, workload: &Pgbench, setup: &Setup) -> Result<Option<Log>, Fault> {
+fn open_log(settings: &RunSettings, workload: &Pgbench, setup: &Setup) -> Result<Option<Log>, ArgumentError> {
     let Some(files) = &settings.output.log else { return Ok(None) };
     let format = report::LogFormat {
         lag: settings.load.rate.is_some(),
@@ -212,12 +215,12 @@ fn open_log(settings: &RunSettings, workload: &Pgbench, setup: &Setup) -> Result
     Log::create(files, format, setup.clients as usize, samples).map(Some).map_err(|problem| fault([problem]))
 }
 
-fn open_recorder(settings: &RunSettings, connector: &Connector) -> Result<Option<Recorder>, Fault> {
+fn open_recorder(settings: &RunSettings, connector: &Connector) -> Result<Option<Recorder>, ArgumentError> {
     let Some(path) = &settings.output.results else { return Ok(None) };
     Recorder::open(path, &connector.dsn(), typed::command()).map(Some).map_err(|error| lab_fault(&error))
 }
 
-fn not_started(error: spec::Error) -> Fault {
+fn not_started(error: spec::Error) -> ArgumentError {
     match error.attached() {
         // A connected client reports its own error.
         Some(NotConnected::Refused(abort)) if abort.statement.is_some() => fault([abort.to_string()]),
@@ -228,16 +231,16 @@ fn not_started(error: spec::Error) -> Fault {
     }
 }
 
-fn lab_fault(error: &Error) -> Fault {
+fn lab_fault(error: &Error) -> ArgumentError {
     let mut fault = fault([error.to_string()]);
-    fault.lines.extend(error.hint().map(|hint| (Level::Hint, hint.to_owned())));
+    fault.lines.extend(error.hint().map(|hint| (LogLevel::Hint, hint.to_owned())));
     fault
 }
 
 struct Ran<'a> {
     workload: &'a Pgbench,
     setup: &'a Setup,
-    prepared: &'a Prepared,
+    prepared: &'a PreparedRun,
     recorder: Option<Recorder>,
 }
 
@@ -245,41 +248,41 @@ fn conclude(
     settings: &RunSettings,
     talk: &Talk,
     ran: Ran<'_>,
-    watch: Watch<'_>,
+    watch: PgbenchWatch<'_>,
     recorded: Measured,
-) -> Result<u8, Fault> {
+) -> Result<u8, ArgumentError> {
     let measured = &recorded.engine;
-    let Watch { log, aborted, .. } = watch;
+    let PgbenchWatch { log, aborted, .. } = watch;
     if let Some(note) = &measured.driver_note {
-        talk.say(Level::Debug, note);
+        talk.say(LogLevel::Debug, note);
     }
     let log_problem = log.map_or(Ok(()), Log::finish).err();
     if let (true, Some(client)) = (settings.load.exit_on_abort, aborted) {
         let thread = thread_of(client, ran.setup.clients as usize, ran.setup.threads as usize);
-        talk.say(Level::Error, &format!("Run was aborted due to an error in thread {thread}"));
+        talk.say(LogLevel::Error, &format!("Run was aborted due to an error in thread {thread}"));
         return Ok(ABORTED);
     }
     let facts = summary::report(settings, ran.workload, &ran.prepared.server_version, measured);
     print_data(&match settings.output.format {
-        Format::Text => report::text(&facts),
-        Format::Json => report::json(&facts),
-        Format::Lines => report::lines(&facts),
+        PgbenchFormat::Text => report::text(&facts),
+        PgbenchFormat::Json => report::json(&facts),
+        PgbenchFormat::Lines => report::lines(&facts),
     })?;
     let interrupted = measured.interrupted && aborted.is_none();
     let mut code = 0;
     if aborted.is_some() {
-        talk.say(Level::Error, "Run was aborted; the above results are incomplete.");
+        talk.say(LogLevel::Error, "Run was aborted; the above results are incomplete.");
         code = ABORTED;
     }
     if interrupted {
-        talk.say(Level::Info, "stopped before its end; the report is of what was done until then");
+        talk.say(LogLevel::Info, "stopped before its end; the report is of what was done until then");
         code = INTERRUPTED;
     }
     if let Some(recorder) = ran.recorder {
         let stored = recorder.store(ran.workload, &settings.workload, ran.setup, recorded);
         let (_, doubts) = stored.map_err(|error| lab_fault(&error))?;
         for doubt in doubts {
-            talk.say(Level::Warning, &format!("{}: {}", doubt.reason.text(), doubt.detail));
+            talk.say(LogLevel::Warning, &format!("{}: {}", doubt.reason.text(), doubt.detail));
         }
     }
     match log_problem {
@@ -295,7 +298,7 @@ fn thread_of(client: usize, clients: usize, threads: usize) -> usize {
     if client < of_larger { client / (each + 1) } else { larger + (client - of_larger) / each.max(1) }
 }
 
-fn print_data(text: &str) -> Result<(), Fault> {
+fn print_data(text: &str) -> Result<(), ArgumentError> {
     print::data(text).map_err(|error| fault([format!("could not write to standard output: {error}")]))
 }
 

@@ -1,22 +1,22 @@
 //! Turns measurements into the report.
 
 use ::report::pgbench::{
-    Command, Failures, Figures, Lag, Length as ReportLength, Losses, Partitions, Report, Script, Settings,
-    Times,
+    CommandReport, Failures, Lag, Losses, Partitions, Report, RequestedLength as ReportLength, ScriptReport,
+    Settings, Times, TransactionFigures,
 };
-use engine::{Measured, ScriptFigures};
+use engine::{EngineResult, ScriptFigures};
 use spec::Counts;
 use workloads::ClientWorkload;
 use workloads::pgbench::Pgbench;
 use workloads::pgbench::init::PartitionMethod;
 
-use super::args::{Length, RunSettings};
+use super::args::{PgbenchLength, RunSettings};
 
 pub(super) fn report(
     settings: &RunSettings,
     workload: &Pgbench,
     server_version: &str,
-    measured: &Measured,
+    measured: &EngineResult,
 ) -> Report {
     Report {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -36,7 +36,7 @@ pub(super) fn report(
 }
 
 /// Lost and reopened connections.
-pub(in crate::commands) fn losses(measured: &Measured) -> Losses {
+pub(in crate::commands) fn losses(measured: &EngineResult) -> Losses {
     Losses {
         connections: measured.connections_lost,
         outages: measured.outages.clone(),
@@ -61,8 +61,8 @@ fn how(settings: &RunSettings, pgbench: &Pgbench) -> Settings {
         threads: load.threads,
         max_tries: workload.max_tries,
         length: match load.length {
-            Length::Transactions(count) => ReportLength::Transactions(count.into()),
-            Length::Seconds(seconds) => ReportLength::Seconds(seconds.into()),
+            PgbenchLength::Transactions(count) => ReportLength::Transactions(count.into()),
+            PgbenchLength::Seconds(seconds) => ReportLength::Seconds(seconds.into()),
         },
         reconnect: workload.reconnect,
         rate: load.rate,
@@ -76,11 +76,11 @@ fn how(settings: &RunSettings, pgbench: &Pgbench) -> Settings {
     }
 }
 
-fn scripts(settings: &RunSettings, workload: &Pgbench, measured: &Measured) -> Vec<Script> {
-    let mut commands: Vec<Vec<Command>> = vec![Vec::new(); settings.scripts.all.len()];
+fn scripts(settings: &RunSettings, workload: &Pgbench, measured: &EngineResult) -> Vec<ScriptReport> {
+    let mut commands: Vec<Vec<CommandReport>> = vec![Vec::new(); settings.scripts.all.len()];
     let figures = measured.statements.iter();
     for (statement, figures) in workload.statements().into_iter().zip(figures) {
-        commands[statement.script].push(Command {
+        commands[statement.script].push(CommandReport {
             first_line: statement.text,
             latency: figures.latency.clone(),
             failures: figures.failures,
@@ -90,7 +90,7 @@ fn scripts(settings: &RunSettings, workload: &Pgbench, measured: &Measured) -> V
     let empty = ScriptFigures::default();
     let scripts = settings.scripts.all.iter().zip(commands).enumerate();
     scripts
-        .map(|(index, (script, commands))| Script {
+        .map(|(index, (script, commands))| ScriptReport {
             name: script.name().to_owned(),
             weight: script.weight.into(),
             figures: counted(measured.scripts.get(index).unwrap_or(&empty)),
@@ -99,9 +99,9 @@ fn scripts(settings: &RunSettings, workload: &Pgbench, measured: &Measured) -> V
         .collect()
 }
 
-fn counted(figures: &ScriptFigures) -> Figures {
+fn counted(figures: &ScriptFigures) -> TransactionFigures {
     let Counts { failed, serialization_failures, deadlock_failures, .. } = figures.counts;
-    Figures {
+    TransactionFigures {
         processed: figures.counts.processed(),
         failures: Failures {
             serialization: serialization_failures,

@@ -10,7 +10,7 @@ use crate::print;
 pub(crate) const NAME: &str = "pgbench";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum LogLevel {
     /// The text without the program's name.
     Plain,
     /// A NOTICE, or the output of `debug()`: without the program's name. Text that looks like another message
@@ -27,13 +27,13 @@ pub(crate) enum Level {
     Hint,
 }
 
-impl From<engine::Level> for Level {
-    fn from(level: engine::Level) -> Self {
+impl From<engine::MessageLevel> for LogLevel {
+    fn from(level: engine::MessageLevel) -> Self {
         match level {
-            engine::Level::Plain => Self::Foreign,
-            engine::Level::Debug => Self::Debug,
-            engine::Level::Info => Self::Info,
-            engine::Level::Error => Self::Error,
+            engine::MessageLevel::Plain => Self::Foreign,
+            engine::MessageLevel::Debug => Self::Debug,
+            engine::MessageLevel::Info => Self::Info,
+            engine::MessageLevel::Error => Self::Error,
         }
     }
 }
@@ -65,29 +65,29 @@ impl Talk {
         self.debug
     }
 
-    pub(crate) fn say(&self, level: Level, text: &str) {
-        if level != Level::Debug || self.debug {
+    pub(crate) fn say(&self, level: LogLevel, text: &str) {
+        if level != LogLevel::Debug || self.debug {
             print::talk_as_is(&self.line(level, text));
         }
     }
 
     /// The message with its line break. As in pgbench it may have several lines. Lines that do not begin like
     /// libpq's are marked, and control characters are escaped.
-    pub(crate) fn line(&self, level: Level, text: &str) -> String {
+    pub(crate) fn line(&self, level: LogLevel, text: &str) -> String {
         let text = text.strip_suffix('\n').unwrap_or(text);
         match level {
-            Level::Plain => return format!("{}\n", visible::lines(text)),
-            Level::Foreign => return format!("{}\n", foreign(text)),
+            LogLevel::Plain => return format!("{}\n", visible::lines(text)),
+            LogLevel::Foreign => return format!("{}\n", foreign(text)),
             _ => {}
         }
         let text = marked(text);
         let name = painted(&format!("{NAME}: "), self.colors.locus.as_deref());
         let kind = match level {
-            Level::Warning => painted("warning: ", self.colors.warning.as_deref()),
-            Level::Error => painted("error: ", self.colors.error.as_deref()),
-            Level::Detail => painted("detail: ", self.colors.note.as_deref()),
-            Level::Hint => painted("hint: ", self.colors.note.as_deref()),
-            Level::Plain | Level::Foreign | Level::Debug | Level::Info => String::new(),
+            LogLevel::Warning => painted("warning: ", self.colors.warning.as_deref()),
+            LogLevel::Error => painted("error: ", self.colors.error.as_deref()),
+            LogLevel::Detail => painted("detail: ", self.colors.note.as_deref()),
+            LogLevel::Hint => painted("hint: ", self.colors.note.as_deref()),
+            LogLevel::Plain | LogLevel::Foreign | LogLevel::Debug | LogLevel::Info => String::new(),
         };
         format!("{name}{kind}{text}\n")
     }
@@ -192,25 +192,25 @@ mod tests {
     fn messages_without_colour() {
         let talk = Talk::default();
         let cases = [
-            (Level::Plain, "NOTICE:  x\n", "NOTICE:  x\n"),
-            (Level::Debug, "client 0 receiving", "pgbench: client 0 receiving\n"),
-            (Level::Info, "setting random seed to 5", "pgbench: setting random seed to 5\n"),
-            (Level::Warning, "w", "pgbench: warning: w\n"),
-            (Level::Error, "ERROR:  a\nLINE 1: b\n", "pgbench: error: ERROR:  a\nLINE 1: b\n"),
-            (Level::Detail, "d", "pgbench: detail: d\n"),
-            (Level::Hint, "h", "pgbench: hint: h\n"),
+            (LogLevel::Plain, "NOTICE:  x\n", "NOTICE:  x\n"),
+            (LogLevel::Debug, "client 0 receiving", "pgbench: client 0 receiving\n"),
+            (LogLevel::Info, "setting random seed to 5", "pgbench: setting random seed to 5\n"),
+            (LogLevel::Warning, "w", "pgbench: warning: w\n"),
+            (LogLevel::Error, "ERROR:  a\nLINE 1: b\n", "pgbench: error: ERROR:  a\nLINE 1: b\n"),
+            (LogLevel::Detail, "d", "pgbench: detail: d\n"),
+            (LogLevel::Hint, "h", "pgbench: hint: h\n"),
             (
-                Level::Error,
+                LogLevel::Error,
                 "ERROR:  a\u{1b}[2J\u{7}\nx\u{202e}",
                 "pgbench: error: ERROR:  a\\x1b[2J\\x07\n  | x\\u{202e}\n",
             ),
             (
-                Level::Error,
+                LogLevel::Error,
                 "f.sql:1: syntax error\n\\set x (1\n         ^ error found here",
                 "pgbench: error: f.sql:1: syntax error\n\\set x (1\n         ^ error found here\n",
             ),
-            (Level::Foreign, "HINWEIS:  a\nDETAIL:  b\n\nc", "HINWEIS:  a\nDETAIL:  b\n\n  | c\n"),
-            (Level::Foreign, "debug(script=0,command=1): int 5", "debug(script=0,command=1): int 5\n"),
+            (LogLevel::Foreign, "HINWEIS:  a\nDETAIL:  b\n\nc", "HINWEIS:  a\nDETAIL:  b\n\n  | c\n"),
+            (LogLevel::Foreign, "debug(script=0,command=1): int 5", "debug(script=0,command=1): int 5\n"),
         ];
         for (level, text, wanted) in cases {
             assert_eq!(talk.line(level, text), wanted);
@@ -229,17 +229,18 @@ mod tests {
             "error: x",
         ];
         for line in forged {
-            let said = Talk::default().line(Level::Error, &format!("ERROR:  a\n{line}\nCONTEXT:  b\n{line}"));
+            let said =
+                Talk::default().line(LogLevel::Error, &format!("ERROR:  a\n{line}\nCONTEXT:  b\n{line}"));
             assert_eq!(said, format!("pgbench: error: ERROR:  a\n  | {line}\nCONTEXT:  b\n  | {line}\n"));
             for text in [line.to_owned(), format!("{line}:  y")] {
-                assert_eq!(Talk::default().line(Level::Foreign, &text), format!("  | {text}\n"));
+                assert_eq!(Talk::default().line(LogLevel::Foreign, &text), format!("  | {text}\n"));
             }
         }
     }
 
     #[test]
     fn colours_are_those_of_the_environment() {
-        let error = |talk: &Talk| talk.line(Level::Error, "e");
+        let error = |talk: &Talk| talk.line(LogLevel::Error, "e");
         let plain = "pgbench: error: e\n";
         let full = "\x1b[01mpgbench: \x1b[0m\x1b[01;31merror: \x1b[0me\n";
         assert_eq!(error(&talk("always", None, false)), full);
@@ -249,7 +250,7 @@ mod tests {
         assert_eq!(error(&talk("always", Some(""), true)), plain);
         let chosen = talk("always", Some("error=44:x:note=1:error=45:foo=3:locus="), false);
         assert_eq!(error(&chosen), "\x1b[mpgbench: \x1b[0m\x1b[45merror: \x1b[0me\n");
-        assert_eq!(chosen.line(Level::Hint, "h"), "\x1b[mpgbench: \x1b[0m\x1b[1mhint: \x1b[0mh\n");
-        assert_eq!(chosen.line(Level::Warning, "w"), "\x1b[mpgbench: \x1b[0mwarning: w\n");
+        assert_eq!(chosen.line(LogLevel::Hint, "h"), "\x1b[mpgbench: \x1b[0m\x1b[1mhint: \x1b[0mh\n");
+        assert_eq!(chosen.line(LogLevel::Warning, "w"), "\x1b[mpgbench: \x1b[0mwarning: w\n");
     }
 }

@@ -2,22 +2,22 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::{Abort, Entry, Message, Observer, Second, Stop, Time};
+use engine::{Abort, ClientMessage, Observer, Second, StopFlag, Time, TransactionEntry};
 
 use super::log::Log;
 use super::progress::Ticker;
-use super::talk::{Level, Talk};
+use super::talk::{LogLevel, Talk};
 
-pub(super) struct Watch<'a> {
+pub(super) struct PgbenchWatch<'a> {
     pub(super) talk: &'a Talk,
     pub(super) log: Option<Log>,
     pub(super) ticker: Option<Ticker>,
     pub(super) exit_on_abort: bool,
-    pub(super) stop: &'a Stop,
+    pub(super) stop: &'a StopFlag,
     pub(super) aborted: Option<usize>,
 }
 
-impl Observer for Watch<'_> {
+impl Observer for PgbenchWatch<'_> {
     fn began(&mut self, epoch: SystemTime) {
         if let Some(log) = &mut self.log {
             log.began(since_1970_us(epoch));
@@ -30,13 +30,13 @@ impl Observer for Watch<'_> {
         }
     }
 
-    fn message(&mut self, message: &Message) {
+    fn message(&mut self, message: &ClientMessage) {
         self.talk.say(message.level.into(), &message.text);
     }
 
     fn aborted(&mut self, abort: &Abort) {
         for line in abort.causes.iter().chain([&abort.message]) {
-            self.talk.say(Level::Error, line);
+            self.talk.say(LogLevel::Error, line);
         }
         self.aborted.get_or_insert(abort.client);
         if self.exit_on_abort {
@@ -47,10 +47,10 @@ impl Observer for Watch<'_> {
     fn waiting(&mut self, clients: usize) {
         let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
         let text = format!("waiting for {clients} with an open transaction; Ctrl-C ends the run");
-        self.talk.say(Level::Info, &text);
+        self.talk.say(LogLevel::Info, &text);
     }
 
-    fn transactions(&mut self, thread: usize, entries: &[Entry]) {
+    fn transactions(&mut self, thread: usize, entries: &[TransactionEntry]) {
         if let Some(log) = &mut self.log {
             log.transactions(thread, entries);
         }
@@ -61,7 +61,7 @@ impl Observer for Watch<'_> {
             log.flush();
         }
         if let Some(line) = self.ticker.as_mut().and_then(|ticker| ticker.second(second)) {
-            self.talk.say(Level::Plain, &line);
+            self.talk.say(LogLevel::Plain, &line);
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use report::visible;
-use results::{ExperimentId, Store, Table, Value};
+use results::{CellValue, ExperimentId, Store, Table};
 use spec::figures::Better;
-use workloads::probe::{FIGURES, Figure, Probed, ProbedFigure};
+use workloads::probe::{FIGURES, ProbeFigure, Probed, ProbedFigure};
 
 use super::quantity::value;
 use crate::commands::print_as_named;
-use crate::exit::{BAD_INPUT, Failure, Outcome, SAME_OR_BETTER};
-use crate::options::{Format, Output};
+use crate::exit::{BAD_INPUT, CommandFailure, ExitResult, SAME_OR_BETTER};
+use crate::options::{OutputArgs, OutputFormat};
 use crate::print::data;
 
 const FACTS: [&str; 10] = [
@@ -31,7 +31,7 @@ struct Stored {
     probed: Probed,
 }
 
-pub(super) fn run(which: &[String], output: &Output) -> Outcome {
+pub(super) fn run(which: &[String], output: &OutputArgs) -> ExitResult {
     let own = output.results.path();
     let mut found = Vec::new();
     match which {
@@ -48,7 +48,11 @@ pub(super) fn run(which: &[String], output: &Output) -> Outcome {
     }
     if found.is_empty() {
         let what = format!("no probe is stored in {}", own.display());
-        return Err(Failure::with_code(BAD_INPUT, what, Some("pgdyno probe DBNAME|URI stores one".into())));
+        return Err(CommandFailure::with_code(
+            BAD_INPUT,
+            what,
+            Some("pgdyno probe DBNAME|URI stores one".into()),
+        ));
     }
     let format = output.format.format;
     let for_people = format.is_for_people();
@@ -86,7 +90,7 @@ fn of_number(path: &Path, which: &str) -> anyhow::Result<Stored> {
     let id = store.find(Some(which))?;
     newest(&store, id)?.ok_or_else(|| {
         let what = format!("experiment {which} is no probe");
-        Failure::with_code(
+        CommandFailure::with_code(
             BAD_INPUT,
             what,
             Some("pgdyno table experiments lists those in a results file".into()),
@@ -101,9 +105,9 @@ fn newest(store: &Store, id: ExperimentId) -> anyhow::Result<Option<Stored>> {
 }
 
 /// Explains the columns of the table for people.
-fn legend(found: &[Stored], format: Format) -> String {
+fn legend(found: &[Stored], format: OutputFormat) -> String {
     let label = |text: &str| match format {
-        Format::Md => report::format::line(text, report::Format::Md),
+        OutputFormat::Md => report::format::line(text, report::TableFormat::Md),
         _ => visible::line(text).into_owned(),
     };
     let line = |(at, stored): (usize, &Stored)| format!("{}  {}\n", at + 1, label(&stored.label));
@@ -134,7 +138,7 @@ fn table(found: &[Stored], for_people: bool) -> Table {
     let mut table = Table::new(columns);
     for figure in FIGURES.iter() {
         let base = found[0].probed.get(figure.row.name);
-        let mut row = vec![Value::from(if for_people { figure.row.label } else { figure.row.name })];
+        let mut row = vec![CellValue::from(if for_people { figure.row.label } else { figure.row.name })];
         for (at, stored) in found.iter().enumerate() {
             let own = stored.probed.get(figure.row.name);
             let times = (at > 0).then(|| Times::of(figure, base, own)).flatten();
@@ -158,7 +162,7 @@ fn table(found: &[Stored], for_people: bool) -> Table {
         if found.iter().all(|stored| known(stored).is_none()) {
             continue;
         }
-        let mut row = vec![Value::from(name)];
+        let mut row = vec![CellValue::from(name)];
         for (at, stored) in found.iter().enumerate() {
             // Build details of a version are left out.
             let value = known(stored).map(|value| match value.split_once(" on ") {
@@ -167,7 +171,7 @@ fn table(found: &[Stored], for_people: bool) -> Table {
             });
             row.push(value.into());
             if at > 0 && !for_people {
-                row.extend([Value::Null, Value::Null]);
+                row.extend([CellValue::Null, CellValue::Null]);
             }
         }
         table.push(row);
@@ -182,7 +186,7 @@ struct Times {
 }
 
 impl Times {
-    fn of(figure: &Figure, base: Option<&ProbedFigure>, own: Option<&ProbedFigure>) -> Option<Self> {
+    fn of(figure: &ProbeFigure, base: Option<&ProbedFigure>, own: Option<&ProbedFigure>) -> Option<Self> {
         let (base, own) = (base?.spread()?, own?.spread()?);
         let ratio = match figure.row.better {
             Better::Lower => base.median / own.median,
@@ -192,7 +196,7 @@ impl Times {
     }
 }
 
-fn cell(figure: &Figure, found: Option<&ProbedFigure>, times: Option<Times>) -> String {
+fn cell(figure: &ProbeFigure, found: Option<&ProbedFigure>, times: Option<Times>) -> String {
     let Some(spread) = found.and_then(ProbedFigure::spread) else { return "not available".to_owned() };
     let times =
         times.map(|times| format!(" ({:.2}x{})", times.better, if times.overlap { " ~" } else { "" }));
@@ -201,7 +205,7 @@ fn cell(figure: &Figure, found: Option<&ProbedFigure>, times: Option<Times>) -> 
 
 #[cfg(test)]
 mod tests {
-    use workloads::probe::{Fact, FigureState};
+    use workloads::probe::{FigureState, ProbeFact};
 
     use super::*;
 
@@ -212,7 +216,7 @@ mod tests {
             state: FigureState::Measured,
             shots: shots.iter().map(|value| (0, *value)).collect(),
         };
-        let facts = vec![Fact { name: "CPUs".into(), value: Ok("2".into()) }];
+        let facts = vec![ProbeFact { name: "CPUs".into(), value: Ok("2".into()) }];
         let found = vec![found("cpu_one_rows_per_s", cpu), found("commit_us", commit)];
         Stored { label: label.into(), probed: Probed { found, facts, ..Probed::default() } }
     }
@@ -223,16 +227,16 @@ mod tests {
             [stored("a", &[10e6, 11e6], &[2000.0, 2100.0]), stored("a", &[20e6, 22e6], &[1000.0, 2050.0])];
         let text = table(&both, true);
         assert_eq!(text.names(), ["what", "1", "2"]);
-        assert_eq!(legend(&both, Format::Text), "1  a\n2  a\n\n");
+        assert_eq!(legend(&both, OutputFormat::Text), "1  a\n2  a\n\n");
         let row = |table: &Table, name: &str| {
-            let row = table.rows.iter().find(|row| row[0] == Value::from(name)).unwrap();
+            let row = table.rows.iter().find(|row| row[0] == CellValue::from(name)).unwrap();
             row[1..].to_vec()
         };
         assert_eq!(
             row(&text, "CPU, one backend"),
             ["10.50 M rows/s".into(), "21.00 M rows/s (2.00x)".into()]
         );
-        let Value::Text(commit) = &row(&text, "commit")[1] else { panic!("no text") };
+        let CellValue::Text(commit) = &row(&text, "commit")[1] else { panic!("no text") };
         assert!(commit.ends_with("(1.34x ~)"), "{commit}");
         assert_eq!(row(&text, "index build"), ["not available".into(), "not available".into()]);
         assert_eq!(row(&text, "CPUs"), ["2".into(), "2".into()]);

@@ -13,8 +13,8 @@ use workloads::probe::Probed;
 
 use super::bench::stored;
 use super::signals;
-use crate::exit::{Failure, INTERNAL, INVALID, Outcome, SAME_OR_BETTER};
-use crate::options::{Output, Programs};
+use crate::exit::{CommandFailure, ExitResult, INTERNAL, INVALID, SAME_OR_BETTER};
+use crate::options::{OutputArgs, Programs};
 use crate::print::{talk, warning};
 use crate::progress::Screen;
 
@@ -48,10 +48,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     programs: Programs,
     #[command(flatten)]
-    output: Output,
+    output: OutputArgs,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     if let Some(which) = &args.compare {
         return compared::run(which, &args.output);
     }
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let done = probe(&options, &mut screen, &stop)?;
     drop(screen);
     let Some(probed) = Probed::of(&done.run) else {
-        return Err(Failure::with_code(INTERNAL, "the probe left no record", None));
+        return Err(CommandFailure::with_code(INTERNAL, "the probe left no record", None));
     };
     if let Some(why) = probed.restricted.as_ref().filter(|_| !args.read_only) {
         warning(&format!(

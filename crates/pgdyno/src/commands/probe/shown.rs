@@ -3,24 +3,24 @@
 use std::fmt::Write;
 
 use report::{format, visible};
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::figures::Unit;
 use workloads::probe::{FigureState, Probed, ProbedFigure};
 
 use super::quantity::{range, value};
 use crate::commands;
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::print::data;
 
 const TITLE: usize = 25;
 const FIGURE: usize = 17;
 
-pub(super) fn print(server: &str, probed: &Probed, format: Format) -> anyhow::Result<()> {
+pub(super) fn print(server: &str, probed: &Probed, format: OutputFormat) -> anyhow::Result<()> {
     match format {
-        Format::Text => Ok(data(&text(server, probed))?),
-        Format::Md => {
-            commands::print(&for_people(probed), Format::Md)?;
-            let note = |note: &String| format!("- {}\n", format::line(note, report::Format::Md));
+        OutputFormat::Text => Ok(data(&text(server, probed))?),
+        OutputFormat::Md => {
+            commands::print(&for_people(probed), OutputFormat::Md)?;
+            let note = |note: &String| format!("- {}\n", format::line(note, report::TableFormat::Md));
             Ok(data(&format!("\n{}", notes(probed).iter().map(note).collect::<String>()))?)
         }
         format => commands::print(&for_programs(probed), format),
@@ -136,7 +136,7 @@ fn for_people(probed: &Probed) -> Table {
             Ok(value) => [value.clone(), String::new()],
             Err(why) => [String::new(), format!("not available: {why}")],
         };
-        table.push(vec![fact.name.clone().into(), value.into(), why.into(), Value::Null]);
+        table.push(vec![fact.name.clone().into(), value.into(), why.into(), CellValue::Null]);
     }
     table
 }
@@ -149,7 +149,7 @@ fn for_programs(probed: &Probed) -> Table {
     ]);
     for found in &probed.found {
         let (figure, spread) = (found.row(), found.spread());
-        let number = |of: fn(&workloads::probe::Spread) -> f64| Value::from(spread.as_ref().map(of));
+        let number = |of: fn(&workloads::probe::Spread) -> f64| CellValue::from(spread.as_ref().map(of));
         let (state, why) = match &found.state {
             FigureState::Measured => ("measured", None),
             FigureState::Cut(why) => ("cut", Some(why)),
@@ -177,7 +177,7 @@ fn for_programs(probed: &Probed) -> Table {
         ]);
     }
     let mut plain = |kind: &str, name: &str, state: &str, text: &str| {
-        let mut row = vec![Value::Null; table.columns.len()];
+        let mut row = vec![CellValue::Null; table.columns.len()];
         for (column, value) in [(0, kind), (1, name), (10, state), (11, text)] {
             row[column] = value.into();
         }
@@ -195,7 +195,7 @@ fn for_programs(probed: &Probed) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use workloads::probe::Fact;
+    use workloads::probe::ProbeFact;
 
     use super::*;
 
@@ -224,8 +224,8 @@ mod tests {
                 ),
             ],
             facts: vec![
-                Fact { name: "CPUs".into(), value: Ok("2".into()) },
-                Fact { name: "memory".into(), value: Err("no right".into()) },
+                ProbeFact { name: "CPUs".into(), value: Ok("2".into()) },
+                ProbeFact { name: "memory".into(), value: Err("no right".into()) },
             ],
             remarks: vec![
                 "the host had a load of 7 on 2 CPUs when the probe began: an idle one may be worth more"
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn programs_get_every_digit_and_unit() {
         let table = for_programs(&probed());
-        let text = ::report::format::print(&table, ::report::Format::Csv);
+        let text = ::report::format::print(&table, ::report::TableFormat::Csv);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "figure,round_trip_us,34,us,30,51,30,51,5,lower,measured,");
         let commit =

@@ -3,7 +3,7 @@
 use workloads::tiles::Via;
 
 use super::ways;
-use crate::commands::bench::against::kind::{Change, parts};
+use crate::commands::bench::against::kind::{AgainstChange, parts};
 use crate::commands::bench::against::usage;
 use crate::options::AGAINST as KINDS;
 
@@ -11,7 +11,7 @@ use crate::options::AGAINST as KINDS;
 pub(super) enum Against {
     /// Empty, or other sources of the layer.
     Layers(Vec<String>),
-    Change(Change),
+    Change(AgainstChange),
     /// Other ways to get the same tiles.
     Ways(Vec<Via>),
 }
@@ -64,10 +64,10 @@ pub(super) fn listed(written: &str) -> anyhow::Result<Vec<String>> {
 }
 
 /// Parses a change: `KIND: WHAT`, or `name=value`, short for settings. `None` for layers.
-fn change(written: &str) -> anyhow::Result<Option<Change>> {
+fn change(written: &str) -> anyhow::Result<Option<AgainstChange>> {
     let text = written.trim();
     let read = |text: &str| {
-        Change::parse(text).map(Some).map_err(|why| {
+        AgainstChange::parse(text).map(Some).map_err(|why| {
             let (why, hint) = why.split_once('\n').unwrap_or((&why, ""));
             usage(why, hint)
         })

@@ -9,7 +9,7 @@ use workloads::tiles::Via;
 use super::ways::way;
 use super::zooms::zooms;
 use crate::commands::bench::against_args::{Compare, margin};
-use crate::options::{Known, Output, WrittenSlices};
+use crate::options::{KnownValues, OutputArgs, WrittenSlices};
 
 /// `pgdyno tiles`.
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub(crate) struct TilesArgs {
     #[command(flatten)]
     pub(super) tiles: Which,
     #[command(flatten)]
-    pub(super) load: Load,
+    pub(super) load: TilesLoadArgs,
     #[command(flatten)]
     pub(super) server: Where,
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub(crate) struct TilesArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) output: Output,
+    pub(super) output: OutputArgs,
 }
 
 /// Which tiles are asked for.
@@ -96,7 +96,7 @@ pub(super) struct Which {
 /// How hard they are asked for, and how long.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
-pub(super) struct Load {
+pub(super) struct TilesLoadArgs {
     /// Number of clients. In sessions each client is a user with six connections
     #[arg(short = 'c', long, alias = "client", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) clients: u32,
@@ -191,7 +191,7 @@ impl Arms {
     }
 }
 
-const PICKERS: Known<String> = Known {
+const PICKERS: KnownValues<String> = KnownValues {
     read: |text| match text {
         "trace" => Err("a list of tiles is given by --trace FILE".to_owned()),
         other => Ok(other.to_owned()),
@@ -199,8 +199,8 @@ const PICKERS: Known<String> = Known {
     names: &["data", "uniform", "sessions"],
 };
 
-const VARIANTS: Known<String> =
-    Known { read: |text| Ok(text.to_owned()), names: &workloads::tiles::Variant::NAMES };
+const VARIANTS: KnownValues<String> =
+    KnownValues { read: |text| Ok(text.to_owned()), names: &workloads::tiles::Variant::NAMES };
 
 /// West, south, east, north.
 pub(super) type Bounds = [f64; 4];

@@ -1,16 +1,16 @@
 //! Turns the command line into an experiment.
 
-use spec::experiment::{Compare, Experiment, Length, Measure, Share, Time, Whole};
+use spec::experiment::{BoundedDuration, Compare, Experiment, LengthOrBounds, Measure, Share, Whole};
 use toml::{Table, Value};
 
 use super::against::{Against, listed};
-use super::args::{Load, TilesArgs, Where, Which};
+use super::args::{TilesArgs, TilesLoadArgs, Where, Which};
 use super::layers::Layers;
 use super::ways::{self, Ways};
-use crate::commands::bench::against::base::{Folder, Server, plain};
+use crate::commands::bench::against::base::{BaseServer, Folder, plain};
 use crate::commands::bench::against::file::{can_be_changed, of_change, other_server, targets};
-use crate::commands::bench::against::kind::Change;
-use crate::commands::bench::against::made::Made;
+use crate::commands::bench::against::kind::AgainstChange;
+use crate::commands::bench::against::made::MadeExperiment;
 use crate::commands::bench::against::parts::{make_room, seed};
 use crate::commands::bench::against::usage;
 use crate::commands::bench::against::values::{flag, rate, table};
@@ -23,7 +23,7 @@ const ROUNDS_COMPARED: u32 = 12;
 const LINKS: u32 = 6;
 
 /// The experiment of a `tiles` command.
-pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyhow::Result<Made> {
+pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyhow::Result<MadeExperiment> {
     let compare = args.arms.compare();
     let (others, change, ways) = match against {
         Against::Layers(others) => (&others[..], None, &[][..]),
@@ -36,8 +36,8 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
     let layers = Layers::read(&base, others, args.tiles.together, folder)?;
     let name = if ways.is_compared() { "tiles".to_owned() } else { layers.name() };
     let other = change.map(|change| other_server(change, &server)).transpose()?.flatten();
-    let servers: Vec<&Server> = [Some(&server), other.as_ref()].into_iter().flatten().collect();
-    let mut made = Made::new("", super::SAVED_BY, &servers);
+    let servers: Vec<&BaseServer> = [Some(&server), other.as_ref()].into_iter().flatten().collect();
+    let mut made = MadeExperiment::new("", super::SAVED_BY, &servers);
     made.origins.add(&["prepare", "sql"], "--sql");
     let mut sides = None;
     if let Some(change) = change {
@@ -88,19 +88,21 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
     let of_sessions = args.tiles.picker.as_deref() == Some("sessions");
     let connections = ways.connections(args.load.clients, if of_sessions { LINKS } else { 1 });
     // Do not change settings that are compared.
-    if !matches!(change, Some(Change::Settings(_))) {
+    if !matches!(change, Some(AgainstChange::Settings(_))) {
         make_room(experiment, connections);
     }
     Ok(made)
 }
 
 /// A private server with PostGIS, unless another is named.
-fn server(args: &Where) -> anyhow::Result<Server> {
+fn server(args: &Where) -> anyhow::Result<BaseServer> {
     let given = args.given();
     let is_given = given.iter().any(Option::is_some);
     let managed = args.managed.as_deref().or((!is_given).then_some("default"));
-    let server = match Server::given(given, managed)? {
-        Server::Managed { name, redis, .. } => Server::Managed { name, extensions: &["postgis"], redis },
+    let server = match BaseServer::given(given, managed)? {
+        BaseServer::Managed { name, redis, .. } => {
+            BaseServer::Managed { name, extensions: &["postgis"], redis }
+        }
         server => server,
     };
     let puts = [(args.osm.is_some(), "--osm"), (!args.sql.is_empty(), "--sql")];
@@ -141,13 +143,13 @@ fn chosen(args: &Which, folder: &Folder) -> [(&'static str, Option<Value>); 10] 
 
 /// Load and length; arms share the length of a round.
 fn measured(args: &TilesArgs, arms: usize, is_explained: bool, experiment: &mut Experiment) {
-    let Load { jobs, duration, warmup, rounds, rate: offered, latency_limit, .. } = &args.load;
+    let TilesLoadArgs { jobs, duration, warmup, rounds, rate: offered, latency_limit, .. } = &args.load;
     experiment.load.rate = offered.as_deref().map(rate);
-    experiment.load.promise = latency_limit.map(|limit_ms| Time::seconds(limit_ms / 1e3));
+    experiment.load.promise = latency_limit.map(|limit_ms| BoundedDuration::seconds(limit_ms / 1e3));
     let usual = if arms > 1 { ROUNDS_COMPARED } else { ROUNDS };
     experiment.measure = Measure {
-        warmup: Some(Time::seconds(*warmup)),
-        duration: Some(Length::Fixed(Time::seconds(*duration as f64 / arms as f64))),
+        warmup: Some(BoundedDuration::seconds(*warmup)),
+        duration: Some(LengthOrBounds::Fixed(BoundedDuration::seconds(*duration as f64 / arms as f64))),
         rounds: Some(Whole::new(rounds.unwrap_or(usual))),
         slices: args.arms.slices.as_ref().and_then(WrittenSlices::value),
         // Explain statements even without a comparison.

@@ -3,20 +3,20 @@
 use std::path::Path;
 
 use toml::Value;
-use workloads::tiles::{Source, Tiles, TilesOptions};
+use workloads::tiles::{LayerSource, Tiles, TilesOptions};
 
 use crate::commands::bench::against::base::{Folder, plain};
 use crate::commands::bench::against::usage;
-use crate::exit::{BAD_INPUT, Failure};
+use crate::exit::{BAD_INPUT, CommandFailure};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Layer {
+pub(super) struct LayerArgument {
     /// As in the file: paths are relative to the experiment file.
     written: String,
-    source: Source,
+    source: LayerSource,
 }
 
-impl Layer {
+impl LayerArgument {
     /// Parses an argument.
     ///
     /// # Errors
@@ -36,10 +36,10 @@ impl Layer {
                 &format!("'{}()'; for other arguments a file with SELECT {name}(:z, :x, :y, …)", name.trim()),
             ));
         }
-        let source = Source::of(text);
+        let source = LayerSource::of(text);
         let written = match &source {
-            Source::Query(_) => folder.path(text),
-            Source::Table(_) | Source::Function(_) => text.to_owned(),
+            LayerSource::Query(_) => folder.path(text),
+            LayerSource::Table(_) | LayerSource::Function(_) => text.to_owned(),
         };
         Ok(Self { written, source })
     }
@@ -47,9 +47,9 @@ impl Layer {
     /// The workload's key for this kind of source.
     fn key(&self) -> &'static str {
         match self.source {
-            Source::Table(_) => "table",
-            Source::Function(_) => "function",
-            Source::Query(_) => "query",
+            LayerSource::Table(_) => "table",
+            LayerSource::Function(_) => "function",
+            LayerSource::Query(_) => "query",
         }
     }
 
@@ -61,9 +61,9 @@ impl Layer {
     /// Checks what is possible without a server. Files are read again with the plan, but errors in another
     /// arm's file would then not name the option.
     fn check(&self) -> anyhow::Result<()> {
-        let Source::Query(_) = self.source else { return Ok(()) };
+        let LayerSource::Query(_) = self.source else { return Ok(()) };
         let options = TilesOptions { query: Some((&self.written).into()), ..TilesOptions::default() };
-        let wrong = |error| Failure::with_code(BAD_INPUT, format!("--against: {error}"), None);
+        let wrong = |error| CommandFailure::with_code(BAD_INPUT, format!("--against: {error}"), None);
         Tiles::open(&options, Path::new("")).map(drop).map_err(wrong)
     }
 
@@ -76,9 +76,9 @@ impl Layer {
     fn stem(&self) -> String {
         let shown = self.shown();
         let stem = match self.source {
-            Source::Query(_) => shown.rsplit_once('.').map(|(stem, _)| stem),
-            Source::Function(_) => shown.strip_suffix("()"),
-            Source::Table(_) => None,
+            LayerSource::Query(_) => shown.rsplit_once('.').map(|(stem, _)| stem),
+            LayerSource::Function(_) => shown.strip_suffix("()"),
+            LayerSource::Table(_) => None,
         };
         stem.unwrap_or(&shown).replace('"', "")
     }
@@ -86,8 +86,8 @@ impl Layer {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layers {
-    base: Vec<Layer>,
-    others: Vec<Layer>,
+    base: Vec<LayerArgument>,
+    others: Vec<LayerArgument>,
 }
 
 pub(super) struct Levels {
@@ -106,13 +106,13 @@ impl Layers {
         folder: &Folder,
     ) -> anyhow::Result<Self> {
         let read = |layers: &[String]| {
-            layers.iter().map(|layer| Layer::read(layer, folder)).collect::<anyhow::Result<Vec<_>>>()
+            layers.iter().map(|layer| LayerArgument::read(layer, folder)).collect::<anyhow::Result<Vec<_>>>()
         };
         let (base, others) = (read(base)?, read(others)?);
         if base.is_empty() {
             return Err(usage("the arguments name no layer", "a table, function() or file.sql"));
         }
-        let all: Vec<&Layer> = base.iter().chain(&others).collect();
+        let all: Vec<&LayerArgument> = base.iter().chain(&others).collect();
         let twice = all.iter().enumerate().find(|(place, layer)| all[..*place].contains(layer));
         if let Some((_, twice)) = twice {
             return Err(usage(&format!("{} is given twice", twice.shown()), "name each layer once"));
@@ -122,7 +122,7 @@ impl Layers {
             let hint = "one LAYER; or --together, which makes one tile of all of them";
             return Err(usage(what, hint));
         }
-        others.iter().try_for_each(Layer::check)?;
+        others.iter().try_for_each(LayerArgument::check)?;
         Ok(Self { base, others })
     }
 
@@ -148,7 +148,7 @@ impl Layers {
         if alike { first.key() } else { "layers" }
     }
 
-    fn value(&self, layers: &[Layer]) -> Value {
+    fn value(&self, layers: &[LayerArgument]) -> Value {
         let mut written = layers.iter().map(|layer| Value::from(layer.written.as_str()));
         match (self.key(), layers) {
             ("layers", _) => Value::Array(written.collect()),
@@ -158,14 +158,16 @@ impl Layers {
 
     /// `tiles` if layers are compared, else the names of the layers.
     pub(super) fn name(&self) -> String {
-        let stems: Vec<String> = self.base.iter().map(Layer::stem).collect();
+        let stems: Vec<String> = self.base.iter().map(LayerArgument::stem).collect();
         let name = plain(&stems.join(" and "));
         if self.others.is_empty() && !name.is_empty() { name } else { "tiles".to_owned() }
     }
 
     /// For the file name.
     pub(super) fn short(&self) -> String {
-        let stems = |layers: &[Layer]| layers.iter().map(Layer::stem).collect::<Vec<_>>().join(" and ");
+        let stems = |layers: &[LayerArgument]| {
+            layers.iter().map(LayerArgument::stem).collect::<Vec<_>>().join(" and ")
+        };
         match self.others.is_empty() {
             true => format!("{} tiles", stems(&self.base)),
             false => format!("{} against {}", stems(&self.base), stems(&self.others)),
@@ -188,6 +190,6 @@ impl Layers {
     }
 }
 
-fn shown(layers: &[Layer], joint: &str) -> String {
-    layers.iter().map(Layer::shown).collect::<Vec<_>>().join(joint)
+fn shown(layers: &[LayerArgument], joint: &str) -> String {
+    layers.iter().map(LayerArgument::shown).collect::<Vec<_>>().join(joint)
 }

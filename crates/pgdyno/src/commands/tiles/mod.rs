@@ -16,14 +16,14 @@ use self::against::Against;
 use super::bench::against::made::Use;
 use super::bench::against::usage;
 use super::run::Shown;
-use crate::exit::Outcome;
+use crate::exit::ExitResult;
 
 const SAVED_BY: &str = "Made by pgdyno tiles; docs/experiment.md explains every key.";
 
 /// The name in messages for the unsaved file.
 const NOWHERE: &str = "tiles";
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args) -> ExitResult {
     let against = Against::read(&args.arms.against)?;
     if args.save.is_some() && args.tiles.via.as_ref().is_some_and(ways::has_login) {
         let what = "--via: a user and a password stand in the URL, which no file is to hold";

@@ -1,8 +1,8 @@
 use super::*;
 use crate::commands::bench::against::base::Folder;
-use crate::commands::bench::against::made::Made;
+use crate::commands::bench::against::made::MadeExperiment;
 use crate::commands::{Cli, Command, parse_from};
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 
 /// Arguments with spaces are between bars.
 fn words(line: &str) -> Vec<String> {
@@ -26,14 +26,14 @@ fn args(line: &str) -> Box<Args> {
     }
 }
 
-fn made(line: &str) -> anyhow::Result<Made> {
+fn made(line: &str) -> anyhow::Result<MadeExperiment> {
     let args = args(line);
     let written = file::made(&args, &Against::read(&args.arms.against)?, &Folder::of(None))?;
     written.read(NOWHERE, None)?;
     Ok(written)
 }
 
-fn part(written: &Made, key: &str) -> String {
+fn part(written: &MadeExperiment, key: &str) -> String {
     let file: toml::Table =
         written.text().parse().unwrap_or_else(|error| panic!("{error}: {}", written.text()));
     file.get(key).map(ToString::to_string).unwrap_or_default()
@@ -285,7 +285,7 @@ fn what_cannot_be_meant_is_told_in_words_of_the_command() {
             Err(error) => error.to_string(),
             Ok(_) => {
                 let Err(error) = made(&line) else { panic!("{line}") };
-                let hint = error.downcast_ref::<Failure>().and_then(|failure| failure.hint.clone());
+                let hint = error.downcast_ref::<CommandFailure>().and_then(|failure| failure.hint.clone());
                 format!("{error} {}", hint.unwrap_or_default())
             }
         };

@@ -7,7 +7,7 @@ use toml::Value;
 use workloads::tiles::Via;
 
 use super::layers::Layers;
-use crate::commands::bench::against::base::Server;
+use crate::commands::bench::against::base::BaseServer;
 use crate::commands::bench::against::kind::parts;
 use crate::commands::bench::against::usage;
 
@@ -97,11 +97,13 @@ impl Ways {
 
     /// Adds Redis to a private server if a way needs it. An error for a database by URL, whose Redis is
     /// unknown.
-    pub(super) fn beside(&self, server: Server) -> anyhow::Result<Server> {
+    pub(super) fn beside(&self, server: BaseServer) -> anyhow::Result<BaseServer> {
         match server {
             server if !self.has(&Via::Redis) => Ok(server),
-            Server::Managed { name, extensions, .. } => Ok(Server::Managed { name, extensions, redis: true }),
-            Server::Url(_) => {
+            BaseServer::Managed { name, extensions, .. } => {
+                Ok(BaseServer::Managed { name, extensions, redis: true })
+            }
+            BaseServer::Url(_) => {
                 let what = "via redis: a private server has a Redis, and a database is given";
                 let hint =
                     "leave -d out; or an experiment file with redis = \"redis://HOST:PORT\" in [target]";

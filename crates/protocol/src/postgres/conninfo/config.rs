@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hosts::{Host, HostSpec};
+use super::hosts::{HostAddress, HostSpec};
 use super::options::{SslOptions, TargetSession, TcpOptions};
 use super::password::Password;
 use crate::postgres::login::{AuthPolicy, ChannelBinding, Login, SslMode};
@@ -51,7 +51,7 @@ impl Config {
     /// connections.
     #[must_use]
     pub fn login(&self, host: &HostSpec, scram_cache: Arc<ScramCache>) -> Login {
-        let over_socket = matches!(host.host, Host::Unix(_));
+        let over_socket = matches!(host.host, HostAddress::Unix(_));
         Login {
             user: self.user.clone(),
             dbname: self.dbname.clone(),

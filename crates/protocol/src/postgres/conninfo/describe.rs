@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::config::Config;
-use super::hosts::{DEFAULT_PORT, Host, HostSpec, is_default_folder};
+use super::hosts::{DEFAULT_PORT, HostAddress, HostSpec, is_default_folder};
 use super::options::{RootCertificates, TargetSession, TlsVersion};
 use super::secret::shown_options;
 use super::text::connection_string;
@@ -42,9 +42,9 @@ impl Config {
     #[must_use]
     pub fn place(&self) -> String {
         let named = self.join_hosts(|spec| match &spec.host {
-            Host::Unix(folder) if is_default_folder(folder) => String::new(),
-            Host::Unix(folder) => folder.to_string_lossy().into_owned(),
-            Host::Tcp { name, .. } => name.to_ascii_lowercase(),
+            HostAddress::Unix(folder) if is_default_folder(folder) => String::new(),
+            HostAddress::Unix(folder) => folder.to_string_lossy().into_owned(),
+            HostAddress::Tcp { name, .. } => name.to_ascii_lowercase(),
         });
         let mut parts = vec![("host", named)];
         parts.extend(self.address_list().map(|addresses| ("hostaddr", addresses)));
@@ -62,15 +62,17 @@ impl Config {
 
     fn host_list(&self) -> String {
         self.join_hosts(|spec| match &spec.host {
-            Host::Unix(folder) => folder.to_string_lossy().into_owned(),
-            Host::Tcp { name, .. } => name.clone(),
+            HostAddress::Unix(folder) => folder.to_string_lossy().into_owned(),
+            HostAddress::Tcp { name, .. } => name.clone(),
         })
     }
 
     /// Addresses, unless the names are enough.
     fn address_list(&self) -> Option<String> {
         let list = self.join_hosts(|spec| match &spec.host {
-            Host::Tcp { name, address: Some(address) } if name.parse() != Ok(*address) => address.to_string(),
+            HostAddress::Tcp { name, address: Some(address) } if name.parse() != Ok(*address) => {
+                address.to_string()
+            }
             _ => String::new(),
         });
         Some(list).filter(|list| list.chars().any(|c| c != ','))

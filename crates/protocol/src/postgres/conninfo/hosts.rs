@@ -19,7 +19,7 @@ const SOCKET_PATH_LIMIT: usize = 107;
 
 /// Where a server listens, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Host {
+pub enum HostAddress {
     Unix(PathBuf),
     Tcp {
         /// The name that a certificate must match; an address as text if there is no name.
@@ -32,7 +32,7 @@ pub enum Host {
 /// One server to try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSpec {
-    pub host: Host,
+    pub host: HostAddress,
     /// For a socket, a part of its file name.
     pub port: u16,
     /// From the passfile.
@@ -44,8 +44,8 @@ impl HostSpec {
     #[must_use]
     pub fn socket_path(&self) -> Option<PathBuf> {
         match &self.host {
-            Host::Unix(folder) => Some(socket_in(folder, self.port)),
-            Host::Tcp { .. } => None,
+            HostAddress::Unix(folder) => Some(socket_in(folder, self.port)),
+            HostAddress::Tcp { .. } => None,
         }
     }
 }
@@ -54,10 +54,10 @@ impl fmt::Display for HostSpec {
     /// As libpq writes it after "connection to": `server at "db1", port 5432`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {
-            Host::Unix(folder) => {
+            HostAddress::Unix(folder) => {
                 write!(f, "server on socket \"{}\"", socket_in(folder, self.port).display())
             }
-            Host::Tcp { name, address } => {
+            HostAddress::Tcp { name, address } => {
                 write!(f, "server at \"{name}\"")?;
                 if let Some(address) = address.filter(|address| address.to_string() != *name) {
                     write!(f, " ({address})")?;
@@ -118,20 +118,20 @@ fn port(text: &str) -> Result<u16, ConnInfoError> {
     }
 }
 
-fn host(name: &str, address: &str, port: u16, env: &Env) -> Result<Host, ConnInfoError> {
+fn host(name: &str, address: &str, port: u16, env: &Env) -> Result<HostAddress, ConnInfoError> {
     if !address.is_empty() {
         let ip = address.parse().map_err(|_| ConnInfoError::Value {
             keyword: "hostaddr",
             expected: "an IPv4 or IPv6 address; names belong into host",
         })?;
         let name = if name.is_empty() { address } else { name };
-        return Ok(Host::Tcp { name: name.to_owned(), address: Some(ip) });
+        return Ok(HostAddress::Tcp { name: name.to_owned(), address: Some(ip) });
     }
     match name.chars().next() {
         None => checked_socket(default_folder(port, env), port),
         Some('/') => checked_socket(PathBuf::from(name), port),
         Some('@') => Err(ConnInfoError::Unsupported { keyword: "host", reason: "abstract Unix sockets" }),
-        Some(_) => Ok(Host::Tcp { name: name.to_owned(), address: name.parse().ok() }),
+        Some(_) => Ok(HostAddress::Tcp { name: name.to_owned(), address: name.parse().ok() }),
     }
 }
 
@@ -146,11 +146,11 @@ pub(super) fn is_default_folder(folder: &Path) -> bool {
     SOCKET_FOLDERS.iter().any(|default| Path::new(default) == folder)
 }
 
-fn checked_socket(folder: PathBuf, port: u16) -> Result<Host, ConnInfoError> {
+fn checked_socket(folder: PathBuf, port: u16) -> Result<HostAddress, ConnInfoError> {
     let path = socket_in(&folder, port);
     if path.as_os_str().len() > SOCKET_PATH_LIMIT {
         Err(ConnInfoError::SocketPath(path))
     } else {
-        Ok(Host::Unix(folder))
+        Ok(HostAddress::Unix(folder))
     }
 }

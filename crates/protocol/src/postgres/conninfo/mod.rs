@@ -26,7 +26,7 @@ pub use config::Config;
 pub use connection_string::ConnectionString;
 pub use env::Env;
 pub use error::{ConnInfoError, UriError};
-pub use hosts::{Host, HostSpec};
+pub use hosts::{HostAddress, HostSpec};
 pub use options::{
     ClientCertificate, RootCertificates, SslOptions, TargetSession, TcpOptions, TlsVersion, Verification,
 };

@@ -17,7 +17,7 @@ pub enum Origin {
 }
 
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Value {
+pub(super) struct ParameterValue {
     pub(super) text: String,
     pub(super) origin: Origin,
 }
@@ -25,7 +25,7 @@ pub(super) struct Value {
 /// The options given for a connection. Names are checked here, values in [`Parameters::resolve`].
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Parameters {
-    values: BTreeMap<&'static str, Value>,
+    values: BTreeMap<&'static str, ParameterValue>,
 }
 
 impl Parameters {
@@ -37,7 +37,7 @@ impl Parameters {
         let keyword = keywords::find(keyword)?;
         keyword.check(value)?;
         secret::check(keyword.name, value)?;
-        self.values.insert(keyword.name, Value { text: value.to_owned(), origin: Origin::Argument });
+        self.values.insert(keyword.name, ParameterValue { text: value.to_owned(), origin: Origin::Argument });
         Ok(())
     }
 
@@ -67,12 +67,12 @@ impl Parameters {
             keyword.check(value)?;
             secret::check(keyword.name, value)?;
             secret::check_bare(keyword.name, value)?;
-            self.values.insert(keyword.name, Value { text: value.to_owned(), origin });
+            self.values.insert(keyword.name, ParameterValue { text: value.to_owned(), origin });
         }
         Ok(())
     }
 
-    pub(super) fn value(&self, keyword: &str) -> Option<&Value> {
+    pub(super) fn value(&self, keyword: &str) -> Option<&ParameterValue> {
         self.values.get(keyword)
     }
 
@@ -86,7 +86,7 @@ impl Parameters {
 impl fmt::Debug for Parameters {
     /// Without the password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |(&name, value): (&&'static str, &Value)| match name {
+        let shown = |(&name, value): (&&'static str, &ParameterValue)| match name {
             "password" => (name, "(hidden)".to_owned()),
             _ => (name, value.text.clone()),
         };

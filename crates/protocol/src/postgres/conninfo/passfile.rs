@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::config::Config;
 use super::env::{Env, File};
-use super::hosts::{Host, is_default_folder};
+use super::hosts::{HostAddress, is_default_folder};
 use super::password::{Password, PasswordSource};
 
 /// Looks up the password of each host without one. Faults of the file become warnings, as in libpq.
@@ -23,9 +23,9 @@ pub(super) fn look_up(config: &mut Config, path: &Path, env: &Env) {
     }
     for spec in &mut config.hosts {
         let host = match &spec.host {
-            Host::Unix(folder) if is_default_folder(folder) => "localhost".to_owned(),
-            Host::Unix(folder) => folder.to_string_lossy().into_owned(),
-            Host::Tcp { name, .. } => name.clone(),
+            HostAddress::Unix(folder) if is_default_folder(folder) => "localhost".to_owned(),
+            HostAddress::Unix(folder) => folder.to_string_lossy().into_owned(),
+            HostAddress::Tcp { name, .. } => name.clone(),
         };
         let wanted = [host, spec.port.to_string(), config.dbname.clone(), config.user.clone()];
         spec.password = find(&file.content, &wanted)

@@ -7,7 +7,7 @@ use super::error::ConnInfoError;
 use super::parameters::Parameters;
 use super::{keywords, secret};
 
-type Text<'a> = Peekable<Chars<'a>>;
+type Characters<'a> = Peekable<Chars<'a>>;
 
 /// Parses a connection string; the last of repeated keywords wins.
 pub(super) fn parse(string: &str, into: &mut Parameters) -> Result<(), ConnInfoError> {
@@ -35,16 +35,16 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }
 
-fn skip_blanks(text: &mut Text<'_>) {
+fn skip_blanks(text: &mut Characters<'_>) {
     while text.next_if(|&c| is_blank(c)).is_some() {}
 }
 
-fn take_until(text: &mut Text<'_>, end: impl Fn(char) -> bool) -> String {
+fn take_until(text: &mut Characters<'_>, end: impl Fn(char) -> bool) -> String {
     std::iter::from_fn(|| text.next_if(|&c| !end(c))).collect()
 }
 
 /// A value up to the next blank; a backslash escapes the next character.
-fn bare(text: &mut Text<'_>) -> String {
+fn bare(text: &mut Characters<'_>) -> String {
     let mut value = String::new();
     while let Some(c) = text.next_if(|&c| !is_blank(c)) {
         match c {
@@ -56,7 +56,7 @@ fn bare(text: &mut Text<'_>) -> String {
 }
 
 /// A value up to the closing quote.
-fn quoted(text: &mut Text<'_>) -> Result<String, ConnInfoError> {
+fn quoted(text: &mut Characters<'_>) -> Result<String, ConnInfoError> {
     let mut value = String::new();
     loop {
         match text.next() {

@@ -16,7 +16,7 @@ use super::certificate::Certificate;
 const ECDSA_WITH_SHA_1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.1");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hash {
+enum HashAlgorithm {
     Sha224,
     Sha256,
     Sha384,
@@ -28,28 +28,28 @@ enum Hash {
 pub(crate) fn server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let algorithm = Certificate::parse(certificate).ok()?.signature_algorithm;
     Some(match signature_hash(algorithm.decode_as().ok()?)? {
-        Hash::Sha224 => Sha224::digest(certificate).to_vec(),
-        Hash::Sha256 => Sha256::digest(certificate).to_vec(),
-        Hash::Sha384 => Sha384::digest(certificate).to_vec(),
-        Hash::Sha512 => Sha512::digest(certificate).to_vec(),
+        HashAlgorithm::Sha224 => Sha224::digest(certificate).to_vec(),
+        HashAlgorithm::Sha256 => Sha256::digest(certificate).to_vec(),
+        HashAlgorithm::Sha384 => Sha384::digest(certificate).to_vec(),
+        HashAlgorithm::Sha512 => Sha512::digest(certificate).to_vec(),
     })
 }
 
-fn signature_hash(algorithm: AlgorithmIdentifierRef<'_>) -> Option<Hash> {
+fn signature_hash(algorithm: AlgorithmIdentifierRef<'_>) -> Option<HashAlgorithm> {
     match algorithm.oid {
-        MD_2_WITH_RSA_ENCRYPTION | MD_5_WITH_RSA_ENCRYPTION => Some(Hash::Sha256),
-        SHA_1_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_1 => Some(Hash::Sha256),
-        SHA_224_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_224 => Some(Hash::Sha224),
-        SHA_256_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_256 => Some(Hash::Sha256),
-        SHA_384_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_384 => Some(Hash::Sha384),
-        SHA_512_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_512 => Some(Hash::Sha512),
+        MD_2_WITH_RSA_ENCRYPTION | MD_5_WITH_RSA_ENCRYPTION => Some(HashAlgorithm::Sha256),
+        SHA_1_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_1 => Some(HashAlgorithm::Sha256),
+        SHA_224_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_224 => Some(HashAlgorithm::Sha224),
+        SHA_256_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_256 => Some(HashAlgorithm::Sha256),
+        SHA_384_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_384 => Some(HashAlgorithm::Sha384),
+        SHA_512_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_512 => Some(HashAlgorithm::Sha512),
         ID_RSASSA_PSS => pss_hash(algorithm.parameters?).ok(),
         _ => None,
     }
 }
 
 /// RSASSA-PSS names its hash in its parameters; the default is SHA-1.
-fn pss_hash(parameters: AnyRef<'_>) -> der::Result<Hash> {
+fn pss_hash(parameters: AnyRef<'_>) -> der::Result<HashAlgorithm> {
     let named = parameters.sequence(|reader| {
         let hash = ContextSpecific::<AlgorithmIdentifierRef<'_>>::decode_explicit(reader, TagNumber(0))?;
         // The mask and the length of the salt.
@@ -57,9 +57,9 @@ fn pss_hash(parameters: AnyRef<'_>) -> der::Result<Hash> {
         Ok::<_, der::Error>(hash)
     })?;
     Ok(match named.map(|named| named.value.oid) {
-        Some(ID_SHA_224) => Hash::Sha224,
-        Some(ID_SHA_384) => Hash::Sha384,
-        Some(ID_SHA_512) => Hash::Sha512,
-        _ => Hash::Sha256,
+        Some(ID_SHA_224) => HashAlgorithm::Sha224,
+        Some(ID_SHA_384) => HashAlgorithm::Sha384,
+        Some(ID_SHA_512) => HashAlgorithm::Sha512,
+        _ => HashAlgorithm::Sha256,
     })
 }

@@ -17,7 +17,7 @@ use rustls::{ClientConfig, InconsistentKeys};
 use rustls_pki_types::ServerName;
 
 use super::conninfo::{
-    ClientCertificate, Host, HostSpec, RootCertificates, SslOptions, TlsVersion, Verification,
+    ClientCertificate, HostAddress, HostSpec, RootCertificates, SslOptions, TlsVersion, Verification,
 };
 use super::login::{SslMode, SslNegotiation};
 use verifier::Verifier;
@@ -113,14 +113,14 @@ pub fn client_config(options: &SslOptions) -> Result<Option<Arc<ClientConfig>>, 
 /// When the name must be verified and is neither a DNS name nor an address, or the host is a Unix socket.
 pub fn server_name(host: &HostSpec, options: &SslOptions) -> Result<ServerName<'static>, TlsError> {
     match &host.host {
-        Host::Tcp { name, .. } => match ServerName::try_from(name.clone()) {
+        HostAddress::Tcp { name, .. } => match ServerName::try_from(name.clone()) {
             Ok(name) => Ok(name),
             Err(_) if options.verification() == Verification::AuthorityAndHost => {
                 Err(TlsError::Name(name.clone()))
             }
             Err(_) => Ok(ServerName::from(IpAddr::from(Ipv4Addr::UNSPECIFIED))),
         },
-        Host::Unix(folder) => Err(TlsError::Name(folder.to_string_lossy().into_owned())),
+        HostAddress::Unix(folder) => Err(TlsError::Name(folder.to_string_lossy().into_owned())),
     }
 }
 

@@ -1,12 +1,12 @@
 //! The answer for one arm.
 
 use results::comparison::{ArmComparison, Comparison, Metric};
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use super::words::{ArmAnswer, extremes};
-use super::{AnswerBlocks, Output};
+use super::{AnswerBlocks, AnswerPlace};
 use crate::block::{Block, Paragraph};
-use crate::compared::{Part, Tone, but, change, lacks, strong, tally, verdict, verdict_with_need};
+use crate::compared::{ComparedPart, Tone, but, change, lacks, strong, tally, verdict, verdict_with_need};
 use crate::numbers;
 
 /// Differences besides speed in a short answer, at most.
@@ -17,14 +17,14 @@ impl AnswerBlocks<'_> {
         &self,
         (of, arm): (&Comparison, &ArmComparison),
         answer: &ArmAnswer,
-        output: Output,
+        output: AnswerPlace,
     ) -> Vec<Block> {
         let risk = (!answer.unsafe_settings.is_empty()).then(|| {
             let said =
                 Paragraph::new("figures").plain(format!("{} is ", answer.arm)).warning("not crash-safe");
             said.plain(": ").code(&answer.unsafe_settings).into()
         });
-        if output == Output::Short {
+        if output == AnswerPlace::Short {
             let differences = self.differences(of, arm).into_iter().flat_map(|(_, phrases)| phrases);
             let differences = differences.take(MOST_DIFFERENCES).map(Block::text);
             return self
@@ -39,18 +39,24 @@ impl AnswerBlocks<'_> {
         blocks.extend(self.parts(of, arm, answer, output));
         blocks.extend(risk);
         blocks.push(Block::remark(format!("cells: {}", tally(arm))));
-        blocks.extend(extremes(of, arm).filter(|_| output == Output::Page).map(Block::remark));
+        blocks.extend(extremes(of, arm).filter(|_| output == AnswerPlace::Page).map(Block::remark));
         blocks.extend(answer.remarks.iter().map(Block::remark));
         blocks
     }
 
     /// The lines of the answer, each workload's with its differences besides speed.
-    fn lines(&self, of: &Comparison, arm: &ArmComparison, answer: &ArmAnswer, output: Output) -> Vec<Block> {
+    fn lines(
+        &self,
+        of: &Comparison,
+        arm: &ArmComparison,
+        answer: &ArmAnswer,
+        output: AnswerPlace,
+    ) -> Vec<Block> {
         let mut blocks = Vec::new();
         let mut lines = answer.lines.iter().peekable();
         while let Some(line) = lines.next() {
             let lead = Paragraph::new("lead").strong(&line.head).plain(format!(": {}", line.verdict));
-            if output == Output::Page {
+            if output == AnswerPlace::Page {
                 let lead = match answer.unsafe_settings.is_empty() {
                     true => lead,
                     false => lead.plain(", and ").warning("not crash-safe"),
@@ -70,21 +76,28 @@ impl AnswerBlocks<'_> {
     }
 
     /// Workloads without a line of the answer. If others have one, the mean over all is a detail.
-    fn parts(&self, of: &Comparison, arm: &ArmComparison, answer: &ArmAnswer, output: Output) -> Vec<Block> {
-        let workloads = Part::workloads(arm);
+    fn parts(
+        &self,
+        of: &Comparison,
+        arm: &ArmComparison,
+        answer: &ArmAnswer,
+        output: AnswerPlace,
+    ) -> Vec<Block> {
+        let workloads = ComparedPart::workloads(arm);
         let is_split = answer.lines.iter().any(|line| line.workload.is_some());
         let is_several = workloads.len() > 1 || is_split;
-        let has_line =
-            |part: &Part<'_>| answer.lines.iter().any(|line| line.workload.as_deref() == part.workload);
+        let has_line = |part: &ComparedPart<'_>| {
+            answer.lines.iter().any(|line| line.workload.as_deref() == part.workload)
+        };
         let mut blocks = Vec::new();
-        if is_several && output == Output::Page {
+        if is_several && output == AnswerPlace::Page {
             let latency = self.data.latency.as_ref().filter(|_| of.metric == Metric::Tps);
             let latency = latency.iter().flat_map(|of| &of.arms).find(|other| other.arm == arm.arm);
             blocks.push(by_workload(of, arm, latency).into());
         }
         let others = workloads.into_iter().filter(|part| !has_line(part));
-        for part in others.chain(is_split.then(|| Part::whole(arm))) {
-            if is_several && output != Output::Page {
+        for part in others.chain(is_split.then(|| ComparedPart::whole(arm))) {
+            if is_several && output != AnswerPlace::Page {
                 blocks.push(Block::List(vec![workload(of, &part)]));
             }
             blocks.extend(self.differences_of(of, arm, part.name(), output));
@@ -97,12 +110,12 @@ impl AnswerBlocks<'_> {
         of: &Comparison,
         arm: &ArmComparison,
         workload: &str,
-        output: Output,
+        output: AnswerPlace,
     ) -> Vec<Block> {
         let found = self.differences(of, arm).into_iter().find(|(name, _)| *name == workload);
         let Some((_, phrases)) = found else { return Vec::new() };
         let is_several = arm.workload_names().len() > 1;
-        if output != Output::Page {
+        if output != AnswerPlace::Page {
             let indent = if is_several { "  " } else { "" };
             return vec![Block::List(phrases.iter().map(|phrase| format!("{indent}{phrase}")).collect())];
         }
@@ -132,7 +145,7 @@ impl ArmAnswer {
     }
 }
 
-fn workload(of: &Comparison, part: &Part<'_>) -> String {
+fn workload(of: &Comparison, part: &ComparedPart<'_>) -> String {
     let said = match part.figure {
         Some(figure) => format!("{}, {}{}", verdict(figure.verdict, of.margin), part.change(), but(figure)),
         None => part.no_figure(of.margin),
@@ -148,10 +161,10 @@ fn by_workload(of: &Comparison, arm: &ArmComparison, latency: Option<&ArmCompari
             .text(["verdict"])
             .numbers(latency.map(|_| "p99 response time"));
     sheet.stacked = true;
-    let parts = |arm| Part::workloads(arm).into_iter().chain([Part::whole(arm)]);
+    let parts = |arm| ComparedPart::workloads(arm).into_iter().chain([ComparedPart::whole(arm)]);
     for part in parts(arm).filter(|part| part.workload.is_some() || part.averaged > 0) {
         let verdict = match part.figure {
-            Some(figure) => Value::marked(
+            Some(figure) => CellValue::marked(
                 format!(
                     "{}{}",
                     verdict_with_need(

@@ -28,7 +28,7 @@ pub(crate) struct AnswerBlocks<'a> {
 
 /// Where the blocks are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Output {
+pub(crate) enum AnswerPlace {
     /// Its sections below show the details.
     Page,
     /// The sections in short.
@@ -42,7 +42,7 @@ impl<'a> AnswerBlocks<'a> {
         Self { data, answer: Answer::of(data), limits: data.limits() }
     }
 
-    pub(crate) fn blocks(&self, output: Output) -> Vec<Block> {
+    pub(crate) fn blocks(&self, output: AnswerPlace) -> Vec<Block> {
         let mut blocks = self.before_figures(output);
         blocks.extend(self.limits());
         blocks.extend(self.uncompared());
@@ -50,7 +50,7 @@ impl<'a> AnswerBlocks<'a> {
             blocks.extend(Block::group(answer.box_class(), self.of_arm((of, arm), &answer, output)));
         }
         blocks.extend(self.trends().into_iter().map(Block::notice));
-        if output == Output::Summary {
+        if output == AnswerPlace::Summary {
             let zooms = zooms::summary(self.data).into_iter().chain(explained::summary(self.data));
             let sections =
                 worth::worth(self.data).iter().flat_map(worth::summary).chain(zooms).collect::<Vec<_>>();
@@ -59,20 +59,22 @@ impl<'a> AnswerBlocks<'a> {
         let looked = next::looked(&self.data.course);
         blocks.extend(looked.map(|looked| Block::remark(format!("{}.", verdicts::sentence(&looked)))));
         match output {
-            Output::Page => blocks.extend(self.overload().map(Block::notice)),
-            Output::Summary | Output::Short => blocks.extend(self.in_time().into_iter().map(Block::text)),
+            AnswerPlace::Page => blocks.extend(self.overload().map(Block::notice)),
+            AnswerPlace::Summary | AnswerPlace::Short => {
+                blocks.extend(self.in_time().into_iter().map(Block::text))
+            }
         }
         blocks.extend(self.remarks(output));
         blocks.extend(self.next());
         blocks
     }
 
-    fn before_figures(&self, output: Output) -> Vec<Block> {
+    fn before_figures(&self, output: AnswerPlace) -> Vec<Block> {
         let remarks = &self.answer.remarks;
         let warn =
             |head: &str, said: &str| Paragraph::new("notice").strong(head).plain(format!(" {said}.")).into();
         let different = remarks.different.iter().map(|said| warn("The arms do not do the same:", said));
-        let same = self.same().filter(|_| output != Output::Short).map(Block::remark);
+        let same = self.same().filter(|_| output != AnswerPlace::Short).map(Block::remark);
         let nevertheless = remarks.sliced_all_the_same.iter().map(|why| warn("In slices nevertheless:", why));
         let chosen = "Chosen from its own data, by the same rule:";
         let own_choice = remarks.own_choice.iter().map(|own| warn(chosen, own));
@@ -99,7 +101,7 @@ impl<'a> AnswerBlocks<'a> {
         Block::group("answer", said.map(|said| Paragraph::new("lead").plain(said).into()))
     }
 
-    fn remarks(&self, output: Output) -> Vec<Block> {
+    fn remarks(&self, output: AnswerPlace) -> Vec<Block> {
         let notice = |head: String, said: String| Paragraph::new("notice").strong(head).plain(said).into();
         let taste = self.data.experiment.taste.iter();
         let taste = taste.map(|taste| {
@@ -109,10 +111,10 @@ impl<'a> AnswerBlocks<'a> {
         let not_run =
             not_run.map(|part| notice(format!("Not run: {}", part.what), format!(": {}.", part.why)));
         // Why there were no slices is not unexpected: the report shows it.
-        let uncut = self.uncut().filter(|_| output != Output::Short);
+        let uncut = self.uncut().filter(|_| output != AnswerPlace::Short);
         let is_doubtful = self.answer.doubts.suspect.runs + self.answer.doubts.invalid.runs > 0;
         let class = if is_doubtful { "validity doubt" } else { "validity" };
-        let shows_validity = output != Output::Short || is_doubtful || self.answer.doubts.again.runs > 0;
+        let shows_validity = output != AnswerPlace::Short || is_doubtful || self.answer.doubts.again.runs > 0;
         let validity = shows_validity.then(|| Paragraph::new(class).plain(self.validity()).into());
         let groups = self.groups();
         let groups =

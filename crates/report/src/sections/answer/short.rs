@@ -1,12 +1,12 @@
 //! The answer to a comparison of two sides on one workload, in a few lines: a sentence, both speeds,
 //! anything unusual, and the next command.
 
-use results::answer::Line;
+use results::answer::VerdictLine;
 use results::comparison::{CellComparison, Comparison, Metric};
 use stats::Verdict;
 
 use super::lines::{lines, wrapped};
-use super::{AnswerBlocks, Output};
+use super::{AnswerBlocks, AnswerPlace};
 use crate::compared::{indicative, value_of, with_doubt};
 use crate::{numbers, visible};
 use results::ReportData;
@@ -29,7 +29,7 @@ pub fn text(data: &ReportData) -> Option<String> {
     let head = wrapped(&sentence(&answer.answer.question, of, (cell, line), &sides)?);
     let speeds: String =
         speeds(data, of, cell, &sides).iter().map(|line| format!("{}\n", visible::line(line))).collect();
-    Some(head + &speeds + &lines(&answer.blocks(Output::Short)))
+    Some(head + &speeds + &lines(&answer.blocks(AnswerPlace::Short)))
 }
 
 fn label(data: &ReportData, name: &str) -> String {
@@ -53,7 +53,7 @@ fn asked(question: &str) -> Option<(&str, &str)> {
 fn sentence(
     question: &str,
     of: &Comparison,
-    (cell, line): (&CellComparison, &Line),
+    (cell, line): (&CellComparison, &VerdictLine),
     labels: &[String; 2],
 ) -> Option<String> {
     let workload = &cell.cell.workload;

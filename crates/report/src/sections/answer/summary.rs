@@ -1,7 +1,7 @@
 //! The answer as the few plain lines at the end of a run.
 
 use super::lines::{lines, wrapped};
-use super::{AnswerBlocks, Output};
+use super::{AnswerBlocks, AnswerPlace};
 use crate::format::markdown_text;
 use crate::visible;
 use results::ReportData;
@@ -12,7 +12,7 @@ use results::ReportData;
 #[must_use]
 pub fn text(data: &ReportData) -> String {
     let answer = AnswerBlocks::of(data);
-    wrapped(&answer.answer.question) + &lines(&answer.blocks(Output::Summary))
+    wrapped(&answer.answer.question) + &lines(&answer.blocks(AnswerPlace::Summary))
 }
 
 /// A headline with notes below it, as lines of a terminal.

@@ -1,9 +1,9 @@
 //! The answer as sentences.
 
 use results::CellFigures;
-use results::answer::{FromCache, Line, Scope, Uncut, scope_name};
+use results::answer::{FromCache, LineScope, Uncut, VerdictLine, scope_name};
 use results::comparison::{
-    ArmComparison, Cell, CellComparison, Comparison, Control, Figure, Metric, Sliced, TakenApart,
+    ArmComparison, Cell, CellComparison, Comparison, ControlChange, GridFigure, Metric, Sliced, TakenApart,
 };
 use spec::SpeedTrend;
 use stats::Verdict;
@@ -67,7 +67,7 @@ impl<'a> AnswerBlocks<'a> {
 
     /// `; 1.7 times as long [1.5, 1.9], 7.28 s on average, stock 4.28 s`: for jobs only, with the mean if
     /// there is only one.
-    fn took(&self, of: &Comparison, arm: &ArmComparison, figure: &Figure) -> String {
+    fn took(&self, of: &Comparison, arm: &ArmComparison, figure: &GridFigure) -> String {
         if !arm.cells.iter().all(|cell| cell.job) {
             return String::new();
         }
@@ -84,7 +84,7 @@ impl<'a> AnswerBlocks<'a> {
     }
 
     fn arm_answer(&self, of: &Comparison, arm: &ArmComparison) -> ArmAnswer {
-        let own: Vec<&Line> = self.answer.lines.iter().filter(|line| line.arm == arm.arm).collect();
+        let own: Vec<&VerdictLine> = self.answer.lines.iter().filter(|line| line.arm == arm.arm).collect();
         let interleaved = self.not_interleaved();
         let remarks = interleaved.into_iter().chain(remarks(arm)).chain(self.averages_leave_out(&arm.arm));
         ArmAnswer {
@@ -106,18 +106,18 @@ impl<'a> AnswerBlocks<'a> {
             .then(|| format!("Not interleaved: the arms were measured at different times, {what}."))
     }
 
-    fn line(&self, of: &Comparison, arm: &ArmComparison, line: &Line) -> AnswerLine {
+    fn line(&self, of: &Comparison, arm: &ArmComparison, line: &VerdictLine) -> AnswerLine {
         let (verdict, figures) = match &line.estimate {
             Some(estimate) => {
                 let noun = match (&line.scope, of.metric) {
-                    (Scope::Script { .. }, Metric::Tps) => "mean response time",
+                    (LineScope::Script { .. }, Metric::Tps) => "mean response time",
                     _ => of.noun(),
                 };
                 let figures = against(estimate, noun, &of.base);
                 let took = line.figure.map(|figure| self.took(of, arm, &figure)).unwrap_or_default();
                 let figures = format!("{figures}, {}{took}", over(of, line));
                 let figures = match control(of) {
-                    Some(control) if of.control.as_ref().is_some_and(Control::differs) => {
+                    Some(control) if of.control.as_ref().is_some_and(ControlChange::differs) => {
                         format!("{control}; {figures}")
                     }
                     Some(control) => format!("{figures}; {control}"),
@@ -139,9 +139,9 @@ impl<'a> AnswerBlocks<'a> {
             Some(what) => format!("{name}: {what}, {values}"),
         };
         let workload = match &line.scope {
-            Scope::Whole => None,
-            Scope::Workload(workload) | Scope::Script { workload, .. } => Some(workload.clone()),
-            Scope::Cell(cell) => Some(cell.workload.clone()),
+            LineScope::Whole => None,
+            LineScope::Workload(workload) | LineScope::Script { workload, .. } => Some(workload.clone()),
+            LineScope::Cell(cell) => Some(cell.workload.clone()),
         };
         AnswerLine { head, verdict: with_doubt(verdict, line.suspect.as_ref()), figures, workload }
     }
@@ -264,7 +264,7 @@ impl<'a> AnswerBlocks<'a> {
             let share = arrivals::share(&arrivals);
             Some(format!(
                 "{place} ({share} of the offered {}/s in time)",
-                numbers::figure(arrivals.offered_per_s())
+                numbers::figure_text(arrivals.offered_per_s())
             ))
         };
         let cells: Vec<String> = self.loads().filter_map(overloaded).collect();
@@ -303,11 +303,11 @@ fn from_cache(own: &FromCache) -> String {
 const MUCH_SLOWER_PCT: f64 = -20.0;
 
 /// `over this grid, 6 rounds x 8 cells`; for one cell `over 6 rounds`.
-fn over(of: &Comparison, line: &Line) -> String {
+fn over(of: &Comparison, line: &VerdictLine) -> String {
     let rounds = numbers::counted(of.rounds, "round");
     let Some(figure) = line.figure else { return format!("over {rounds}") };
     let cells = numbers::counted(figure.grid.cells, "cell");
-    let grid = if line.scope == Scope::Whole { "over this grid," } else { "over" };
+    let grid = if line.scope == LineScope::Whole { "over this grid," } else { "over" };
     format!("{grid} {rounds} x {cells}{}", but(&figure))
 }
 

@@ -2,12 +2,12 @@
 
 use results::data::cell_text;
 use results::limits::{Cause, Confirmed, LimitState, RatioVerdict, WhyFar};
-use results::{ReportData, Table, Value};
+use results::{CellValue, ReportData, Table};
 use spec::figures;
 use stats::LimitEnded;
 
-use super::{Arm, arms, shape_name};
-use crate::numbers::real;
+use super::{ArmFindings, arms, shape_name};
+use crate::numbers::real_cell;
 
 /// The table of limits without a row.
 #[must_use]
@@ -52,13 +52,13 @@ pub fn limits(data: &ReportData) -> Option<Table> {
             let ratio = ratios.iter().find(|ratio| Some(&ratio.arm) == arm.limit.arm.as_ref());
             let of_cell = [
                 cell.limit.clients.into(),
-                real(cell.limit.peak_per_s),
+                real_cell(cell.limit.peak_per_s),
                 u32::from(cell.limit.still_growing).into(),
             ];
             let compared = [
-                real(ratio.map(|ratio| ratio.ratio)),
-                real(ratio.map(|ratio| ratio.lowest)),
-                real(ratio.map(|ratio| ratio.highest)),
+                real_cell(ratio.map(|ratio| ratio.ratio)),
+                real_cell(ratio.map(|ratio| ratio.lowest)),
+                real_cell(ratio.map(|ratio| ratio.highest)),
                 ratio.map(|ratio| verdict_name(ratio.verdict(limits.margin))).into(),
             ];
             let last = [
@@ -75,8 +75,8 @@ pub fn limits(data: &ReportData) -> Option<Table> {
     Some(table)
 }
 
-impl Arm<'_> {
-    fn bounds(&self) -> [Value; 8] {
+impl ArmFindings<'_> {
+    fn bounds(&self) -> [CellValue; 8] {
         let (state, ended) = match self.limit.state {
             LimitState::Ended(ended) if self.found.generator.is_some() => {
                 let state = if ended.lower.is_some() { "at least" } else { "undecided" };
@@ -92,17 +92,17 @@ impl Arm<'_> {
         };
         [
             state.into(),
-            real(ended.and_then(|ended| ended.lower)),
-            real(ended.and_then(|ended| ended.upper)),
+            real_cell(ended.and_then(|ended| ended.lower)),
+            real_cell(ended.and_then(|ended| ended.upper)),
             ended.map(|_| u32::from(self.found.irregular)).into(),
-            real(self.found.achieved_per_s),
+            real_cell(self.found.achieved_per_s),
             (self.limit.trials.len() as u64).into(),
             (self.limit.uncounted as u64).into(),
             self.found.broken_below.map(|(broken, ..)| broken as u64).into(),
         ]
     }
 
-    fn causes(&self) -> [Value; 3] {
+    fn causes(&self) -> [CellValue; 3] {
         let broke = self.found.broke.as_ref();
         let waits = broke.iter().flat_map(|broke| &broke.waits);
         let waits: Vec<String> =

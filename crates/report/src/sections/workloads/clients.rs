@@ -1,11 +1,11 @@
 //! Throughput and response time over clients, a line per arm.
 
 use results::comparison::Summary;
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use super::Curve;
 use crate::chart::axis::{Spacing, Tick};
-use crate::chart::line::{LineChart, Point, Series, Unit};
+use crate::chart::line::{AxisUnit, ChartPoint, LineChart, Series};
 use crate::numbers;
 use crate::scaling::Law;
 use results::cells::CellFigures;
@@ -13,7 +13,7 @@ use results::cells::CellFigures;
 struct Drawn {
     y: fn(&CellFigures) -> Option<f64>,
     runs: fn(&CellFigures) -> &Summary,
-    unit: Unit,
+    unit: AxisUnit,
     title: &'static str,
     y_name: &'static str,
     after: &'static str,
@@ -29,7 +29,7 @@ pub(super) fn throughput(curve: &Curve<'_>, laws: &[Law]) -> Option<LineChart> {
     let drawn = Drawn {
         y: |cell| cell.tps.mean,
         runs: |cell| &cell.tps,
-        unit: Unit::PerSecond,
+        unit: AxisUnit::PerSecond,
         title: "throughput over clients",
         y_name: "transactions per second",
         after: " transactions per second",
@@ -53,10 +53,10 @@ fn fitted(law: &Law, fewest: u32, most: u32) -> Option<Series> {
     let [low, high] = [place(fewest), place(most)];
     let at = |step: u32| {
         let x = low + (high - low) * f64::from(step) / f64::from(STEPS);
-        Point { x, y: law.scaling.rate(x.exp2()), range: None }
+        ChartPoint { x, y: law.scaling.rate(x.exp2()), range: None }
     };
     let name = law.arm.as_ref().map_or("fitted".to_owned(), |arm| format!("fitted, {arm}"));
-    let points: Vec<Point> = (0..=STEPS).map(at).collect();
+    let points: Vec<ChartPoint> = (0..=STEPS).map(at).collect();
     points.iter().all(|point| point.y.is_finite()).then(|| Series::computed(name, points))
 }
 
@@ -65,7 +65,7 @@ pub(super) fn response(curve: &Curve<'_>) -> Option<LineChart> {
     let drawn = Drawn {
         y: |cell| cell.response.ns(0.99),
         runs: |cell| &cell.p99_ns,
-        unit: Unit::Nanoseconds,
+        unit: AxisUnit::Nanoseconds,
         title: "slowest 1 % over clients",
         y_name: "response time, 99th percentile",
         after: " at the 99th percentile",
@@ -82,10 +82,10 @@ fn chart(curve: &Curve<'_>, drawn: &Drawn) -> Option<LineChart> {
         return None;
     }
     let point = |cell: &&CellFigures| {
-        Some(Point { x: place(cell.clients), y: (drawn.y)(cell)?, range: (drawn.runs)(cell).range() })
+        Some(ChartPoint { x: place(cell.clients), y: (drawn.y)(cell)?, range: (drawn.runs)(cell).range() })
     };
     let points = |cells: &[&CellFigures]| {
-        let points: Vec<Point> = cells.iter().filter_map(point).collect();
+        let points: Vec<ChartPoint> = cells.iter().filter_map(point).collect();
         (!points.is_empty()).then_some(points)
     };
     let series: Vec<Series> = curve
@@ -140,12 +140,12 @@ fn sheet(clients: &[u32], series: &[Series], drawn: &Drawn) -> Table {
             .numbers(series.iter().map(name));
     let text = |value: f64| drawn.unit.text(value);
     for &n in clients {
-        let cell = |series: &Series| -> Value {
+        let cell = |series: &Series| -> CellValue {
             match series.points.iter().find(|point| point.x == place(n)) {
-                Some(Point { y, range: Some((low, high)), .. }) => {
+                Some(ChartPoint { y, range: Some((low, high)), .. }) => {
                     format!("{} ({} to {})", text(*y), text(*low), text(*high)).into()
                 }
-                Some(Point { y, .. }) => text(*y).into(),
+                Some(ChartPoint { y, .. }) => text(*y).into(),
                 None => numbers::ABSENT.into(),
             }
         };

@@ -3,14 +3,14 @@
 use results::cells::CellFigures;
 use results::comparison::Cell;
 use results::data::{cell_label, levels, varying};
-use results::{ReportData, Table, Value};
+use results::{CellValue, ReportData, Table};
 use spec::figures;
 
 use super::scripts::scripts_of;
 use crate::arrivals;
 use crate::block::Block;
 use crate::compared::groups;
-use crate::numbers::{self, percentile_us, real, should_be_0};
+use crate::numbers::{self, percentile_us, real_cell, should_be_0};
 
 const ON_PAGE: [&str; 15] = [
     "cell",
@@ -31,11 +31,11 @@ const ON_PAGE: [&str; 15] = [
 ];
 
 /// The cells of a workload, with their tables for a page.
-pub(in crate::sections) struct Figures<'a> {
+pub(in crate::sections) struct WorkloadFigures<'a> {
     pub(super) cells: Vec<&'a CellFigures>,
 }
 
-impl<'a> Figures<'a> {
+impl<'a> WorkloadFigures<'a> {
     pub(in crate::sections) fn of(workload: &str, all: &'a [CellFigures]) -> Self {
         Self { cells: all.iter().filter(|cell| cell.cell.workload == workload).collect() }
     }
@@ -133,32 +133,32 @@ fn cells_of(cells: &[&CellFigures], label: impl Fn(&Cell) -> String) -> Table {
     table.hide(for_programs);
     for cell in cells {
         let percentile = |q| percentile_us(&cell.response, q);
-        let bytes = |bytes| Value::worded(bytes, numbers::bytes(bytes as u64), "");
+        let bytes = |bytes| CellValue::worded(bytes, numbers::bytes(bytes as u64), "");
         table.push([
             (&cell.cell.workload).into(),
             label(&cell.cell).into(),
             cell.arm.clone().into(),
             (cell.tps.n.max(cell.took_s.n) as u64).into(),
-            real(cell.tps.mean),
-            real(cell.tps.max),
-            real(cell.took_s.mean),
-            real(cell.took_s.min),
-            real(cell.took_s.max),
+            real_cell(cell.tps.mean),
+            real_cell(cell.tps.max),
+            real_cell(cell.took_s.mean),
+            real_cell(cell.took_s.min),
+            real_cell(cell.took_s.max),
             percentile(0.5),
             percentile(0.99),
             numbers::sliced(cell.sliced),
             should_be_0(cell.failed),
             should_be_0(Some(cell.invalid)),
             cell.groups.as_ref().map(groups).into(),
-            real(cell.commands_per_s),
-            real(cell.hit_pct),
-            real(cell.evicted),
+            real_cell(cell.commands_per_s),
+            real_cell(cell.hit_pct),
+            real_cell(cell.evicted),
             percentile(0.95),
             percentile(1.0),
             cell.bytes_per_transaction.map(bytes).into(),
         ]);
     }
     let in_time: Vec<_> = cells.iter().map(|cell| cell.in_time).collect();
-    arrivals::insert(&mut table, "p99_us", &in_time);
+    arrivals::insert_columns(&mut table, "p99_us", &in_time);
     table
 }

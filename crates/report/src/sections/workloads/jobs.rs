@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use results::comparison::Cell;
-use results::{Table, Value};
+use results::{CellValue, Table};
 use spec::figures::{self, Figure, Unit};
 use spec::{RelationKind, Run, Validity};
 
 use crate::block::Block;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
-use crate::numbers::{self, real};
+use crate::numbers::{self, real_cell};
 use crate::phases::MOST_ACROSS;
 use crate::stages;
 use results::ReportData;
@@ -20,7 +20,7 @@ const TIMES: &str = "Time from start to end and its stages, which follow each ot
 const AMOUNTS_ARE: &str =
     "CPU time, largest memory, WAL, traffic with the disk, and sizes: means over rounds [95 %]";
 
-type Line = (&'static str, Vec<String>);
+type JobLine = (&'static str, Vec<String>);
 
 pub(super) struct Timed {
     workload: String,
@@ -140,7 +140,7 @@ impl Timed {
         stages::all().filter(known).collect()
     }
 
-    fn times(&self) -> Vec<Line> {
+    fn times(&self) -> Vec<JobLine> {
         let stages = self.stages();
         let runs: Vec<String> = self.cells.iter().map(counted).collect();
         let took = self.cells.iter().map(|own| own.took_s.text(numbers::duration)).collect();
@@ -151,7 +151,7 @@ impl Timed {
         [("runs", runs), ("time", took)].into_iter().chain(stages.into_iter().map(stage)).collect()
     }
 
-    fn amounts(&self) -> Vec<Line> {
+    fn amounts(&self) -> Vec<JobLine> {
         let mean =
             |own: &TimedCell, amount: &Amount| own.amounts.get(amount.name).copied().unwrap_or_default();
         let known = |amount: &&Amount| self.cells.iter().any(|own| mean(own, amount).mean.is_some());
@@ -162,19 +162,19 @@ impl Timed {
         figures.collect()
     }
 
-    fn table(&self, caption: &str, figures: &[Line]) -> Table {
+    fn table(&self, caption: &str, figures: &[JobLine]) -> Table {
         let (head, rows) = self.laid_out(figures);
         let (first, others) = head.split_first().expect("a column for names");
         let mut table =
             Table::captioned(format_args!("{}: {caption}", self.workload)).text([first]).numbers(others);
         for row in rows {
-            table.push(row.into_iter().map(Value::from));
+            table.push(row.into_iter().map(CellValue::from));
         }
         table
     }
 
     /// Column heads, and rows: figures are rows if there are few cells, else columns.
-    fn laid_out(&self, figures: &[Line]) -> (Vec<String>, Vec<Vec<String>>) {
+    fn laid_out(&self, figures: &[JobLine]) -> (Vec<String>, Vec<Vec<String>>) {
         let labels: Vec<String> = self.cells.iter().map(|own| self.label(own)).collect();
         let line = |name: &str, each: Vec<String>| std::iter::once(name.to_owned()).chain(each).collect();
         if labels.len() <= MOST_ACROSS {
@@ -298,7 +298,7 @@ pub fn jobs(data: &ReportData) -> Table {
     let of_grid = data.workloads().into_iter().filter_map(|name| Timed::of(data, name));
     for timed in preparations(data).into_iter().chain(of_grid) {
         for own in &timed.cells {
-            let head: [Value; 5] = [
+            let head: [CellValue; 5] = [
                 timed.workload.clone().into(),
                 levels(&own.cell).into(),
                 own.arm.clone().into(),
@@ -307,7 +307,7 @@ pub fn jobs(data: &ReportData) -> Table {
             ];
             let mut line = |figure: &str, unit: &str, mean: &Mean| {
                 let ends = [mean.interval.map(|(low, _)| low.max(0.0)), mean.interval.map(|(_, high)| high)];
-                let figures = [mean.mean].into_iter().chain(ends).map(real);
+                let figures = [mean.mean].into_iter().chain(ends).map(real_cell);
                 let named = [figure.into(), unit.into()];
                 table.push(head.iter().cloned().chain(named).chain(figures));
             };

@@ -3,7 +3,7 @@
 use super::joined;
 use crate::arrivals;
 use crate::chart::axis::{Spacing, Tick};
-use crate::chart::line::{LineChart, Point, Series, Unit};
+use crate::chart::line::{AxisUnit, ChartPoint, LineChart, Series};
 use crate::numbers;
 use results::ReportData;
 use results::Table;
@@ -19,20 +19,20 @@ const FEW_ARMS: usize = 2;
 /// Both charts for each combination of the other factors; empty if only one rate was offered.
 pub(super) fn charts(data: &ReportData, workload: &str, cells: &[&CellFigures]) -> Vec<LineChart> {
     let ladder = |(name, part): (String, Vec<&CellFigures>)| {
-        let steps = part.into_iter().filter_map(Step::of).collect();
+        let steps = part.into_iter().filter_map(LadderStep::of).collect();
         let ladder = Ladder::of(joined(workload, &name), steps, &data.arms(), data.promise_ms())?;
         Some([ladder.latency(), ladder.achieved()])
     };
     parts(cells).into_iter().filter_map(ladder).flatten().flatten().collect()
 }
 
-struct Step<'a> {
+struct LadderStep<'a> {
     rate: f64,
     arrivals: Arrivals,
     figures: &'a CellFigures,
 }
 
-impl<'a> Step<'a> {
+impl<'a> LadderStep<'a> {
     fn of(figures: &'a CellFigures) -> Option<Self> {
         // The rate may be the compared factor: then this is not a ladder.
         let varied = ["rate", "rate_per_client"].iter().any(|key| figures.cell.factors.contains_key(*key));
@@ -55,7 +55,7 @@ fn place(x: Spacing, rate: f64) -> f64 {
 
 struct Ladder<'a> {
     title: String,
-    steps: Vec<Step<'a>>,
+    steps: Vec<LadderStep<'a>>,
     arms: Vec<Option<&'a str>>,
     /// Ascending, each once.
     rates: Vec<f64>,
@@ -67,7 +67,7 @@ impl<'a> Ladder<'a> {
     /// `promise_ms` is from the plan, for runs that do not record theirs.
     fn of(
         title: String,
-        steps: Vec<Step<'a>>,
+        steps: Vec<LadderStep<'a>>,
         arms: &[Option<&'a str>],
         promise_ms: Option<f64>,
     ) -> Option<Self> {
@@ -78,7 +78,7 @@ impl<'a> Ladder<'a> {
         let arms = arms.iter().copied().filter(|arm| steps.iter().any(|step| step.arm() == *arm)).collect();
         (rates.len() > 1).then(|| {
             let x = if high / low > WIDE { Spacing::Log } else { Spacing::Linear };
-            let own = |step: &Step<'_>| step.figures.in_time.promise.and_then(|promise| promise.ms);
+            let own = |step: &LadderStep<'_>| step.figures.in_time.promise.and_then(|promise| promise.ms);
             let promise_ms = steps.iter().find_map(own).or(promise_ms);
             Self { title, steps, arms, x, rates, promise_ms }
         })
@@ -90,7 +90,7 @@ impl<'a> Ladder<'a> {
     }
 
     /// A line per arm of the points that `value` returns for each rate.
-    fn series(&self, what: &str, value: impl Fn(&Step<'_>) -> Option<Point>) -> Vec<Series> {
+    fn series(&self, what: &str, value: impl Fn(&LadderStep<'_>) -> Option<ChartPoint>) -> Vec<Series> {
         let one = |arm: &Option<&str>| {
             let at = |rate: &f64| self.steps.iter().find(|step| step.rate == *rate && step.arm() == *arm);
             let points = self.rates.iter().filter_map(at).filter_map(&value).collect();
@@ -101,8 +101,8 @@ impl<'a> Ladder<'a> {
 
     /// Response times over offered rates, with the promise as a line; `None` if nothing was measured.
     fn latency(&self) -> Option<LineChart> {
-        let point = |step: &Step<'_>, y: Option<f64>| {
-            Some(Point { x: place(self.x, step.rate), y: y.filter(|y| *y > 0.0)?, range: None })
+        let point = |step: &LadderStep<'_>, y: Option<f64>| {
+            Some(ChartPoint { x: place(self.x, step.rate), y: y.filter(|y| *y > 0.0)?, range: None })
         };
         let mut series = self.series("p99", |step| point(step, step.figures.response.ns(0.99)));
         if self.arms.len() <= FEW_ARMS {
@@ -112,7 +112,7 @@ impl<'a> Ladder<'a> {
             return None;
         }
         if let Some(ms) = self.promise_ms.filter(|ms| *ms > 0.0) {
-            let at = |rate: &f64| Point { x: place(self.x, *rate), y: ms * 1e6, range: None };
+            let at = |rate: &f64| ChartPoint { x: place(self.x, *rate), y: ms * 1e6, range: None };
             let ends = [self.rates.first(), self.rates.last()];
             let points = ends.into_iter().flatten().map(at).collect();
             series.push(Series::computed(format!("promise {}", numbers::latency_tick(ms * 1e6)), points));
@@ -124,7 +124,7 @@ impl<'a> Ladder<'a> {
             y_name: "response time",
             x_ticks: self.ticks(self.x),
             y_spacing: Spacing::Log,
-            unit: Unit::Nanoseconds,
+            unit: AxisUnit::Nanoseconds,
             markers: true,
             data: self.sheet(),
             series,
@@ -132,8 +132,8 @@ impl<'a> Ladder<'a> {
     }
 
     /// Rates of some steps, each with its arm: `16,000/s (stock); 16,000/s (gis)`.
-    fn named(&self, of: impl Fn(&Step<'_>) -> bool) -> String {
-        let words = |step: &Step<'_>| {
+    fn named(&self, of: impl Fn(&LadderStep<'_>) -> bool) -> String {
+        let words = |step: &LadderStep<'_>| {
             let arm = step.arm().map(|arm| format!(" ({arm})")).unwrap_or_default();
             format!("{}/s{arm}", numbers::figure_short(step.rate))
         };
@@ -165,12 +165,12 @@ impl<'a> Ladder<'a> {
         let spacing = if nought { Spacing::Linear } else { self.x };
         let mut series = self.series("in time", |step| {
             let (x, y) = (place(spacing, step.rate), step.arrivals.achieved_per_s());
-            y.is_finite().then_some(Point { x, y, range: step.figures.achieved.range() })
+            y.is_finite().then_some(ChartPoint { x, y, range: step.figures.achieved.range() })
         });
         if series.is_empty() {
             return None;
         }
-        let diagonal = |rate: &f64| Point { x: place(spacing, *rate), y: *rate, range: None };
+        let diagonal = |rate: &f64| ChartPoint { x: place(spacing, *rate), y: *rate, range: None };
         let all = self.rates.iter().map(diagonal).collect();
         series.push(Series::computed("all that was offered".to_owned(), all));
         Some(LineChart {
@@ -180,7 +180,7 @@ impl<'a> Ladder<'a> {
             y_name: "done in time, transactions per second",
             x_ticks: self.ticks(spacing),
             y_spacing: spacing,
-            unit: Unit::PerSecond,
+            unit: AxisUnit::PerSecond,
             markers: true,
             data: self.sheet(),
             series,
@@ -210,7 +210,7 @@ impl<'a> Ladder<'a> {
             sheet.push(head.into_iter().chain(figures));
         }
         let in_time: Vec<_> = self.steps.iter().map(|step| step.figures.in_time).collect();
-        arrivals::insert(&mut sheet, "p99_us", &in_time);
+        arrivals::insert_columns(&mut sheet, "p99_us", &in_time);
         let columns: Vec<&str> =
             ["rate", "arm", "p50_us", "p99_us"].into_iter().chain(arrivals::ON_PAGE).collect();
         sheet.select(&columns)

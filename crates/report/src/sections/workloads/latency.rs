@@ -2,10 +2,10 @@
 
 use super::Curve;
 use crate::chart::axis::{Spacing, Tick};
-use crate::chart::line::{LineChart, Point, Series, Unit};
+use crate::chart::line::{AxisUnit, ChartPoint, LineChart, Series};
 use crate::numbers;
 use results::cells::Response;
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 use crate::sections::verdicts::sentence;
 
@@ -20,7 +20,7 @@ const QUANTILES: [(f64, &str); 7] = [
     (0.99999, "99.999 %"),
 ];
 
-type Arm<'a> = (&'a str, &'a Response);
+type ArmResponse<'a> = (&'a str, &'a Response);
 
 /// A line per arm; `None` if nothing was measured.
 pub(super) fn chart(curve: &Curve<'_>) -> Option<LineChart> {
@@ -34,7 +34,7 @@ pub(super) fn chart(curve: &Curve<'_>) -> Option<LineChart> {
         y_name: "response time",
         x_ticks: ticks(nines(last_quantile(most))),
         y_spacing: Spacing::Log,
-        unit: Unit::Nanoseconds,
+        unit: AxisUnit::Nanoseconds,
         markers: false,
         series: arms.iter().map(series).collect(),
         data: sheet(&arms, most),
@@ -57,10 +57,10 @@ fn ticks(last: f64) -> Vec<Tick> {
     below.chain([Tick { value: last, label: "max".to_owned() }]).collect()
 }
 
-fn series((name, response): &Arm<'_>) -> Series {
+fn series((name, response): &ArmResponse<'_>) -> Series {
     let last = last_quantile(response.count);
     let point =
-        |&(quantile, ns): &(f64, u64)| Point { x: nines(quantile.min(last)), y: ns as f64, range: None };
+        |&(quantile, ns): &(f64, u64)| ChartPoint { x: nines(quantile.min(last)), y: ns as f64, range: None };
     Series::measured((*name).to_owned(), response.curve.iter().map(point).collect())
 }
 
@@ -68,8 +68,8 @@ fn quantile(response: &Response, q: f64) -> String {
     numbers::percentile(response, q)
 }
 
-fn caption(arms: &[Arm<'_>]) -> String {
-    let one = |(name, response): &Arm<'_>| {
+fn caption(arms: &[ArmResponse<'_>]) -> String {
+    let one = |(name, response): &ArmResponse<'_>| {
         let (q, most) = if response.count >= 1000 { (0.99, "99 in 100") } else { (0.9, "9 in 10") };
         let text =
             format!("half within {}, {most} within {}", quantile(response, 0.5), quantile(response, q));
@@ -79,13 +79,13 @@ fn caption(arms: &[Arm<'_>]) -> String {
     format!("{}. All rounds together; further right is rarer, lower is better.", each.join("; "))
 }
 
-fn sheet(arms: &[Arm<'_>], most: u64) -> Table {
+fn sheet(arms: &[ArmResponse<'_>], most: u64) -> Table {
     let mut sheet = Table::captioned("Response time by percentile")
         .text(["percentile"])
         .numbers(arms.iter().map(|(name, _)| if name.is_empty() { "all" } else { name }));
     let mut row = |label: &str, of: &dyn Fn(&Response) -> String| {
         sheet.push(
-            [label.into()].into_iter().chain(arms.iter().map(|(_, response)| Value::from(of(response)))),
+            [label.into()].into_iter().chain(arms.iter().map(|(_, response)| CellValue::from(of(response)))),
         );
     };
     // At least one value is beyond each.

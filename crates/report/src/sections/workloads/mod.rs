@@ -8,7 +8,7 @@ mod latency;
 mod scripts;
 mod time;
 
-pub(super) use self::figures::Figures;
+pub(super) use self::figures::WorkloadFigures;
 pub use self::figures::cells;
 pub use self::jobs::{amounts, jobs, jobs_in_words};
 pub use self::scripts::scripts;
@@ -23,7 +23,7 @@ use crate::numbers;
 use crate::scaling::{self, Law};
 use results::ReportData;
 use results::cells::CellFigures;
-use results::data::split;
+use results::data::split_cells;
 
 /// Combinations of other factors whose charts are unfolded; the rest is folded.
 const OPEN: usize = 3;
@@ -33,7 +33,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
 }
 
 fn of_workload(data: &ReportData, workload: &str) -> Vec<Block> {
-    let figures = Figures::of(workload, &data.grid);
+    let figures = WorkloadFigures::of(workload, &data.grid);
     let mut blocks = vec![Block::Heading(workload.to_owned())];
     match jobs::Timed::of(data, workload) {
         Some(job) => blocks.extend(job.blocks()),
@@ -73,7 +73,7 @@ fn curves(data: &ReportData, workload: &str, cells: &[&CellFigures]) -> (Vec<Vec
         laws.extend(own);
         charts
     };
-    (split(&usable, "clients").into_iter().map(&mut curve).collect(), laws)
+    (split_cells(&usable, "clients").into_iter().map(&mut curve).collect(), laws)
 }
 
 /// `polygons, zoom 14`.

@@ -1,10 +1,10 @@
 //! The figures of each script of a mix.
 
 use results::comparison::Cell;
-use results::{ReportData, Table, Value};
+use results::{CellValue, ReportData, Table};
 use spec::figures;
 
-use crate::numbers::{self, real, should_be_0};
+use crate::numbers::{self, real_cell, should_be_0};
 use results::cells::CellFigures;
 use results::data::levels;
 
@@ -34,7 +34,7 @@ pub(super) fn scripts_of(cells: &[&CellFigures], label: impl Fn(&Cell) -> String
         "sliced",
     ]);
     table.optional(["arm", figures::FAILED.name, "times_of", "sliced"]);
-    let micros = |ns: Option<f64>| real(ns.map(|ns| ns / 1e3));
+    let micros = |ns: Option<f64>| real_cell(ns.map(|ns| ns / 1e3));
     let quantile = |ns: Option<u64>| micros(ns.map(|ns| ns as f64));
     let lines = cells.iter().flat_map(|cell| cell.scripts.iter().map(move |own| (cell, own)));
     for (cell, own) in lines {
@@ -45,14 +45,14 @@ pub(super) fn scripts_of(cells: &[&CellFigures], label: impl Fn(&Cell) -> String
             (&own.name).into(),
             own.weight.into(),
             own.transactions.into(),
-            real(own.share.map(|share| share * 100.0)),
-            real(own.tps),
+            real_cell(own.share.map(|share| share * 100.0)),
+            real_cell(own.tps),
             micros(own.mean_ns),
             quantile(own.p50_ns),
             quantile(own.p95_ns),
             quantile(own.p99_ns),
             should_be_0(Some(own.failed)),
-            cell.is_of_started_only().then(|| Value::marked("started only", "doubt")).into(),
+            cell.is_of_started_only().then(|| CellValue::marked("started only", "doubt")).into(),
             numbers::sliced(cell.sliced),
         ]);
     }

@@ -3,16 +3,16 @@
 
 use super::Curve;
 use crate::chart::axis::{Spacing, Tick, round_ticks};
-use crate::chart::line::{LineChart, Point, Series, Unit};
+use crate::chart::line::{AxisUnit, ChartPoint, LineChart, Series};
 use crate::numbers;
 use crate::sections::verdicts::sentence;
 use results::cells::CellFigures;
-use results::{Table, Value};
+use results::{CellValue, Table};
 
 /// Points per arm, at most; longer runs are averaged over equal spans.
 const POINTS: usize = 240;
 
-type Arm<'a> = (&'a str, Vec<(f64, f64)>);
+type ArmSeries<'a> = (&'a str, Vec<(f64, f64)>);
 
 /// `None` for fewer than three seconds and fewer than two runs per arm.
 pub(super) fn chart(curve: &Curve<'_>) -> Option<LineChart> {
@@ -27,14 +27,14 @@ fn over_a_run<'a>(curve: &Curve<'a>) -> Option<LineChart> {
     let end = arms.iter().flat_map(|(_, seconds)| seconds.last()).map(|(t, _)| t + 1.0).reduce(f64::max)?;
     let offered = offered(curve, &arms);
     // Next to another line, one without an arm needs a name.
-    let named = |(name, seconds): &Arm<'a>| match name.is_empty() && offered.is_some() {
+    let named = |(name, seconds): &ArmSeries<'a>| match name.is_empty() && offered.is_some() {
         true => ("done", seconds.clone()),
         false => (*name, seconds.clone()),
     };
-    let drawn: Vec<Arm<'_>> = arms.iter().map(named).collect();
-    let drawn: Vec<Arm<'_>> = offered.iter().cloned().chain(drawn).collect();
+    let drawn: Vec<ArmSeries<'_>> = arms.iter().map(named).collect();
+    let drawn: Vec<ArmSeries<'_>> = offered.iter().cloned().chain(drawn).collect();
     // Points are in the middle of their second.
-    let series = |(name, seconds): &Arm<'_>| series(name, seconds, 0.5);
+    let series = |(name, seconds): &ArmSeries<'_>| series(name, seconds, 0.5);
     Some(LineChart {
         title: format!("{}: throughput over time with {}", curve.title, curve.most_clients()),
         caption: caption(&arms),
@@ -45,7 +45,7 @@ fn over_a_run<'a>(curve: &Curve<'a>) -> Option<LineChart> {
 }
 
 /// The offered rate in the same seconds, if it changed and was the same for all arms.
-fn offered<'a>(curve: &Curve<'a>, arms: &[Arm<'a>]) -> Option<Arm<'a>> {
+fn offered<'a>(curve: &Curve<'a>, arms: &[ArmSeries<'a>]) -> Option<ArmSeries<'a>> {
     let rates = curve.by_arm(|cells| cells.first()?.changing_rate.clone());
     let ((_, profile), others) = rates.split_first()?;
     if rates.len() != arms.len() || others.iter().any(|(_, other)| other != profile) {
@@ -74,7 +74,7 @@ fn over_the_experiment(curve: &Curve<'_>) -> Option<LineChart> {
         (runs.len() >= 2).then_some(runs)
     });
     let end = arms.iter().flat_map(|(_, runs)| runs.last()).map(|(t, _)| *t).reduce(f64::max)?;
-    let series = |(name, runs): &Arm<'_>| series(name, runs, 0.0);
+    let series = |(name, runs): &ArmSeries<'_>| series(name, runs, 0.0);
     (end > 0.0).then(|| LineChart {
         title: format!("{}: throughput over the experiment with {}", curve.title, curve.most_clients()),
         caption:
@@ -95,7 +95,7 @@ fn over_time(end: f64, series: Vec<Series>, data: Table) -> LineChart {
         y_name: "transactions per second",
         x_ticks: round_ticks(0.0, end, 6.0).into_iter().map(tick).collect(),
         y_spacing: Spacing::Linear,
-        unit: Unit::PerSecond,
+        unit: AxisUnit::PerSecond,
         markers: true,
         series,
         data,
@@ -103,7 +103,7 @@ fn over_time(end: f64, series: Vec<Series>, data: Table) -> LineChart {
 }
 
 fn series(name: &str, points: &[(f64, f64)], shift: f64) -> Series {
-    let points = points.iter().map(|&(t, y)| Point { x: t + shift, y, range: None }).collect();
+    let points = points.iter().map(|&(t, y)| ChartPoint { x: t + shift, y, range: None }).collect();
     Series::measured(name.to_owned(), points)
 }
 
@@ -113,8 +113,8 @@ fn averaged(seconds: &[(f64, f64)]) -> Vec<(f64, f64)> {
     seconds.chunks(span).map(|chunk| (chunk[0].0, mean(chunk))).collect()
 }
 
-fn caption(arms: &[Arm<'_>]) -> String {
-    let one = |(name, seconds): &Arm<'_>| {
+fn caption(arms: &[ArmSeries<'_>]) -> String {
+    let one = |(name, seconds): &ArmSeries<'_>| {
         let rates = || seconds.iter().map(|(_, rate)| *rate);
         let (low, high) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
         let text = format!("between {} and {}", numbers::tps(low), numbers::tps(high));
@@ -124,14 +124,14 @@ fn caption(arms: &[Arm<'_>]) -> String {
     format!("{} transactions per second, second by second; mean over rounds.", each.join(", "))
 }
 
-fn by_second(arms: &[Arm<'_>]) -> Table {
+fn by_second(arms: &[ArmSeries<'_>]) -> Table {
     let mut sheet = Table::captioned("Transactions per second, by second of the run")
         .numbers(["from second"])
         .numbers(arms.iter().map(|(name, _)| if name.is_empty() { "tps" } else { name }));
     let longest = arms.iter().max_by_key(|(_, seconds)| seconds.len()).map(|(_, seconds)| seconds.as_slice());
     for (position, (second, _)) in longest.unwrap_or_default().iter().enumerate() {
-        let rate = |(_, seconds): &Arm<'_>| match seconds.get(position) {
-            Some((_, rate)) => Value::from(numbers::tps(*rate)),
+        let rate = |(_, seconds): &ArmSeries<'_>| match seconds.get(position) {
+            Some((_, rate)) => CellValue::from(numbers::tps(*rate)),
             None => numbers::ABSENT.into(),
         };
         sheet.push([numbers::count(*second as u64).into()].into_iter().chain(arms.iter().map(rate)));
@@ -139,7 +139,7 @@ fn by_second(arms: &[Arm<'_>]) -> Table {
     sheet
 }
 
-fn by_run(arms: &[Arm<'_>]) -> Table {
+fn by_run(arms: &[ArmSeries<'_>]) -> Table {
     let mut sheet =
         Table::captioned("Transactions per second of each run").text(["arm"]).numbers(["minute", "tps"]);
     for (arm, runs) in arms {

@@ -3,8 +3,8 @@
 use spec::{Reason, Run, RunKind, Validity, figures};
 use stats::{Estimate, TooFew};
 
-use super::super::verdicts::{Outcome, Verdicts};
-use super::Open;
+use super::super::verdicts::{AnswerOutcome, Verdicts};
+use super::OpenQuestion;
 use crate::cells::CellFigures;
 use crate::comparison::{Comparison, Metric};
 use crate::data::ReportData;
@@ -43,7 +43,7 @@ pub enum Help {
     WiderMargin(f64),
 }
 
-pub(super) fn helps(data: &ReportData, found: &Comparison, open: &[Open]) -> Vec<Help> {
+pub(super) fn helps(data: &ReportData, found: &Comparison, open: &[OpenQuestion]) -> Vec<Help> {
     let helps = [
         another_metric(data, found),
         Some(quieter(data)),
@@ -61,7 +61,7 @@ fn another_metric(data: &ReportData, found: &Comparison) -> Option<Help> {
     others.into_iter().filter(|metric| *metric != found.metric).find_map(|metric| {
         let other = Comparison::of(&data.experiment, &data.runs, metric)?;
         let outcome = Verdicts::of(&other, &data.experiment, &data.runs).outcome;
-        let is_decided = matches!(outcome, Outcome::NothingSlower | Outcome::SomethingSlower);
+        let is_decided = matches!(outcome, AnswerOutcome::NothingSlower | AnswerOutcome::SomethingSlower);
         // A schedule sets the throughput.
         (is_decided && !other.has_scheduled()).then(|| Help::OtherMetric { metric, noun: other.noun() })
     })
@@ -85,7 +85,7 @@ fn fewer_clients(data: &ReportData) -> Option<Help> {
     (clients > cpus && data.target.kind == "managed").then_some(Help::FewerClients { clients, cpus })
 }
 
-fn fewer_cells(data: &ReportData, found: &Comparison, open: &[Open]) -> Option<Vec<String>> {
+fn fewer_cells(data: &ReportData, found: &Comparison, open: &[OpenQuestion]) -> Option<Vec<String>> {
     let of_open = open.iter().map(|open| open.name.clone()).collect::<Option<Vec<String>>>()?;
     let cells = found.arms.iter().map(|arm| arm.cells.len()).max()?;
     (!of_open.is_empty() && of_open.len() < cells && data.workloads().len() > 1).then_some(of_open)
@@ -98,7 +98,7 @@ fn longer_runs(data: &ReportData) -> Option<f64> {
     (shortest < SHORT_S).then_some(shortest)
 }
 
-fn wider_margin(found: &Comparison, open: &[Open]) -> Option<f64> {
+fn wider_margin(found: &Comparison, open: &[OpenQuestion]) -> Option<f64> {
     let ends = open.iter().filter_map(|open| widest(&open.estimate));
     let widest = ends.fold(0.0, f64::max).ceil();
     (widest > 100.0 * found.margin && widest < 50.0).then_some(widest)

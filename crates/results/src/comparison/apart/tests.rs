@@ -5,12 +5,12 @@ use spec::Slice;
 use stats::Verdict;
 use std::collections::HashSet;
 
-fn measured(label: &str, arms: &[&str], runs: Vec<Run>) -> Measured {
+fn measured(label: &str, arms: &[&str], runs: Vec<Run>) -> MeasuredExperiment {
     let experiment = match arms {
-        [] => Experiment { arms: vec![], base: None, compare_factor: None, ..experiment(&["A"]) },
+        [] => ExperimentRecord { arms: vec![], base: None, compare_factor: None, ..experiment(&["A"]) },
         arms => experiment(arms),
     };
-    Measured { label: label.into(), experiment, host: host(), target: target(), runs }
+    MeasuredExperiment { label: label.into(), experiment, host: host(), target: target(), runs }
 }
 
 fn rounds(workload: &str, arm: Option<&str>, tps: f64) -> Vec<Run> {
@@ -37,7 +37,7 @@ fn cells_of_one_name_are_compared_arm_by_arm() {
     assert_eq!(control.figure.unwrap().verdict, Verdict::Same);
 }
 
-fn compared(base: &Measured, new: &Measured) -> Comparison {
+fn compared(base: &MeasuredExperiment, new: &MeasuredExperiment) -> Comparison {
     let apart = Apart::of(base, new).unwrap();
     Comparison::of(&apart.experiment, &apart.runs, Metric::Tps).unwrap()
 }

@@ -7,10 +7,10 @@ mod requests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use spec::{Experiment, OrderScheme, Run, same_layers};
+use spec::{ExperimentRecord, OrderScheme, Run, same_layers};
 use stats::{Better, Estimate, Verdict};
 
-pub use requests::{Place, PlaceRequests, Which, layers, requests};
+pub use requests::{LayerAtZoom, PlaceRequests, Which, layers, requests};
 
 use super::pairs::{Cell, by_cell_and_arm};
 
@@ -24,8 +24,8 @@ const FEWEST_OF_ROUND: u64 = 5;
 pub struct ZoomComparison {
     pub cell: Cell,
     pub arm: String,
-    pub place: Place,
-    pub of_base: Place,
+    pub place: LayerAtZoom,
+    pub of_base: LayerAtZoom,
     pub layer: String,
     pub base_layer: String,
     /// Requests of the base and of the arm, all rounds together.
@@ -62,12 +62,12 @@ impl ZoomComparison {
     }
 }
 
-type Rounds = BTreeMap<u32, BTreeMap<Place, PlaceRequests>>;
+type Rounds = BTreeMap<u32, BTreeMap<LayerAtZoom, PlaceRequests>>;
 
 /// Every other arm against the base, by cell, arm in file order, layer and zoom; empty if nothing is
 /// compared or no map was requested. Invalid runs are left out, with their whole pair.
 #[must_use]
-pub fn zooms(experiment: &Experiment, runs: &[Run]) -> Vec<ZoomComparison> {
+pub fn zooms(experiment: &ExperimentRecord, runs: &[Run]) -> Vec<ZoomComparison> {
     let Some(base) = &experiment.base else { return Vec::new() };
     let runs = by_cell_and_arm(runs);
     let mut found = Vec::new();
@@ -97,15 +97,15 @@ impl Sides<'_> {
         let layers = same_layers(&layers(first), &layers(other));
         let [base, arm] =
             [base, arm].map(|runs| -> Rounds { runs.iter().map(|run| (run.round, requests(run))).collect() });
-        let places: BTreeSet<Place> = arm.values().flat_map(|round| round.keys().copied()).collect();
-        let of_base = |place: Place| Some(Place { layer: *layers.get(&place.layer)?, ..place });
+        let places: BTreeSet<LayerAtZoom> = arm.values().flat_map(|round| round.keys().copied()).collect();
+        let of_base = |place: LayerAtZoom| Some(LayerAtZoom { layer: *layers.get(&place.layer)?, ..place });
         let pairs = places.into_iter().filter_map(|place| Some((of_base(place)?, place)));
         pairs.filter_map(|pair| self.compare_one(pair, (&base, &arm))).collect()
     }
 
     fn compare_one(
         &self,
-        (of_base, place): (Place, Place),
+        (of_base, place): (LayerAtZoom, LayerAtZoom),
         (base, arm): (&Rounds, &Rounds),
     ) -> Option<ZoomComparison> {
         let [old, new] =
@@ -156,7 +156,7 @@ fn differences(old: &BTreeMap<u32, f64>, new: &BTreeMap<u32, f64>) -> BTreeMap<u
     old.iter().filter_map(|(round, old)| Some((*round, (new.get(round)? / old).ln()))).collect()
 }
 
-fn judge(compared: &mut [ZoomComparison], experiment: &Experiment) {
+fn judge(compared: &mut [ZoomComparison], experiment: &ExperimentRecord) {
     let has_interval = |own: &&ZoomComparison| own.mean.is_some_and(|mean| mean.standard_error.is_some());
     let lines = compared.iter().filter(has_interval).count();
     for own in compared {

@@ -15,7 +15,7 @@ pub enum Which {
 
 /// A layer at a zoom. The layer is its place among the run's, not its name, which may differ between arms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct LayerAtZoom {
     /// From 0, in the order of the workload.
     pub layer: usize,
     /// `None` if its tiles have none.
@@ -115,14 +115,14 @@ pub fn layers(run: &Run) -> Vec<&str> {
 
 /// Requests of a run for each layer and zoom; with a cache, hits and misses separately, too.
 #[must_use]
-pub fn requests(run: &Run) -> BTreeMap<Place, PlaceRequests> {
+pub fn requests(run: &Run) -> BTreeMap<LayerAtZoom, PlaceRequests> {
     let layers = layers(run);
-    let mut found: BTreeMap<Place, PlaceRequests> = BTreeMap::new();
+    let mut found: BTreeMap<LayerAtZoom, PlaceRequests> = BTreeMap::new();
     let parts = run.scripts.iter().enumerate().filter_map(|(at, script)| Some((at, script.part.as_ref()?)));
     for (position, part) in parts {
         let Some(layer) = layers.iter().position(|own| *own == part.layer) else { continue };
         for which in which(part) {
-            let own = found.entry(Place { layer, zoom: part.zoom, which }).or_default();
+            let own = found.entry(LayerAtZoom { layer, zoom: part.zoom, which }).or_default();
             own.layer.clone_from(&part.layer);
             own.add_script(run, position);
         }

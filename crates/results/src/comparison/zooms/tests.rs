@@ -52,7 +52,7 @@ fn a_zoom_is_told_from_another() {
     assert_eq!((at_12.requests, at_12.differences.len()), ([160, 160], 4));
     assert!(at_12.mean.unwrap().p_adjusted().unwrap() < 0.05 && at_12.median.unwrap().change_pct() > 90.0);
     // Imported sets have no pairs, and the drift of rounds hides small changes.
-    let apart = Experiment { order_scheme: OrderScheme::Imported, ..experiment(&["A", "B"]) };
+    let apart = ExperimentRecord { order_scheme: OrderScheme::Imported, ..experiment(&["A", "B"]) };
     let unpaired = zooms(&apart, &rounds(["old.sql", "new.sql"]));
     assert!(matches!(unpaired[1].verdict, Verdict::Inconclusive { .. }), "{:?}", unpaired[1]);
 }
@@ -130,7 +130,7 @@ fn a_sample_counts_once() {
     }
     let mut sum = PlaceRequests::default();
     for run in runs.iter().filter(|run| run.arm.as_deref() == Some("A")) {
-        sum.add(&requests(run)[&Place { layer: 0, zoom: Some(15), which: Which::All }]);
+        sum.add(&requests(run)[&LayerAtZoom { layer: 0, zoom: Some(15), which: Which::All }]);
     }
     assert_eq!((sum.requests, sum.sample.unwrap().tiles), (160, 8));
     assert_eq!(layers(&runs[0]), ["t"]);

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 use spec::figures::{self, Counters};
-use spec::{Arrivals, Counts, Error, Load, Run, RunKey, RunKind, ScriptRecord, Setting, Validity};
+use spec::{Arrivals, Counts, Error, OfferedLoad, Run, RunKey, RunKind, ScriptRecord, Setting, Validity};
 use stats::Histogram;
 
-use super::Place;
+use super::LineOrigin;
 use crate::import::found::{self, FoundRun};
 use crate::import::judge::judge;
 use crate::import::report::model::short;
 
 #[derive(Debug, Deserialize)]
-struct Row {
+struct ScriptRow {
     script: String,
     weight: Option<u32>,
     offered_tps: Option<f64>,
@@ -52,13 +52,13 @@ struct Row {
     service: Option<String>,
 }
 
-pub(super) fn run(value: &Value, place: &Place<'_>, hash: String) -> Result<FoundRun, Error> {
-    let rows = Vec::<Row>::deserialize(value).map_err(|error| {
+pub(super) fn run(value: &Value, place: &LineOrigin<'_>, hash: String) -> Result<FoundRun, Error> {
+    let rows = Vec::<ScriptRow>::deserialize(value).map_err(|error| {
         place.refused(&format!("not as bench --format json prints it: {error}"), "print it anew")
     })?;
     // The last of several is for all of them together.
     let several = rows.len() > 1;
-    let own: Vec<&Row> = rows.iter().filter(|row| !several || row.weight.is_some()).collect();
+    let own: Vec<&ScriptRow> = rows.iter().filter(|row| !several || row.weight.is_some()).collect();
     let first = own.first().ok_or_else(|| place.refused(super::STRANGE, super::SEND_ALL))?;
     let scripts = own.iter().map(|row| script(row)).collect::<Result<Vec<_>, _>>();
     let scripts = scripts.map_err(|what| place.refused(&what, "print it anew"))?;
@@ -78,7 +78,7 @@ pub(super) fn run(value: &Value, place: &Place<'_>, hash: String) -> Result<Foun
 }
 
 /// All scripts together: the common columns are the same in every row, here the first.
-fn of_scripts(own: &[&Row], first: &Row, scripts: Vec<ScriptRecord>) -> Run {
+fn of_scripts(own: &[&ScriptRow], first: &ScriptRow, scripts: Vec<ScriptRecord>) -> Run {
     let mut counts = Counts::default();
     own.iter().for_each(|row| counts.add(&row.counts()));
     let completed = own.iter().map(|row| row.completed).sum();
@@ -91,7 +91,7 @@ fn of_scripts(own: &[&Row], first: &Row, scripts: Vec<ScriptRecord>) -> Run {
         source: "pgdyno bench --format json".into(),
     };
     let mut run = Run {
-        load: if throttled { Load::Rate } else { Load::Closed },
+        load: if throttled { OfferedLoad::Rate } else { OfferedLoad::Closed },
         offered_rate: first.rate_tps,
         clients: first.clients,
         threads: first.threads,
@@ -111,7 +111,7 @@ fn of_scripts(own: &[&Row], first: &Row, scripts: Vec<ScriptRecord>) -> Run {
 }
 
 /// As for every imported run, plus the remarks from its measurement.
-fn believe(run: &mut Run, counts: &Counts, row: &Row) {
+fn believe(run: &mut Run, counts: &Counts, row: &ScriptRow) {
     (run.validity, run.doubts) = judge(counts, Arrivals::of(run), 0, false, &run.driver);
     if row.validity == "invalid" {
         run.validity = Validity::Invalid;
@@ -122,7 +122,7 @@ fn believe(run: &mut Run, counts: &Counts, row: &Row) {
     }
 }
 
-fn script(row: &Row) -> Result<ScriptRecord, String> {
+fn script(row: &ScriptRow) -> Result<ScriptRecord, String> {
     let read = |name: &str, text: &Option<String>| {
         let histogram = text.as_deref().map(Histogram::from_text).transpose();
         histogram.map_err(|error| format!("{name}: {error}"))
@@ -146,7 +146,7 @@ fn with_completed(counts: &Counts, completed: u64) -> Counters {
     counters
 }
 
-fn factors(workload: &str, row: &Row, throttled: bool) -> BTreeMap<String, String> {
+fn factors(workload: &str, row: &ScriptRow, throttled: bool) -> BTreeMap<String, String> {
     let unknown = throttled.then(|| "not known".to_owned());
     let all = [
         ("workload", Some(workload.to_owned())),
@@ -158,7 +158,7 @@ fn factors(workload: &str, row: &Row, throttled: bool) -> BTreeMap<String, Strin
     all.into_iter().filter_map(|(name, level)| Some((name.to_owned(), level?))).collect()
 }
 
-impl Row {
+impl ScriptRow {
     fn counts(&self) -> Counts {
         Counts {
             due: self.due,

@@ -4,14 +4,18 @@
 use serde_json::{Map, Value};
 use spec::{Error, figures};
 
-use super::{Place, SEND_ALL, STRANGE};
-use crate::import::Options;
+use super::{LineOrigin, SEND_ALL, STRANGE};
+use crate::import::ImportOptions;
 use crate::import::found::{self, FoundRun, Parts};
-use crate::import::report::model::{Printed, Report, ReportScript};
+use crate::import::report::model::{ParsedReport, Printed, ReportScript};
 
 const SCHEMA: &str = "pgdyno-pgbench/1";
 
-pub(super) fn run(facts: &Map<String, Value>, place: &Place<'_>, hash: String) -> Result<FoundRun, Error> {
+pub(super) fn run(
+    facts: &Map<String, Value>,
+    place: &LineOrigin<'_>,
+    hash: String,
+) -> Result<FoundRun, Error> {
     match facts.get("schema").and_then(Value::as_str) {
         Some(SCHEMA) => {}
         Some(other) if other.starts_with("pgdyno-pgbench/") => {
@@ -28,7 +32,7 @@ pub(super) fn run(facts: &Map<String, Value>, place: &Place<'_>, hash: String) -
         changed_us: place.changed_us,
         log: None,
         files: &[],
-        options: &Options { rate, ..Options::default() },
+        options: &ImportOptions { rate, ..ImportOptions::default() },
     };
     let mut found = found::run(parts);
     found.hashes = vec![hash];
@@ -36,7 +40,7 @@ pub(super) fn run(facts: &Map<String, Value>, place: &Place<'_>, hash: String) -
     Ok(found)
 }
 
-fn report(all: &Value) -> Report {
+fn report(all: &Value) -> ParsedReport {
     let number = |at: &str| all.pointer(at).and_then(Value::as_f64);
     let count = |at: &str| all.pointer(at).and_then(Value::as_u64);
     let text = |at: &str| all.pointer(at).and_then(Value::as_str).map(str::to_owned);
@@ -53,7 +57,7 @@ fn report(all: &Value) -> Report {
         (figures::CONNECT_MS, "/connection_initial_ms", 1.0),
         (figures::RECONNECT_MEAN_MS, "/connection_average_ms", 1.0),
     ];
-    Report {
+    ParsedReport {
         text: serde_json::to_string_pretty(all).unwrap_or_default(),
         pgbench: text("/pgdyno_version"),
         server: text("/server_version"),
@@ -75,7 +79,7 @@ fn report(all: &Value) -> Report {
         seed: count("/settings/random_seed"),
         aborted: count("/aborted_clients").unwrap_or(0),
         incomplete: all.pointer("/complete") == Some(&Value::Bool(false)),
-        ..Report::default()
+        ..ParsedReport::default()
     }
 }
 
@@ -125,7 +129,7 @@ mod tests {
             "latency": {"average_ms": 1.5, "stddev_ms": 0.5}, "lag": {"average_ms": 0.1, "max_ms": 2.0},
             "scripts": [{"name": "<builtin: TPC-B (sort of)>", "weight": 1}]}"#;
         let value: Value = serde_json::from_str(text).expect("JSON");
-        let place = Place { path: Path::new("a.json"), line: 1, changed_us: 0, several: false };
+        let place = LineOrigin { path: Path::new("a.json"), line: 1, changed_us: 0, several: false };
         let found = run(value.as_object().expect("an object"), &place, "hash".into()).expect("a run");
         let run = found.run();
         assert_eq!((run.workload.as_str(), run.clients, run.offered_rate), ("tpcb-like", 8, Some(100.0)));

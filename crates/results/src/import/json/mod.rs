@@ -32,13 +32,13 @@ pub(super) fn read(path: &Path, input: Input, changed_us: i64) -> Result<Vec<Fou
         let line = 1 + text[..values.byte_offset()].iter().filter(|byte| **byte == b'\n').count() as u64;
         let Some(value) = values.next() else { break };
         let value = value.map_err(|error| at(path, error.line() as u64, format!("not JSON: {error}")))?;
-        let place = Place { path, line, changed_us, several: !found.is_empty() };
+        let place = LineOrigin { path, line, changed_us, several: !found.is_empty() };
         found.push(run(&value, &place)?);
     }
     Ok(found)
 }
 
-struct Place<'a> {
+struct LineOrigin<'a> {
     path: &'a Path,
     line: u64,
     changed_us: i64,
@@ -46,7 +46,7 @@ struct Place<'a> {
     several: bool,
 }
 
-impl Place<'_> {
+impl LineOrigin<'_> {
     fn source(&self) -> String {
         match self.several {
             true => format!("{} from line {}", self.path.display(), self.line),
@@ -62,7 +62,7 @@ impl Place<'_> {
 const SEND_ALL: &str = "send the results file itself (pgdyno.sqlite), which every command reads with --results; \
                         single runs can be imported from what bench --format json prints";
 
-fn run(value: &Value, place: &Place<'_>) -> Result<FoundRun, Error> {
+fn run(value: &Value, place: &LineOrigin<'_>) -> Result<FoundRun, Error> {
     let hash = lines::sha256(&value.to_string());
     match value {
         Value::Object(facts) => dropin::run(facts, place, hash),

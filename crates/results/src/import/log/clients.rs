@@ -1,12 +1,12 @@
 //! Whether a log is complete: clients number their transactions.
 
 #[derive(Debug, Default)]
-pub(super) struct Clients {
+pub(super) struct SeenClients {
     /// (rows, highest transaction number) by client.
     seen: Vec<(u64, u64)>,
 }
 
-impl Clients {
+impl SeenClients {
     pub(super) fn add(&mut self, client: u32, number: u64) {
         let place = client as usize;
         if place >= self.seen.len() {
@@ -40,15 +40,15 @@ mod tests {
 
     #[test]
     fn a_sample_is_told_from_a_whole_log() {
-        let mut whole = Clients::default();
+        let mut whole = SeenClients::default();
         for number in 1..=20 {
             whole.add(0, number);
             whole.add(7, number - 1);
         }
         assert_eq!((whole.count(), whole.missing()), (2, None));
-        let mut sample = Clients::default();
+        let mut sample = SeenClients::default();
         (0..20).for_each(|at| sample.add(3, at * 10));
         assert_eq!((sample.count(), sample.missing()), (1, Some(190)));
-        assert_eq!(Clients::default().missing(), None);
+        assert_eq!(SeenClients::default().missing(), None);
     }
 }

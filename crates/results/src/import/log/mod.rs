@@ -14,11 +14,11 @@ use spec::{Counts, Error, SeriesPoint, count};
 
 pub(super) use tally::{Tally, stored};
 
-use self::clients::Clients;
-use self::row::{Outcome, Row};
+use self::clients::SeenClients;
+use self::row::{LogRow, LoggedOutcome};
 use self::rows::Rows;
 use self::spans::Spans;
-use super::{Hints, Progress};
+use super::{Hints, ImportProgress};
 use crate::import::error::of_file;
 use crate::spool::Spooled;
 
@@ -62,7 +62,7 @@ impl TransactionLog {
 pub(super) fn read<R: Read>(
     files: Vec<(PathBuf, R)>,
     hints: &Hints,
-    progress: &mut Progress<'_>,
+    progress: &mut ImportProgress<'_>,
 ) -> Result<TransactionLog, Error> {
     let mut files =
         files.into_iter().map(|(file, input)| Rows::open(file, input)).collect::<Result<Vec<_>, Error>>()?;
@@ -76,7 +76,7 @@ pub(super) fn read<R: Read>(
         limit_us: hints.latency_limit_ms.map(|ms| ms * 1000.0),
         scripts: BTreeMap::new(),
         spans: Spans::new(origin),
-        clients: Clients::default(),
+        clients: SeenClients::default(),
         time_us: (i64::MAX, i64::MIN),
         rows: 0,
         set_back: 0,
@@ -96,9 +96,9 @@ pub(super) fn read<R: Read>(
 }
 
 /// Start of a transaction's time: its intended start.
-fn start_us(row: &Row) -> i64 {
+fn start_us(row: &LogRow) -> i64 {
     match row.outcome {
-        Outcome::Done(us) => row.end_us.saturating_sub(i64::try_from(us).unwrap_or(i64::MAX)),
+        LoggedOutcome::Done(us) => row.end_us.saturating_sub(i64::try_from(us).unwrap_or(i64::MAX)),
         _ => row.end_us,
     }
 }
@@ -137,14 +137,14 @@ struct Gathered {
     limit_us: Option<f64>,
     scripts: BTreeMap<u16, Tally>,
     spans: Spans,
-    clients: Clients,
+    clients: SeenClients,
     time_us: (i64, i64),
     rows: u64,
     set_back: u64,
 }
 
 impl Gathered {
-    fn add(&mut self, row: &Row) {
+    fn add(&mut self, row: &LogRow) {
         self.rows += 1;
         self.set_back += u64::from(row.clock_set_back);
         self.clients.add(row.client, row.number);
@@ -235,7 +235,7 @@ mod tests {
             let line = |row: &[u8; 8]| -> Option<String> {
                 let fields: Vec<String> = row.iter().enumerate().map(|(at, pick)| field(*pick, at)).collect();
                 let line = fields.join(" ");
-                Row::parse(line.as_bytes()).is_ok().then_some(line)
+                LogRow::parse(line.as_bytes()).is_ok().then_some(line)
             };
             let lines: Vec<String> = rows.iter().filter_map(line).collect();
             let files = [0, 1].map(|half| {
@@ -243,7 +243,7 @@ mod tests {
                 (PathBuf::from(half.to_string()), std::io::Cursor::new(text))
             });
             let hints = Hints { sampling_rate: Some(1.0), latency_limit_ms: Some(1.0), ..Hints::default() };
-            if let Ok(log) = read(files.into(), &hints, &mut Progress::new(&mut |_, _| {})) {
+            if let Ok(log) = read(files.into(), &hints, &mut ImportProgress::new(&mut |_, _| {})) {
                 let counts = log.counts();
                 proptest::prop_assert_eq!(counts.processed() + counts.failed + counts.skipped, lines.len() as u64);
                 let in_series: u64 = log.series.iter().map(|p| p.ok + p.late + p.failed + p.skipped).sum();

@@ -1,7 +1,7 @@
 //! One line of a pgbench log.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::import) enum Outcome {
+pub(in crate::import) enum LoggedOutcome {
     /// Succeeded after this many µs, counted from its intended start. Negative values (a clock was set
     /// back) become 0.
     Done(u64),
@@ -14,12 +14,12 @@ pub(in crate::import) enum Outcome {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::import) struct Row {
+pub(in crate::import) struct LogRow {
     pub(in crate::import) client: u32,
     /// Number of the client's transaction, from 1 (from 0 in old versions); includes skipped and failed
     /// ones.
     pub(in crate::import) number: u64,
-    pub(in crate::import) outcome: Outcome,
+    pub(in crate::import) outcome: LoggedOutcome,
     pub(in crate::import) clock_set_back: bool,
     /// Script, from 0; below [`SCRIPTS`].
     pub(in crate::import) script: u16,
@@ -37,7 +37,7 @@ const CLIENTS: u32 = 1_000_000;
 /// Latest accepted time, in seconds since 1970 (the year 9999).
 pub(in crate::import) const LATEST_S: i64 = 253_402_300_799;
 
-impl Row {
+impl LogRow {
     /// Parses a line.
     ///
     /// # Errors
@@ -79,23 +79,23 @@ impl Row {
             let Some(more) = row.more.get_mut(place) else {
                 return Err("more than 8 columns".to_owned());
             };
-            *more = signed(field).ok_or_else(|| wrong(["column 7", "column 8"][place], field))?;
+            *more = signed(field).ok_or_else(|| wrong_field(["column 7", "column 8"][place], field))?;
             row.columns += 1;
         }
         Ok(row)
     }
 }
 
-fn outcome(field: &[u8]) -> Result<(Outcome, bool), String> {
+fn outcome(field: &[u8]) -> Result<(LoggedOutcome, bool), String> {
     Ok(match field {
-        b"skipped" => (Outcome::Skipped, false),
-        b"failed" => (Outcome::Failed, false),
-        b"serialization" => (Outcome::Serialization, false),
-        b"deadlock" => (Outcome::Deadlock, false),
-        b"other" => (Outcome::Other, false),
+        b"skipped" => (LoggedOutcome::Skipped, false),
+        b"failed" => (LoggedOutcome::Failed, false),
+        b"serialization" => (LoggedOutcome::Serialization, false),
+        b"deadlock" => (LoggedOutcome::Deadlock, false),
+        b"other" => (LoggedOutcome::Other, false),
         field => {
-            let time = signed(field).ok_or_else(|| wrong("time", field))?;
-            (Outcome::Done(time.max(0).unsigned_abs()), time < 0)
+            let time = signed(field).ok_or_else(|| wrong_field("time", field))?;
+            (LoggedOutcome::Done(time.max(0).unsigned_abs()), time < 0)
         }
     })
 }
@@ -120,11 +120,11 @@ impl<'a> Fields<'a> {
 
     pub(in crate::import) fn number(&mut self, name: &str) -> Result<u64, String> {
         let field = self.next(name)?;
-        unsigned(field).ok_or_else(|| wrong(name, field))
+        unsigned(field).ok_or_else(|| wrong_field(name, field))
     }
 }
 
-fn wrong(name: &str, field: &[u8]) -> String {
+fn wrong_field(name: &str, field: &[u8]) -> String {
     let shown: String = String::from_utf8_lossy(field).chars().take(40).collect();
     format!("\"{}\" is no {name}", shown.escape_debug())
 }
@@ -158,22 +158,22 @@ mod tests {
 
     #[test]
     fn all_layouts_are_read() {
-        let plain = Row::parse(b"0 199 2241 0 1175850568 995598").unwrap();
+        let plain = LogRow::parse(b"0 199 2241 0 1175850568 995598").unwrap();
         assert_eq!((plain.client, plain.number, plain.script, plain.columns), (0, 199, 0, 0));
-        assert_eq!((plain.outcome, plain.end_us), (Outcome::Done(2241), 1_175_850_568_995_598));
-        let throttled = Row::parse(b"0 81 4621 0 1412881037 912698 3005").unwrap();
+        assert_eq!((plain.outcome, plain.end_us), (LoggedOutcome::Done(2241), 1_175_850_568_995_598));
+        let throttled = LogRow::parse(b"0 81 4621 0 1412881037 912698 3005").unwrap();
         assert_eq!((throttled.columns, throttled.more), (1, [3005, 0]));
-        let skipped = Row::parse(b"0 84 skipped 2 1412881037 999999 1042").unwrap();
-        assert_eq!((skipped.outcome, skipped.script), (Outcome::Skipped, 2));
-        let retried = Row::parse(b"3 0 deadlock 0 1499414498 84905 -7 9").unwrap();
-        assert_eq!((retried.outcome, retried.columns, retried.more), (Outcome::Deadlock, 2, [-7, 9]));
+        let skipped = LogRow::parse(b"0 84 skipped 2 1412881037 999999 1042").unwrap();
+        assert_eq!((skipped.outcome, skipped.script), (LoggedOutcome::Skipped, 2));
+        let retried = LogRow::parse(b"3 0 deadlock 0 1499414498 84905 -7 9").unwrap();
+        assert_eq!((retried.outcome, retried.columns, retried.more), (LoggedOutcome::Deadlock, 2, [-7, 9]));
         for (word, outcome) in [
-            ("failed", Outcome::Failed),
-            ("serialization", Outcome::Serialization),
-            ("other", Outcome::Other),
-            ("-12", Outcome::Done(0)),
+            ("failed", LoggedOutcome::Failed),
+            ("serialization", LoggedOutcome::Serialization),
+            ("other", LoggedOutcome::Other),
+            ("-12", LoggedOutcome::Done(0)),
         ] {
-            let row = Row::parse(format!("0 1 {word} 0 1 0").as_bytes()).unwrap();
+            let row = LogRow::parse(format!("0 1 {word} 0 1 0").as_bytes()).unwrap();
             assert_eq!((row.outcome, row.clock_set_back), (outcome, word == "-12"));
         }
     }
@@ -194,14 +194,14 @@ mod tests {
             ("\u{1b}[0m", "\"\\u{1b}[0m\" is no client_id"),
             ("0 1234567890123456789 5 0 1 2", "\"1234567890123456789\" is no transaction_no"),
         ] {
-            assert_eq!(Row::parse(line.as_bytes()).unwrap_err(), wanted);
+            assert_eq!(LogRow::parse(line.as_bytes()).unwrap_err(), wanted);
         }
     }
 
     proptest::proptest! {
         #[test]
         fn no_bytes_make_it_panic(line in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..80)) {
-            let _ = Row::parse(&line);
+            let _ = LogRow::parse(&line);
         }
 
         #[test]
@@ -213,9 +213,9 @@ mod tests {
             if let Some(lag) = lag {
                 line += &format!(" {lag}");
             }
-            let row = Row::parse(line.as_bytes()).unwrap();
+            let row = LogRow::parse(line.as_bytes()).unwrap();
             proptest::prop_assert_eq!(row.client, client);
-            proptest::prop_assert_eq!(row.outcome, Outcome::Done(time));
+            proptest::prop_assert_eq!(row.outcome, LoggedOutcome::Done(time));
             proptest::prop_assert_eq!(row.end_us as u64, seconds * 1_000_000 + micros);
             proptest::prop_assert_eq!(row.more[0], lag.unwrap_or(0));
         }

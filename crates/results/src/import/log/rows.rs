@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use spec::Error;
 
-use super::row::Row;
+use super::row::LogRow;
 use crate::import::error::{at, unreadable};
 use crate::import::lines::Lines;
 
@@ -16,9 +16,9 @@ const AHEAD: usize = 256;
 pub(super) struct Rows<R> {
     pub(super) file: PathBuf,
     lines: Lines<R>,
-    ahead: VecDeque<Row>,
+    ahead: VecDeque<LogRow>,
     /// The next row; `None` at the end.
-    pub(super) current: Option<Row>,
+    pub(super) current: Option<LogRow>,
     columns: Option<u8>,
     /// Whether the last line was incomplete, and left out.
     pub(super) cut_off: bool,
@@ -37,7 +37,7 @@ impl<R: Read> Rows<R> {
     }
 
     /// The first rows, up to 256.
-    pub(super) fn first(&self) -> impl Iterator<Item = &Row> {
+    pub(super) fn first(&self) -> impl Iterator<Item = &LogRow> {
         self.current.iter().chain(&self.ahead)
     }
 
@@ -53,7 +53,7 @@ impl<R: Read> Rows<R> {
         Ok(())
     }
 
-    fn read(&mut self) -> Result<Option<Row>, Error> {
+    fn read(&mut self) -> Result<Option<LogRow>, Error> {
         loop {
             let line = self.lines.next().map_err(|error| unreadable(&self.file, error))?;
             let Some(line) = line else { return Ok(None) };
@@ -65,7 +65,7 @@ impl<R: Read> Rows<R> {
                 continue;
             }
             let number = line.number;
-            let row = Row::parse(line.text).map_err(|what| at(&self.file, number, what))?;
+            let row = LogRow::parse(line.text).map_err(|what| at(&self.file, number, what))?;
             if *self.columns.get_or_insert(row.columns) != row.columns {
                 let (now, before) = (row.columns + 6, self.columns.unwrap_or(0) + 6);
                 let what = format!("{now} columns, where the lines before have {before}");

@@ -6,7 +6,7 @@ use std::ops::Range;
 use stats::Histogram;
 
 use super::Columns;
-use super::row::{Outcome, Row};
+use super::row::{LogRow, LoggedOutcome};
 use super::tally::tally;
 use crate::spool::Spooled;
 use spec::{Counts, SeriesPoint};
@@ -61,7 +61,7 @@ impl Spans {
     }
 
     /// Adds a transaction. Fast if rows are in order; any order is correct.
-    pub(super) fn add(&mut self, row: &Row, columns: Columns, limit_us: Option<f64>) {
+    pub(super) fn add(&mut self, row: &LogRow, columns: Columns, limit_us: Option<f64>) {
         if row.end_us >= self.covers.end {
             self.close();
             self.now = self.number(row.end_us);
@@ -75,7 +75,7 @@ impl Spans {
         };
         let span = spans.entry(row.script).or_default();
         tally(&mut span.counts, row, columns, limit_us);
-        if let Outcome::Done(us) = row.outcome {
+        if let LoggedOutcome::Done(us) = row.outcome {
             span.response.record(us.saturating_mul(1000));
         }
     }
@@ -172,9 +172,9 @@ mod tests {
 
     const PLAIN: Columns = Columns { lag: None, retries: None };
 
-    fn row(end_us: i64, script: u16, us: u64) -> Row {
+    fn row(end_us: i64, script: u16, us: u64) -> LogRow {
         let line = format!("0 1 {us} {script} {} {}", end_us / 1_000_000, end_us % 1_000_000);
-        Row::parse(line.as_bytes()).unwrap()
+        LogRow::parse(line.as_bytes()).unwrap()
     }
 
     fn add(spans: &mut Spans, end_us: i64) {

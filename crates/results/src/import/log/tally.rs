@@ -5,7 +5,7 @@ use spec::figures::Counters;
 use stats::Histogram;
 
 use super::Columns;
-use super::row::{Outcome, Row};
+use super::row::{LogRow, LoggedOutcome};
 
 #[derive(Debug, Clone, Default)]
 pub(in crate::import) struct Tally {
@@ -21,9 +21,9 @@ impl Tally {
         Self { service: columns.lag.is_some().then(Histogram::new), ..Self::default() }
     }
 
-    pub(super) fn add(&mut self, row: &Row, columns: Columns, limit_us: Option<f64>) {
+    pub(super) fn add(&mut self, row: &LogRow, columns: Columns, limit_us: Option<f64>) {
         tally(&mut self.counts, row, columns, limit_us);
-        if let Outcome::Done(us) = row.outcome {
+        if let LoggedOutcome::Done(us) = row.outcome {
             self.response.record(us.saturating_mul(1000));
             if let (Some(service), Some(lag)) = (&mut self.service, columns.lag) {
                 let own = us.saturating_sub(row.more[lag].max(0).unsigned_abs());
@@ -33,21 +33,21 @@ impl Tally {
     }
 }
 
-pub(super) fn tally(counts: &mut Counts, row: &Row, columns: Columns, limit_us: Option<f64>) {
+pub(super) fn tally(counts: &mut Counts, row: &LogRow, columns: Columns, limit_us: Option<f64>) {
     match row.outcome {
-        Outcome::Done(us) if limit_us.is_some_and(|limit| us as f64 > limit) => counts.late += 1,
-        Outcome::Done(_) => counts.ok += 1,
-        Outcome::Skipped => counts.skipped += 1,
-        Outcome::Failed => counts.failed += 1,
-        Outcome::Serialization => {
+        LoggedOutcome::Done(us) if limit_us.is_some_and(|limit| us as f64 > limit) => counts.late += 1,
+        LoggedOutcome::Done(_) => counts.ok += 1,
+        LoggedOutcome::Skipped => counts.skipped += 1,
+        LoggedOutcome::Failed => counts.failed += 1,
+        LoggedOutcome::Serialization => {
             counts.failed += 1;
             counts.serialization_failures += 1;
         }
-        Outcome::Deadlock => {
+        LoggedOutcome::Deadlock => {
             counts.failed += 1;
             counts.deadlock_failures += 1;
         }
-        Outcome::Other => {
+        LoggedOutcome::Other => {
             counts.failed += 1;
             counts.other_failures += 1;
         }

@@ -18,7 +18,7 @@ use spec::Error;
 
 use self::pieces::Pieces;
 use self::reader::Reader;
-use super::Progress;
+use super::ImportProgress;
 use super::found::FoundRun;
 use crate::import::error::{at, of_file, unreadable};
 
@@ -38,7 +38,7 @@ pub(super) fn read(
     path: &Path,
     input: impl Read,
     changed_us: i64,
-    progress: &mut Progress<'_>,
+    progress: &mut ImportProgress<'_>,
 ) -> Result<Vec<FoundRun>, Error> {
     let mut pieces = Pieces::new(input);
     let (mut reader, mut shown) = (Reader::default(), 0);

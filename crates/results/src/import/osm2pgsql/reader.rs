@@ -6,7 +6,7 @@ use spec::hex;
 
 use super::command::CommandLine;
 use super::resources::Resources;
-use super::stamp::{Clock, stamped};
+use super::stamp::{StampClock, stamped};
 
 /// With more loads a file is not a log.
 const MOST_LOADS: usize = 10_000;
@@ -14,12 +14,12 @@ const MOST_LOADS: usize = 10_000;
 const LINES_ABOUT_AN_ERROR: u32 = 8;
 
 #[derive(Debug)]
-pub(super) struct Load {
+pub(super) struct LoggedLoad {
     /// Line of its first words, from 1.
     pub(super) line: u64,
     pub(super) log: LoadLog,
     pub(super) sha256: String,
-    pub(super) clock: Clock,
+    pub(super) clock: StampClock,
     pub(super) stamped: bool,
     /// Whether its first line is the one with the version.
     pub(super) from_the_start: bool,
@@ -33,12 +33,12 @@ pub(super) struct Load {
 pub(super) struct Reader {
     command: Option<CommandLine>,
     unfinished: String,
-    open: Option<Open>,
-    done: Vec<Load>,
+    open: Option<OpenLoad>,
+    done: Vec<LoggedLoad>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenLoad {
     parser: LogParser,
     hash: Sha256,
     /// It prints nothing more itself; following lines may be about it.
@@ -46,7 +46,7 @@ struct Open {
     /// There is more than a version.
     works: bool,
     failed_for: u32,
-    load: Load,
+    load: LoggedLoad,
 }
 
 pub(super) fn begins(line: &str) -> bool {
@@ -98,7 +98,7 @@ impl Reader {
         let first = begins(line);
         if first || self.open.is_none() && self.done.is_empty() && is_of_a_load(line) {
             self.close()?;
-            self.open = Some(Open::new(number, first, self.command.take()));
+            self.open = Some(OpenLoad::new(number, first, self.command.take()));
         }
         let own = stamped(line);
         if own.is_none() && self.is_command(line) {
@@ -110,7 +110,7 @@ impl Reader {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Vec<Load> {
+    pub(super) fn finish(mut self) -> Vec<LoggedLoad> {
         let _ = self.close();
         self.done
     }
@@ -151,13 +151,13 @@ impl Reader {
     }
 }
 
-impl Open {
+impl OpenLoad {
     fn new(line: u64, from_the_start: bool, command: Option<CommandLine>) -> Self {
-        let load = Load {
+        let load = LoggedLoad {
             line,
             log: LoadLog::default(),
             sha256: String::new(),
-            clock: Clock::default(),
+            clock: StampClock::default(),
             stamped: false,
             from_the_start,
             command,
@@ -226,7 +226,7 @@ impl Open {
         self.works |= took || failed || works(text);
     }
 
-    fn finish(self) -> Load {
+    fn finish(self) -> LoggedLoad {
         let Self { parser, hash, mut load, .. } = self;
         load.log = parser.finish(load.clock.span_us());
         load.sha256 = hex(&hash.finalize());

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use spec::figures::{self, Figures};
 use spec::{
-    Artifact, Doubt, Load as LoadKind, Phase, PhaseSource, Reason, Run, RunEvent, RunKey, RunKind, Setting,
-    Validity,
+    Artifact, Doubt, OfferedLoad as LoadKind, Phase, PhaseSource, Reason, Run, RunEvent, RunKey, RunKind,
+    Setting, Validity,
 };
 
-use super::reader::Load;
+use super::reader::LoggedLoad;
 use crate::import::found::{FoundRun, events};
 use crate::spool::Spool;
 
@@ -20,7 +20,7 @@ const APART_S: u64 = 5;
 /// Below this, whole seconds are too coarse: one is a tenth.
 const FEW_SECONDS: u64 = 10;
 
-pub(super) fn of(load: Load, path: &Path, several: bool, changed_us: i64) -> FoundRun {
+pub(super) fn of(load: LoggedLoad, path: &Path, several: bool, changed_us: i64) -> FoundRun {
     let source = match several {
         true => format!("{} from line {}", path.display(), load.line),
         false => path.display().to_string(),
@@ -66,13 +66,13 @@ pub(super) fn of(load: Load, path: &Path, several: bool, changed_us: i64) -> Fou
 }
 
 /// Factors that distinguish cells, as far as the command line is known.
-fn factors(load: &Load) -> BTreeMap<String, String> {
+fn factors(load: &LoggedLoad) -> BTreeMap<String, String> {
     let mut factors = load.command.as_ref().map(|command| command.options.clone()).unwrap_or_default();
     factors.insert("workload".to_owned(), WORKLOAD.to_owned());
     factors
 }
 
-fn figures(load: &Load) -> Figures {
+fn figures(load: &LoggedLoad) -> Figures {
     let reported = [
         (figures::CHILD_REPORTED_S, load.log.overall_s.map(|seconds| seconds as f64)),
         (figures::CHILD_PEAK_MEMORY_BYTES, load.log.peak_memory_bytes.map(|bytes| bytes as f64)),
@@ -82,12 +82,12 @@ fn figures(load: &Load) -> Figures {
     figures
 }
 
-fn settings(load: &Load) -> Vec<Setting> {
+fn settings(load: &LoggedLoad) -> Vec<Setting> {
     let setting = |value| Setting { name: "server_version".into(), value, source: "osm2pgsql's log".into() };
     load.server.clone().map(setting).into_iter().collect()
 }
 
-fn versions(load: &Load) -> Vec<RunEvent> {
+fn versions(load: &LoggedLoad) -> Vec<RunEvent> {
     let named = [("osm2pgsql", &load.log.version), ("PostGIS", &load.postgis)];
     let event = |(program, version): (&str, &Option<String>)| {
         let detail = format!("{program} {}", version.as_ref()?);
@@ -96,7 +96,7 @@ fn versions(load: &Load) -> Vec<RunEvent> {
     named.into_iter().filter_map(event).collect()
 }
 
-fn artifact(load: &Load) -> Artifact {
+fn artifact(load: &LoggedLoad) -> Artifact {
     Artifact {
         name: format!("log/{WORKLOAD}"),
         media_type: "text/plain".to_owned(),
@@ -105,7 +105,7 @@ fn artifact(load: &Load) -> Artifact {
     }
 }
 
-fn notes(load: &Load) -> Vec<String> {
+fn notes(load: &LoggedLoad) -> Vec<String> {
     let mut notes = Vec::new();
     let mut say = |text: &str| notes.push(text.to_owned());
     if load.stamped {
@@ -164,7 +164,7 @@ fn place(phases: &mut [Phase]) {
 }
 
 /// The verdict with its reasons; suspect at best, since the measurement was not observed.
-fn judge(load: &Load, by: &str) -> (Validity, Vec<Doubt>) {
+fn judge(load: &LoggedLoad, by: &str) -> (Validity, Vec<Doubt>) {
     let mut doubts = vec![Doubt {
         reason: Reason::Imported,
         detail: format!("measured by {by}; neither its server nor its machine was watched"),

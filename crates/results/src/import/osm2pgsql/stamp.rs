@@ -21,13 +21,13 @@ pub(super) fn stamped(text: &str) -> Option<&str> {
 
 /// Turns stamps into µs since the first one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Clock {
+pub(super) struct StampClock {
     first: Option<DateTime>,
     last: String,
     at_us: u64,
 }
 
-impl Clock {
+impl StampClock {
     /// Time of a line with a stamp; without one, of the line before.
     pub(super) fn at_us(&mut self, line: &str) -> u64 {
         let Some(stamp) = line.get(..LENGTH).filter(|stamp| *stamp != self.last) else { return self.at_us };
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_back_does_not_run_back() {
-        let mut clock = Clock::default();
+        let mut clock = StampClock::default();
         let mut at = |time: &str| clock.at_us(&format!("{time}  x")) / 1_000_000;
         assert_eq!(at("2026-10-24 23:59:58"), 0);
         assert_eq!(at("2026-10-25 02:59:59"), 3 * 3600 + 1);
@@ -85,7 +85,7 @@ mod tests {
         #[test]
         fn any_text_is_survived(text in "\\PC{0,40}( 2026-11-21 02:42:26  x)?") {
             if let Some(line) = stamped(&text) {
-                let _ = Clock::default().at_us(line);
+                let _ = StampClock::default().at_us(line);
             }
         }
     }

@@ -16,7 +16,7 @@ fn log(name: &str) -> String {
 fn read_input(input: impl Read) -> Result<Vec<FoundRun>, Error> {
     // 2026-01-02 03:04:05 UTC.
     let changed_us = 1_767_323_045_000_000;
-    read(Path::new("load.log"), input, changed_us, &mut Progress::new(&mut |_, _| {}))
+    read(Path::new("load.log"), input, changed_us, &mut ImportProgress::new(&mut |_, _| {}))
 }
 
 fn all(text: &str) -> Vec<FoundRun> {
@@ -65,7 +65,7 @@ fn logs_of_all_versions_are_read() {
     ] {
         let found = one(&log(name));
         let run = found.run();
-        assert_eq!((run.kind, run.load), (RunKind::Job, spec::Load::Job));
+        assert_eq!((run.kind, run.load), (RunKind::Job, spec::OfferedLoad::Job));
         assert_eq!((run.workload.as_str(), run.clients, run.round), ("osm", 0, 1), "{name}");
         assert!(run.phases.iter().all(|phase| phase.source == spec::PhaseSource::Reported), "{name}");
         insta::assert_snapshot!(name.replace('.', "_"), words(&found));
@@ -223,7 +223,7 @@ fn the_log_of_a_planet_is_read_in_a_stream() {
     let mut bytes = 0;
     let input = Planet { hour: 0, waiting: Cursor::default() };
     let mut show = |_, now| bytes = now;
-    let found = read(Path::new("planet.log"), input, 0, &mut Progress::new(&mut show)).unwrap();
+    let found = read(Path::new("planet.log"), input, 0, &mut ImportProgress::new(&mut show)).unwrap();
     assert!(bytes > 20_000_000, "{bytes}");
     let run = found[0].run();
     assert_eq!((run.measured_s, run.validity), (SECONDS as f64, Validity::Suspect));

@@ -1,11 +1,11 @@
 //! Values of a report's lines, stored in its fields.
 
-use super::line::{self, Key};
-use super::model::{Printed, Report, ReportScript};
+use super::line::{self, ReportKey};
+use super::model::{ParsedReport, Printed, ReportScript};
 use spec::figures::{self, Id, Values};
 
 /// Sets a value that is not set yet: later lines with the same words are not pgbench's.
-fn set<T>(place: &mut Option<T>, value: Option<T>, key: Key, rest: &str) -> Result<(), String> {
+fn set<T>(place: &mut Option<T>, value: Option<T>, key: ReportKey, rest: &str) -> Result<(), String> {
     match (place.is_some(), value) {
         (true, _) => {}
         (false, Some(value)) => *place = Some(value),
@@ -22,7 +22,7 @@ fn set_figure<T: Copy>(
     values: &mut Values<T>,
     of: Id<T>,
     value: Option<T>,
-    key: Key,
+    key: ReportKey,
     rest: &str,
 ) -> Result<(), String> {
     let mut place = values.get(of);
@@ -31,38 +31,39 @@ fn set_figure<T: Copy>(
     Ok(())
 }
 
-impl Report {
-    pub(super) fn take(&mut self, key: Key, rest: &str) -> Result<(), String> {
-        let (whole, real) = (|| line::whole(rest), || line::real(rest));
+impl ParsedReport {
+    pub(super) fn take(&mut self, key: ReportKey, rest: &str) -> Result<(), String> {
+        let (whole, real) = (|| line::parse_whole(rest), || line::parse_real(rest));
         match key {
-            Key::Scale => set(&mut self.scale, whole(), key, rest),
-            Key::PartitionMethod => set(&mut self.partition_method, Some(rest.to_owned()), key, rest),
-            Key::Partitions => set(&mut self.partitions, whole(), key, rest),
-            Key::Protocol => set(&mut self.protocol, Some(rest.to_owned()), key, rest),
-            Key::Clients => set(&mut self.clients, whole(), key, rest),
-            Key::Threads => set(&mut self.threads, whole(), key, rest),
-            Key::MaxTries => set_figure(&mut self.figures, figures::MAX_TRIES, real(), key, rest),
-            Key::PerClient => set(&mut self.per_client, whole(), key, rest),
-            Key::Duration => set(&mut self.duration_s, real(), key, rest),
-            Key::Processed => {
-                let wanted = rest.split_once('/').and_then(|(_, wanted)| line::whole(wanted));
+            ReportKey::Scale => set(&mut self.scale, whole(), key, rest),
+            ReportKey::PartitionMethod => set(&mut self.partition_method, Some(rest.to_owned()), key, rest),
+            ReportKey::Partitions => set(&mut self.partitions, whole(), key, rest),
+            ReportKey::Protocol => set(&mut self.protocol, Some(rest.to_owned()), key, rest),
+            ReportKey::Clients => set(&mut self.clients, whole(), key, rest),
+            ReportKey::Threads => set(&mut self.threads, whole(), key, rest),
+            ReportKey::MaxTries => set_figure(&mut self.figures, figures::MAX_TRIES, real(), key, rest),
+            ReportKey::PerClient => set(&mut self.per_client, whole(), key, rest),
+            ReportKey::Duration => set(&mut self.duration_s, real(), key, rest),
+            ReportKey::Processed => {
+                let wanted = rest.split_once('/').and_then(|(_, wanted)| line::parse_whole(wanted));
                 self.wanted = self.wanted.or(wanted);
                 set(&mut self.processed, whole(), key, rest)
             }
-            Key::Late => self.late(rest),
-            Key::Lag => {
-                let most = rest.split_once("(max ").and_then(|(_, most)| line::real(most)).unwrap_or(0.0);
+            ReportKey::Late => self.late(rest),
+            ReportKey::Lag => {
+                let most =
+                    rest.split_once("(max ").and_then(|(_, most)| line::parse_real(most)).unwrap_or(0.0);
                 // Without a transaction it is NaN; it still shows that there was a schedule.
                 let mean = real().unwrap_or(0.0);
                 self.figures.extend([(figures::LAG_MEAN_US, mean * 1e3), (figures::LAG_MAX_US, most * 1e3)]);
                 Ok(())
             }
-            Key::Connect => set_figure(&mut self.figures, figures::CONNECT_MS, real(), key, rest),
-            Key::Reconnect => {
+            ReportKey::Connect => set_figure(&mut self.figures, figures::CONNECT_MS, real(), key, rest),
+            ReportKey::Reconnect => {
                 self.figures.extend(real().map(|ms| (figures::RECONNECT_MEAN_MS, ms)));
                 Ok(())
             }
-            Key::Tps => self.rate(rest),
+            ReportKey::Tps => self.rate(rest),
             _ => self.printed.take(key, rest),
         }
     }
@@ -71,70 +72,70 @@ impl Report {
     /// processed.
     fn late(&mut self, rest: &str) -> Result<(), String> {
         let Some((limit, counts)) = rest.split_once(" ms latency limit: ") else { return Ok(()) };
-        let limit = line::real(limit);
-        set_figure(&mut self.figures, figures::LATENCY_LIMIT_MS, limit, Key::Late, rest)?;
+        let limit = line::parse_real(limit);
+        set_figure(&mut self.figures, figures::LATENCY_LIMIT_MS, limit, ReportKey::Late, rest)?;
         self.skipped_processed = !counts.split(' ').next().unwrap_or_default().contains('/');
-        set(&mut self.late, line::whole(counts), Key::Late, rest)
+        set(&mut self.late, line::parse_whole(counts), ReportKey::Late, rest)
     }
 
     /// `12.5 (including connections establishing)`: 13 and earlier print it with and without.
     fn rate(&mut self, rest: &str) -> Result<(), String> {
         let including = self.figures.get(figures::TPS_WITH_CONNECTING);
         if rest.contains("(including connections") {
-            let including = including.or(line::real(rest));
+            let including = including.or(line::parse_real(rest));
             self.figures.extend(including.map(|tps| (figures::TPS_WITH_CONNECTING, tps)));
             // A report may have been cut before the second rate; then only this one exists.
             self.tps = self.tps.or(including);
         } else if self.tps.is_none() || self.tps == including {
-            self.tps = line::real(rest).or(self.tps);
+            self.tps = line::parse_real(rest).or(self.tps);
         }
         Ok(())
     }
 }
 
 impl Printed {
-    pub(super) fn take(&mut self, key: Key, rest: &str) -> Result<(), String> {
+    pub(super) fn take(&mut self, key: ReportKey, rest: &str) -> Result<(), String> {
         let counter = match key {
-            Key::Failed => figures::FAILED,
-            Key::Serialization => figures::SERIALIZATION_FAILURES,
-            Key::Deadlock => figures::DEADLOCK_FAILURES,
-            Key::Other => figures::OTHER_FAILURES,
-            Key::Retried => figures::RETRIED,
-            Key::Retries => figures::RETRIES,
-            Key::Skipped => figures::SKIPPED,
-            Key::Latency => {
-                self.latency_ms = self.latency_ms.or(line::real(rest));
+            ReportKey::Failed => figures::FAILED,
+            ReportKey::Serialization => figures::SERIALIZATION_FAILURES,
+            ReportKey::Deadlock => figures::DEADLOCK_FAILURES,
+            ReportKey::Other => figures::OTHER_FAILURES,
+            ReportKey::Retried => figures::RETRIED,
+            ReportKey::Retries => figures::RETRIES,
+            ReportKey::Skipped => figures::SKIPPED,
+            ReportKey::Latency => {
+                self.latency_ms = self.latency_ms.or(line::parse_real(rest));
                 return Ok(());
             }
-            Key::Stddev => {
-                self.stddev_ms = self.stddev_ms.or(line::real(rest));
+            ReportKey::Stddev => {
+                self.stddev_ms = self.stddev_ms.or(line::parse_real(rest));
                 return Ok(());
             }
             _ => return Ok(()),
         };
-        set_figure(&mut self.counts, counter, line::whole(rest), key, rest)
+        set_figure(&mut self.counts, counter, line::parse_whole(rest), key, rest)
     }
 }
 
 impl ReportScript {
     /// Takes a line; `false` if it is not a line of a script. The report itself is complete here, so an
     /// unreadable value does not invalidate it.
-    pub(super) fn take(&mut self, key: Key, rest: &str) -> bool {
+    pub(super) fn take(&mut self, key: ReportKey, rest: &str) -> bool {
         match key {
-            Key::Weight => self.weight = self.weight.or(line::whole(rest)),
-            Key::Total => {
-                self.total = self.total.or(rest.split_whitespace().next_back().and_then(line::whole));
+            ReportKey::Weight => self.weight = self.weight.or(line::parse_whole(rest)),
+            ReportKey::Total => {
+                self.total = self.total.or(rest.split_whitespace().next_back().and_then(line::parse_whole));
             }
-            Key::Processed => self.processed = self.processed.or(line::whole(rest)),
-            Key::Failed
-            | Key::Serialization
-            | Key::Deadlock
-            | Key::Other
-            | Key::Retried
-            | Key::Retries
-            | Key::Skipped
-            | Key::Latency
-            | Key::Stddev => return self.printed.take(key, rest).is_ok(),
+            ReportKey::Processed => self.processed = self.processed.or(line::parse_whole(rest)),
+            ReportKey::Failed
+            | ReportKey::Serialization
+            | ReportKey::Deadlock
+            | ReportKey::Other
+            | ReportKey::Retried
+            | ReportKey::Retries
+            | ReportKey::Skipped
+            | ReportKey::Latency
+            | ReportKey::Stddev => return self.printed.take(key, rest).is_ok(),
             _ => return false,
         }
         true

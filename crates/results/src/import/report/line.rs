@@ -1,9 +1,9 @@
 //! Which line of a report is which.
 
-use super::model::{Progress, Statement};
+use super::model::{ProgressLine, Statement};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum ReportKey {
     Banner,
     Kind,
     Scale,
@@ -41,52 +41,53 @@ pub(super) enum Key {
 }
 
 /// The words of each; the first match in a line decides.
-const LABELS: &[(&str, Key)] = &[
-    ("progress: ", Key::Progress),
-    ("transaction type: ", Key::Kind),
-    ("scaling factor: ", Key::Scale),
-    ("partition method: ", Key::PartitionMethod),
-    ("partitions: ", Key::Partitions),
-    ("query mode: ", Key::Protocol),
-    ("number of clients: ", Key::Clients),
-    ("number of threads: ", Key::Threads),
-    ("maximum number of tries: ", Key::MaxTries),
-    ("number of transactions per client: ", Key::PerClient),
-    ("number of transactions actually processed: ", Key::Processed),
-    ("number of failed transactions: ", Key::Failed),
-    ("number of serialization failures: ", Key::Serialization),
-    ("number of deadlock failures: ", Key::Deadlock),
-    ("number of other failures: ", Key::Other),
-    ("number of transactions retried: ", Key::Retried),
-    ("total number of retries: ", Key::Retries),
-    ("number of transactions skipped: ", Key::Skipped),
-    ("number of transactions above the ", Key::Late),
-    ("latency average = ", Key::Latency),
-    ("latency average: ", Key::Latency),
-    ("latency stddev = ", Key::Stddev),
-    ("latency stddev: ", Key::Stddev),
-    ("rate limit schedule lag: avg ", Key::Lag),
-    ("initial connection time = ", Key::Connect),
-    ("average connection time = ", Key::Reconnect),
-    ("statement latencies in milliseconds", Key::Statements),
-    ("SQL script ", Key::Script),
-    ("weight: ", Key::Weight),
-    (" transactions (", Key::Total),
-    ("tps = ", Key::Tps),
-    ("duration: ", Key::Duration),
-    ("pgbench (", Key::Banner),
-    ("setting random seed to ", Key::Seed),
-    ("Run was aborted", Key::Incomplete),
-    (" aborted in ", Key::Aborted),
+const LABELS: &[(&str, ReportKey)] = &[
+    ("progress: ", ReportKey::Progress),
+    ("transaction type: ", ReportKey::Kind),
+    ("scaling factor: ", ReportKey::Scale),
+    ("partition method: ", ReportKey::PartitionMethod),
+    ("partitions: ", ReportKey::Partitions),
+    ("query mode: ", ReportKey::Protocol),
+    ("number of clients: ", ReportKey::Clients),
+    ("number of threads: ", ReportKey::Threads),
+    ("maximum number of tries: ", ReportKey::MaxTries),
+    ("number of transactions per client: ", ReportKey::PerClient),
+    ("number of transactions actually processed: ", ReportKey::Processed),
+    ("number of failed transactions: ", ReportKey::Failed),
+    ("number of serialization failures: ", ReportKey::Serialization),
+    ("number of deadlock failures: ", ReportKey::Deadlock),
+    ("number of other failures: ", ReportKey::Other),
+    ("number of transactions retried: ", ReportKey::Retried),
+    ("total number of retries: ", ReportKey::Retries),
+    ("number of transactions skipped: ", ReportKey::Skipped),
+    ("number of transactions above the ", ReportKey::Late),
+    ("latency average = ", ReportKey::Latency),
+    ("latency average: ", ReportKey::Latency),
+    ("latency stddev = ", ReportKey::Stddev),
+    ("latency stddev: ", ReportKey::Stddev),
+    ("rate limit schedule lag: avg ", ReportKey::Lag),
+    ("initial connection time = ", ReportKey::Connect),
+    ("average connection time = ", ReportKey::Reconnect),
+    ("statement latencies in milliseconds", ReportKey::Statements),
+    ("SQL script ", ReportKey::Script),
+    ("weight: ", ReportKey::Weight),
+    (" transactions (", ReportKey::Total),
+    ("tps = ", ReportKey::Tps),
+    ("duration: ", ReportKey::Duration),
+    ("pgbench (", ReportKey::Banner),
+    ("setting random seed to ", ReportKey::Seed),
+    ("Run was aborted", ReportKey::Incomplete),
+    (" aborted in ", ReportKey::Aborted),
 ];
 
 /// The key of a line, and the texts before and after its label. pgbench indents some lines, with or without
 /// a dash. Its name precedes its messages, and a number precedes a script's transactions.
-pub(super) fn recognise(line: &str) -> Option<(Key, &str, &str)> {
+pub(super) fn recognise(line: &str) -> Option<(ReportKey, &str, &str)> {
     LABELS.iter().find_map(|(label, key)| {
         let at = line.find(label)?;
         let before = &line[..at];
-        let may_follow = matches!(key, Key::Seed | Key::Incomplete | Key::Aborted | Key::Total);
+        let may_follow =
+            matches!(key, ReportKey::Seed | ReportKey::Incomplete | ReportKey::Aborted | ReportKey::Total);
         let fits = may_follow || matches!(before.trim(), "" | "-");
         fits.then(|| (*key, before, line[at + label.len()..].trim_end()))
     })
@@ -101,7 +102,7 @@ pub(super) fn without_stamp(line: &str) -> &str {
 }
 
 /// The number at the start of a text.
-pub(super) fn real(text: &str) -> Option<f64> {
+pub(super) fn parse_real(text: &str) -> Option<f64> {
     let text = text.trim_start();
     let end = text
         .find(|letter: char| !(letter.is_ascii_digit() || matches!(letter, '.' | '-' | '+' | 'e')))
@@ -109,7 +110,7 @@ pub(super) fn real(text: &str) -> Option<f64> {
     text[..end].parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
-pub(super) fn whole(text: &str) -> Option<u64> {
+pub(super) fn parse_whole(text: &str) -> Option<u64> {
     let text = text.trim_start();
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()
@@ -127,19 +128,20 @@ pub(super) fn banner(rest: &str) -> Option<(String, Option<String>)> {
     }
 }
 
-pub(super) fn progress(rest: &str) -> Option<Progress> {
+pub(super) fn progress(rest: &str) -> Option<ProgressLine> {
     let mut parts = rest.split(", ");
     let time = parts.next()?.strip_suffix(" s")?;
     let tps = parts.next()?.strip_suffix(" tps")?;
-    let mut found = Progress { time_s: real(time)?, tps: real(tps)?, ..Progress::default() };
+    let mut found =
+        ProgressLine { time_s: parse_real(time)?, tps: parse_real(tps)?, ..ProgressLine::default() };
     for part in parts {
         if let Some(latency) = part.strip_prefix("lat ") {
-            found.latency_ms = real(latency);
-            found.stddev_ms = latency.split_once("stddev ").and_then(|(_, stddev)| real(stddev));
+            found.latency_ms = parse_real(latency);
+            found.stddev_ms = latency.split_once("stddev ").and_then(|(_, stddev)| parse_real(stddev));
         } else if let Some(lag) = part.strip_prefix("lag ") {
-            found.lag_ms = real(lag);
+            found.lag_ms = parse_real(lag);
         } else if let Some((count, what)) = part.split_once(' ') {
-            let Some(count) = whole(count) else { continue };
+            let Some(count) = parse_whole(count) else { continue };
             match what {
                 "failed" => found.failed = count,
                 "skipped" => found.skipped = count,
@@ -208,12 +210,12 @@ mod tests {
             "2026-01-01T00:00:00.0000000Z number of clients: 50",
         ] {
             let (key, _, rest) = recognise(without_stamp(line)).unwrap();
-            assert_eq!((key, rest), (Key::Clients, "50"), "{line}");
+            assert_eq!((key, rest), (ReportKey::Clients, "50"), "{line}");
         }
         for other in ["xnumber of clients: 50", "> number of clients: 50", "starting vacuum...end."] {
             assert!(recognise(other).is_none(), "{other}");
         }
-        assert_eq!(recognise(" - latency average = 1.5 ms").map(|found| found.0), Some(Key::Latency));
+        assert_eq!(recognise(" - latency average = 1.5 ms").map(|found| found.0), Some(ReportKey::Latency));
     }
 
     #[test]
@@ -259,9 +261,9 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(line in ".{0,120}") {
             if let Some((_, _, rest)) = recognise(&line) {
-                let _ = (real(rest), whole(rest), banner(rest), progress(rest));
+                let _ = (parse_real(rest), parse_whole(rest), banner(rest), progress(rest));
             }
-            let _ = (progress(&line), StatementColumns::Retries.parse(&line), real(&line), whole(&line));
+            let _ = (progress(&line), StatementColumns::Retries.parse(&line), parse_real(&line), parse_whole(&line));
         }
     }
 }

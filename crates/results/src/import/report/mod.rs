@@ -10,8 +10,8 @@ use std::path::Path;
 
 use spec::Error;
 
-use self::line::{Key, StatementColumns, recognise, without_stamp};
-use self::model::{Progress, Report, ReportScript};
+use self::line::{ReportKey, StatementColumns, recognise, without_stamp};
+use self::model::{ParsedReport, ProgressLine, ReportScript};
 use super::lines::Lines;
 use crate::import::error::{at, of_file, unreadable};
 
@@ -26,7 +26,7 @@ const MOST_PROGRESS: usize = 1_000_000;
 ///
 /// # Errors
 /// When it has none, or one of them is cut off.
-pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<Report>, Error> {
+pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<ParsedReport>, Error> {
     let mut reader = Reader::default();
     while let Some(line) = lines.next().map_err(|error| unreadable(file, error))? {
         let number = line.number;
@@ -53,20 +53,20 @@ pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<Rep
 struct Before {
     banner: Option<(String, Option<String>)>,
     seed: Option<u64>,
-    progress: Vec<Progress>,
+    progress: Vec<ProgressLine>,
     aborted: u64,
 }
 
 #[derive(Default)]
 struct Reader {
     before: Before,
-    open: Option<Open>,
-    done: Vec<Report>,
+    open: Option<OpenReport>,
+    done: Vec<ParsedReport>,
     lonely_tps: Option<u64>,
 }
 
-struct Open {
-    report: Report,
+struct OpenReport {
+    report: ParsedReport,
     statements: Option<StatementColumns>,
 }
 
@@ -77,19 +77,19 @@ impl Reader {
         }
         let Some((key, before, rest)) = recognise(line) else { return Ok(()) };
         match key {
-            Key::Kind => {
+            ReportKey::Kind => {
                 self.close().map_err(|(_, what)| what)?;
                 self.begin(number, line, rest);
                 return Ok(());
             }
-            Key::Banner => {
+            ReportKey::Banner => {
                 if let Some(banner) = line::banner(rest) {
                     self.close().map_err(|(_, what)| what)?;
                     self.before.banner = Some(banner);
                 }
                 return Ok(());
             }
-            Key::Progress => {
+            ReportKey::Progress => {
                 if let Some(progress) = line::progress(rest) {
                     self.close_if_whole();
                     if self.before.progress.len() < MOST_PROGRESS {
@@ -98,12 +98,12 @@ impl Reader {
                 }
                 return Ok(());
             }
-            Key::Seed => {
+            ReportKey::Seed => {
                 self.close_if_whole();
-                self.before.seed = line::whole(rest);
+                self.before.seed = line::parse_whole(rest);
                 return Ok(());
             }
-            Key::Aborted => {
+            ReportKey::Aborted => {
                 self.before.aborted += u64::from(before.to_lowercase().contains("client "));
                 return Ok(());
             }
@@ -112,13 +112,13 @@ impl Reader {
         match &mut self.open {
             Some(open) => {
                 // The number of a script's transactions precedes the word.
-                let rest = if key == Key::Total { before } else { rest };
+                let rest = if key == ReportKey::Total { before } else { rest };
                 if open.take(key, rest)? {
                     open.report.lines.1 = number;
                     open.keep(line);
                 }
             }
-            None if key == Key::Tps => self.lonely_tps = self.lonely_tps.or(Some(number)),
+            None if key == ReportKey::Tps => self.lonely_tps = self.lonely_tps.or(Some(number)),
             None => {}
         }
         Ok(())
@@ -127,7 +127,7 @@ impl Reader {
     fn begin(&mut self, number: u64, line: &str, kind: &str) {
         let Before { banner, seed, progress, aborted } = std::mem::take(&mut self.before);
         let (pgbench, server) = banner.map_or((None, None), |(own, server)| (Some(own), server));
-        let report = Report {
+        let report = ParsedReport {
             lines: (number, number),
             kind: kind.to_owned(),
             pgbench,
@@ -135,16 +135,16 @@ impl Reader {
             seed,
             progress,
             aborted,
-            ..Report::default()
+            ..ParsedReport::default()
         };
-        let mut open = Open { report, statements: None };
+        let mut open = OpenReport { report, statements: None };
         open.keep(line);
         self.open = Some(open);
     }
 
     /// Ends the open report; one without its rate is cut off.
     fn close(&mut self) -> Result<(), (u64, String)> {
-        let Some(Open { report, .. }) = self.open.take() else { return Ok(()) };
+        let Some(OpenReport { report, .. }) = self.open.take() else { return Ok(()) };
         let whole = report.tps.is_some() || (report.processed.is_some() && report.succeeded() == 0);
         if !whole {
             let what =
@@ -162,7 +162,7 @@ impl Reader {
     }
 }
 
-impl Open {
+impl OpenReport {
     fn keep(&mut self, line: &str) {
         if self.report.text.len() + line.len() < MOST_TEXT {
             self.report.text.push_str(line.trim_end());
@@ -186,17 +186,17 @@ impl Open {
     }
 
     /// Takes a line; `false` if it only resembles a line of the report.
-    fn take(&mut self, key: Key, rest: &str) -> Result<bool, String> {
+    fn take(&mut self, key: ReportKey, rest: &str) -> Result<bool, String> {
         match key {
-            Key::Script => return self.script(rest),
-            Key::Statements => {
+            ReportKey::Script => return self.script(rest),
+            ReportKey::Statements => {
                 if self.report.scripts.is_empty() {
                     self.report.scripts.push(ReportScript::default());
                 }
                 self.statements = Some(StatementColumns::of(rest));
                 return Ok(true);
             }
-            Key::Incomplete => {
+            ReportKey::Incomplete => {
                 self.report.incomplete = true;
                 return Ok(true);
             }
@@ -205,13 +205,13 @@ impl Open {
         match self.report.scripts.last_mut() {
             Some(script) => Ok(!script.name.is_empty() && script.take(key, rest)),
             // After the rate only scripts follow; other lines are not pgbench's.
-            None if self.report.tps.is_some() && key != Key::Tps => Ok(false),
+            None if self.report.tps.is_some() && key != ReportKey::Tps => Ok(false),
             None => self.report.take(key, rest).map(|()| true),
         }
     }
 
     fn script(&mut self, rest: &str) -> Result<bool, String> {
-        let Some((_, name)) = rest.split_once(": ").filter(|(number, _)| line::whole(number).is_some())
+        let Some((_, name)) = rest.split_once(": ").filter(|(number, _)| line::parse_whole(number).is_some())
         else {
             return Ok(false);
         };

@@ -4,7 +4,7 @@ use spec::Counts;
 use spec::figures::{self, Counters, Figures};
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::import) struct Report {
+pub(in crate::import) struct ParsedReport {
     /// First and last line, from 1.
     pub(in crate::import) lines: (u64, u64),
     pub(in crate::import) text: String,
@@ -37,7 +37,7 @@ pub(in crate::import) struct Report {
     /// Scripts, if there are several; one unnamed script with the statements of a single one and `-r`.
     pub(in crate::import) scripts: Vec<ReportScript>,
     pub(in crate::import) seed: Option<u64>,
-    pub(in crate::import) progress: Vec<Progress>,
+    pub(in crate::import) progress: Vec<ProgressLine>,
     pub(in crate::import) aborted: u64,
     pub(in crate::import) incomplete: bool,
 }
@@ -74,7 +74,7 @@ pub(in crate::import) struct Statement {
 
 /// A line of `pgbench -P`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(in crate::import) struct Progress {
+pub(in crate::import) struct ProgressLine {
     /// Seconds since the start, or since 1970 (`--progress-timestamp`).
     pub(in crate::import) time_s: f64,
     pub(in crate::import) tps: f64,
@@ -87,7 +87,7 @@ pub(in crate::import) struct Progress {
     pub(in crate::import) retries: u64,
 }
 
-impl Report {
+impl ParsedReport {
     pub(in crate::import) fn succeeded(&self) -> u64 {
         let processed = self.processed.unwrap_or(0);
         if self.skipped_processed {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::model::Progress;
+use super::model::ProgressLine;
 use spec::SeriesPoint;
 
 /// Larger progress times are seconds since 1970.
@@ -10,7 +10,7 @@ const EPOCH_S: f64 = 100_000_000.0;
 
 /// Length of each interval and its start, seconds since the first began. With time stamps the first
 /// interval is assumed to be as long as the second.
-fn intervals(lines: &[Progress]) -> Vec<(f64, f64)> {
+fn intervals(lines: &[ProgressLine]) -> Vec<(f64, f64)> {
     let Some(first) = lines.first() else { return Vec::new() };
     let began = if first.time_s < EPOCH_S {
         0.0
@@ -30,15 +30,15 @@ fn intervals(lines: &[Progress]) -> Vec<(f64, f64)> {
 }
 
 /// When the first interval began, µs since 1970; `None` unless the lines have time stamps.
-pub(in crate::import) fn began_us(lines: &[Progress]) -> Option<i64> {
+pub(in crate::import) fn began_us(lines: &[ProgressLine]) -> Option<i64> {
     let (first, (_, length)) = (lines.first()?, *intervals(lines).first()?);
     (first.time_s >= EPOCH_S).then_some(((first.time_s - length) * 1e6) as i64)
 }
 
 /// The lines as a series of the first script. Counts are rate times length, so they may be off by a few;
 /// without distributions.
-pub(in crate::import) fn series(lines: &[Progress]) -> Vec<SeriesPoint> {
-    let counted = |line: &Progress, length: f64| (line.tps * length).round().max(0.0) as u64;
+pub(in crate::import) fn series(lines: &[ProgressLine]) -> Vec<SeriesPoint> {
+    let counted = |line: &ProgressLine, length: f64| (line.tps * length).round().max(0.0) as u64;
     lines
         .iter()
         .zip(intervals(lines))
@@ -56,7 +56,7 @@ pub(in crate::import) fn series(lines: &[Progress]) -> Vec<SeriesPoint> {
 }
 
 /// The lines as comma-separated values, with a header; times in seconds since the first interval began.
-pub(in crate::import) fn csv(lines: &[Progress]) -> String {
+pub(in crate::import) fn csv(lines: &[ProgressLine]) -> String {
     let mut text = String::from(
         "end_s,tps,latency_mean_us,latency_stddev_us,failed,lag_mean_us,skipped,retried,retries\n",
     );
@@ -83,8 +83,8 @@ pub(in crate::import) fn csv(lines: &[Progress]) -> String {
 mod tests {
     use super::*;
 
-    fn line(time_s: f64, tps: f64) -> Progress {
-        Progress { time_s, tps, latency_ms: Some(0.5), ..Progress::default() }
+    fn line(time_s: f64, tps: f64) -> ProgressLine {
+        ProgressLine { time_s, tps, latency_ms: Some(0.5), ..ProgressLine::default() }
     }
 
     #[test]

@@ -2,12 +2,12 @@ use spec::Error;
 
 use super::*;
 
-fn parsed(text: &str) -> Result<Vec<Report>, Error> {
+fn parsed(text: &str) -> Result<Vec<ParsedReport>, Error> {
     read(Path::new("bench.txt"), &mut Lines::new(text.as_bytes()))
 }
 
 /// All found values, a line each; missing ones are left out.
-fn shown(reports: &[Report]) -> String {
+fn shown(reports: &[ParsedReport]) -> String {
     let mut text = String::new();
     for report in reports {
         for line in format!("{report:#?}").lines().filter(|line| !line.trim_end().ends_with("None,")) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use protocol::Address;
 use protocol::postgres::Place;
 use protocol::postgres::conninfo::{ConnInfoError, TargetSession};
-use protocol::postgres::{Config, Env, Host, HostSpec, Password, PasswordSource};
+use protocol::postgres::{Config, Env, HostAddress, HostSpec, Password, PasswordSource};
 use serde::{Deserialize, Serialize};
 
 /// Timeout of a connection for repairs.
@@ -52,12 +52,12 @@ impl std::fmt::Debug for Access {
     }
 }
 
-fn host(place: &Place) -> Host {
+fn host(place: &Place) -> HostAddress {
     match &place.address {
-        Address::Unix(path) => Host::Unix(path.parent().unwrap_or(path).to_owned()),
+        Address::Unix(path) => HostAddress::Unix(path.parent().unwrap_or(path).to_owned()),
         Address::Tcp(address) => {
             let name = place.host.as_ref().map_or_else(|| address.ip().to_string(), ToString::to_string);
-            Host::Tcp { name, address: Some(address.ip()) }
+            HostAddress::Tcp { name, address: Some(address.ip()) }
         }
     }
 }

@@ -6,8 +6,10 @@ use protocol::postgres::Place;
 use spec::Error;
 
 use super::Journal;
-use super::entry::{Entry, MadeChange};
-use crate::change::{self, Change, ChangeFailure, Environment, Executor, Outcome, Part, Step};
+use super::entry::{JournalEntry, MadeChange};
+use crate::change::{
+    self, Change, ChangeFailure, ChangePart, ChangeResult, ChangeStep, Environment, Executor,
+};
 use crate::child::Watchdog;
 use crate::control::Control;
 use crate::stop::Stop;
@@ -38,12 +40,12 @@ impl<'a> Undoing<'a> {
 
     /// Undoes the changes in `entry`, the last one first, and removes them from it; returns what was undone,
     /// and why the first of the rest was not.
-    pub(super) fn undo(&self, place: &Place, entry: &mut Entry) -> (Vec<String>, Option<Error>) {
+    pub(super) fn undo(&self, place: &Place, entry: &mut JournalEntry) -> (Vec<String>, Option<Error>) {
         self.undo_each(entry, |made, undo| Some(self.executor(made, place).undo(undo, made.done)))
     }
 
     /// Undoes one change in `entry` (the last one, if made twice), and removes it from there.
-    fn undo_one(&self, place: &Place, entry: &mut Entry, change: &Change) -> Result<(), Error> {
+    fn undo_one(&self, place: &Place, entry: &mut JournalEntry, change: &Change) -> Result<(), Error> {
         let Some(at) = entry.changes.iter().rposition(|made| made.change == *change) else { return Ok(()) };
         let made = &entry.changes[at];
         if let Some(undo) = &made.change.undo {
@@ -54,9 +56,9 @@ impl<'a> Undoing<'a> {
     }
 
     /// Undoes without a server the changes that consist of commands only.
-    pub(super) fn undo_commands(&self, place: &Place, entry: &mut Entry) -> Vec<String> {
-        let only_commands = |made: &MadeChange, undo: &Step| match (&made.change.do_, undo) {
-            (Some(Step::Command(_)), Step::Command(undo)) => {
+    pub(super) fn undo_commands(&self, place: &Place, entry: &mut JournalEntry) -> Vec<String> {
+        let only_commands = |made: &MadeChange, undo: &ChangeStep| match (&made.change.do_, undo) {
+            (Some(ChangeStep::Command(_)), ChangeStep::Command(undo)) => {
                 Some(self.executor(made, place).undo_command(undo, made.done))
             }
             _ => None,
@@ -66,8 +68,8 @@ impl<'a> Undoing<'a> {
 
     fn undo_each(
         &self,
-        entry: &mut Entry,
-        undo: impl Fn(&MadeChange, &Step) -> Option<Result<(), Error>>,
+        entry: &mut JournalEntry,
+        undo: impl Fn(&MadeChange, &ChangeStep) -> Option<Result<(), Error>>,
     ) -> (Vec<String>, Option<Error>) {
         let (mut undone, mut first) = (Vec::new(), None);
         for at in (0..entry.changes.len()).rev() {
@@ -94,11 +96,11 @@ impl Journal {
         change: &Change,
         environment: Environment,
         bound: Duration,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<ChangeResult, Error> {
         let place = control.place().clone();
         // A change whose commands cannot be started is not recorded.
         let mut steps = change.do_.iter().chain(&change.undo);
-        if steps.any(|step| matches!(step, Step::Command(_))) {
+        if steps.any(|step| matches!(step, ChangeStep::Command(_))) {
             environment.account()?;
         }
         let made = MadeChange {
@@ -142,7 +144,7 @@ impl Journal {
         change: &Change,
         environment: &Environment,
         bound: Duration,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<ChangeResult, Error> {
         let id = uuid::Uuid::new_v4().simple().to_string();
         Executor::new(&id, place, &place.login.dbname, environment, &self.watchdog, bound).make(change)
     }
@@ -182,7 +184,7 @@ impl Journal {
     /// Passes an error through, and remembers an undo that the user did not wait for.
     fn remember_given_up(&mut self, error: Error) -> Error {
         let part = error.attached().and_then(|failure: &ChangeFailure| failure.part);
-        if error.is_stopped() && part == Some(Part::Undo) {
+        if error.is_stopped() && part == Some(ChangePart::Undo) {
             self.given_up = Some(error.to_string());
         }
         error

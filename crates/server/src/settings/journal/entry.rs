@@ -16,7 +16,7 @@ use spec::Error;
 use super::server::ServerId;
 use crate::change::{Change, Environment};
 use crate::home::no_home;
-use crate::home::{Dir, Distrust, Home, Part, Readable};
+use crate::home::{Dir, Distrust, Home, HomeFolder, Readable};
 
 /// Version of the file's format; 1 identified the server only by its system identifier, 2 had only changes of
 /// settings.
@@ -53,7 +53,7 @@ pub struct MadeChange {
 /// The contents of a journal file. Never a password of a connection or a change; a setting may contain one in
 /// its value (`primary_conninfo`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Version of the file's format.
     pub format: u32,
     pub dsn: String,
@@ -68,7 +68,7 @@ pub struct Entry {
     pub changes: Vec<MadeChange>,
 }
 
-impl Entry {
+impl JournalEntry {
     pub(super) fn new(dsn: &str) -> Self {
         Self {
             format: FORMAT,
@@ -174,7 +174,7 @@ impl JournalFile {
 
 /// Journal files of a home, sorted by name.
 pub(super) fn files(home: &Home) -> Result<Vec<JournalFile>, Error> {
-    let Some(folder) = home.part(Part::Journal)? else { return Ok(Vec::new()) };
+    let Some(folder) = home.part(HomeFolder::Journal)? else { return Ok(Vec::new()) };
     let names = folder.names().map_err(|error| home.untrusted(folder.path().to_owned(), error))?;
     let mut names: Vec<String> = names.into_iter().filter_map(|name| name.into_string().ok()).collect();
     names.retain(|name| name.ends_with(".json"));
@@ -186,7 +186,7 @@ pub(super) fn files(home: &Home) -> Result<Vec<JournalFile>, Error> {
 #[derive(Debug)]
 pub(super) struct Claim {
     file: JournalFile,
-    pub(super) entry: Entry,
+    pub(super) entry: JournalEntry,
     lock: File,
 }
 
@@ -227,7 +227,7 @@ impl Claim {
             }
             let mut text = String::new();
             let read = file.read_to_string(&mut text).map_err(|error| error.to_string());
-            return match read.and_then(|_| Entry::parse(&text)) {
+            return match read.and_then(|_| JournalEntry::parse(&text)) {
                 Ok(entry) => Claimed::Ours(Box::new(Self { file: at.clone(), entry, lock: file })),
                 Err(reason) => Claimed::Unreadable(reason),
             };
@@ -267,12 +267,12 @@ fn is_still(file: &File, at: &JournalFile) -> bool {
 mod tests {
     use super::*;
 
-    fn entry() -> Entry {
-        let mut entry = Entry::new("host=x");
+    fn entry() -> JournalEntry {
+        let mut entry = JournalEntry::new("host=x");
         entry.server.system_identifier = "7".into();
         let changed = ChangedSetting { former: None, ours: "9min".into(), in_force: Some("300".into()) };
         entry.settings.insert("checkpoint_timeout".into(), changed);
-        let step = |sql: &str| Some(crate::change::Step::Sql(sql.to_owned()));
+        let step = |sql: &str| Some(crate::change::ChangeStep::Sql(sql.to_owned()));
         entry.changes.push(MadeChange {
             id: "x1".into(),
             change: Change {
@@ -299,7 +299,7 @@ mod tests {
         assert!(matches!(Claim::take(&path), Claimed::Gone));
         let lock = entry().write(&path).unwrap();
         assert!(is_held(&path) && matches!(Claim::take(&path), Claimed::Held));
-        assert_eq!(Entry::read(&path).unwrap(), entry());
+        assert_eq!(JournalEntry::read(&path).unwrap(), entry());
         drop(lock);
         assert!(!is_held(&path));
         let Claimed::Ours(claim) = Claim::take(&path) else { panic!("not held") };
@@ -309,7 +309,7 @@ mod tests {
         claim.entry.settings.clear();
         claim.rewrite().unwrap();
         assert!(matches!(Claim::take(&path), Claimed::Held), "also the file that took its place");
-        assert_eq!(Entry::read(&path).unwrap(), claim.entry);
+        assert_eq!(JournalEntry::read(&path).unwrap(), claim.entry);
         claim.close().unwrap();
         assert!(matches!(Claim::take(&path), Claimed::Gone));
     }
@@ -328,11 +328,11 @@ mod tests {
     fn older_journals_are_read_and_newer_ones_refused() {
         let old = r#"{"format":1,"dsn":"host=x","system_identifier":"7",
                       "settings":{"fsync":{"former":null,"ours":"off"}}}"#;
-        let old = Entry::parse(old).unwrap();
+        let old = JournalEntry::parse(old).unwrap();
         assert_eq!((old.server.system_identifier.as_str(), old.server.port), ("7", None));
         assert_eq!((&old.settings["fsync"].in_force, old.changes.len()), (&None, 0));
         assert!(!old.is_empty());
-        let new = serde_json::to_string(&Entry { format: FORMAT + 1, ..entry() }).unwrap();
-        assert!(Entry::parse(&new).unwrap_err().contains("newer"));
+        let new = serde_json::to_string(&JournalEntry { format: FORMAT + 1, ..entry() }).unwrap();
+        assert!(JournalEntry::parse(&new).unwrap_err().contains("newer"));
     }
 }

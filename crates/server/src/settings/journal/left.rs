@@ -7,9 +7,9 @@ use protocol::Address;
 use protocol::postgres::{Config, Place};
 use spec::Error;
 
-use super::entry::{ChangedSetting, Claim, Claimed, Entry, JournalFile, MadeChange, files, is_held};
+use super::entry::{ChangedSetting, Claim, Claimed, JournalEntry, JournalFile, MadeChange, files, is_held};
 use super::server::ServerId;
-use crate::change::Step;
+use crate::change::ChangeStep;
 use crate::control::{Control, places};
 use crate::home::Home;
 use crate::settings::contexts::is_private;
@@ -19,7 +19,7 @@ const OTHERS_BOUND: Duration = Duration::from_secs(10);
 
 /// Settings left changed, according to a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct Leftover {
     /// The server, without password; the journal's path if that cannot be read.
     pub dsn: String,
     /// `checkpoint_timeout = 9min (before: 5min)`.
@@ -39,8 +39,8 @@ pub enum LeftBy {
     Unknown(String),
 }
 
-impl Left {
-    pub(super) fn of(entry: &Entry, by: LeftBy) -> Self {
+impl Leftover {
+    pub(super) fn of(entry: &JournalEntry, by: LeftBy) -> Self {
         let words = |(name, changed): (&String, &ChangedSetting)| {
             let before = changed.former.as_deref().unwrap_or("not set by ALTER SYSTEM");
             if is_private(name) {
@@ -80,7 +80,7 @@ impl Left {
     }
 
     fn at(file: &JournalFile) -> Option<Self> {
-        match Entry::read(file) {
+        match JournalEntry::read(file) {
             Ok(entry) => Some(Self::of(&entry, who(file, &entry)))
                 .filter(|left| !left.is_empty() || matches!(left.by, LeftBy::Living(_))),
             // It was just restored.
@@ -91,16 +91,16 @@ impl Left {
 }
 
 fn made(change: &MadeChange) -> String {
-    let undo = change.change.undo.as_ref().map(Step::words);
+    let undo = change.change.undo.as_ref().map(ChangeStep::words);
     format!("{} (undo: {})", change.change.words(), undo.unwrap_or_default())
 }
 
 /// The lock of a dead pgdyno's journal is held by a process that restores it.
-fn who(file: &JournalFile, entry: &Entry) -> LeftBy {
+fn who(file: &JournalFile, entry: &JournalEntry) -> LeftBy {
     if is_held(file) && lives(entry) { LeftBy::Living(entry.pid) } else { LeftBy::Killed }
 }
 
-fn lives(entry: &Entry) -> bool {
+fn lives(entry: &JournalEntry) -> bool {
     entry.pid == 0 || crate::host::proc::is_alive(entry.pid)
 }
 
@@ -108,20 +108,20 @@ fn lives(entry: &Entry) -> bool {
 ///
 /// # Errors
 /// When somebody else can change the home or a journal.
-pub fn left(home: &Home) -> Result<Vec<Left>, Error> {
-    Ok(files(home)?.iter().filter_map(Left::at).collect())
+pub fn left(home: &Home) -> Result<Vec<Leftover>, Error> {
+    Ok(files(home)?.iter().filter_map(Leftover::at).collect())
 }
 
 /// The contents of the journal of a private server ([`crate::managed::Status::journal`]); the server is not
 /// asked.
 #[must_use]
-pub fn left_in(journal: &JournalFile) -> Option<Left> {
-    if journal.exists() { Left::at(journal) } else { None }
+pub fn left_in(journal: &JournalFile) -> Option<Leftover> {
+    if journal.exists() { Leftover::at(journal) } else { None }
 }
 
 /// The contents of the journals of this home about the server of a connection. If no journal can be about it,
 /// the server is not asked. Waits for a process that is restoring it.
-pub(crate) fn left_on(home: &Home, control: &mut Control) -> Result<Vec<Left>, Error> {
+pub(crate) fn left_on(home: &Home, control: &mut Control) -> Result<Vec<Leftover>, Error> {
     let mut files = about(home, &control.place().address)?;
     if files.is_empty() {
         return Ok(Vec::new());
@@ -129,13 +129,14 @@ pub(crate) fn left_on(home: &Home, control: &mut Control) -> Result<Vec<Left>, E
     // A server that does not identify itself may be this one.
     let server = ServerId::ask(control).ok();
     files.retain(|file| {
-        Entry::read(file).is_ok_and(|entry| server.as_ref().is_none_or(|server| entry.server.is(server)))
+        JournalEntry::read(file)
+            .is_ok_and(|entry| server.as_ref().is_none_or(|server| entry.server.is(server)))
     });
     Ok(files
         .iter()
         .filter_map(|file| {
             let _ = claim_abandoned(file);
-            Left::at(file)
+            Leftover::at(file)
         })
         .collect())
 }
@@ -148,30 +149,30 @@ fn may_be_left_at(home: &Home, address: &Address) -> Result<bool, Error> {
 fn about(home: &Home, address: &Address) -> Result<Vec<JournalFile>, Error> {
     let mut files = files(home)?;
     files.extend(crate::managed::journals(home)?);
-    files.retain(|file| Entry::read(file).is_ok_and(|entry| entry.server.may_be_at(address)));
+    files.retain(|file| JournalEntry::read(file).is_ok_and(|entry| entry.server.may_be_at(address)));
     Ok(files)
 }
 
 /// Possible contents of the journals of this home about a description's servers, when none of them answers.
-pub(crate) fn left_at(home: &Home, config: &Config) -> Vec<Left> {
+pub(crate) fn left_at(home: &Home, config: &Config) -> Vec<Leftover> {
     // The server's error explains more than an error of the home.
     let files = files(home).unwrap_or_default();
     if files.is_empty() {
         return Vec::new();
     }
     let places: Vec<_> = places(config).into_iter().filter_map(|(_, place)| place.ok()).collect();
-    let there = |entry: &Entry| places.iter().any(|place| entry.server.may_be_at(&place.address));
+    let there = |entry: &JournalEntry| places.iter().any(|place| entry.server.may_be_at(&place.address));
     files
         .iter()
-        .filter(|file| Entry::read(file).is_ok_and(|entry| there(&entry)))
-        .filter_map(Left::at)
+        .filter(|file| JournalEntry::read(file).is_ok_and(|entry| there(&entry)))
+        .filter_map(Leftover::at)
         .collect()
 }
 
 /// The contents of the journals of this home about a server.
-pub(super) fn of_server(home: &Home, server: &ServerId) -> Result<Vec<Left>, Error> {
-    let of_it = |file: &&JournalFile| Entry::read(file).is_ok_and(|entry| entry.server.is(server));
-    Ok(files(home)?.iter().filter(of_it).filter_map(Left::at).collect())
+pub(super) fn of_server(home: &Home, server: &ServerId) -> Result<Vec<Leftover>, Error> {
+    let of_it = |file: &&JournalFile| JournalEntry::read(file).is_ok_and(|entry| entry.server.is(server));
+    Ok(files(home)?.iter().filter(of_it).filter_map(Leftover::at).collect())
 }
 
 /// Claims a journal; waits a while for a process that is restoring a dead pgdyno's changes.
@@ -180,7 +181,8 @@ pub(super) fn claim_abandoned(file: &JournalFile) -> Claimed {
     loop {
         match Claim::take(file) {
             Claimed::Held
-                if start.elapsed() < OTHERS_BOUND && Entry::read(file).is_ok_and(|entry| !lives(&entry)) =>
+                if start.elapsed() < OTHERS_BOUND
+                    && JournalEntry::read(file).is_ok_and(|entry| !lives(&entry)) =>
             {
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -197,12 +199,12 @@ const CONNECT_BOUND: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When somebody else can change the home or a journal.
-pub fn left_behind(control: &mut Control) -> Result<Vec<Left>, Error> {
+pub fn left_behind(control: &mut Control) -> Result<Vec<Leftover>, Error> {
     Home::locate().map_or_else(|_| Ok(Vec::new()), |home| left_on(&home, control))
 }
 
 /// As [`left_behind`], without a connection; one is made only if a journal may be about the server.
-pub fn left_behind_at(place: &Place) -> Result<Vec<Left>, Error> {
+pub fn left_behind_at(place: &Place) -> Result<Vec<Leftover>, Error> {
     let Ok(home) = Home::locate() else { return Ok(Vec::new()) };
     if !may_be_left_at(&home, &place.address)? {
         return Ok(Vec::new());
@@ -219,8 +221,8 @@ pub(super) mod tests {
     use super::*;
 
     /// A journal of settings, each with its former value.
-    pub(crate) fn entry(pairs: &[(&str, Option<&str>)]) -> Entry {
-        let mut entry = Entry::new("host=x");
+    pub(crate) fn entry(pairs: &[(&str, Option<&str>)]) -> JournalEntry {
+        let mut entry = JournalEntry::new("host=x");
         for (name, former) in pairs {
             let former = former.map(str::to_owned);
             let changed = ChangedSetting { former, ours: "new".into(), in_force: None };
@@ -232,7 +234,7 @@ pub(super) mod tests {
     #[test]
     fn values_that_may_be_secret_are_not_told() {
         let entry = entry(&[("archive_command", Some("scp -i geheim")), ("fsync", None)]);
-        let left = Left::of(&entry, LeftBy::Killed);
+        let left = Leftover::of(&entry, LeftBy::Killed);
         let wanted = "archive_command (values are not shown), fsync = new (before: not set by ALTER SYSTEM)";
         assert_eq!((left.list().as_str(), left.kind()), (wanted, "settings"));
     }

@@ -26,12 +26,12 @@ use rustix::fs::FlockOperation;
 use spec::{Class, Error};
 
 pub(crate) use access::Access;
-pub use entry::{ChangedSetting, Entry, JournalFile, MadeChange};
+pub use entry::{ChangedSetting, JournalEntry, JournalFile, MadeChange};
 pub use guard::guard_main;
 pub(crate) use left::left_at;
-pub use left::{Left, LeftBy, left, left_behind, left_behind_at, left_in};
+pub use left::{LeftBy, Leftover, left, left_behind, left_behind_at, left_in};
 pub use recover::{Recovered, restore_changes};
-pub(crate) use recover::{Scope, recover, recover_private};
+pub(crate) use recover::{RestoreScope, recover, recover_private};
 pub use server::ServerId;
 pub use undo::Undone;
 pub use watchdog::GUARD_ARGUMENT;
@@ -42,7 +42,7 @@ use super::{Catalog, SettingValues};
 use crate::child::{Account, Watchdog};
 use crate::control::Control;
 use crate::error::server_error;
-use crate::home::{Home, Part};
+use crate::home::{Home, HomeFolder};
 use crate::settings::already_changed;
 
 /// How long another pgdyno may take to write its journal.
@@ -61,13 +61,13 @@ pub struct Journal {
     lock: Option<File>,
     /// An undo that the user did not wait for: we do not start it again.
     given_up: Option<String>,
-    entry: Entry,
+    entry: JournalEntry,
 }
 
 impl Journal {
     /// An empty journal for the server at `dsn` (without password); its watchdog logs in with `access`.
     pub(crate) fn new(home: &Home, dsn: &str, access: Access, watchdog: &Watchdog) -> Result<Self, Error> {
-        let folder = home.make_part(Part::Journal, Account::unprivileged().ok().flatten().as_ref())?;
+        let folder = home.make_part(HomeFolder::Journal, Account::unprivileged().ok().flatten().as_ref())?;
         let file = JournalFile::new(&folder, format!("{}.json", uuid::Uuid::new_v4().simple()));
         let mut journal = Self::at(file, dsn, access, watchdog);
         journal.home = Some(home.clone());
@@ -84,7 +84,7 @@ impl Journal {
             guard: None,
             lock: None,
             given_up: None,
-            entry: Entry::new(dsn),
+            entry: JournalEntry::new(dsn),
         }
     }
 
@@ -143,7 +143,11 @@ impl Journal {
 
     /// Adds to the journal what is about to be done; adds nothing if that cannot be written, or nobody would
     /// undo it.
-    fn write_down(&mut self, control: &mut Control, add: impl FnOnce(&mut Entry)) -> Result<(), Error> {
+    fn write_down(
+        &mut self,
+        control: &mut Control,
+        add: impl FnOnce(&mut JournalEntry),
+    ) -> Result<(), Error> {
         self.entry.server = ServerId::ask(control).map_err(former_unknown)?;
         // Two that look for each other at the same time would both find nobody.
         let _turn = self.take_turn().map_err(|source| self.failed(source))?;

@@ -8,8 +8,8 @@ use spec::{Class, Error};
 
 use super::access::CONNECT_BOUND;
 use super::changes::Undoing;
-use super::entry::{Claim, Claimed, Entry, JournalFile, files};
-use super::left::{Left, LeftBy, claim_abandoned};
+use super::entry::{Claim, Claimed, JournalEntry, JournalFile, files};
+use super::left::{LeftBy, Leftover, claim_abandoned};
 use super::server::{HERE, ServerId};
 use super::undo::{Undone, undo};
 use crate::child::Watchdog;
@@ -31,14 +31,14 @@ pub enum Recovered {
     },
     /// It must still be undone.
     Pending {
-        left: Left,
+        left: Leftover,
         /// Why it was not possible now.
         error: Error,
         /// Whether it is known to be about the connected server.
         here: bool,
     },
     /// Another pgdyno works on this server, and will restore it.
-    InUse(Left),
+    InUse(Leftover),
 }
 
 impl Recovered {
@@ -50,7 +50,7 @@ impl Recovered {
                 let kind = if undone.changes.is_empty() { "settings of " } else { "" };
                 format!("a pgdyno that was killed had left {kind}{dsn} changed; {}", undone.words())
             }
-            Self::Pending { left: Left { by: LeftBy::Unknown(_), .. }, error, .. } => {
+            Self::Pending { left: Leftover { by: LeftBy::Unknown(_), .. }, error, .. } => {
                 format!("settings of a server may be changed: {error}; look at that file, then remove it")
             }
             Self::Pending { left, error, .. } => format!(
@@ -76,7 +76,7 @@ impl Recovered {
 impl Recovered {
     /// The user's changes that still exist on the connected server, and why they could not be undone.
     #[must_use]
-    pub fn still_changed(&self) -> Option<(&Left, &Error)> {
+    pub fn still_changed(&self) -> Option<(&Leftover, &Error)> {
         match self {
             Self::Pending { left, error, here: true } if !left.changes.is_empty() => Some((left, error)),
             _ => None,
@@ -90,7 +90,7 @@ fn one_line(text: &str) -> String {
 
 /// What [`recover`] should restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum RestoreScope {
     /// Everything that can be restored, before something else is done.
     Everything,
     /// The server of the connection, or all without one, on request.
@@ -102,19 +102,19 @@ pub(crate) enum Scope {
 pub(crate) fn recover(
     home: &Home,
     here: Option<&mut Control>,
-    scope: Scope,
+    scope: RestoreScope,
     watchdog: &Watchdog,
 ) -> Result<Vec<Recovered>, Error> {
     let (of_others, of_private) = (files(home)?, managed::journals(home)?);
     if of_others.is_empty() && of_private.is_empty() {
         return Ok(Vec::new());
     }
-    let others = here.is_none() || scope == Scope::Everything;
+    let others = here.is_none() || scope == RestoreScope::Everything;
     let mut here = here.map(|control| (ServerId::ask(control), control));
     let mut found = Vec::new();
     let of_others = of_others.iter().map(|file| (file, false));
     for (file, is_private) in of_others.chain(of_private.iter().map(|file| (file, true))) {
-        let entry = match Entry::read(file) {
+        let entry = match JournalEntry::read(file) {
             Ok(entry) => entry,
             Err(_) if !file.exists() => continue,
             Err(reason) => {
@@ -144,8 +144,8 @@ pub(crate) fn recover_private(cluster: &Cluster, watchdog: &Watchdog) -> Result<
         return Ok(None);
     }
     let mut control = cluster.connect("postgres")?;
-    Ok(match Entry::read(&file) {
-        Ok(entry) => recover_one(&file, &entry, Some(&mut control), Scope::Asked, watchdog),
+    Ok(match JournalEntry::read(&file) {
+        Ok(entry) => recover_one(&file, &entry, Some(&mut control), RestoreScope::Asked, watchdog),
         Err(_) if !file.exists() => None,
         Err(reason) => Some(unreadable(&file, reason)),
     })
@@ -167,7 +167,7 @@ pub fn restore_changes(cluster: &mut Cluster, watchdog: &Watchdog) -> Result<Opt
 }
 
 fn unreadable(file: &JournalFile, reason: String) -> Recovered {
-    let left = Left::unreadable(&file.path(), &reason);
+    let left = Leftover::unreadable(&file.path(), &reason);
     Recovered::Pending { left, error: unreadable_error(&file.path(), &reason), here: false }
 }
 
@@ -182,9 +182,9 @@ fn identity_error(error: SqlError) -> Error {
 /// Undoes one journal, over a connection to its server if there is one; `None` when there is nothing to report.
 fn recover_one(
     file: &JournalFile,
-    entry: &Entry,
+    entry: &JournalEntry,
     here: Option<&mut Control>,
-    scope: Scope,
+    scope: RestoreScope,
     watchdog: &Watchdog,
 ) -> Option<Recovered> {
     let dsn = entry.dsn.clone();
@@ -206,12 +206,12 @@ fn recover_one(
             });
         }
         Claimed::Held => {
-            let is_reported = here.is_some() || scope == Scope::Asked;
-            return is_reported.then(|| Recovered::InUse(Left::of(entry, LeftBy::Living(entry.pid))));
+            let is_reported = here.is_some() || scope == RestoreScope::Asked;
+            return is_reported.then(|| Recovered::InUse(Leftover::of(entry, LeftBy::Living(entry.pid))));
         }
         Claimed::Unreadable(reason) => return Some(unreadable(file, reason)),
     };
-    let left = Left::of(&claim.entry, LeftBy::Killed);
+    let left = Leftover::of(&claim.entry, LeftBy::Killed);
     let undoing = Undoing::usual(watchdog);
     let connected = here.is_some();
     let undone = match here {
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn each_fate_of_a_journal_is_one_clear_line() {
-        let (killed, living) = (Left::of(&entry(&[("fsync", None)]), LeftBy::Killed), LeftBy::Living(7));
+        let (killed, living) = (Leftover::of(&entry(&[("fsync", None)]), LeftBy::Killed), LeftBy::Living(7));
         let undone = Undone {
             restored: vec!["a".into(), "b".into()],
             left_alone: vec!["c".into()],
@@ -314,12 +314,12 @@ mod tests {
                 "not put back: the server does not say who it is: line two; try: pgdyno target restore",
             ),
             (
-                Recovered::InUse(Left::of(&entry(&[]), living)),
+                Recovered::InUse(Leftover::of(&entry(&[]), living)),
                 "another pgdyno is at work on host=x and changes its settings (now: nothing)",
             ),
             (
                 Recovered::Pending {
-                    left: Left::unreadable(Path::new("/j.json"), "cut off"),
+                    left: Leftover::unreadable(Path::new("/j.json"), "cut off"),
                     error: unreadable,
                     here: false,
                 },

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use protocol::postgres::sql::{Sql, SqlError};
 use spec::{Class, Error};
 
-use super::entry::{ChangedSetting, Entry};
+use super::entry::{ChangedSetting, JournalEntry};
 use crate::control::Control;
 use crate::error::sql_error;
 use crate::settings::Catalog;
@@ -56,7 +56,7 @@ enum FileEntry {
 }
 
 /// Restores former values where ours still are, makes the server re-read them, and verifies them.
-pub(super) fn undo(control: &mut Control, entry: &Entry) -> Result<Undone, Error> {
+pub(super) fn undo(control: &mut Control, entry: &JournalEntry) -> Result<Undone, Error> {
     if entry.settings.is_empty() {
         // A role that may change a table may not see the server's files.
         return Ok(Undone::default());
@@ -111,7 +111,7 @@ fn not_restored(names: &[String]) -> Error {
 }
 
 /// The file must have its former entries, and our values must not be in force any more.
-fn verify(control: &mut Control, entry: &Entry, settled: &[String]) -> Result<(), Error> {
+fn verify(control: &mut Control, entry: &JournalEntry, settled: &[String]) -> Result<(), Error> {
     let now = auto_conf(control).map_err(|error| sql_error("reading settings back", error))?;
     let not_in_file = |name: &&String| file_entry(&now, name, &entry.settings[*name]) != FileEntry::Former;
     let wrong: Vec<String> = settled.iter().filter(not_in_file).cloned().collect();

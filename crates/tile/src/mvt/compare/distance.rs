@@ -13,12 +13,12 @@ const STEP: f64 = 1.0 / 256.0;
 
 /// Remaining work, in distances between a vertex and a segment (or equivalent work).
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct DistanceBudget {
     left: u64,
     pub(super) gave_up: bool,
 }
 
-impl Work {
+impl DistanceBudget {
     pub(super) fn new(most: u64) -> Self {
         Self { left: most, gave_up: false }
     }
@@ -34,22 +34,28 @@ impl Work {
 }
 
 /// Distance of two shapes in pixels, if it is within the tolerance; never underestimated.
-pub(super) fn within(one: &Shape, other: &Shape, tolerance: f64, work: &mut Work) -> Option<f64> {
+pub(super) fn within(one: &Shape, other: &Shape, tolerance: f64, work: &mut DistanceBudget) -> Option<f64> {
     if one.points.is_empty() || other.points.is_empty() {
         return None;
     }
-    let there = one_way(one, other, Known::default(), tolerance, work)?;
+    let there = one_way(one, other, DistanceBounds::default(), tolerance, work)?;
     one_way(other, one, there, tolerance, work).map(|known| known.at_most)
 }
 
 /// Bounds of the greatest distance so far.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct DistanceBounds {
     at_least: f64,
     at_most: f64,
 }
 
-fn one_way(from: &Shape, to: &Shape, mut known: Known, tolerance: f64, work: &mut Work) -> Option<Known> {
+fn one_way(
+    from: &Shape,
+    to: &Shape,
+    mut known: DistanceBounds,
+    tolerance: f64,
+    work: &mut DistanceBudget,
+) -> Option<DistanceBounds> {
     let mut hint = 0;
     for &point in &from.points {
         let enough = (known.at_least + tolerance * STEP).min(tolerance);

@@ -3,24 +3,24 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::shape::Shape;
-use crate::mvt::{Feature, Kind, Layer, Value};
+use crate::mvt::{AttributeValue, Feature, GeometryKind, Layer};
 
 /// A feature with its keys.
-pub(super) struct Known<'a> {
+pub(super) struct KeyedFeature<'a> {
     pub(super) feature: &'a Feature,
     extent: u32,
     /// Hash of the attributes, independent of their order.
     pub(super) attributes: u64,
 }
 
-impl Known<'_> {
+impl KeyedFeature<'_> {
     /// Equal for features with the same kind and attributes.
-    pub(super) fn description(&self) -> (Kind, u64) {
+    pub(super) fn description(&self) -> (GeometryKind, u64) {
         (self.feature.kind, self.attributes)
     }
 
     /// Equal for features with the same kind and id.
-    pub(super) fn identity(&self) -> Option<(Kind, u64)> {
+    pub(super) fn identity(&self) -> Option<(GeometryKind, u64)> {
         self.feature.id.map(|id| (self.feature.kind, id))
     }
 
@@ -37,7 +37,7 @@ impl Known<'_> {
     }
 }
 
-pub(super) fn known<'a>(layers: &[&'a Layer]) -> Vec<Known<'a>> {
+pub(super) fn known<'a>(layers: &[&'a Layer]) -> Vec<KeyedFeature<'a>> {
     let mut found = Vec::new();
     for layer in layers {
         let keys: Vec<u64> = layer.keys.iter().map(hash).collect();
@@ -48,7 +48,7 @@ pub(super) fn known<'a>(layers: &[&'a Layer]) -> Vec<Known<'a>> {
             let mut pairs: Vec<_> = feature.tags.iter().filter_map(pair).collect();
             pairs.sort_unstable();
             pairs.dedup();
-            Known { feature, extent: layer.extent, attributes: hash(&pairs) }
+            KeyedFeature { feature, extent: layer.extent, attributes: hash(&pairs) }
         }));
     }
     found
@@ -61,14 +61,14 @@ fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
 }
 
 /// Equal for a whole number in any of its encodings.
-fn value_hash(value: &Value) -> u64 {
+fn value_hash(value: &AttributeValue) -> u64 {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
-        Value::Text(text) => hash(&(0, text)),
-        Value::Whole(whole) => hash(&(1, whole)),
-        Value::Real(real) if real.fract() == 0.0 && real.abs() <= EXACT => hash(&(1, *real as i128)),
-        Value::Real(real) => hash(&(2, (*real as f32).to_bits())),
-        Value::Truth(truth) => hash(&(3, truth)),
-        Value::Unknown => hash(&4),
+        AttributeValue::Text(text) => hash(&(0, text)),
+        AttributeValue::Whole(whole) => hash(&(1, whole)),
+        AttributeValue::Real(real) if real.fract() == 0.0 && real.abs() <= EXACT => hash(&(1, *real as i128)),
+        AttributeValue::Real(real) => hash(&(2, (*real as f32).to_bits())),
+        AttributeValue::Truth(truth) => hash(&(3, truth)),
+        AttributeValue::Unknown => hash(&4),
     }
 }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::Difference;
-use super::distance::Work;
-use super::features::{Known, known};
-use super::matching::{Item, distance, pairs};
+use super::distance::DistanceBudget;
+use super::features::{KeyedFeature, known};
+use super::matching::{MatchItem, distance, pairs};
 use crate::mvt::Layer;
 
 /// Which features may match.
@@ -19,13 +19,13 @@ enum Partners {
 
 impl Partners {
     /// Features with different keys never match.
-    fn key(self, known: &Known<'_>) -> u64 {
+    fn key(self, known: &KeyedFeature<'_>) -> u64 {
         if self == Self::Alike { known.attributes } else { 0 }
     }
 }
 
 struct Side<'a> {
-    features: Vec<Known<'a>>,
+    features: Vec<KeyedFeature<'a>>,
     /// Features without a partner.
     left: Vec<bool>,
 }
@@ -34,7 +34,7 @@ struct Side<'a> {
 struct Search<'a, 'w> {
     sides: [Side<'a>; 2],
     tolerance: f64,
-    work: &'w mut Work,
+    work: &'w mut DistanceBudget,
     found: Difference,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn layer_difference(
     here: &[&Layer],
     there: &[&Layer],
     tolerance: f64,
-    work: &mut Work,
+    work: &mut DistanceBudget,
 ) -> Difference {
     let sides = [here, there].map(Side::new);
     let [here, there] = [0, 1].map(|side| sides[side].features.len() as u64);
@@ -56,12 +56,12 @@ impl<'a> Side<'a> {
         Self { left: vec![true; features.len()], features }
     }
 
-    fn left(&self) -> impl Iterator<Item = (usize, &Known<'a>)> {
+    fn left(&self) -> impl Iterator<Item = (usize, &KeyedFeature<'a>)> {
         self.features.iter().enumerate().filter(move |(number, _)| self.left[*number])
     }
 
-    fn whole(&self, partners: Partners) -> Vec<Item> {
-        let item = |(number, known): (usize, &Known<'_>)| Item {
+    fn whole(&self, partners: Partners) -> Vec<MatchItem> {
+        let item = |(number, known): (usize, &KeyedFeature<'_>)| MatchItem {
             shape: known.shape(),
             key: partners.key(known),
             attributes: known.attributes,
@@ -71,9 +71,9 @@ impl<'a> Side<'a> {
         self.left().map(item).collect()
     }
 
-    fn parts(&self, partners: Partners) -> Vec<Item> {
-        let of_feature = |(number, known): (usize, &Known<'_>)| -> Vec<Item> {
-            let item = |part: &[Vec<(i32, i32)>]| Item {
+    fn parts(&self, partners: Partners) -> Vec<MatchItem> {
+        let of_feature = |(number, known): (usize, &KeyedFeature<'_>)| -> Vec<MatchItem> {
+            let item = |part: &[Vec<(i32, i32)>]| MatchItem {
                 shape: known.shape_of(part),
                 key: partners.key(known),
                 attributes: known.attributes,
@@ -91,7 +91,7 @@ impl<'a> Side<'a> {
         let mut found = vec![0; self.features.len()];
         parts.for_each(|feature| found[feature] += 1);
         let is_complete =
-            |(found, known): (usize, &Known<'_>)| found > 0 && found == known.feature.parts.len();
+            |(found, known): (usize, &KeyedFeature<'_>)| found > 0 && found == known.feature.parts.len();
         found.into_iter().zip(&self.features).map(is_complete).collect()
     }
 }
@@ -125,7 +125,7 @@ impl Search<'_, '_> {
         }
     }
 
-    fn of_pair(&self, pair: [usize; 2]) -> [&Known<'_>; 2] {
+    fn of_pair(&self, pair: [usize; 2]) -> [&KeyedFeature<'_>; 2] {
         [&self.sides[0].features[pair[0]], &self.sides[1].features[pair[1]]]
     }
 
@@ -205,7 +205,7 @@ impl Search<'_, '_> {
     /// Features with the same id, in any place.
     fn by_id(&mut self) {
         for pair in self.only_ones(|known| known.identity()) {
-            let [own, base] = self.of_pair(pair).map(Known::shape);
+            let [own, base] = self.of_pair(pair).map(KeyedFeature::shape);
             match distance(&own, &base, self.tolerance, self.work) {
                 Some(distance) => self.matched(pair, distance),
                 None if self.work.gave_up => return,
@@ -223,7 +223,7 @@ impl Search<'_, '_> {
 
     /// Pairs of remaining features, each the only one with its key on its side, including those with a
     /// partner.
-    fn only_ones<K: Hash + Eq>(&self, key: impl Fn(&Known<'_>) -> Option<K>) -> Vec<[usize; 2]> {
+    fn only_ones<K: Hash + Eq>(&self, key: impl Fn(&KeyedFeature<'_>) -> Option<K>) -> Vec<[usize; 2]> {
         let mut keys: HashMap<K, [Vec<usize>; 2]> = HashMap::new();
         for (side, Side { features, .. }) in self.sides.iter().enumerate() {
             for (number, known) in features.iter().enumerate() {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::distance::{Work, within};
+use super::distance::{DistanceBudget, within};
 use super::shape::Shape;
 
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct MatchItem {
     pub(super) shape: Shape,
     pub(super) key: u64,
     /// Hash of the attributes: among equally near items, those with the same attributes match first.
@@ -25,7 +25,7 @@ pub(super) struct Pair {
 }
 
 /// Items with the same key and shape that have no partner yet.
-struct Group<'a> {
+struct MatchGroup<'a> {
     key: u64,
     shape: &'a Shape,
     is_searched: bool,
@@ -33,7 +33,12 @@ struct Group<'a> {
 }
 
 /// Pairs of items within the tolerance: identical ones first, then the nearest.
-pub(super) fn pairs(own: &[Item], base: &[Item], tolerance: f64, work: &mut Work) -> Vec<Pair> {
+pub(super) fn pairs(
+    own: &[MatchItem],
+    base: &[MatchItem],
+    tolerance: f64,
+    work: &mut DistanceBudget,
+) -> Vec<Pair> {
     let mut found = Vec::new();
     let (mut ours, _) = groups(own);
     let (mut theirs, places) = groups(base);
@@ -57,16 +62,16 @@ pub(super) fn pairs(own: &[Item], base: &[Item], tolerance: f64, work: &mut Work
 }
 
 /// Index of the group of a key and a shape.
-type Places<'a> = HashMap<(u64, &'a Shape), usize>;
+type GroupIndex<'a> = HashMap<(u64, &'a Shape), usize>;
 
 /// Items by key and shape, in order of first occurrence; and the index of each group.
-fn groups(items: &[Item]) -> (Vec<Group<'_>>, Places<'_>) {
-    let (mut groups, mut places) = (Vec::<Group<'_>>::new(), Places::new());
+fn groups(items: &[MatchItem]) -> (Vec<MatchGroup<'_>>, GroupIndex<'_>) {
+    let (mut groups, mut places) = (Vec::<MatchGroup<'_>>::new(), GroupIndex::new());
     for (number, item) in items.iter().enumerate() {
         let (key, shape) = (item.key, &item.shape);
         let place = *places.entry((key, shape)).or_insert(groups.len());
         if place == groups.len() {
-            groups.push(Group { key, shape, is_searched: false, members: Vec::new() });
+            groups.push(MatchGroup { key, shape, is_searched: false, members: Vec::new() });
         }
         groups[place].is_searched |= item.is_searched;
         groups[place].members.push(number);
@@ -78,8 +83,8 @@ fn groups(items: &[Item]) -> (Vec<Group<'_>>, Places<'_>) {
 fn draw(
     ours: &mut Vec<usize>,
     theirs: &mut Vec<usize>,
-    own: &[Item],
-    base: &[Item],
+    own: &[MatchItem],
+    base: &[MatchItem],
     distance: f64,
     found: &mut Vec<Pair>,
 ) {
@@ -99,10 +104,10 @@ fn draw(
 
 /// Groups that may match, with their distance, the nearest first.
 fn candidates(
-    ours: &[Group<'_>],
-    theirs: &[Group<'_>],
+    ours: &[MatchGroup<'_>],
+    theirs: &[MatchGroup<'_>],
     tolerance: f64,
-    work: &mut Work,
+    work: &mut DistanceBudget,
 ) -> Vec<(f64, usize, usize)> {
     // Shapes within the tolerance have edges within the tolerance, and so north-western corners.
     let size = tolerance.max(1.0 / 16.0);
@@ -136,7 +141,7 @@ fn sorted(mut found: Vec<(f64, usize, usize)>) -> Vec<(f64, usize, usize)> {
 }
 
 /// Distance of two shapes in pixels, if it is within the tolerance and enough work is left.
-pub(super) fn distance(one: &Shape, other: &Shape, tolerance: f64, work: &mut Work) -> Option<f64> {
+pub(super) fn distance(one: &Shape, other: &Shape, tolerance: f64, work: &mut DistanceBudget) -> Option<f64> {
     if one == other {
         return Some(0.0);
     }

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Broken, Layer, decode_with_attributes};
-use distance::Work;
+use distance::DistanceBudget;
 use layer::layer_difference;
 
 /// Distance of vertices at which the map still looks the same, in pixels of 256 per tile.
@@ -116,7 +116,7 @@ pub fn compare_within(own: &[u8], base: &[u8], tolerance_px: f64) -> Result<Tile
     let ours = decode_with_attributes(own).map_err(Incomparable::Own)?;
     let theirs = decode_with_attributes(base).map_err(Incomparable::Base)?;
     let tolerance = tolerance_px.clamp(0.0, MOST_TOLERANCE_PX);
-    let mut work = Work::new(MOST_WORK);
+    let mut work = DistanceBudget::new(MOST_WORK);
     let layers: Vec<_> = layer_pairs(&ours, &theirs)
         .into_iter()
         .map(|[here, there]| LayerDifference {

@@ -3,13 +3,13 @@
 use std::hash::{Hash, Hasher};
 
 use crate::PIXELS;
-use crate::mvt::Kind;
+use crate::mvt::GeometryKind;
 
 /// Points, lines or rings in pixels of 256 per tile, for any extent. Shapes are equal if they have the same
 /// points in the same order.
 #[derive(Debug)]
 pub(super) struct Shape {
-    pub(super) kind: Kind,
+    pub(super) kind: GeometryKind,
     pub(super) points: Vec<[f64; 2]>,
     /// For each point the end of its segment; itself at the end of a line, and for a single point.
     next: Vec<u32>,
@@ -18,7 +18,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn new(kind: Kind, parts: &[Vec<(i32, i32)>], extent: u32) -> Self {
+    pub(super) fn new(kind: GeometryKind, parts: &[Vec<(i32, i32)>], extent: u32) -> Self {
         let scale = PIXELS / f64::from(extent.max(1));
         let mut shape = Self { kind, points: Vec::new(), next: Vec::new(), edges: [f64::NAN; 4] };
         for part in parts {
@@ -27,7 +27,7 @@ impl Shape {
             let end = shape.points.len() as u32;
             shape.next.extend(start + 1..end);
             if end > start {
-                shape.next.push(if kind == Kind::Polygon { start } else { end - 1 });
+                shape.next.push(if kind == GeometryKind::Polygon { start } else { end - 1 });
             }
         }
         for &[x, y] in &shape.points {

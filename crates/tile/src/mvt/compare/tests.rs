@@ -4,67 +4,70 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::super::encode::{Made, encode};
-use super::super::{Kind, Value};
+use super::super::encode::{EncodedFeature, encode};
+use super::super::{AttributeValue, GeometryKind};
 use super::*;
 
 const MALTA: &[u8] = include_bytes!("../../../../report/tests/data/malta-14-8851-6439.mvt");
 
 type Parts = Vec<Vec<(i32, i32)>>;
 
-fn kinds() -> impl Strategy<Value = Kind> {
-    prop_oneof![Just(Kind::Point), Just(Kind::Line), Just(Kind::Polygon)]
+fn kinds() -> impl Strategy<Value = GeometryKind> {
+    prop_oneof![Just(GeometryKind::Point), Just(GeometryKind::Line), Just(GeometryKind::Polygon)]
 }
 
 /// Features with a few corners around places that lie apart: eight pixels of 16 units from one to the next at least.
-fn features() -> impl Strategy<Value = Vec<Made>> {
+fn features() -> impl Strategy<Value = Vec<EncodedFeature>> {
     let corners = proptest::collection::vec((0..32, 0..32), 3..8);
     let feature = (kinds(), proptest::collection::vec(corners, 1..4), any::<u8>());
     proptest::collection::vec(feature, 2..20).prop_map(|features| {
-        let placed = |(number, (kind, parts, tag)): (usize, (Kind, Parts, u8))| {
+        let placed = |(number, (kind, parts, tag)): (usize, (GeometryKind, Parts, u8))| {
             let place = |part: usize| (number as i32 * 160, part as i32 * 160);
             let parts = parts.into_iter().enumerate().map(|(number, part)| {
                 let (east, south) = place(number);
                 let points = part.into_iter().map(move |(x, y)| (x + east, y + south));
-                if kind == Kind::Point { points.take(1).collect() } else { points.collect() }
+                if kind == GeometryKind::Point { points.take(1).collect() } else { points.collect() }
             });
-            let tags = vec![("tag".to_owned(), Value::Whole(tag.into()))];
-            Made { id: Some(number as u64), tags, ..Made::new(kind, parts.collect()) }
+            let tags = vec![("tag".to_owned(), AttributeValue::Whole(tag.into()))];
+            EncodedFeature { id: Some(number as u64), tags, ..EncodedFeature::new(kind, parts.collect()) }
         };
         features.into_iter().enumerate().map(placed).collect()
     })
 }
 
-fn tile(features: &[Made]) -> Vec<u8> {
+fn tile(features: &[EncodedFeature]) -> Vec<u8> {
     encode(&[("layer", 4096, features)])
 }
 
-fn moved(features: &[Made], units: i32) -> Vec<Made> {
+fn moved(features: &[EncodedFeature], units: i32) -> Vec<EncodedFeature> {
     let part = |part: &Vec<(i32, i32)>| part.iter().map(|&(x, y)| (x + units, y)).collect();
-    let feature = |made: &Made| Made { parts: made.parts.iter().map(part).collect(), ..made.clone() };
+    let feature = |made: &EncodedFeature| EncodedFeature {
+        parts: made.parts.iter().map(part).collect(),
+        ..made.clone()
+    };
     features.iter().map(feature).collect()
 }
 
-fn tagged(made: &Made, number: i128) -> Made {
-    Made { tags: vec![("osm_id".to_owned(), Value::Whole(number))], ..made.clone() }
+fn tagged(made: &EncodedFeature, number: i128) -> EncodedFeature {
+    EncodedFeature { tags: vec![("osm_id".to_owned(), AttributeValue::Whole(number))], ..made.clone() }
 }
 
 /// Features that lie close together, many in one place, and share ids and attributes or have none.
-fn crowd() -> impl Strategy<Value = Vec<Made>> {
+fn crowd() -> impl Strategy<Value = Vec<EncodedFeature>> {
     let points = proptest::collection::vec((0..60, 0..60), 3..5);
     let parts = proptest::collection::vec(points, 1..3);
     let id = proptest::option::of(0..8_u64);
     let feature = (kinds(), parts, id, proptest::option::of(0..4_i128));
     proptest::collection::vec(feature, 1..16).prop_map(|features| {
-        let made = |(kind, parts, id, tag): (Kind, Parts, Option<u64>, Option<i128>)| {
-            let made = Made { id, ..Made::new(kind, parts) };
+        let made = |(kind, parts, id, tag): (GeometryKind, Parts, Option<u64>, Option<i128>)| {
+            let made = EncodedFeature { id, ..EncodedFeature::new(kind, parts) };
             tag.map_or(made.clone(), |tag| tagged(&made, tag))
         };
         features.into_iter().map(made).collect()
     })
 }
 
-fn adds_up(found: &Difference, own: &[Made], base: &[Made]) {
+fn adds_up(found: &Difference, own: &[EncodedFeature], base: &[EncodedFeature]) {
     assert_eq!((found.here, found.there), (own.len() as u64, base.len() as u64));
     let in_place = found.matched + found.by_parts_here;
     assert!(found.attributes_differ <= in_place, "{found:?}");
@@ -85,7 +88,7 @@ proptest! {
         for made in &mut other {
             made.id = None;
             made.parts.reverse();
-            if made.kind == Kind::Polygon {
+            if made.kind == GeometryKind::Polygon {
                 made.parts.iter_mut().for_each(|ring| {
                     let turn = turn % ring.len();
                     ring.rotate_left(turn);
@@ -100,7 +103,7 @@ proptest! {
 
     #[test]
     fn half_a_pixel_is_no_difference_but_two_are(features in features()) {
-        let points: Vec<Made> = features.iter().map(|made| Made { kind: Kind::Point, ..made.clone() }).collect();
+        let points: Vec<EncodedFeature> = features.iter().map(|made| EncodedFeature { kind: GeometryKind::Point, ..made.clone() }).collect();
         let near = compare(&tile(&points), &tile(&moved(&points, 8))).unwrap();
         prop_assert!(near.is_the_same_map() && near.total.farthest_px <= 0.51, "{near:?}");
         let near = compare(&tile(&features), &tile(&moved(&features, 8))).unwrap();
@@ -124,10 +127,10 @@ proptest! {
 
     #[test]
     fn multi_features_may_be_split(features in features()) {
-        let single = |made: &Made| -> Vec<Made> {
-            made.parts.iter().map(|part| Made { parts: vec![part.clone()], ..made.clone() }).collect()
+        let single = |made: &EncodedFeature| -> Vec<EncodedFeature> {
+            made.parts.iter().map(|part| EncodedFeature { parts: vec![part.clone()], ..made.clone() }).collect()
         };
-        let split: Vec<Made> = features.iter().flat_map(single).collect();
+        let split: Vec<EncodedFeature> = features.iter().flat_map(single).collect();
         let found = compare(&tile(&features), &tile(&split)).unwrap();
         prop_assert!(found.is_the_same_map(), "{found:?}");
         prop_assert_eq!(found.total.attributes_differ, 0);
@@ -143,7 +146,7 @@ proptest! {
         let itself = compare(&tile(&own), &tile(&own)).unwrap().total;
         prop_assert_eq!((itself.matched, itself.attributes_differ), (own.len() as u64, 0));
         // However far, and whatever lies where it was: what has its own attributes is the same feature.
-        let named: Vec<Made> = own.iter().enumerate().map(|(number, made)| tagged(made, number as i128)).collect();
+        let named: Vec<EncodedFeature> = own.iter().enumerate().map(|(number, made)| tagged(made, number as i128)).collect();
         let found = compare(&tile(&named), &tile(&moved(&named, 50))).unwrap().total;
         adds_up(&found, &named, &named);
         prop_assert_eq!((found.only_here, found.only_there, found.attributes_differ), (0, 0, 0));
@@ -160,26 +163,27 @@ proptest! {
 
 #[test]
 fn a_shift_of_half_a_pixel_is_half_a_pixel() {
-    let square = [Made::new(Kind::Polygon, vec![vec![(0, 0), (800, 0), (800, 800), (0, 800)]])];
+    let square =
+        [EncodedFeature::new(GeometryKind::Polygon, vec![vec![(0, 0), (800, 0), (800, 800), (0, 800)]])];
     let found = compare(&tile(&square), &tile(&moved(&square, 8))).unwrap().total;
     assert!((found.farthest_px - 0.5).abs() < 1.0 / 256.0 + 1e-9, "{found:?}");
 }
 
 #[test]
 fn extents_and_names_may_differ_and_attributes_are_counted() {
-    let made = |scale: i32, value: Value| Made {
+    let made = |scale: i32, value: AttributeValue| EncodedFeature {
         tags: vec![("height".into(), value)],
-        ..Made::new(Kind::Line, vec![vec![(0, 0), (16 * scale, 8 * scale)]])
+        ..EncodedFeature::new(GeometryKind::Line, vec![vec![(0, 0), (16 * scale, 8 * scale)]])
     };
-    let one = encode(&[("roads", 4096, &[made(8, Value::Whole(5))])]);
-    let other = encode(&[("default", 512, &[made(1, Value::Real(5.0))])]);
+    let one = encode(&[("roads", 4096, &[made(8, AttributeValue::Whole(5))])]);
+    let other = encode(&[("default", 512, &[made(1, AttributeValue::Real(5.0))])]);
     let found = compare(&one, &other).unwrap();
     assert_eq!((found.total.matched, found.total.attributes_differ, found.identical), (1, 0, false));
     assert_eq!(found.layers[0].there.as_deref(), Some("default"));
-    let other = encode(&[("default", 512, &[made(1, Value::Real(5.5))])]);
+    let other = encode(&[("default", 512, &[made(1, AttributeValue::Real(5.5))])]);
     assert_eq!(compare(&one, &other).unwrap().total.attributes_differ, 1);
     // Of several layers the names tell.
-    let two = encode(&[("roads", 512, &[made(1, Value::Whole(5))]), ("paths", 512, &[])]);
+    let two = encode(&[("roads", 512, &[made(1, AttributeValue::Whole(5))]), ("paths", 512, &[])]);
     let found = compare(&two, &other).unwrap();
     assert_eq!(found.layers.len(), 3);
     assert_eq!((found.total.only_here, found.total.only_there), (1, 1));
@@ -188,20 +192,24 @@ fn extents_and_names_may_differ_and_attributes_are_counted() {
 #[test]
 fn kinds_are_kept_apart() {
     let ring = vec![vec![(0, 0), (99, 0), (99, 99), (0, 0)]];
-    let found =
-        compare(&tile(&[Made::new(Kind::Line, ring.clone())]), &tile(&[Made::new(Kind::Polygon, ring)]))
-            .unwrap();
+    let found = compare(
+        &tile(&[EncodedFeature::new(GeometryKind::Line, ring.clone())]),
+        &tile(&[EncodedFeature::new(GeometryKind::Polygon, ring)]),
+    )
+    .unwrap();
     assert!(!found.is_the_same_map());
 }
 
 /// A street of houses each of which is moved to where its neighbour was.
-fn street(houses: i32, by: i32, with_attributes: bool, with_ids: bool) -> Vec<Made> {
+fn street(houses: i32, by: i32, with_attributes: bool, with_ids: bool) -> Vec<EncodedFeature> {
     let house = |number: i32| {
         let west = (number + by) * 40;
-        let made =
-            Made::new(Kind::Polygon, vec![vec![(west, 0), (west + 30, 0), (west + 30, 30), (west, 30)]]);
+        let made = EncodedFeature::new(
+            GeometryKind::Polygon,
+            vec![vec![(west, 0), (west + 30, 0), (west + 30, 30), (west, 30)]],
+        );
         let made = if with_attributes { tagged(&made, number.into()) } else { made };
-        Made { id: with_ids.then_some(number as u64), ..made }
+        EncodedFeature { id: with_ids.then_some(number as u64), ..made }
     };
     (0..houses).map(house).collect()
 }
@@ -209,7 +217,8 @@ fn street(houses: i32, by: i32, with_attributes: bool, with_ids: bool) -> Vec<Ma
 /// Nine of ten were reported as unmoved, with other attributes.
 #[test]
 fn a_moved_house_is_not_its_neighbour_with_other_attributes() {
-    let compared = |own: &[Made], base: &[Made]| compare(&tile(own), &tile(base)).unwrap().total;
+    let compared =
+        |own: &[EncodedFeature], base: &[EncodedFeature]| compare(&tile(own), &tile(base)).unwrap().total;
     for with_ids in [false, true] {
         let found = compared(&street(10, 1, true, with_ids), &street(10, 0, true, with_ids));
         assert_eq!((found.moved, found.attributes_differ, found.only_here, found.only_there), (10, 0, 0, 0));
@@ -226,11 +235,12 @@ fn a_moved_house_is_not_its_neighbour_with_other_attributes() {
 fn other_attributes_in_one_place_are_counted_with_ids_and_without() {
     for with_ids in [false, true] {
         let base = street(10, 0, true, with_ids);
-        let other: Vec<Made> = base.iter().zip(100..).map(|(made, tag)| tagged(made, tag)).collect();
+        let other: Vec<EncodedFeature> =
+            base.iter().zip(100..).map(|(made, tag)| tagged(made, tag)).collect();
         let found = compare(&tile(&other), &tile(&base)).unwrap().total;
         assert_eq!((found.matched, found.attributes_differ, found.moved), (10, 10, 0), "{found:?}");
         // Attributes that many share, given to others: none of them has moved.
-        let class = |turn: i128| -> Vec<Made> {
+        let class = |turn: i128| -> Vec<EncodedFeature> {
             base.iter().zip(turn..).map(|(made, number)| tagged(made, number % 2)).collect()
         };
         let found = compare(&tile(&class(0)), &tile(&class(1))).unwrap().total;
@@ -254,8 +264,8 @@ fn ids_that_name_rows_tell_nothing() {
 #[test]
 fn a_part_that_is_missing_is_geometry_elsewhere() {
     let rings = vec![vec![(0, 0), (900, 0), (900, 900)], vec![(500, 200), (700, 200), (700, 400)]];
-    let whole = tagged(&Made::new(Kind::Polygon, rings.clone()), 1);
-    let filled = Made { parts: rings[..1].to_vec(), ..whole.clone() };
+    let whole = tagged(&EncodedFeature::new(GeometryKind::Polygon, rings.clone()), 1);
+    let filled = EncodedFeature { parts: rings[..1].to_vec(), ..whole.clone() };
     let found = compare(&tile(&[filled]), &tile(&[whole])).unwrap().total;
     assert_eq!((found.moved, found.by_parts_here, found.only_here, found.only_there), (1, 0, 0, 0));
 }
@@ -265,7 +275,7 @@ fn a_part_that_is_missing_is_geometry_elsewhere() {
 fn joined_features_are_found_though_one_is_missing() {
     let single = street(10, 0, false, false);
     let parts = single.iter().flat_map(|made| made.parts.clone()).collect();
-    let joined = [Made::new(Kind::Polygon, parts)];
+    let joined = [EncodedFeature::new(GeometryKind::Polygon, parts)];
     let found = compare(&tile(&joined), &tile(&single)).unwrap().total;
     assert_eq!((found.by_parts_here, found.by_parts_there, found.moved), (1, 10, 0), "{found:?}");
     let found = compare(&tile(&joined), &tile(&single[1..])).unwrap().total;
@@ -283,18 +293,19 @@ fn broken_tiles_are_reported_by_side() {
 /// than the one before.
 #[test]
 fn large_tiles_are_compared_soon() {
-    let many: Vec<Made> = (0..10_000)
+    let many: Vec<EncodedFeature> = (0..10_000)
         .map(|number: i32| {
             let (x, y) = (number % 100 * 40, number / 100 * 40);
             let ring = (0..20_i32).map(|corner| (x + corner * 2, y + (corner * 7) % 31)).collect();
-            Made::new(Kind::Polygon, vec![ring])
+            EncodedFeature::new(GeometryKind::Polygon, vec![ring])
         })
         .collect();
     let line = |stretch: i32| {
         let point = |number: i32| (number / 40 + number * stretch / 200_000, number % 40 * 100);
-        vec![Made::new(Kind::Line, vec![(0..200_000).map(point).collect()])]
+        vec![EncodedFeature::new(GeometryKind::Line, vec![(0..200_000).map(point).collect()])]
     };
-    let named: Vec<Made> = many.iter().zip(0..).map(|(made, number)| tagged(made, number)).collect();
+    let named: Vec<EncodedFeature> =
+        many.iter().zip(0..).map(|(made, number)| tagged(made, number)).collect();
     let cases = [
         (many.clone(), moved(&many, 5), 0),
         (line(0), line(14), 0),
@@ -317,13 +328,16 @@ fn large_tiles_are_compared_soon() {
 #[test]
 fn the_bound_on_work_is_reported() {
     // Two thousand lines in one place, all alike in their edges and none alike inside.
-    let hedge = |odd: i32| -> Vec<Made> {
+    let hedge = |odd: i32| -> Vec<EncodedFeature> {
         (0..2000)
             .map(|number: i32| {
                 let point = |step: i32| {
                     (step * 20, if step % 50 == 0 { 0 } else { (step * (number + 2) + odd) % 4000 })
                 };
-                Made::new(Kind::Line, vec![(0..200).map(point).chain([(4000, 0), (0, 4000)]).collect()])
+                EncodedFeature::new(
+                    GeometryKind::Line,
+                    vec![(0..200).map(point).chain([(4000, 0), (0, 4000)]).collect()],
+                )
             })
             .collect()
     };

@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-use engine::{Abort, Failure, Io, Level, Link, StatementEnd, Step};
+use engine::{Abort, Failure, Io, Link, MessageLevel, StatementEnd, Step};
 use protocol::postgres::{ErrorFields, Message, frontend};
 use script::{Action, Capture};
 
 use super::exchange::Trouble;
-use super::transaction::kind;
+use super::transaction::failure_kind;
 use super::words::{BACKEND_DIED, rolling_back_failed, without_end};
-use super::{PgbenchClient, State};
+use super::{ClientState, PgbenchClient};
 use crate::pgbench::keyed::Keyed;
-use crate::pgbench::options::Mode;
+use crate::pgbench::options::QueryProtocol;
 
 impl PgbenchClient {
     /// Takes all complete messages; stops early when one changes what the client does.
@@ -23,7 +23,7 @@ impl PgbenchClient {
             match self.conns[link].link.connection.next(data, used) {
                 Ok(None) => return Step::Wait,
                 Ok(Some(message)) => {
-                    if let Some(step) = self.message(link, &message, io) {
+                    if let Some(step) = self.handle_message(link, &message, io) {
                         return step;
                     }
                 }
@@ -35,7 +35,7 @@ impl PgbenchClient {
         }
     }
 
-    fn message(&mut self, link: Link, message: &Message<'_>, io: &mut Io<'_>) -> Option<Step> {
+    fn handle_message(&mut self, link: Link, message: &Message<'_>, io: &mut Io<'_>) -> Option<Step> {
         match message {
             Message::RowDescription(description) if self.captures() => {
                 self.exchange.captured.columns(description);
@@ -49,7 +49,7 @@ impl PgbenchClient {
             }
             Message::CommandComplete(_) | Message::EmptyQuery => self.end_result(io),
             Message::ReadyForQuery(_) => return self.server_ready(io),
-            Message::Error(fields) => return self.error(link, fields, io),
+            Message::Error(fields) => return self.handle_error(link, fields, io),
             Message::Notice(fields) => {
                 let query = if self.expects(link) { self.query_text() } else { None };
                 io.message(without_end(fields.to_owned().libpq_text(query.as_deref())));
@@ -77,7 +77,7 @@ impl PgbenchClient {
 
     /// Whether the statement of the next result reads or writes by key.
     fn is_by_key(&self) -> bool {
-        if self.state != State::Waiting {
+        if self.state != ClientState::Waiting {
             return false;
         }
         let number = match self.pipeline.is_off() {
@@ -93,12 +93,12 @@ impl PgbenchClient {
     /// Whether nothing of the next result has arrived: libpq returns to its caller until then, and itself
     /// waits after it.
     fn awaits_first_result(&self) -> bool {
-        let waits = matches!(self.state, State::Waiting | State::RollingBack);
+        let waits = matches!(self.state, ClientState::Waiting | ClientState::RollingBack);
         waits && self.exchange.results == 0 && self.exchange.trouble.is_none()
     }
 
     fn expects(&self, link: Link) -> bool {
-        link == self.conns.at && (self.exchange.is_open() || self.state == State::Waiting)
+        link == self.conns.at && (self.exchange.is_open() || self.state == ClientState::Waiting)
     }
 
     /// Whether the current statement stores its rows.
@@ -108,14 +108,14 @@ impl PgbenchClient {
 
     /// The query whose answer is read, for the position of an error; libpq knows none of a prepared one.
     fn query_text(&self) -> Option<Cow<'_, str>> {
-        if self.state == State::RollingBack {
+        if self.state == ClientState::RollingBack {
             return Some(Cow::Borrowed("ROLLBACK"));
         }
         let statement = match self.script.mode(&self.program) {
-            Mode::Simple => return Some(self.exchange.query_text()),
-            Mode::Prepared => return None,
-            Mode::Extended if !self.pipeline.is_off() => self.pipeline.oldest()?,
-            Mode::Extended => match &self.script.command(&self.program)?.action {
+            QueryProtocol::Simple => return Some(self.exchange.query_text()),
+            QueryProtocol::Prepared => return None,
+            QueryProtocol::Extended if !self.pipeline.is_off() => self.pipeline.oldest()?,
+            QueryProtocol::Extended => match &self.script.command(&self.program)?.action {
                 Action::Sql(statement) => statement.number,
                 _ => return None,
             },
@@ -123,7 +123,7 @@ impl PgbenchClient {
         Some(String::from_utf8_lossy(&self.program.texts[statement]))
     }
 
-    fn error(&mut self, link: Link, fields: &ErrorFields<'_>, io: &mut Io<'_>) -> Option<Step> {
+    fn handle_error(&mut self, link: Link, fields: &ErrorFields<'_>, io: &mut Io<'_>) -> Option<Step> {
         let error = fields.to_owned();
         let fatal = error.is_fatal();
         if !self.expects(link) {
@@ -133,14 +133,14 @@ impl PgbenchClient {
         if fatal && self.comes_back() {
             return Some(self.found_lost(&error.to_string(), io));
         }
-        if self.state == State::Preparing {
+        if self.state == ClientState::Preparing {
             if fatal {
                 // Reported when the connection closes.
                 self.conns.current_mut().last_message = Some(Box::new(error));
                 return None;
             }
             if self.program.drop_in {
-                io.say(Level::Error, without_end(self.exchange.not_prepared(&error, &self.program)));
+                io.say(MessageLevel::Error, without_end(self.exchange.not_prepared(&error, &self.program)));
                 return None;
             }
             if let Some(command) = self.exchange.prepared_next() {
@@ -149,21 +149,21 @@ impl PgbenchClient {
         }
         if self.exchange.trouble.is_none() {
             let text = match self.state {
-                State::Preparing => self.exchange.not_prepared(&error, &self.program),
+                ClientState::Preparing => self.exchange.not_prepared(&error, &self.program),
                 _ => error.libpq_text(self.query_text().as_deref()),
             };
             let text = without_end(text);
-            let failure = kind(&error.code);
-            if self.state != State::RollingBack && self.goes_on_after(failure) {
-                self.reporter.error(&self.position(), &text, io);
+            let failure = failure_kind(&error.code);
+            if self.state != ClientState::RollingBack && self.goes_on_after(failure) {
+                self.reporter.report_error(&self.position(), &text, io);
             }
-            let query = if self.state == State::Preparing { 0 } else { self.exchange.results };
+            let query = if self.state == ClientState::Preparing { 0 } else { self.exchange.results };
             self.exchange.trouble = Some(Trouble::Server { failure, code: error.code, text, query, fatal });
         }
         if !self.pipeline.is_off() {
             self.pipeline_result(io);
         }
-        if !fatal || self.state != State::Waiting {
+        if !fatal || self.state != ClientState::Waiting {
             return None;
         }
         let trouble = self.exchange.trouble.take()?;
@@ -174,7 +174,7 @@ impl PgbenchClient {
     fn pipeline_result(&mut self, io: &mut Io<'_>) {
         self.pipeline.result();
         self.exchange.results = 0;
-        if self.state == State::Waiting && self.exchange.trouble.is_none() {
+        if self.state == ClientState::Waiting && self.exchange.trouble.is_none() {
             self.reporter.receiving(io);
         }
     }
@@ -182,18 +182,18 @@ impl PgbenchClient {
     /// The server answered a Query or a Sync.
     fn server_ready(&mut self, io: &mut Io<'_>) -> Option<Step> {
         if !self.pipeline.is_off() {
-            self.exchange.pipeline_synced(self.reporter, self.state == State::Waiting, io);
+            self.exchange.pipeline_synced(self.reporter, self.state == ClientState::Waiting, io);
         }
-        if !self.exchange.answered(self.state == State::Preparing) {
+        if !self.exchange.answered(self.state == ClientState::Preparing) {
             return None;
         }
         match self.state {
-            State::Waiting => Some(self.end_statement(io)),
-            State::Preparing => Some(match self.exchange.trouble.take() {
+            ClientState::Waiting => Some(self.end_statement(io)),
+            ClientState::Preparing => Some(match self.exchange.trouble.take() {
                 Some(trouble) => self.command_in_trouble(trouble, io),
                 None => self.resume(io),
             }),
-            State::RollingBack => Some(self.rolled_back(io)),
+            ClientState::RollingBack => Some(self.rolled_back(io)),
             _ => None,
         }
     }
@@ -222,7 +222,7 @@ impl PgbenchClient {
             return self.rolled_back(io);
         }
         self.exchange.rollback(io.out(self.conns.at));
-        self.state = State::RollingBack;
+        self.state = ClientState::RollingBack;
         self.reporter.receiving(io);
         Step::Wait
     }
@@ -260,7 +260,7 @@ impl PgbenchClient {
         }
         if io.stopping && self.program.drop_in {
             // pgbench counts no failure once the time is over.
-            self.state = State::Over;
+            self.state = ClientState::Over;
             return Step::Done;
         }
         let again = self.transaction.may_retry(&self.program, io);

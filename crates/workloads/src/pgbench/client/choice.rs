@@ -6,8 +6,8 @@ use script::{Random, ScriptChooser};
 use spec::Error;
 
 use crate::error;
-use crate::pgbench::drop_in::Group;
-use crate::pgbench::prepare::Program;
+use crate::pgbench::drop_in::ClientGroup;
+use crate::pgbench::prepare::PreparedScripts;
 
 /// The stream from which the clients of one thread draw scripts. pgbench has one per thread, so the order of
 /// draws is the order in which clients become free there. All holders are on one thread: the lock is never
@@ -27,7 +27,7 @@ impl Choice {
         Arc::new(Self { chooser: ScriptChooser::new(weights), scripts })
     }
 
-    fn of_group(group: &Group) -> Arc<Self> {
+    fn of_group(group: &ClientGroup) -> Arc<Self> {
         Self::new(group.scripts.iter().copied())
     }
 
@@ -83,7 +83,7 @@ impl Draws {
 ///
 /// # Errors
 /// When the groups have more clients than the run.
-pub(super) fn choices(program: &Program, clients: usize) -> Result<Vec<Arc<Choice>>, Error> {
+pub(super) fn choices(program: &PreparedScripts, clients: usize) -> Result<Vec<Arc<Choice>>, Error> {
     let groups = &program.drop_in_options.groups;
     let mut choices: Vec<_> = groups
         .iter()

@@ -7,11 +7,11 @@ use script::{Streams, Symbols};
 use spec::Error;
 
 use super::choice::{Draws, SharedStream, choices};
-use super::conns::{Conn, Conns};
+use super::conns::{ClientConn, Conns};
 use super::hosts::servers;
 use super::script_run::ScriptRun;
 use super::{PgbenchClient, ThreadProgram};
-use crate::pgbench::prepare::Program;
+use crate::pgbench::prepare::PreparedScripts;
 use crate::pgbench::prepare::{Automatic, default_seed_given, starting};
 use crate::place::Places;
 use crate::workload::Clients;
@@ -21,7 +21,7 @@ use crate::workload::Clients;
 /// # Errors
 /// When a server is missing, or the groups have more clients than the run.
 pub(in crate::pgbench) fn clients(
-    program: &Arc<Program>,
+    program: &Arc<PreparedScripts>,
     places: &Places,
     scale: u64,
     wanted: Clients,
@@ -42,7 +42,7 @@ pub(in crate::pgbench) fn clients(
         let automatic = Automatic { client: number, scale, seed, default_seed: streams.default_seed };
         let variables = starting(program, &symbols, automatic);
         let (program, stream) = &shared[thread];
-        let conns = servers.into_iter().zip(0..).map(|(route, link)| Conn::new(program, route, link));
+        let conns = servers.into_iter().zip(0..).map(|(route, link)| ClientConn::new(program, route, link));
         let client = PgbenchClient::new(
             number,
             Arc::clone(program),

@@ -6,19 +6,19 @@ use protocol::postgres::frontend;
 use super::exchange::Trouble;
 use super::shell::Shells;
 use super::words::{BACKEND_DIED, BLOCK_OPEN, SEND_FAILED, rolling_back_failed};
-use super::{PgbenchClient, State};
-use crate::link::{NotConnected, Progress};
+use super::{ClientState, PgbenchClient};
+use crate::link::{LinkProgress, NotConnected};
 
 impl PgbenchClient {
     pub(super) fn connected(
         &mut self,
         link: Link,
-        progress: Result<Progress, NotConnected>,
+        progress: Result<LinkProgress, NotConnected>,
         io: &mut Io<'_>,
     ) -> Step {
         match progress {
-            Ok(Progress::Step(step)) => step,
-            Ok(Progress::Up) => self.up(link, io),
+            Ok(LinkProgress::Step(step)) => step,
+            Ok(LinkProgress::Up) => self.up(link, io),
             Err(why) if self.comes_back() && self.conns[link].link.may_succeed() => {
                 self.not_accepted(link, &why.message, io)
             }
@@ -45,7 +45,7 @@ impl PgbenchClient {
             let fresh = self.conns.current().fresh;
             return if fresh { self.start_up(self.conns.at, io) } else { self.all_up(io) };
         }
-        self.state = State::Connecting;
+        self.state = ClientState::Connecting;
         if let Some(link) = self.conns.first_lost() {
             return self.conns.reopen(link, io);
         }
@@ -85,7 +85,7 @@ impl PgbenchClient {
         }
         self.conns.choose(false);
         self.served = true;
-        self.state = State::Idle;
+        self.state = ClientState::Idle;
         Step::Ready
     }
 
@@ -113,28 +113,28 @@ impl PgbenchClient {
             Ok(progress) => return self.connected(link, Ok(progress), io),
             Err(why) => why,
         };
-        if self.comes_back() && self.state != State::Over {
+        if self.comes_back() && self.state != ClientState::Over {
             return self.lost(link, was_up, &why.message, io);
         }
         match self.state {
-            State::Over => Step::Done,
-            State::Connecting => self.cannot_connect(why, io),
+            ClientState::Over => Step::Done,
+            ClientState::Connecting => self.cannot_connect(why, io),
             // Reported when the connection is next used, if it is.
             _ if link != self.conns.at => Step::Wait,
-            State::Idle | State::Sleeping | State::Shell => Step::Wait,
-            State::Preparing => {
+            ClientState::Idle | ClientState::Sleeping | ClientState::Shell => Step::Wait,
+            ClientState::Preparing => {
                 let causes = vec![self.conns.current().lost_text(&why.message)];
                 let abort = Abort { causes, lost: true, ..self.position().failed("SQL", SEND_FAILED) };
                 self.give_up(abort, io)
             }
-            State::Waiting => match self.exchange.trouble.take() {
+            ClientState::Waiting => match self.exchange.trouble.take() {
                 Some(trouble) => self.fatal(trouble, io),
                 None => {
                     let abort = Abort { causes: self.why_lost(why), ..self.position().died() };
                     self.give_up(abort, io)
                 }
             },
-            State::RollingBack => {
+            ClientState::RollingBack => {
                 let reason = match self.exchange.trouble.take() {
                     Some(Trouble::Server { text, .. }) => text,
                     _ => BACKEND_DIED.to_owned(),
@@ -163,8 +163,8 @@ impl PgbenchClient {
         }
         match self.state {
             // It is opened on demand.
-            State::Idle if self.program.options.reconnect => Step::Wait,
-            State::Idle | State::Connecting => self.leave(link, reason, io),
+            ClientState::Idle if self.program.options.reconnect => Step::Wait,
+            ClientState::Idle | ClientState::Connecting => self.leave(link, reason, io),
             _ if link == self.conns.at => {
                 let reason = self.conns.current().lost_text(reason);
                 self.leave(link, &reason, io)
@@ -194,13 +194,13 @@ impl PgbenchClient {
 
     /// Counts the open transaction as failed, and reconnects.
     fn leave(&mut self, link: Link, reason: &str, io: &mut Io<'_>) -> Step {
-        self.reporter.lost(self.state == State::Connecting, reason, io);
+        self.reporter.lost(self.state == ClientState::Connecting, reason, io);
         self.abandon(io);
         if io.stopping {
-            self.state = State::Over;
+            self.state = ClientState::Over;
             return Step::Done;
         }
-        self.state = State::Connecting;
+        self.state = ClientState::Connecting;
         self.conns.reopen(link, io)
     }
 
@@ -210,7 +210,7 @@ impl PgbenchClient {
             // It runs again from its beginning.
             self.conns.current_mut().fresh = true;
             self.script.leave_startup(self.draws.drawn());
-        } else if self.transaction.open && self.state != State::Connecting {
+        } else if self.transaction.open && self.state != ClientState::Connecting {
             self.script.report(StatementEnd::Failed, &self.program, io);
         }
         if self.transaction.open {

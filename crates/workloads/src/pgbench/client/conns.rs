@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 
 use super::hosts::Route;
 use crate::link::{PgLink, endpoint};
-use crate::pgbench::options::Mode;
-use crate::pgbench::prepare::Program;
+use crate::pgbench::options::QueryProtocol;
+use crate::pgbench::prepare::PreparedScripts;
 use crate::statement_names::StatementNames;
 
 /// The link to the server for writes; the standby's follows.
@@ -18,7 +18,7 @@ const STANDBY: Link = 1;
 
 /// One of a client's connections.
 #[derive(Debug)]
-pub(super) struct Conn {
+pub(super) struct ClientConn {
     pub(super) link: PgLink,
     /// By number of the command over all scripts: prepared (or tried) on this connection.
     prepared: Vec<bool>,
@@ -32,9 +32,9 @@ pub(super) struct Conn {
     pub(super) fresh: bool,
 }
 
-impl Conn {
-    pub(super) fn new(program: &Program, route: Route, link: Link) -> Self {
-        let prepares = program.options.mode == Mode::Prepared;
+impl ClientConn {
+    pub(super) fn new(program: &PreparedScripts, route: Route, link: Link) -> Self {
+        let prepares = program.options.mode == QueryProtocol::Prepared;
         let (commands, statements) =
             if prepares { (program.commands(), program.texts.len()) } else { (0, 0) };
         Self {
@@ -93,28 +93,28 @@ impl Conn {
 /// One connection, or one to the primary and one to a standby.
 #[derive(Debug)]
 pub(super) struct Conns {
-    all: SmallVec<[Conn; 1]>,
+    all: SmallVec<[ClientConn; 1]>,
     pub(super) at: Link,
 }
 
 impl Index<Link> for Conns {
-    type Output = Conn;
+    type Output = ClientConn;
 
     #[inline]
-    fn index(&self, link: Link) -> &Conn {
+    fn index(&self, link: Link) -> &ClientConn {
         &self.all[link]
     }
 }
 
 impl IndexMut<Link> for Conns {
     #[inline]
-    fn index_mut(&mut self, link: Link) -> &mut Conn {
+    fn index_mut(&mut self, link: Link) -> &mut ClientConn {
         &mut self.all[link]
     }
 }
 
 impl Conns {
-    pub(super) fn new(all: impl Iterator<Item = Conn>) -> Self {
+    pub(super) fn new(all: impl Iterator<Item = ClientConn>) -> Self {
         Self { all: all.collect(), at: PRIMARY }
     }
 
@@ -123,12 +123,12 @@ impl Conns {
     }
 
     #[inline]
-    pub(super) fn current(&self) -> &Conn {
+    pub(super) fn current(&self) -> &ClientConn {
         &self.all[self.at]
     }
 
     #[inline]
-    pub(super) fn current_mut(&mut self) -> &mut Conn {
+    pub(super) fn current_mut(&mut self) -> &mut ClientConn {
         &mut self.all[self.at]
     }
 

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 
 use engine::{Abort, Failure, Io};
 use protocol::postgres::frontend::{self, Parameter};
-use protocol::postgres::{Format, ServerError};
+use protocol::postgres::{ServerError, ValueFormat};
 use script::{Capture, Slot, Statement, Variables};
 
 use super::capture::Captured;
 use super::script_run::ScriptRun;
 use super::words::{Lossy, Reporter};
-use crate::pgbench::prepare::Program;
+use crate::pgbench::prepare::PreparedScripts;
 
 /// The first error of the current command.
 #[derive(Debug)]
@@ -47,12 +47,12 @@ pub(super) struct Exchange {
 }
 
 /// A variable as a parameter; unset is NULL.
-struct Content<'a> {
+struct ParameterContent<'a> {
     variables: &'a Variables,
     slot: Slot,
 }
 
-impl Parameter for Content<'_> {
+impl Parameter for ParameterContent<'_> {
     #[inline]
     fn append(&self, out: &mut Vec<u8>) -> bool {
         self.variables.append_text(self.slot, out)
@@ -142,7 +142,7 @@ impl Exchange {
     }
 
     /// libpq's text for a statement that cannot be prepared.
-    pub(super) fn not_prepared(&self, error: &ServerError, program: &Program) -> String {
+    pub(super) fn not_prepared(&self, error: &ServerError, program: &PreparedScripts) -> String {
         let query = self.preparing.front().map(|(_, number)| &program.texts[*number]);
         error.libpq_text(query.map(|text| String::from_utf8_lossy(text)).as_deref())
     }
@@ -154,7 +154,7 @@ impl Exchange {
 
     /// A statement of the command succeeded. `\aset` takes every result; `\gset` only the last one, which is
     /// known when the server is ready.
-    pub(super) fn end_result(&mut self, script: &mut ScriptRun, client: usize, program: &Program) {
+    pub(super) fn end_result(&mut self, script: &mut ScriptRun, client: usize, program: &PreparedScripts) {
         self.captured.end();
         if let Capture::Aset(prefix) = script.capture(program) {
             if self.captured.rows > 0 {
@@ -165,7 +165,7 @@ impl Exchange {
         self.results += 1;
     }
 
-    pub(super) fn end_statement(&mut self, script: &mut ScriptRun, client: usize, program: &Program) {
+    pub(super) fn end_statement(&mut self, script: &mut ScriptRun, client: usize, program: &PreparedScripts) {
         if let (Capture::Gset(prefix), None) = (script.capture(program), &self.trouble) {
             let query = self.results.saturating_sub(1);
             match self.captured.rows {
@@ -185,7 +185,7 @@ impl Exchange {
         query: u32,
         script: &mut ScriptRun,
         client: usize,
-        program: &Program,
+        program: &PreparedScripts,
     ) {
         if let Err((error, name)) = self.captured.store(command, prefix, &mut script.variables)
             && self.trouble.is_none()
@@ -212,7 +212,7 @@ pub(super) fn extended(
     variables: &Variables,
     out: &mut Vec<u8>,
 ) -> bool {
-    let values = statement.parameters().iter().map(|slot| Content { variables, slot: *slot });
+    let values = statement.parameters().iter().map(|slot| ParameterContent { variables, slot: *slot });
     let name = match asked {
         StatementReference::Name(name) => name,
         StatementReference::Text(text) => {
@@ -220,7 +220,7 @@ pub(super) fn extended(
             ""
         }
     };
-    if frontend::bind(out, "", name, values, Format::Text).is_err() {
+    if frontend::bind(out, "", name, values, ValueFormat::Text).is_err() {
         return false;
     }
     frontend::describe_portal(out, "");

@@ -28,7 +28,7 @@ mod words;
 
 use std::sync::Arc;
 
-use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Outcome, Returned, Step, Time};
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Returned, Step, Time, TransactionOutcome};
 use protocol::postgres::TxStatus;
 
 use self::choice::Draws;
@@ -41,12 +41,12 @@ use self::shell::Shells;
 use self::transaction::Transaction;
 use self::words::{BLOCK_OPEN, Position, Reporter};
 use super::keyed::Keyed;
-use super::prepare::Program;
+use super::prepare::PreparedScripts;
 use crate::link::returned;
 
 /// What a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ClientState {
     /// Its connections; with one per transaction, the due transaction's.
     Connecting,
     /// Its next transaction.
@@ -65,13 +65,13 @@ enum State {
 
 /// The program, shared by one thread's clients: a client keeps a reference while it runs commands, and
 /// threads should not share that counter.
-type ThreadProgram = Arc<Arc<Program>>;
+type ThreadProgram = Arc<Arc<PreparedScripts>>;
 
 #[derive(Debug)]
 struct PgbenchClient {
     program: ThreadProgram,
     reporter: Reporter,
-    state: State,
+    state: ClientState,
     /// It was ready once: lost connections may be reopened from then on.
     served: bool,
     draws: Draws,
@@ -91,7 +91,8 @@ impl Client for PgbenchClient {
     }
 
     fn abandon(&self, link: Link) -> Option<Vec<u8>> {
-        let waits = matches!(self.state, State::Preparing | State::Waiting | State::RollingBack);
+        let waits =
+            matches!(self.state, ClientState::Preparing | ClientState::Waiting | ClientState::RollingBack);
         (waits && link == self.conns.at).then(|| self.conns[link].link.cancel()).flatten()
     }
 
@@ -109,7 +110,7 @@ impl Client for PgbenchClient {
                 self.connected(link, progress, io)
             }
             Event::Slot { due } => self.begin(due, io),
-            Event::Timer if self.state == State::Sleeping => self.end_command(io),
+            Event::Timer if self.state == ClientState::Sleeping => self.end_command(io),
             Event::Timer => Step::Wait,
             Event::Woken => self.woken(io),
             Event::Opened(link) => {
@@ -135,7 +136,7 @@ impl PgbenchClient {
         let mut client = Self {
             reporter: Reporter::new(number, &program.drop_in_options),
             program,
-            state: State::Connecting,
+            state: ClientState::Connecting,
             served: false,
             draws,
             transaction: Transaction::none(),
@@ -161,7 +162,7 @@ impl PgbenchClient {
         self.reporter.debug(format_args!("executing script \"{name}\""), io);
         // A connection that was reopened after a loss exists already.
         if self.program.options.reconnect && !self.conns.current().link.is_up() {
-            self.state = State::Connecting;
+            self.state = ClientState::Connecting;
             return self.conns.current_mut().link.again(io);
         }
         self.start_script(io)
@@ -203,12 +204,12 @@ impl PgbenchClient {
             io.ended(outcome);
             return self.get_ready(io);
         }
-        self.state = State::Idle;
+        self.state = ClientState::Idle;
         Step::Ended(outcome)
     }
 
     /// How the open transaction ended.
-    fn outcome(&mut self, failure: Option<Failure>) -> Outcome {
+    fn outcome(&mut self, failure: Option<Failure>) -> TransactionOutcome {
         let (keyed, keyed_empty) = self.keyed.counts();
         let returned = Returned { keyed, keyed_empty, ..self.take_counts() };
         self.transaction.end(self.draws.drawn(), failure, returned)
@@ -230,7 +231,7 @@ impl PgbenchClient {
 
     /// The client stops for good, with its last message.
     fn give_up(&mut self, abort: Abort, io: &mut Io<'_>) -> Step {
-        self.state = State::Over;
+        self.state = ClientState::Over;
         self.pipeline.send(io.out(self.conns.at));
         self.conns.terminate(io);
         io.abort_because(abort);

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 const HELD_BACK: usize = 65_536;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Stage {
+enum PipelineStage {
     #[default]
     Off,
     /// Statements are sent without waiting for their results.
@@ -20,7 +20,7 @@ enum Stage {
 /// A client's pipeline, in reused memory.
 #[derive(Debug, Default)]
 pub(super) struct Pipeline {
-    stage: Stage,
+    stage: PipelineStage,
     /// Messages to send.
     pub(super) held: Vec<u8>,
     /// Numbers of its statements without a result yet, oldest first.
@@ -30,33 +30,33 @@ pub(super) struct Pipeline {
 impl Pipeline {
     #[inline]
     pub(super) fn is_off(&self) -> bool {
-        self.stage == Stage::Off
+        self.stage == PipelineStage::Off
     }
 
     #[inline]
     pub(super) fn is_open(&self) -> bool {
-        self.stage == Stage::Open
+        self.stage == PipelineStage::Open
     }
 
     pub(super) fn open(&mut self) {
         self.clear();
-        self.stage = Stage::Open;
+        self.stage = PipelineStage::Open;
     }
 
     /// All was sent; its results are expected.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
-        self.stage = Stage::Ending;
+        self.stage = PipelineStage::Ending;
         self.send(out);
     }
 
     /// Ends it; messages held back may still be sent.
     pub(super) fn close(&mut self) {
-        self.stage = Stage::Off;
+        self.stage = PipelineStage::Off;
     }
 
     /// Ends it and drops everything.
     pub(super) fn clear(&mut self) {
-        self.stage = Stage::Off;
+        self.stage = PipelineStage::Off;
         self.held.clear();
         self.sent.clear();
     }

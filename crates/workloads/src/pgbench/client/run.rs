@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use engine::{Abort, Io, Level, Step};
+use engine::{Abort, Io, MessageLevel, Step};
 use protocol::postgres::{Want, frontend};
-use script::{Action, Capture, Command, Script, Shell, Statement};
+use script::{Action, Capture, Script, ScriptCommand, Shell, Statement};
 
 use super::exchange::{StatementReference, extended, shown};
-use super::script_run::Failed;
+use super::script_run::RefusedCommand;
 use super::words::{Lossy, SEND_FAILED, causes};
-use super::{PgbenchClient, State, shell};
+use super::{ClientState, PgbenchClient, shell};
 use crate::pgbench::ShellCommand;
-use crate::pgbench::options::Mode;
+use crate::pgbench::options::QueryProtocol;
 
 /// What the client does after a command.
 enum Flow {
@@ -61,19 +61,19 @@ impl PgbenchClient {
         self.advance(io)
     }
 
-    fn command(&mut self, script: &Script, command: &Command, io: &mut Io<'_>) -> Flow {
+    fn command(&mut self, script: &Script, command: &ScriptCommand, io: &mut Io<'_>) -> Flow {
         if let Some(truth) = self.script.condition(script, command, io) {
             return truth.map_or_else(|failed| self.failed(&failed), Flow::Next);
         }
         match &command.action {
-            Action::Sql(statement) => self.sql(statement, io),
+            Action::Sql(statement) => self.start_statement(statement, io),
             Action::Set { target, expression } => {
                 let set = self.script.set(command, target, expression, io);
                 set.map_or_else(|failed| self.failed(&failed), |()| Flow::Next(true))
             }
             Action::Sleep(sleep) => match self.script.pause(sleep) {
                 Ok(pause) => {
-                    self.state = State::Sleeping;
+                    self.state = ClientState::Sleeping;
                     Flow::Pause(Step::Until(io.now.saturating_add(pause)))
                 }
                 Err(failed) => self.failed(&failed),
@@ -88,19 +88,19 @@ impl PgbenchClient {
     }
 
     /// A backslash command failed.
-    fn failed(&self, failed: &Failed<'_>) -> Flow {
+    fn failed(&self, failed: &RefusedCommand<'_>) -> Flow {
         let causes = causes(&failed.error, self.program.drop_in);
         Abort { causes, ..self.position().failed(failed.name, failed.reason) }.into()
     }
 
-    fn sql(&mut self, statement: &Statement, io: &mut Io<'_>) -> Flow {
+    fn start_statement(&mut self, statement: &Statement, io: &mut Io<'_>) -> Flow {
         let in_pipeline = self.pipeline.is_open();
         if in_pipeline && statement.capture != Capture::None {
             let name = if matches!(statement.capture, Capture::Aset(_)) { "aset" } else { "gset" };
             let reason = format!("\\{name} is not allowed in pipeline mode");
             return self.position().failed(name, &reason).into();
         }
-        let prepared = self.script.mode(&self.program) == Mode::Prepared;
+        let prepared = self.script.mode(&self.program) == QueryProtocol::Prepared;
         if let Some(abort) = self.unusable() {
             if self.comes_back() {
                 return Flow::Pause(self.found_lost(&abort.message, io));
@@ -126,7 +126,7 @@ impl PgbenchClient {
     }
 
     fn wait_for_server(&mut self, io: &mut Io<'_>) -> Flow {
-        self.state = State::Waiting;
+        self.state = ClientState::Waiting;
         self.reporter.receiving(io);
         Flow::Pause(Step::Wait)
     }
@@ -156,11 +156,11 @@ impl PgbenchClient {
             if !self.program.drop_in {
                 return Err(self.position().failed("SQL", text));
             }
-            io.say(Level::Error, text.to_owned());
+            io.say(MessageLevel::Error, text.to_owned());
             return Ok(false);
         }
         self.request(command, statement.number, io);
-        self.state = State::Preparing;
+        self.state = ClientState::Preparing;
         Ok(true)
     }
 
@@ -178,7 +178,7 @@ impl PgbenchClient {
         }
         let waits = self.exchange.prepares();
         if waits {
-            self.state = State::Preparing;
+            self.state = ClientState::Preparing;
         }
         waits
     }
@@ -192,19 +192,19 @@ impl PgbenchClient {
     /// Sends a statement and prepares to read its answers; false when that is impossible.
     fn send(&mut self, statement: &Statement, io: &mut Io<'_>) -> bool {
         let keep = statement.capture != Capture::None;
-        self.conns.current_mut().link.connection.rows(if keep { Want::Read } else { Want::Skip });
+        self.conns.current_mut().link.connection.request_rows(if keep { Want::Read } else { Want::Skip });
         if self.pipeline.is_off() {
             self.exchange.begin();
         }
         let (at, variables) = (self.conns.at, &self.script.variables);
         let prepared = match self.script.mode(&self.program) {
-            Mode::Simple => {
+            QueryProtocol::Simple => {
                 let text = self.exchange.query(statement, variables);
                 self.reporter.debug(format_args!("sending {}", Lossy(text)), io);
                 frontend::query(io.out(at), text);
                 return true;
             }
-            mode => mode == Mode::Prepared,
+            mode => mode == QueryProtocol::Prepared,
         };
         let asked = match prepared {
             true => StatementReference::Name(self.conns.current().names.of(statement.number)),
@@ -230,11 +230,11 @@ impl PgbenchClient {
     /// that preparing already took a snapshot.
     fn start_pipeline(&mut self, io: &mut Io<'_>) -> Flow {
         let mode = self.script.mode(&self.program);
-        if mode == Mode::Simple {
+        if mode == QueryProtocol::Simple {
             let reason = "cannot use pipeline mode with the simple query protocol";
             return self.position().failed("startpipeline", reason).into();
         }
-        if mode == Mode::Prepared && self.prepare_pipeline(io) {
+        if mode == QueryProtocol::Prepared && self.prepare_pipeline(io) {
             return Flow::Pause(Step::Wait);
         }
         if !self.pipeline.is_off() {
@@ -272,20 +272,20 @@ impl PgbenchClient {
     fn start_shell(&mut self, shell: &Shell, name: &'static str, io: &mut Io<'_>) -> Flow {
         let mut text = Vec::new();
         if let Err(error) = shell.append_command(&self.script.variables, &mut text) {
-            return self.failed(&Failed { name, error, reason: shell::FAILED });
+            return self.failed(&RefusedCommand { name, error, reason: shell::FAILED });
         }
         let Some(runner) = &self.program.drop_in_options.shell else {
             // Refused when the scripts were parsed.
             return self.position().failed(name, shell::FAILED).into();
         };
         self.shells.start(&**runner, ShellCommand { text, capture: name == "setshell" }, io);
-        self.state = State::Shell;
+        self.state = ClientState::Shell;
         Flow::Pause(Step::Wait)
     }
 
     /// Another thread woke the client: its command ended, or the wake-up is outdated.
     pub(super) fn woken(&mut self, io: &mut Io<'_>) -> Step {
-        if self.state != State::Shell {
+        if self.state != ClientState::Shell {
             return Step::Wait;
         }
         let Some(done) = self.shells.take() else { return Step::Wait };

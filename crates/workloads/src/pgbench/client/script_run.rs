@@ -2,13 +2,13 @@
 
 use engine::{Io, StatementEnd, Time};
 use script::{
-    Action, Capture, Command, Cursor, DebugLine, EvalError, Expression, Random, Script, Sleep, Statement,
-    Target, Value, Variables,
+    Action, AssignmentTarget, Capture, Cursor, DebugLine, EvalError, Expression, Random, Script,
+    ScriptCommand, Sleep, Statement, Value, Variables,
 };
 
 use super::words::Position;
-use crate::pgbench::options::Mode;
-use crate::pgbench::prepare::Program;
+use crate::pgbench::options::QueryProtocol;
+use crate::pgbench::prepare::PreparedScripts;
 
 /// Mixed with the run's seed, so that the startup script does not change the client's numbers.
 const STREAM: u64 = 0x7374_6172_7475_7000;
@@ -39,7 +39,7 @@ struct Startup {
 
 /// A backslash command that cannot be done.
 #[derive(Debug)]
-pub(super) struct Failed<'a> {
+pub(super) struct RefusedCommand<'a> {
     /// Its name in pgbench.
     pub(super) name: &'a str,
     pub(super) error: EvalError,
@@ -96,17 +96,17 @@ impl ScriptRun {
         self.startup.running
     }
 
-    pub(super) fn script<'p>(&self, program: &'p Program) -> &'p Script {
+    pub(super) fn script<'p>(&self, program: &'p PreparedScripts) -> &'p Script {
         &program.scripts.scripts()[self.script]
     }
 
     /// The current command; `None` after the last one.
-    pub(super) fn command<'p>(&self, program: &'p Program) -> Option<&'p Command> {
+    pub(super) fn command<'p>(&self, program: &'p PreparedScripts) -> Option<&'p ScriptCommand> {
         self.script(program).commands.get(self.cursor.command())
     }
 
     /// Number of the current command over all scripts.
-    pub(super) fn number(&self, program: &Program) -> usize {
+    pub(super) fn number(&self, program: &PreparedScripts) -> usize {
         program.first_command[self.script] + self.cursor.command()
     }
 
@@ -114,7 +114,7 @@ impl ScriptRun {
     /// numbers.
     pub(super) fn pipeline<'p>(
         &self,
-        program: &'p Program,
+        program: &'p PreparedScripts,
     ) -> impl Iterator<Item = (usize, &'p Statement)> + use<'p> {
         let first = self.number(program) + 1;
         let rest = &self.script(program).commands[self.cursor.command() + 1..];
@@ -126,7 +126,7 @@ impl ScriptRun {
     }
 
     /// How the rows of the current command are captured, outside of pipelines.
-    pub(super) fn capture<'p>(&self, program: &'p Program) -> &'p Capture {
+    pub(super) fn capture<'p>(&self, program: &'p PreparedScripts) -> &'p Capture {
         match self.command(program).map(|command| &command.action) {
             Some(Action::Sql(statement)) => &statement.capture,
             _ => &Capture::None,
@@ -135,11 +135,11 @@ impl ScriptRun {
 
     /// The query mode: the startup script uses the simple protocol, which supports every statement.
     #[inline]
-    pub(super) fn mode(&self, program: &Program) -> Mode {
-        if self.startup.running { Mode::Simple } else { program.options.mode }
+    pub(super) fn mode(&self, program: &PreparedScripts) -> QueryProtocol {
+        if self.startup.running { QueryProtocol::Simple } else { program.options.mode }
     }
 
-    pub(super) fn position<'p>(&self, client: usize, program: &'p Program) -> Position<'p> {
+    pub(super) fn position<'p>(&self, client: usize, program: &'p PreparedScripts) -> Position<'p> {
         let script = self.script(program);
         let command = self.command(program);
         // After the last command it is that one.
@@ -160,14 +160,14 @@ impl ScriptRun {
 
     /// The current command succeeded: moves to the next one. `truth` is the value of a condition.
     #[inline]
-    pub(super) fn end_command(&mut self, truth: bool, program: &Program, io: &mut Io<'_>) {
+    pub(super) fn end_command(&mut self, truth: bool, program: &PreparedScripts, io: &mut Io<'_>) {
         self.report(StatementEnd::Completed(io.now.saturating_sub(self.command_began)), program, io);
         self.cursor = self.cursor.next(self.script(program), truth);
     }
 
     /// Records how the current command ended, if requested.
     #[inline]
-    pub(super) fn report(&self, end: StatementEnd, program: &Program, io: &mut Io<'_>) {
+    pub(super) fn report(&self, end: StatementEnd, program: &PreparedScripts, io: &mut Io<'_>) {
         if self.timed && !self.startup.running {
             io.statement(self.number(program), end);
         }
@@ -177,22 +177,22 @@ impl ScriptRun {
     pub(super) fn condition<'p>(
         &mut self,
         script: &'p Script,
-        command: &'p Command,
+        command: &'p ScriptCommand,
         io: &mut Io<'_>,
-    ) -> Option<Result<bool, Failed<'p>>> {
+    ) -> Option<Result<bool, RefusedCommand<'p>>> {
         let condition = self.cursor.condition(script)?;
         Some(self.evaluate(condition, command, io).map(|value| value.truth()))
     }
 
     pub(super) fn set<'p>(
         &mut self,
-        command: &'p Command,
-        target: &Target,
+        command: &'p ScriptCommand,
+        target: &AssignmentTarget,
         expression: &Expression,
         io: &mut Io<'_>,
-    ) -> Result<(), Failed<'p>> {
+    ) -> Result<(), RefusedCommand<'p>> {
         let value = self.evaluate(expression, command, io)?;
-        target.store(&mut self.variables, name(command), value).map_err(|error| Failed {
+        target.store(&mut self.variables, name(command), value).map_err(|error| RefusedCommand {
             name: "set",
             error,
             reason: "assignment of meta-command failed",
@@ -200,29 +200,31 @@ impl ScriptRun {
     }
 
     /// How long `\sleep` takes, ns.
-    pub(super) fn pause(&self, sleep: &Sleep) -> Result<u64, Failed<'static>> {
+    pub(super) fn pause(&self, sleep: &Sleep) -> Result<u64, RefusedCommand<'static>> {
         match sleep.duration(&self.variables) {
             Ok(pause) => Ok(u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX)),
-            Err(error) => Err(Failed { name: "sleep", error, reason: "execution of meta-command failed" }),
+            Err(error) => {
+                Err(RefusedCommand { name: "sleep", error, reason: "execution of meta-command failed" })
+            }
         }
     }
 
     fn evaluate<'p>(
         &mut self,
         expression: &Expression,
-        within: &'p Command,
+        within: &'p ScriptCommand,
         io: &mut Io<'_>,
-    ) -> Result<Value, Failed<'p>> {
+    ) -> Result<Value, RefusedCommand<'p>> {
         let (script, command) = (self.script, self.cursor.command());
         let value = expression.eval(&mut self.variables, &mut self.random, &mut |value| {
             io.message(DebugLine { script, command, value }.to_string());
         });
         let reason = "evaluation of meta-command failed";
-        value.map_err(|error| Failed { name: name(within), error, reason })
+        value.map_err(|error| RefusedCommand { name: name(within), error, reason })
     }
 }
 
 /// A backslash command's name as written.
-fn name(command: &Command) -> &str {
+fn name(command: &ScriptCommand) -> &str {
     command.words.first().map_or("", String::as_str)
 }

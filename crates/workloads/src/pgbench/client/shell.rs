@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::{Io, Level};
-use script::{Command, Shell, Target, Value, Variables, shell_result};
+use engine::{Io, MessageLevel};
+use script::{AssignmentTarget, ScriptCommand, Shell, Value, Variables, shell_result};
 
 use crate::pgbench::{self, ShellCommand, ShellDone};
 
@@ -52,7 +52,7 @@ pub(super) fn ended(
 
 /// `\setshell` ended: its variable is set; otherwise the causes of its failure.
 pub(super) fn set(
-    (command, target, shell): (&Command, &Target, &Shell),
+    (command, target, shell): (&ScriptCommand, &AssignmentTarget, &Shell),
     done: &ShellDone,
     variables: &mut Variables,
     debug: bool,
@@ -76,7 +76,10 @@ pub(super) fn set(
     if debug {
         let parameter = command.words.get(3).map_or("(null)", String::as_str);
         let value = String::from_utf8_lossy(output);
-        io.say(Level::Debug, format!("{name}: shell parameter name: \"{parameter}\", value: \"{value}\""));
+        io.say(
+            MessageLevel::Debug,
+            format!("{name}: shell parameter name: \"{parameter}\", value: \"{value}\""),
+        );
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! The current transaction, and its tries.
 
-use engine::{Failure, Io, Outcome, Returned, Time};
+use engine::{Failure, Io, Returned, Time, TransactionOutcome};
 
-use crate::pgbench::prepare::Program;
+use crate::pgbench::prepare::PreparedScripts;
 
 /// The open transaction, or the last one.
 #[derive(Debug)]
@@ -40,13 +40,18 @@ impl Transaction {
         now.saturating_sub(self.due)
     }
 
-    pub(super) fn end(&mut self, script: usize, failure: Option<Failure>, returned: Returned) -> Outcome {
+    pub(super) fn end(
+        &mut self,
+        script: usize,
+        failure: Option<Failure>,
+        returned: Returned,
+    ) -> TransactionOutcome {
         self.open = false;
-        Outcome { script: script as u16, failure, tries: self.tries, returned }
+        TransactionOutcome { script: script as u16, failure, tries: self.tries, returned }
     }
 
     /// pgbench's rule: a try is left, the promised latency has not passed, and the run is not over.
-    pub(super) fn may_retry(&self, program: &Program, io: &Io<'_>) -> bool {
+    pub(super) fn may_retry(&self, program: &PreparedScripts, io: &Io<'_>) -> bool {
         let most = program.options.max_tries;
         let tries_left = most == 0 || self.tries < most;
         let in_time = program.options.promise().is_none_or(|promise| self.age(io.now) <= promise);
@@ -54,7 +59,7 @@ impl Transaction {
     }
 }
 
-pub(super) fn kind(sqlstate: &str) -> Failure {
+pub(super) fn failure_kind(sqlstate: &str) -> Failure {
     match sqlstate {
         "40001" => Failure::Serialization,
         "40P01" => Failure::Deadlock,

@@ -2,12 +2,12 @@
 
 use std::fmt::{self, Arguments, Display};
 
-use engine::{Abort, Io, Level};
-use script::{Action, Command, EvalError};
+use engine::{Abort, Io, MessageLevel};
+use script::{Action, EvalError, ScriptCommand};
 
 use super::transaction::Transaction;
 use crate::pgbench::drop_in::DropInOptions;
-use crate::pgbench::prepare::Program;
+use crate::pgbench::prepare::PreparedScripts;
 
 /// pgbench's message when libpq does not accept a statement.
 pub(super) const SEND_FAILED: &str = "SQL command send failed";
@@ -31,7 +31,7 @@ impl Reporter {
     #[inline]
     pub(super) fn debug(self, what: Arguments<'_>, io: &mut Io<'_>) {
         if self.debug {
-            io.say(Level::Debug, format!("client {} {what}", self.client));
+            io.say(MessageLevel::Debug, format!("client {} {what}", self.client));
         }
     }
 
@@ -39,7 +39,7 @@ impl Reporter {
         self.debug(format_args!("receiving"), io);
     }
 
-    pub(super) fn command(self, command: &Command, io: &mut Io<'_>) {
+    pub(super) fn command(self, command: &ScriptCommand, io: &mut Io<'_>) {
         if self.debug && !matches!(command.action, Action::Sql(_)) {
             self.debug(format_args!("executing \\{}", command.words.join(" ")), io);
         }
@@ -47,18 +47,24 @@ impl Reporter {
 
     fn info(self, what: Arguments<'_>, io: &mut Io<'_>) {
         if self.verbose {
-            io.say(Level::Info, format!("client {} {what}", self.client));
+            io.say(MessageLevel::Info, format!("client {} {what}", self.client));
         }
     }
 
     /// An error after which the transaction is retried or counted as failed.
-    pub(super) fn error(self, at: &Position<'_>, text: &str, io: &mut Io<'_>) {
+    pub(super) fn report_error(self, at: &Position<'_>, text: &str, io: &mut Io<'_>) {
         let (command, script) = (at.command, at.script);
         self.info(format_args!("got an error in command {command} (SQL) of script {script}; {text}"), io);
     }
 
     /// What happens to the transaction after an error.
-    pub(super) fn tried(self, again: bool, transaction: &Transaction, program: &Program, io: &mut Io<'_>) {
+    pub(super) fn tried(
+        self,
+        again: bool,
+        transaction: &Transaction,
+        program: &PreparedScripts,
+        io: &mut Io<'_>,
+    ) {
         if !self.verbose {
             return;
         }

@@ -1,10 +1,10 @@
 //! Loads accounts in separate transactions, and reconnects where a connection was lost.
 
-use super::event::Event;
-use super::fault::Fault;
-use super::source::{Note, Source, run};
-use super::stretch::{Queue, Stretch};
-use crate::jobs::{Connection, Runtime};
+use super::event::InitEvent;
+use super::fault::InitFault;
+use super::source::{Note, RowSource, run};
+use super::stretch::{Queue, RowRange};
+use crate::jobs::{BoxedSql, Runtime};
 
 /// Tries to reconnect before giving up. With the pauses between them five minutes: a server that recovers
 /// from a crash may need some.
@@ -14,7 +14,7 @@ const LONGEST_WAIT_US: u64 = 8_000_000;
 
 /// Loads batches over one connection.
 pub(super) struct Batches<'a> {
-    pub(super) source: &'a Source,
+    pub(super) source: &'a RowSource,
     pub(super) rows: u64,
     pub(super) runtime: &'a dyn Runtime,
 }
@@ -23,10 +23,10 @@ impl Batches<'_> {
     /// Loads stretches from the queue until it is empty.
     pub(super) fn load(
         &self,
-        sql: &mut Connection,
+        sql: &mut BoxedSql,
         queue: &Queue,
         note: &mut dyn FnMut(Note),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InitFault> {
         while let Some(stretch) = queue.take() {
             let mut rest = Some(stretch);
             while let Some(current) = rest {
@@ -40,7 +40,12 @@ impl Batches<'_> {
     }
 
     /// Loads one batch, exactly once.
-    fn batch(&self, sql: &mut Connection, batch: Stretch, note: &mut dyn FnMut(Note)) -> Result<(), Fault> {
+    fn batch(
+        &self,
+        sql: &mut BoxedSql,
+        batch: RowRange,
+        note: &mut dyn FnMut(Note),
+    ) -> Result<(), InitFault> {
         let mut attempt = 0;
         loop {
             let mut transaction = None;
@@ -65,14 +70,14 @@ impl Batches<'_> {
     /// One transaction; its number is known from its beginning on.
     fn transaction(
         &self,
-        sql: &mut Connection,
-        batch: Stretch,
+        sql: &mut BoxedSql,
+        batch: RowRange,
         number: &mut Option<String>,
         note: &mut dyn FnMut(Note),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InitFault> {
         run(&mut **sql, "begin", self.runtime)?;
         let question = "select pg_catalog.txid_current()";
-        *number = sql.scalar(question).map_err(|error| Fault::query(question, error, self.runtime))?;
+        *number = sql.scalar(question).map_err(|error| InitFault::query(question, error, self.runtime))?;
         let mut next = Some(batch);
         self.source.load(&mut **sql, &mut || next.take(), self.runtime, note)?;
         run(&mut **sql, "commit", self.runtime)
@@ -81,19 +86,19 @@ impl Batches<'_> {
     /// Reconnects; `true` if the transaction was committed after all.
     fn recover(
         &self,
-        sql: &mut Connection,
-        mut fault: Fault,
+        sql: &mut BoxedSql,
+        mut fault: InitFault,
         transaction: Option<&str>,
         attempt: &mut u32,
         note: &mut dyn FnMut(Note),
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InitFault> {
         loop {
             if *attempt >= ATTEMPTS || !fault.is_passing() {
                 return Err(fault);
             }
             *attempt += 1;
             let wait_us = (FIRST_WAIT_US << (*attempt - 1).min(16)).min(LONGEST_WAIT_US);
-            note(Note::Event(Event::Reconnecting {
+            note(Note::Event(InitEvent::Reconnecting {
                 reason: fault.reason(),
                 attempt: *attempt,
                 attempts: ATTEMPTS,
@@ -101,7 +106,7 @@ impl Batches<'_> {
             }));
             self.runtime.sleep_us(wait_us);
             if self.runtime.stopped() {
-                return Err(Fault::Stopped);
+                return Err(InitFault::Stopped);
             }
             match self.reopen(sql, transaction) {
                 Ok(BatchOutcome::Committed) => return Ok(true),
@@ -112,16 +117,17 @@ impl Batches<'_> {
         }
     }
 
-    fn reopen(&self, sql: &mut Connection, transaction: Option<&str>) -> Result<BatchOutcome, Fault> {
-        *sql = self.runtime.connect().map_err(Fault::Connect)?;
+    fn reopen(&self, sql: &mut BoxedSql, transaction: Option<&str>) -> Result<BatchOutcome, InitFault> {
+        *sql = self.runtime.connect().map_err(InitFault::Connect)?;
         let Some(number) = transaction else { return Ok(BatchOutcome::Lost) };
         let question = format!("select pg_catalog.txid_status({number})");
-        let status = sql.scalar(&question).map_err(|error| Fault::query(question, error, self.runtime))?;
+        let status =
+            sql.scalar(&question).map_err(|error| InitFault::query(question, error, self.runtime))?;
         match status.as_deref() {
             Some("committed") => Ok(BatchOutcome::Committed),
             Some("aborted") => Ok(BatchOutcome::Lost),
             Some("in progress") => Ok(BatchOutcome::Open),
-            _ => Err(Fault::Unknown(format!(
+            _ => Err(InitFault::Unknown(format!(
                 "the server does not know any more whether transaction {number} was committed"
             ))),
         }

@@ -2,24 +2,24 @@
 
 use spec::{Class, Error};
 
-use super::fault::Fault;
-use super::steps::{Step, letters};
+use super::fault::InitFault;
+use super::steps::{InitStep, letters};
 use crate::error;
 
 /// The state of the database when the steps end early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DatabaseState {
-    pub(super) done: Vec<Step>,
-    pub(super) during: Step,
+    pub(super) done: Vec<InitStep>,
+    pub(super) during: InitStep,
     /// Steps not begun.
-    pub(super) ahead: Vec<Step>,
+    pub(super) ahead: Vec<InitStep>,
     /// The state of the step that was not finished.
-    pub(super) part: Part,
+    pub(super) part: UnfinishedStep,
 }
 
 /// The state of a step that was not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum UnfinishedStep {
     /// It is one transaction, and was rolled back.
     Nothing,
     /// Nothing or everything: the connection was lost during the commit.
@@ -44,12 +44,12 @@ impl DatabaseState {
             steps => format!("done before it: {}", letters(steps)),
         };
         let part = match self.part {
-            Part::Nothing => "left nothing behind: it was rolled back".to_owned(),
-            Part::Unknown => {
+            UnfinishedStep::Nothing => "left nothing behind: it was rolled back".to_owned(),
+            UnfinishedStep::Unknown => {
                 "is done or left nothing behind: it is not known whether it was committed".to_owned()
             }
-            Part::Statements => "is done in part: its statements before this one hold".to_owned(),
-            Part::Rows { there, total } => {
+            UnfinishedStep::Statements => "is done in part: its statements before this one hold".to_owned(),
+            UnfinishedStep::Rows { there, total } => {
                 format!("is done in part: {there} of {total} rows of pgbench_accounts are there")
             }
         };
@@ -60,11 +60,13 @@ impl DatabaseState {
     fn advice(&self) -> String {
         let rest = letters(&self.rest());
         match self.part {
-            Part::Rows { .. } => format!("The same command with -I {rest} makes the rows again."),
-            Part::Nothing | Part::Unknown => format!("The same command with -I {rest} goes on from here."),
-            Part::Statements => match self.during {
-                Step::CreateTables => format!("The same command with -I d{rest} makes the tables again."),
-                Step::PrimaryKeys | Step::ForeignKeys => {
+            UnfinishedStep::Rows { .. } => format!("The same command with -I {rest} makes the rows again."),
+            UnfinishedStep::Nothing | UnfinishedStep::Unknown => {
+                format!("The same command with -I {rest} goes on from here.")
+            }
+            UnfinishedStep::Statements => match self.during {
+                InitStep::CreateTables => format!("The same command with -I d{rest} makes the tables again."),
+                InitStep::PrimaryKeys | InitStep::ForeignKeys => {
                     format!(
                         "Drop the keys that were made; then the same command with -I {rest} goes on from here."
                     )
@@ -74,7 +76,7 @@ impl DatabaseState {
         }
     }
 
-    fn rest(&self) -> Vec<Step> {
+    fn rest(&self) -> Vec<InitStep> {
         let mut steps = vec![self.during];
         steps.extend(&self.ahead);
         steps
@@ -102,24 +104,26 @@ pub fn remarks(error: &Error) -> Vec<(Remark, String)> {
 }
 
 /// The error of a step that ended early, with what it left behind.
-pub(super) fn explain(fault: Fault, state: &DatabaseState) -> Error {
+pub(super) fn explain(fault: InitFault, state: &DatabaseState) -> Error {
     let (text, query) = match &fault {
-        Fault::Stopped => ("initialization was stopped".to_owned(), None),
-        Fault::Query { sql, error } => (format!("query failed: {error}"), Some(sql)),
-        Fault::Connect(error) => (error.to_string(), None),
-        Fault::Unknown(what) => (what.clone(), None),
+        InitFault::Stopped => ("initialization was stopped".to_owned(), None),
+        InitFault::Query { sql, error } => (format!("query failed: {error}"), Some(sql)),
+        InitFault::Connect(error) => (error.to_string(), None),
+        InitFault::Unknown(what) => (what.clone(), None),
     };
     let mut remarks = vec![(Remark::Error, text)];
     remarks.extend(query.map(|sql| (Remark::Detail, format!("Query was: {sql}"))));
     // Where pgbench could have failed in the same way, it prints nothing more.
-    if matches!(fault, Fault::Stopped) || matches!(state.part, Part::Rows { .. } | Part::Unknown) {
+    if matches!(fault, InitFault::Stopped)
+        || matches!(state.part, UnfinishedStep::Rows { .. } | UnfinishedStep::Unknown)
+    {
         remarks.push((Remark::Detail, state.text()));
         remarks.push((Remark::Hint, state.advice()));
     }
     let error = match fault {
-        Fault::Stopped => Error::stopped(),
-        Fault::Query { sql, error } => error::sql(format!("running \"{sql}\""))(error),
-        Fault::Connect(_) | Fault::Unknown(_) => {
+        InitFault::Stopped => Error::stopped(),
+        InitFault::Query { sql, error } => error::sql_error(format!("running \"{sql}\""))(error),
+        InitFault::Connect(_) | InitFault::Unknown(_) => {
             let lines: Vec<&str> = remarks.iter().map(|(_, text)| text.as_str()).collect();
             Error::new(Class::Unreachable, format!("while making pgbench's tables: {}", lines.join("\n")))
         }

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use super::steps::Step;
+use super::steps::InitStep;
 
 /// An event. Its `Display` is the line that pgbench prints, or would print.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
-    Begun(Step),
+pub enum InitEvent {
+    Begun(InitStep),
     /// This many partitions are about to be made.
     Partitions(u32),
     /// A notice of the server as libpq prints it, maybe several lines.
     Notice(String),
-    Progress(Progress),
+    Progress(RowsProgress),
     /// All rows of a table (or of this stretch of it) are made; not printed.
     Filled,
     /// The connection was lost and is about to be reopened.
@@ -31,7 +31,7 @@ pub enum Event {
 
 /// How far the rows of a table are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
+pub struct RowsProgress {
     pub table: &'static str,
     /// Rows made, including those of an earlier run.
     pub done: u64,
@@ -46,10 +46,10 @@ pub struct Progress {
 /// Steps with their durations in s, in order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
-    pub steps: Vec<(Step, f64)>,
+    pub steps: Vec<(InitStep, f64)>,
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for InitEvent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Begun(step) => out.write_str(beginning(*step)),
@@ -69,19 +69,19 @@ impl fmt::Display for Event {
     }
 }
 
-fn beginning(step: Step) -> &'static str {
+fn beginning(step: InitStep) -> &'static str {
     match step {
-        Step::Drop => "dropping old tables...",
-        Step::CreateTables => "creating tables...",
-        Step::Generate => "generating data (client-side)...",
-        Step::GenerateOnServer => "generating data (server-side)...",
-        Step::Vacuum => "vacuuming...",
-        Step::PrimaryKeys => "creating primary keys...",
-        Step::ForeignKeys => "creating foreign keys...",
+        InitStep::Drop => "dropping old tables...",
+        InitStep::CreateTables => "creating tables...",
+        InitStep::Generate => "generating data (client-side)...",
+        InitStep::GenerateOnServer => "generating data (server-side)...",
+        InitStep::Vacuum => "vacuuming...",
+        InitStep::PrimaryKeys => "creating primary keys...",
+        InitStep::ForeignKeys => "creating foreign keys...",
     }
 }
 
-impl fmt::Display for Progress {
+impl fmt::Display for RowsProgress {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { table, done, total, elapsed_s, remaining_s } = self;
         let percent = (u128::from(*done) * 100).checked_div(u128::from(*total)).unwrap_or(100);
@@ -107,11 +107,11 @@ impl fmt::Display for Summary {
 
 /// Receives events, in order.
 pub trait Listener {
-    fn event(&mut self, event: &Event);
+    fn event(&mut self, event: &InitEvent);
 }
 
-impl<F: FnMut(&Event)> Listener for F {
-    fn event(&mut self, event: &Event) {
+impl<F: FnMut(&InitEvent)> Listener for F {
+    fn event(&mut self, event: &InitEvent) {
         self(event);
     }
 }
@@ -132,17 +132,17 @@ impl EventPrinter {
     }
 
     /// What to print for an event; may be empty.
-    pub fn say(&mut self, event: &Event) -> String {
+    pub fn say(&mut self, event: &InitEvent) -> String {
         let text = event.to_string();
         match event {
-            Event::Progress(_) => {
+            InitEvent::Progress(_) => {
                 let length = text.chars().count();
                 // Overwrite what is left of a longer line, even in a file.
                 let blanks = " ".repeat(self.shown_length.saturating_sub(length));
                 self.shown_length = length;
                 format!("{text}{blanks}{}", if self.terminal { '\r' } else { '\n' })
             }
-            Event::Filled => self.wipe(),
+            InitEvent::Filled => self.wipe(),
             _ => format!("{}{text}\n", self.wipe()),
         }
     }

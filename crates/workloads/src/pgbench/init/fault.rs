@@ -4,7 +4,7 @@ use crate::jobs::Runtime;
 use protocol::postgres::sql::SqlError;
 
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum InitFault {
     Stopped,
     Query {
         sql: String,
@@ -15,7 +15,7 @@ pub(super) enum Fault {
     Unknown(String),
 }
 
-impl Fault {
+impl InitFault {
     /// A failed statement. After a stop it failed because it was cancelled.
     pub(super) fn query(sql: impl Into<String>, error: SqlError, runtime: &dyn Runtime) -> Self {
         if runtime.stopped() { Self::Stopped } else { Self::Query { sql: sql.into(), error } }

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::fault::Fault;
+use super::fault::InitFault;
 use super::options::{InitOptions, Loading};
 use crate::jobs::Runtime;
 use protocol::postgres::sql::{Sql, long};
@@ -36,8 +36,8 @@ pub(super) fn is_worthwhile(options: &InitOptions, loading: &Loading, sql: &mut 
 /// Does `work` while the log is written.
 pub(super) fn while_flushing(
     runtime: &dyn Runtime,
-    work: impl FnOnce() -> Result<u64, Fault>,
-) -> Result<u64, Fault> {
+    work: impl FnOnce() -> Result<u64, InitFault>,
+) -> Result<u64, InitFault> {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| keep_flushing(runtime, &done));

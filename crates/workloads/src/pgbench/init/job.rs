@@ -2,9 +2,9 @@
 
 use spec::Error;
 
-use super::event::Event;
+use super::event::InitEvent;
 use super::options::{InitOptions, Loading};
-use super::steps::Step;
+use super::steps::InitStep;
 use super::tables::ACCOUNTS_TABLE;
 use super::work::run;
 use crate::error;
@@ -23,7 +23,7 @@ impl Job for &InitOptions {
     }
 
     fn fill(&self) -> Option<Fill> {
-        let drops: &[&str] = if self.steps.contains(&Step::Drop) { &TABLES } else { &[] };
+        let drops: &[&str] = if self.steps.contains(&InitStep::Drop) { &TABLES } else { &[] };
         let elsewhere = self.tablespace.is_some() || self.index_tablespace.is_some();
         Some(Fill { bytes: self.bytes(), drops, elsewhere })
     }
@@ -37,7 +37,7 @@ impl Job for &InitOptions {
     }
 
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error> {
-        let connection = site.runtime.connect().map_err(error::sql("connecting"))?;
-        run(self, &Loading::default(), connection, site.runtime, &mut |_: &Event| {})
+        let connection = site.runtime.connect().map_err(error::sql_error("connecting"))?;
+        run(self, &Loading::default(), connection, site.runtime, &mut |_: &InitEvent| {})
     }
 }

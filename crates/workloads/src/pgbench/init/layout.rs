@@ -1,6 +1,6 @@
 //! The layout of the tables to fill, and the fastest way that it allows.
 
-use super::rows::{self, Table, Width, Writer};
+use super::rows::{self, TableRows, Width, Writer};
 use protocol::postgres::sql::{Sql, SqlError};
 
 /// First version whose COPY marks pages as all-visible when it freezes.
@@ -47,19 +47,19 @@ impl Layouts {
     }
 
     /// Whether rows may be frozen as they are copied, while nobody else can see the table.
-    pub(super) fn may_freeze(&self, table: &Table) -> bool {
+    pub(super) fn may_freeze(&self, table: &TableRows) -> bool {
         self.freezes && self.find(table).is_some_and(|layout| layout.kind == "r")
     }
 
     /// How rows up to this number are written.
-    pub(super) fn writer(&self, table: &'static Table, rows: u64) -> Writer {
+    pub(super) fn writer(&self, table: &'static TableRows, rows: u64) -> Writer {
         let widths = self.find(table).and_then(|layout| layout.widths(table));
         let fits = rows <= i32::MAX as u64;
         let usable = widths.filter(|widths| fits || widths.first() == Some(&Width::Eight));
         Writer::new(table, usable.as_deref())
     }
 
-    fn find(&self, table: &Table) -> Option<&Layout> {
+    fn find(&self, table: &TableRows) -> Option<&Layout> {
         self.tables.iter().find(|layout| layout.name == table.name)
     }
 }
@@ -76,8 +76,8 @@ impl Layout {
     }
 
     /// Widths of the columns, if they match the table's in order.
-    fn widths(&self, table: &rows::Table) -> Option<Vec<Width>> {
-        let same = |((name, _), (known, _)): (&(String, u32), &(&str, rows::Value))| name == known;
+    fn widths(&self, table: &rows::TableRows) -> Option<Vec<Width>> {
+        let same = |((name, _), (known, _)): (&(String, u32), &(&str, rows::ColumnValue))| name == known;
         if self.columns.len() != table.columns.len() || !self.columns.iter().zip(table.columns).all(same) {
             return None;
         }

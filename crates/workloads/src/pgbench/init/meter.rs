@@ -1,6 +1,6 @@
 //! Counts the rows of a table, and decides when to report progress.
 
-use super::event::{Event, Progress};
+use super::event::{InitEvent, RowsProgress};
 
 /// Rows between two messages.
 const MESSAGE_ROWS: u64 = 100_000;
@@ -40,7 +40,7 @@ impl Meter {
     }
 
     /// Adds rows, or subtracts them where a transaction was lost.
-    pub(super) fn add(&mut self, rows: i64, now_us: u64, report: &mut dyn FnMut(&Event)) {
+    pub(super) fn add(&mut self, rows: i64, now_us: u64, report: &mut dyn FnMut(&InitEvent)) {
         self.done = self.done.saturating_add_signed(rows);
         if rows <= 0 {
             return;
@@ -49,22 +49,22 @@ impl Meter {
         if self.quiet {
             let through = self.done == self.total && self.total.is_multiple_of(ROUND);
             if through || elapsed_us >= self.due_us {
-                report(&Event::Progress(self.progress(self.done, elapsed_us)));
+                report(&InitEvent::Progress(self.progress(self.done, elapsed_us)));
                 self.due_us = elapsed_us.div_ceil(MESSAGE_US).max(1) * MESSAGE_US;
             }
             return;
         }
         while self.due_rows <= self.done {
-            report(&Event::Progress(self.progress(self.due_rows, elapsed_us)));
+            report(&InitEvent::Progress(self.progress(self.due_rows, elapsed_us)));
             self.due_rows += MESSAGE_ROWS;
         }
     }
 
-    fn progress(&self, done: u64, elapsed_us: u64) -> Progress {
+    fn progress(&self, done: u64, elapsed_us: u64) -> RowsProgress {
         let elapsed_s = elapsed_us as f64 / 1e6;
         let made = done.saturating_sub(self.before).max(1);
         let remaining_s = self.total.saturating_sub(done) as f64 * elapsed_s / made as f64;
-        Progress { table: self.table, done, total: self.total, elapsed_s, remaining_s }
+        RowsProgress { table: self.table, done, total: self.total, elapsed_s, remaining_s }
     }
 }
 

@@ -24,9 +24,9 @@ mod tables;
 mod work;
 
 pub use error::{Remark, remarks};
-pub use event::{Event, EventPrinter, Listener, Progress, Summary};
+pub use event::{EventPrinter, InitEvent, Listener, RowsProgress, Summary};
 pub use options::{InitOptions, Loading, PartitionMethod};
-pub use steps::{Step, parse_steps};
+pub use steps::{InitStep, parse_steps};
 pub use work::run;
 
 /// Accounts per unit of scale.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use spec::Error;
 
-use super::steps::{self, Step};
+use super::steps::{self, InitStep};
 use crate::error;
 use crate::error::unknown_word;
 
@@ -19,7 +19,7 @@ pub struct InitOptions {
     /// Steps in order, pgbench's letters: d drop, t tables, g rows made here, G rows made on the server, v vacuum,
     /// p primary keys, f foreign keys.
     #[serde(deserialize_with = "steps::read", serialize_with = "steps::write")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<InitStep>,
     /// Fill factor of the tables, percent. 10..=100.
     pub fillfactor: u32,
     /// Make the tables unlogged.
@@ -38,7 +38,7 @@ pub struct InitOptions {
 
 impl Default for InitOptions {
     fn default() -> Self {
-        use Step::{CreateTables, Drop, Generate, PrimaryKeys, Vacuum};
+        use InitStep::{CreateTables, Drop, Generate, PrimaryKeys, Vacuum};
         Self {
             scale: 1,
             steps: vec![Drop, CreateTables, Generate, Vacuum, PrimaryKeys],
@@ -103,20 +103,21 @@ impl InitOptions {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         const PAGE: u64 = 8192;
-        let fills = self.steps.iter().any(|step| matches!(step, Step::Generate | Step::GenerateOnServer));
+        let fills =
+            self.steps.iter().any(|step| matches!(step, InitStep::Generate | InitStep::GenerateOnServer));
         let accounts = u64::from(self.scale) * 100_000;
         let pages = (accounts.div_ceil(61) * 100).div_ceil(u64::from(self.fillfactor.clamp(10, 100)));
-        let has_keys = self.steps.contains(&Step::PrimaryKeys);
+        let has_keys = self.steps.contains(&InitStep::PrimaryKeys);
         let index = if has_keys { accounts.div_ceil(366) } else { 0 };
         if fills { (pages + index) * PAGE } else { 0 }
     }
 
     /// The steps, including separately requested foreign keys.
     #[must_use]
-    pub fn all_steps(&self) -> Vec<Step> {
+    pub fn all_steps(&self) -> Vec<InitStep> {
         let mut steps = self.steps.clone();
-        if self.foreign_keys && !steps.contains(&Step::ForeignKeys) {
-            steps.push(Step::ForeignKeys);
+        if self.foreign_keys && !steps.contains(&InitStep::ForeignKeys) {
+            steps.push(InitStep::ForeignKeys);
         }
         steps
     }

@@ -5,15 +5,15 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use super::batches::Batches;
-use super::fault::Fault;
-use super::source::{Note, Source, run};
+use super::fault::InitFault;
+use super::source::{Note, RowSource, run};
 use super::stretch::Queue;
-use crate::jobs::{Connection, Runtime};
+use crate::jobs::{BoxedSql, Runtime};
 use protocol::postgres::sql::{Sql, long};
 
 /// A load over several connections.
 pub(super) struct Parallel<'a> {
-    pub(super) source: &'a Source,
+    pub(super) source: &'a RowSource,
     pub(super) queue: &'a Queue,
     /// Rows of a transaction; `None` for one transaction per connection, all committed at the end.
     pub(super) batch: Option<u64>,
@@ -21,10 +21,10 @@ pub(super) struct Parallel<'a> {
 }
 
 /// A worker's report to the coordinator.
-enum Report {
+enum WorkerReport {
     Note(Note),
     /// It has nothing more to load (and waits for permission to commit, where there are no batches).
-    Through(Result<(), Fault>),
+    Through(Result<(), InitFault>),
 }
 
 /// The runtime of each worker: also stops when another one failed.
@@ -34,7 +34,7 @@ struct Shared<'a> {
 }
 
 impl Runtime for Shared<'_> {
-    fn connect(&self) -> Result<Connection, protocol::postgres::sql::SqlError> {
+    fn connect(&self) -> Result<BoxedSql, protocol::postgres::sql::SqlError> {
         self.runtime.connect()
     }
 
@@ -55,9 +55,9 @@ impl Parallel<'_> {
     /// Loads over all connections until the queue is empty; `note` is called on this thread.
     pub(super) fn load(
         &self,
-        connections: &mut [Connection],
+        connections: &mut [BoxedSql],
         note: &mut dyn FnMut(Note),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InitFault> {
         let broken = AtomicBool::new(false);
         let shared = Shared { runtime: self.runtime, broken: &broken };
         thread::scope(|scope| {
@@ -77,11 +77,11 @@ impl Parallel<'_> {
     /// Handles the workers' reports; lets them commit when all are done.
     fn coordinate(
         &self,
-        inbox: &Receiver<Report>,
+        inbox: &Receiver<WorkerReport>,
         verdicts: &[Sender<bool>],
         broken: &AtomicBool,
         note: &mut dyn FnMut(Note),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InitFault> {
         let mut result = self.gather(inbox, verdicts.len(), broken, note);
         if self.batch.is_none() {
             let commit = result.is_ok() && !self.runtime.stopped();
@@ -98,20 +98,20 @@ impl Parallel<'_> {
     /// Waits until `workers` are done; of several faults returns the first original one.
     fn gather(
         &self,
-        inbox: &Receiver<Report>,
+        inbox: &Receiver<WorkerReport>,
         workers: usize,
         broken: &AtomicBool,
         note: &mut dyn FnMut(Note),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InitFault> {
         let (mut result, mut through) = (Ok(()), 0);
         while through < workers {
             match inbox.recv() {
-                Ok(Report::Note(report)) => note(report),
-                Ok(Report::Through(outcome)) => {
+                Ok(WorkerReport::Note(report)) => note(report),
+                Ok(WorkerReport::Through(outcome)) => {
                     through += 1;
                     if let Err(fault) = outcome {
                         broken.store(true, Ordering::Relaxed);
-                        if matches!(result, Ok(()) | Err(Fault::Stopped)) {
+                        if matches!(result, Ok(()) | Err(InitFault::Stopped)) {
                             result = Err(fault);
                         }
                     }
@@ -125,9 +125,9 @@ impl Parallel<'_> {
 
     fn work(
         &self,
-        connection: &mut Connection,
+        connection: &mut BoxedSql,
         runtime: &Shared<'_>,
-        reports: &Sender<Report>,
+        reports: &Sender<WorkerReport>,
         verdict: &Receiver<bool>,
     ) {
         // A coordinator that is gone needs no report.
@@ -136,7 +136,7 @@ impl Parallel<'_> {
             if let Note::Rows(rows) = report {
                 made += rows.unsigned_abs();
             }
-            let _ = reports.send(Report::Note(report));
+            let _ = reports.send(WorkerReport::Note(report));
         };
         let loaded = match self.batch {
             Some(rows) => {
@@ -145,32 +145,32 @@ impl Parallel<'_> {
             None => self.transaction(connection, runtime, &mut note),
         };
         let holds = loaded.is_ok();
-        let _ = reports.send(Report::Through(loaded));
+        let _ = reports.send(WorkerReport::Through(loaded));
         if self.batch.is_none() {
             let commit = verdict.recv().unwrap_or(false) && holds;
             let ended = end(connection, commit);
             if commit && ended.is_ok() {
-                let _ = reports.send(Report::Note(Note::Committed(made)));
+                let _ = reports.send(WorkerReport::Note(Note::Committed(made)));
             }
-            let _ = reports.send(Report::Through(ended));
+            let _ = reports.send(WorkerReport::Through(ended));
         }
     }
 
     fn transaction(
         &self,
-        connection: &mut Connection,
+        connection: &mut BoxedSql,
         runtime: &Shared<'_>,
         note: &mut dyn FnMut(Note),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InitFault> {
         run(&mut **connection, "begin", runtime)?;
         self.source.load(&mut **connection, &mut || self.queue.take(), runtime, note)
     }
 }
 
-fn end(connection: &mut Connection, commit: bool) -> Result<(), Fault> {
+fn end(connection: &mut BoxedSql, commit: bool) -> Result<(), InitFault> {
     let text = if commit { "commit" } else { "rollback" };
     match long(&mut **connection).execute(text) {
-        Err(error) if commit => Err(Fault::Query { sql: text.to_owned(), error }),
+        Err(error) if commit => Err(InitFault::Query { sql: text.to_owned(), error }),
         // A transaction whose connection is gone is rolled back.
         _ => Ok(()),
     }

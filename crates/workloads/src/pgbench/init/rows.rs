@@ -6,7 +6,7 @@ use super::tables::ACCOUNTS_TABLE;
 use super::{ACCOUNTS, TELLERS};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum ColumnValue {
     /// The row's number.
     Number,
     /// Number of the branch it belongs to.
@@ -18,38 +18,38 @@ pub(super) enum Value {
 }
 
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct TableRows {
     pub(super) name: &'static str,
     /// Rows per unit of scale.
     pub(super) per_branch: u64,
-    pub(super) columns: &'static [(&'static str, Value)],
+    pub(super) columns: &'static [(&'static str, ColumnValue)],
 }
 
-pub(super) const BRANCHES: Table = Table {
+pub(super) const BRANCHES: TableRows = TableRows {
     name: "pgbench_branches",
     per_branch: 1,
-    columns: &[("bid", Value::Number), ("bbalance", Value::Zero), ("filler", Value::Null)],
+    columns: &[("bid", ColumnValue::Number), ("bbalance", ColumnValue::Zero), ("filler", ColumnValue::Null)],
 };
 
-pub(super) const TELLERS_TABLE: Table = Table {
+pub(super) const TELLERS_TABLE: TableRows = TableRows {
     name: "pgbench_tellers",
     per_branch: TELLERS,
     columns: &[
-        ("tid", Value::Number),
-        ("bid", Value::Branch),
-        ("tbalance", Value::Zero),
-        ("filler", Value::Null),
+        ("tid", ColumnValue::Number),
+        ("bid", ColumnValue::Branch),
+        ("tbalance", ColumnValue::Zero),
+        ("filler", ColumnValue::Null),
     ],
 };
 
-pub(super) const ACCOUNTS_ROWS: Table = Table {
+pub(super) const ACCOUNTS_ROWS: TableRows = TableRows {
     name: ACCOUNTS_TABLE,
     per_branch: ACCOUNTS,
     columns: &[
-        ("aid", Value::Number),
-        ("bid", Value::Branch),
-        ("abalance", Value::Zero),
-        ("filler", Value::Empty),
+        ("aid", ColumnValue::Number),
+        ("bid", ColumnValue::Branch),
+        ("abalance", ColumnValue::Zero),
+        ("filler", ColumnValue::Empty),
     ],
 };
 
@@ -63,7 +63,7 @@ pub(super) enum Width {
 
 #[derive(Debug)]
 pub(super) enum Writer {
-    Text(&'static Table),
+    Text(&'static TableRows),
     Binary(Binary),
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Binary {
 
 impl Writer {
     /// Writes the binary format if the columns' widths are known.
-    pub(super) fn new(table: &'static Table, widths: Option<&[Width]>) -> Self {
+    pub(super) fn new(table: &'static TableRows, widths: Option<&[Width]>) -> Self {
         widths.and_then(|widths| Binary::new(table, widths)).map_or(Self::Text(table), Self::Binary)
     }
 
@@ -113,25 +113,25 @@ fn branch(number: u64, per_branch: u64) -> u64 {
     (number - 1) / per_branch + 1
 }
 
-fn text_row(table: &Table, number: u64, out: &mut Vec<u8>) {
+fn text_row(table: &TableRows, number: u64, out: &mut Vec<u8>) {
     for (index, (_, value)) in table.columns.iter().enumerate() {
         if index > 0 {
             out.push(b'\t');
         }
         // Writing to a vector cannot fail.
         let _ = match value {
-            Value::Number => write!(out, "{number}"),
-            Value::Branch => write!(out, "{}", branch(number, table.per_branch)),
-            Value::Zero => out.write_all(b"0"),
-            Value::Empty => Ok(()),
-            Value::Null => out.write_all(b"\\N"),
+            ColumnValue::Number => write!(out, "{number}"),
+            ColumnValue::Branch => write!(out, "{}", branch(number, table.per_branch)),
+            ColumnValue::Zero => out.write_all(b"0"),
+            ColumnValue::Empty => Ok(()),
+            ColumnValue::Null => out.write_all(b"\\N"),
         };
     }
     out.push(b'\n');
 }
 
 impl Binary {
-    fn new(table: &Table, widths: &[Width]) -> Option<Self> {
+    fn new(table: &TableRows, widths: &[Width]) -> Option<Self> {
         if widths.len() != table.columns.len() {
             return None;
         }
@@ -139,16 +139,16 @@ impl Binary {
         let (mut number, mut branch) = (None, None);
         for ((_, value), width) in table.columns.iter().zip(widths) {
             let length = match (value, width) {
-                (Value::Null, _) => -1_i32,
-                (Value::Empty, Width::Text) => 0,
-                (Value::Empty, _) | (_, Width::Text) => return None,
+                (ColumnValue::Null, _) => -1_i32,
+                (ColumnValue::Empty, Width::Text) => 0,
+                (ColumnValue::Empty, _) | (_, Width::Text) => return None,
                 (_, Width::Four) => 4,
                 (_, Width::Eight) => 8,
             };
             row.extend_from_slice(&length.to_be_bytes());
             match value {
-                Value::Number => number = Some((row.len(), *width)),
-                Value::Branch => branch = Some((row.len(), *width)),
+                ColumnValue::Number => number = Some((row.len(), *width)),
+                ColumnValue::Branch => branch = Some((row.len(), *width)),
                 _ => {}
             }
             row.resize(row.len() + usize::try_from(length).unwrap_or(0), 0);
@@ -180,7 +180,7 @@ fn put(row: &mut [u8], (at, width): (usize, Width), value: u64) {
 mod tests {
     use super::*;
 
-    fn rows(table: &'static Table, widths: Option<&[Width]>, numbers: &[u64]) -> Vec<u8> {
+    fn rows(table: &'static TableRows, widths: Option<&[Width]>, numbers: &[u64]) -> Vec<u8> {
         let writer = Writer::new(table, widths);
         let mut out = Vec::new();
         numbers.iter().for_each(|number| writer.row(*number, &mut out));

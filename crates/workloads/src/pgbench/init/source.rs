@@ -1,10 +1,10 @@
 //! A source of a table's rows: COPY from here, or an INSERT whose rows the server makes.
 
-use super::event::Event;
-use super::fault::Fault;
+use super::event::InitEvent;
+use super::fault::InitFault;
 use super::layout::Layouts;
-use super::rows::{Table, Value, Writer};
-use super::stretch::Stretch;
+use super::rows::{ColumnValue, TableRows, Writer};
+use super::stretch::RowRange;
 use crate::jobs::Runtime;
 use protocol::postgres::sql::{Sql, Supply, long};
 
@@ -18,27 +18,27 @@ pub(super) enum Note {
     Rows(i64),
     /// Rows that are committed.
     Committed(u64),
-    Event(Event),
+    Event(InitEvent),
 }
 
 /// A source of one table's rows.
 #[derive(Debug)]
-pub(super) struct Source {
-    table: &'static Table,
+pub(super) struct RowSource {
+    table: &'static TableRows,
     /// `None`: the server makes the rows.
     writer: Option<Writer>,
     freeze: bool,
 }
 
-impl Source {
+impl RowSource {
     /// Rows made here. With `alone` the table was emptied in the same transaction, so that they may be
     /// frozen.
-    pub(super) fn here(table: &'static Table, layouts: &Layouts, rows: u64, alone: bool) -> Self {
+    pub(super) fn here(table: &'static TableRows, layouts: &Layouts, rows: u64, alone: bool) -> Self {
         let freeze = alone && layouts.may_freeze(table);
         Self { table, writer: Some(layouts.writer(table, rows)), freeze }
     }
 
-    pub(super) fn on_server(table: &'static Table) -> Self {
+    pub(super) fn on_server(table: &'static TableRows) -> Self {
         Self { table, writer: None, freeze: false }
     }
 
@@ -46,15 +46,15 @@ impl Source {
     pub(super) fn load(
         &self,
         sql: &mut dyn Sql,
-        next: &mut dyn FnMut() -> Option<Stretch>,
+        next: &mut dyn FnMut() -> Option<RowRange>,
         runtime: &dyn Runtime,
         note: &mut dyn FnMut(Note),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InitFault> {
         match &self.writer {
             Some(writer) => self.copy(writer, sql, next, runtime, note),
             None => {
                 while let Some(stretch) = next() {
-                    run(sql, &self.insert(stretch), runtime)?;
+                    run(sql, &self.insert_statement(stretch), runtime)?;
                     note(Note::Rows(stretch.rows().cast_signed()));
                 }
                 Ok(())
@@ -66,12 +66,12 @@ impl Source {
         &self,
         writer: &Writer,
         sql: &mut dyn Sql,
-        next: &mut dyn FnMut() -> Option<Stretch>,
+        next: &mut dyn FnMut() -> Option<RowRange>,
         runtime: &dyn Runtime,
         note: &mut dyn FnMut(Note),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InitFault> {
         if runtime.stopped() {
-            return Err(Fault::Stopped);
+            return Err(InitFault::Stopped);
         }
         let text = self.copy_statement(writer);
         let mut supplier = Supplier { writer, begun: false, rest: None };
@@ -85,7 +85,7 @@ impl Source {
             }
             supply
         });
-        result.map(drop).map_err(|error| Fault::query(text, error, runtime))
+        result.map(drop).map_err(|error| InitFault::query(text, error, runtime))
     }
 
     fn copy_statement(&self, writer: &Writer) -> String {
@@ -99,17 +99,18 @@ impl Source {
         format!("copy {name} from stdin{options}")
     }
 
-    fn insert(&self, stretch: Stretch) -> String {
+    fn insert_statement(&self, stretch: RowRange) -> String {
         let number = self.table.columns[0].0;
-        let given: Vec<_> = self.table.columns.iter().filter(|(_, value)| *value != Value::Null).collect();
+        let given: Vec<_> =
+            self.table.columns.iter().filter(|(_, value)| *value != ColumnValue::Null).collect();
         let names: Vec<&str> = given.iter().map(|(name, _)| *name).collect();
         let values: Vec<String> = given
             .iter()
             .map(|(_, value)| match value {
-                Value::Number => number.to_owned(),
-                Value::Branch => format!("({number} - 1) / {} + 1", self.table.per_branch),
-                Value::Empty => "''".to_owned(),
-                Value::Zero | Value::Null => "0".to_owned(),
+                ColumnValue::Number => number.to_owned(),
+                ColumnValue::Branch => format!("({number} - 1) / {} + 1", self.table.per_branch),
+                ColumnValue::Empty => "''".to_owned(),
+                ColumnValue::Zero | ColumnValue::Null => "0".to_owned(),
             })
             .collect();
         format!(
@@ -127,12 +128,12 @@ impl Source {
 struct Supplier<'a> {
     writer: &'a Writer,
     begun: bool,
-    rest: Option<Stretch>,
+    rest: Option<RowRange>,
 }
 
 impl Supplier<'_> {
     /// Appends a piece; returns its number of rows, too.
-    fn fill(&mut self, piece: &mut Vec<u8>, next: &mut dyn FnMut() -> Option<Stretch>) -> (Supply, i64) {
+    fn fill(&mut self, piece: &mut Vec<u8>, next: &mut dyn FnMut() -> Option<RowRange>) -> (Supply, i64) {
         if !std::mem::replace(&mut self.begun, true) {
             self.writer.begin(piece);
         }
@@ -148,18 +149,18 @@ impl Supplier<'_> {
                 number += 1;
             }
             rows += (number - stretch.first).cast_signed();
-            self.rest = (number <= stretch.last).then_some(Stretch { first: number, ..stretch });
+            self.rest = (number <= stretch.last).then_some(RowRange { first: number, ..stretch });
         }
         (Supply::More, rows)
     }
 }
 
 /// Runs one statement, unless stopped.
-pub(super) fn run(sql: &mut dyn Sql, text: &str, runtime: &dyn Runtime) -> Result<(), Fault> {
+pub(super) fn run(sql: &mut dyn Sql, text: &str, runtime: &dyn Runtime) -> Result<(), InitFault> {
     if runtime.stopped() {
-        return Err(Fault::Stopped);
+        return Err(InitFault::Stopped);
     }
-    long(sql).execute(text).map_err(|error| Fault::query(text, error, runtime))
+    long(sql).execute(text).map_err(|error| InitFault::query(text, error, runtime))
 }
 
 #[cfg(test)]
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn inserts_are_pgbenchs() {
-        let text = |table, last| Source::on_server(table).insert(Stretch::up_to(last));
+        let text = |table, last| RowSource::on_server(table).insert_statement(RowRange::up_to(last));
         assert_eq!(
             text(&BRANCHES, 3),
             "insert into pgbench_branches(bid,bbalance) select bid, 0 from generate_series(1, 3) as bid"
@@ -189,7 +190,7 @@ mod tests {
     #[test]
     fn pieces_hold_every_row_once() {
         let writer = Writer::new(&ACCOUNTS_ROWS, None);
-        let mut stretches = vec![Stretch { first: 70_001, last: 70_002 }, Stretch::up_to(60_000)];
+        let mut stretches = vec![RowRange { first: 70_001, last: 70_002 }, RowRange::up_to(60_000)];
         let mut supplier = Supplier { writer: &writer, begun: false, rest: None };
         let (mut all, mut rows, mut pieces) = (Vec::new(), 0, 0);
         loop {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer};
 
 /// One step of `-i`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum InitStep {
     /// `d`
     Drop,
     /// `t`
@@ -21,17 +21,17 @@ pub enum Step {
     ForeignKeys,
 }
 
-const LETTERS: [(char, Step, &str); 7] = [
-    ('d', Step::Drop, "drop tables"),
-    ('t', Step::CreateTables, "create tables"),
-    ('g', Step::Generate, "client-side generate"),
-    ('G', Step::GenerateOnServer, "server-side generate"),
-    ('v', Step::Vacuum, "vacuum"),
-    ('p', Step::PrimaryKeys, "primary keys"),
-    ('f', Step::ForeignKeys, "foreign keys"),
+const LETTERS: [(char, InitStep, &str); 7] = [
+    ('d', InitStep::Drop, "drop tables"),
+    ('t', InitStep::CreateTables, "create tables"),
+    ('g', InitStep::Generate, "client-side generate"),
+    ('G', InitStep::GenerateOnServer, "server-side generate"),
+    ('v', InitStep::Vacuum, "vacuum"),
+    ('p', InitStep::PrimaryKeys, "primary keys"),
+    ('f', InitStep::ForeignKeys, "foreign keys"),
 ];
 
-impl Step {
+impl InitStep {
     /// Its name in pgbench's summary, and the name of its phase.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -52,7 +52,7 @@ impl Step {
 }
 
 /// Their letters, concatenated.
-pub(super) fn letters(steps: &[Step]) -> String {
+pub(super) fn letters(steps: &[InitStep]) -> String {
     steps.iter().map(|step| step.letter()).collect()
 }
 
@@ -60,7 +60,7 @@ pub(super) fn letters(steps: &[Step]) -> String {
 ///
 /// # Errors
 /// In pgbench's words, for an unknown letter and for no step at all.
-pub fn parse_steps(text: &str) -> Result<Vec<Step>, String> {
+pub fn parse_steps(text: &str) -> Result<Vec<InitStep>, String> {
     if text.is_empty() {
         return Err("no initialization steps specified".to_owned());
     }
@@ -73,11 +73,11 @@ pub fn parse_steps(text: &str) -> Result<Vec<Step>, String> {
     text.chars().filter(|letter| *letter != ' ').map(step).collect()
 }
 
-pub(super) fn read<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Step>, D::Error> {
+pub(super) fn read<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<InitStep>, D::Error> {
     parse_steps(&String::deserialize(source)?).map_err(serde::de::Error::custom)
 }
 
 #[expect(clippy::ptr_arg, reason = "serde passes the field itself")]
-pub(super) fn write<S: serde::Serializer>(steps: &Vec<Step>, target: S) -> Result<S::Ok, S::Error> {
+pub(super) fn write<S: serde::Serializer>(steps: &Vec<InitStep>, target: S) -> Result<S::Ok, S::Error> {
     target.serialize_str(&letters(steps))
 }

@@ -6,12 +6,12 @@ use super::ACCOUNTS;
 
 /// Rows by their numbers, both ends included. Never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct RowRange {
     pub(super) first: u64,
     pub(super) last: u64,
 }
 
-impl Stretch {
+impl RowRange {
     /// All rows up to this number, at least one.
     pub(super) fn up_to(last: u64) -> Self {
         Self { first: 1, last }
@@ -32,7 +32,7 @@ impl Stretch {
 }
 
 /// Cuts rows where branches end, into pieces of at most this many branches.
-pub(super) fn by_branches(all: Stretch, branches: u64) -> Vec<Stretch> {
+pub(super) fn by_branches(all: RowRange, branches: u64) -> Vec<RowRange> {
     let rows = ACCOUNTS.saturating_mul(branches.max(1));
     let mut pieces = Vec::new();
     let mut rest = Some(all);
@@ -47,16 +47,16 @@ pub(super) fn by_branches(all: Stretch, branches: u64) -> Vec<Stretch> {
 /// Stretches, shared by several connections.
 #[derive(Debug)]
 pub(super) struct Queue {
-    stretches: Vec<Stretch>,
+    stretches: Vec<RowRange>,
     next: AtomicUsize,
 }
 
 impl Queue {
-    pub(super) fn new(stretches: Vec<Stretch>) -> Self {
+    pub(super) fn new(stretches: Vec<RowRange>) -> Self {
         Self { stretches, next: AtomicUsize::new(0) }
     }
 
-    pub(super) fn take(&self) -> Option<Stretch> {
+    pub(super) fn take(&self) -> Option<RowRange> {
         self.stretches.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
     }
 
@@ -73,17 +73,17 @@ mod tests {
 
     #[test]
     fn cuts() {
-        let all = Stretch::up_to(10);
+        let all = RowRange::up_to(10);
         assert_eq!(all.cut(10), (all, None));
-        assert_eq!(all.cut(4), (Stretch { first: 1, last: 4 }, Some(Stretch { first: 5, last: 10 })));
-        let pieces = by_branches(Stretch::up_to(300_000), 2);
-        assert_eq!(pieces, [Stretch::up_to(200_000), Stretch { first: 200_001, last: 300_000 }]);
+        assert_eq!(all.cut(4), (RowRange { first: 1, last: 4 }, Some(RowRange { first: 5, last: 10 })));
+        let pieces = by_branches(RowRange::up_to(300_000), 2);
+        assert_eq!(pieces, [RowRange::up_to(200_000), RowRange { first: 200_001, last: 300_000 }]);
     }
 
     proptest! {
         #[test]
         fn pieces_make_up_the_whole(rows in 1_u64..2_000_000, branches in 1_u64..9) {
-            let whole = Stretch::up_to(rows);
+            let whole = RowRange::up_to(rows);
             let pieces = by_branches(whole, branches);
             prop_assert_eq!(pieces.first().unwrap().first, whole.first);
             prop_assert_eq!(pieces.last().unwrap().last, whole.last);

@@ -24,7 +24,7 @@ pub(super) const TRUNCATE: &str =
 /// Scale from which account numbers need 64 bits, as in pgbench.
 const LARGE: u32 = 20_000;
 
-struct Table {
+struct TableDefinition {
     name: &'static str,
     /// Columns, with `@` for the type of an account's number.
     columns: &'static str,
@@ -32,23 +32,23 @@ struct Table {
     fillfactor: bool,
 }
 
-const TABLES: [Table; 4] = [
-    Table {
+const TABLES: [TableDefinition; 4] = [
+    TableDefinition {
         name: "pgbench_history",
         columns: "tid int,bid int,aid @,delta int,mtime timestamp,filler char(22)",
         fillfactor: false,
     },
-    Table {
+    TableDefinition {
         name: "pgbench_tellers",
         columns: "tid int not null,bid int,tbalance int,filler char(84)",
         fillfactor: true,
     },
-    Table {
+    TableDefinition {
         name: "pgbench_accounts",
         columns: "aid @ not null,bid int,abalance int,filler char(84)",
         fillfactor: true,
     },
-    Table {
+    TableDefinition {
         name: "pgbench_branches",
         columns: "bid int not null,bbalance int,filler char(88)",
         fillfactor: true,
@@ -69,7 +69,7 @@ pub(super) fn is_large(scale: u32) -> bool {
     scale >= LARGE
 }
 
-fn create_table(table: &Table, options: &InitOptions) -> String {
+fn create_table(table: &TableDefinition, options: &InitOptions) -> String {
     let columns = table.columns.replace('@', if is_large(options.scale) { "bigint" } else { "   int" });
     let partitioned = options.partitions > 0 && table.name == ACCOUNTS_TABLE;
     // A partitioned table has no rows itself, so no fill factor; it cannot be unlogged, and then its foreign

@@ -16,7 +16,7 @@ fn run_steps(
 ) -> (Vec<String>, Result<JobReport, Error>) {
     let mut lines = Vec::new();
     let mut voice = EventPrinter::new(false);
-    let mut listen = |event: &Event| lines.push(voice.say(event));
+    let mut listen = |event: &InitEvent| lines.push(voice.say(event));
     let result = run(options, &loading, server.open(), server, &mut listen);
     lines.retain(|line| !line.is_empty());
     (lines, result)
@@ -224,7 +224,7 @@ proptest! {
 #[test]
 fn progress_on_a_terminal_stays_on_its_line() {
     let progress = |done, elapsed_s| {
-        Event::Progress(Progress {
+        InitEvent::Progress(RowsProgress {
             table: "pgbench_accounts",
             done,
             total: 1_000_000,
@@ -233,15 +233,15 @@ fn progress_on_a_terminal_stays_on_its_line() {
         })
     };
     let events = [
-        Event::Begun(Step::Generate),
+        InitEvent::Begun(InitStep::Generate),
         progress(100_000, 9.0),
         progress(200_000, 120.5),
-        Event::Filled,
-        Event::Begun(Step::Vacuum),
+        InitEvent::Filled,
+        InitEvent::Begun(InitStep::Vacuum),
         progress(300_000, 1.0),
-        Event::Notice("NOTICE:  hear".into()),
-        Event::Reconnecting { reason: "gone".into(), attempt: 2, attempts: 40, wait_us: 500_000 },
-        Event::Done(Summary::default()),
+        InitEvent::Notice("NOTICE:  hear".into()),
+        InitEvent::Reconnecting { reason: "gone".into(), attempt: 2, attempts: 40, wait_us: 500_000 },
+        InitEvent::Done(Summary::default()),
     ];
     for (name, terminal) in [("on_a_terminal", true), ("in_a_file", false)] {
         let mut voice = EventPrinter::new(terminal);

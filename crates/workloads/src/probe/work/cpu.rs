@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use spec::Error;
 
-use super::{Setup, Work};
-use crate::probe::figures::Figure;
+use super::{ProbeSetup, ProbeWork};
+use crate::probe::figures::ProbeFigure;
 use crate::probe::record::ProbedFigure;
 use crate::probe::spread::Spread;
 
@@ -17,8 +17,8 @@ const GROWN: u32 = 256;
 
 /// The figure of all backends, compared with the figure of one.
 pub(super) fn all(
-    work: &mut Work<'_>,
-    figure: &Figure,
+    work: &mut ProbeWork<'_>,
+    figure: &ProbeFigure,
     one: Option<&ProbedFigure>,
 ) -> Result<ProbedFigure, Error> {
     let one = one.and_then(ProbedFigure::spread);
@@ -42,8 +42,8 @@ pub(super) fn all(
 
 /// Doubles the backends until that adds nothing.
 fn grown(
-    work: &mut Work<'_>,
-    figure: &Figure,
+    work: &mut ProbeWork<'_>,
+    figure: &ProbeFigure,
     one: Option<Spread>,
     (time, free): (Duration, u32),
 ) -> Result<ProbedFigure, Error> {
@@ -77,7 +77,12 @@ fn grown(
     Ok(ProbedFigure { detail, ..found })
 }
 
-fn of(work: &Work<'_>, figure: &Figure, backends: u32, time: Duration) -> Result<ProbedFigure, Error> {
-    let setup = Setup { backends: Some(backends), ..Setup::default() };
+fn of(
+    work: &ProbeWork<'_>,
+    figure: &ProbeFigure,
+    backends: u32,
+    time: Duration,
+) -> Result<ProbedFigure, Error> {
+    let setup = ProbeSetup { backends: Some(backends), ..ProbeSetup::default() };
     work.found(figure, work.shots_of_all(figure, &setup, time), &setup)
 }

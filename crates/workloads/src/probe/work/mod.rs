@@ -11,13 +11,13 @@ use spec::Error;
 use spec::figures::Unit;
 
 use self::pages::Pages;
-use super::check::Server;
-use super::facts::Host;
-use super::figures::{Data, Figure, Values, fill};
+use super::check::ServerState;
+use super::facts::HostFacts;
+use super::figures::{Data, ProbeFigure, Values, fill};
 use super::options::ProbeOptions;
 use super::record::ProbedFigure;
 use super::scratch::Scratch;
-use super::shots::{CLOCK_US, Message, Session, Shot, between, reason};
+use super::shots::{CLOCK_US, ProbeMessage, ProbeSession, Shot, between, reason};
 use super::together;
 use crate::error;
 use crate::jobs::Runtime;
@@ -31,11 +31,11 @@ const LEAST: Duration = Duration::from_millis(30);
 const BOUND: Duration = Duration::from_secs(10);
 
 /// Common to all figures.
-pub(super) struct Work<'a> {
+pub(super) struct ProbeWork<'a> {
     pub(super) runtime: &'a dyn Runtime,
-    pub(super) session: Session,
-    pub(super) server: &'a Server,
-    pub(super) host: &'a Host,
+    pub(super) session: ProbeSession,
+    pub(super) server: &'a ServerState,
+    pub(super) host: &'a HostFacts,
     pub(super) options: &'a ProbeOptions,
     pub(super) scratch: &'a Scratch,
     pub(super) started_us: u64,
@@ -47,7 +47,7 @@ pub(super) struct Work<'a> {
 
 /// How a figure is measured on this server.
 #[derive(Debug, Default)]
-struct Setup {
+struct ProbeSetup {
     values: Values,
     /// `None`: one backend.
     backends: Option<u32>,
@@ -56,7 +56,7 @@ struct Setup {
     cut: Option<String>,
 }
 
-impl Work<'_> {
+impl ProbeWork<'_> {
     /// Measures figures of a part. They take turns if their statements are sent repeatedly, so that a
     /// disturbance affects all.
     ///
@@ -64,13 +64,13 @@ impl Work<'_> {
     /// The probe must end, or none of the figures is available.
     pub(super) fn measure(
         &mut self,
-        part: &[Figure],
+        part: &[ProbeFigure],
         one: Option<&ProbedFigure>,
     ) -> Result<Vec<ProbedFigure>, Error> {
         let [figure, ..] = part else { return Ok(Vec::new()) };
         let setup = match figure.data {
             Data::None if figure.all_backends => return Ok(vec![cpu::all(self, figure, one)?]),
-            Data::None => Ok(Setup { detail: figure.detail.clone(), ..Setup::default() }),
+            Data::None => Ok(ProbeSetup { detail: figure.detail.clone(), ..ProbeSetup::default() }),
             Data::Texts => texts::setup(self, figure),
             Data::CachedPages | Data::PagesBeyond => pages::setup(self, figure)?,
         };
@@ -96,15 +96,17 @@ impl Work<'_> {
     /// Their start, µs since the probe's, and the shots of each figure.
     fn shots_by_turns(
         &mut self,
-        figures: &[Figure],
-        setup: &Setup,
+        figures: &[ProbeFigure],
+        setup: &ProbeSetup,
         time: Duration,
     ) -> Result<(u64, Vec<Vec<Shot>>), Error> {
         for figure in figures.iter().filter(|figure| !figure.before.is_empty()) {
             let before = self.message(figure, figure.before, setup, time);
-            self.session.ask(&before.statements, before.bound).map_err(error::sql(before.doing.as_str()))?;
+            self.session
+                .ask(&before.statements, before.bound)
+                .map_err(error::sql_error(before.doing.as_str()))?;
         }
-        let messages: Vec<Message> =
+        let messages: Vec<ProbeMessage> =
             figures.iter().map(|figure| self.message(figure, figure.statements, setup, time)).collect();
         let mut shots = vec![Vec::new(); figures.len()];
         let start = self.now_us();
@@ -124,12 +126,20 @@ impl Work<'_> {
         Ok((start, shots))
     }
 
-    fn shots_of(&mut self, figure: &Figure, message: &Message, start: u64) -> Result<Vec<Shot>, Error> {
+    fn shots_of(
+        &mut self,
+        figure: &ProbeFigure,
+        message: &ProbeMessage,
+        start: u64,
+    ) -> Result<Vec<Shot>, Error> {
         let sent = self.now_us();
         let at = |now: u64| (now - start) as i64;
         if figure.client_clock {
             let sent = self.runtime.now_us();
-            self.session.sql().query(&message.statements).map_err(error::sql(message.doing.as_str()))?;
+            self.session
+                .sql()
+                .query(&message.statements)
+                .map_err(error::sql_error(message.doing.as_str()))?;
             let us = (self.runtime.now_us() - sent) as f64;
             return Ok(vec![Shot { at_us: at(self.now_us()), us }]);
         }
@@ -141,8 +151,8 @@ impl Work<'_> {
     /// Their start, and shots per second of several backends at once.
     fn shots_of_all(
         &self,
-        figure: &Figure,
-        setup: &Setup,
+        figure: &ProbeFigure,
+        setup: &ProbeSetup,
         time: Duration,
     ) -> Result<(u64, Vec<Shot>), Error> {
         let (start, message) = (self.now_us(), self.message(figure, figure.statements, setup, time));
@@ -151,7 +161,13 @@ impl Work<'_> {
         Ok((start, together::rates(&ends)))
     }
 
-    fn message(&self, figure: &Figure, statements: &str, setup: &Setup, time: Duration) -> Message {
+    fn message(
+        &self,
+        figure: &ProbeFigure,
+        statements: &str,
+        setup: &ProbeSetup,
+        time: Duration,
+    ) -> ProbeMessage {
         let mut values = setup.values.clone();
         values.extend([
             ("clock_us", CLOCK_US.to_owned()),
@@ -159,7 +175,7 @@ impl Work<'_> {
             ("commits", self.scratch.table("commits")),
             ("pages", self.scratch.table("pages")),
         ]);
-        Message {
+        ProbeMessage {
             doing: figure.part.clone(),
             statements: fill(statements, &values),
             gives: figure.gives.as_ref().map(|gives| fill(gives, &values)),
@@ -170,9 +186,9 @@ impl Work<'_> {
     /// The figure of these shots. It is not available if the server refused them; the probe continues.
     fn found(
         &self,
-        figure: &Figure,
+        figure: &ProbeFigure,
         shots: Result<(u64, Vec<Shot>), Error>,
-        setup: &Setup,
+        setup: &ProbeSetup,
     ) -> Result<ProbedFigure, Error> {
         let work =
             figure.work.as_ref().map_or(1.0, |work| fill(work, &setup.values).parse().expect("a number"));
@@ -213,7 +229,7 @@ impl Work<'_> {
     }
 
     /// A figure without time.
-    fn too_late(&self, figure: &Figure) -> ProbedFigure {
+    fn too_late(&self, figure: &ProbeFigure) -> ProbedFigure {
         ProbedFigure::not_available(figure, self.no_time())
     }
 

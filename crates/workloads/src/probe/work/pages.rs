@@ -14,10 +14,10 @@ use serde_json::Value;
 use spec::Error;
 use spec::figures::Unit;
 
-use super::{Setup, Work};
+use super::{ProbeSetup, ProbeWork};
 use crate::error;
 use crate::probe::facts::mb;
-use crate::probe::figures::{Data, Figure, Values, fill};
+use crate::probe::figures::{Data, ProbeFigure, Values, fill};
 use crate::probe::options::INDEX_BYTES;
 use crate::probe::shots::reason;
 
@@ -51,7 +51,10 @@ pub(in crate::probe) struct Pages {
 ///
 /// # Errors
 /// The probe must end, or the server does not report where pages come from.
-pub(super) fn setup(work: &mut Work<'_>, figure: &Figure) -> Result<Result<Setup, String>, Error> {
+pub(super) fn setup(
+    work: &mut ProbeWork<'_>,
+    figure: &ProbeFigure,
+) -> Result<Result<ProbeSetup, String>, Error> {
     let pages = match work.pages.take() {
         Some(pages) => pages,
         None => match write_all(work) {
@@ -89,18 +92,18 @@ pub(super) fn setup(work: &mut Work<'_>, figure: &Figure) -> Result<Result<Setup
         );
     }
     let cut = pages.cut.filter(|_| is_beyond);
-    Ok(Ok(Setup { values: pages.layout.values(is_beyond), backends: None, detail, cut }))
+    Ok(Ok(ProbeSetup { values: pages.layout.values(is_beyond), backends: None, detail, cut }))
 }
 
 /// Writes as many as fit into the space and the time; none if even the pilot took all the time.
-fn write_all(work: &mut Work<'_>) -> Result<Option<Pages>, Error> {
+fn write_all(work: &mut ProbeWork<'_>) -> Result<Option<Pages>, Error> {
     let Some(time) = work.time_to_write(SHARE) else { return Ok(None) };
     let wanted = work.options.space_bytes - INDEX_BYTES;
     let start = work.now_us();
     write(work, PILOT_BYTES, time)?;
     let took_us = (work.now_us() - start).max(1) as f64;
     let drop = format!("DROP TABLE {}", work.scratch.table("pages"));
-    work.session.ask(&drop, time).map_err(error::sql("dropping scratch data"))?;
+    work.session.ask(&drop, time).map_err(error::sql_error("dropping scratch data"))?;
     let Some(left) = time.checked_sub(Duration::from_micros(work.now_us() - start)) else { return Ok(None) };
     // Later pages go to a disk that is busy with the first ones.
     let possible = PILOT_BYTES as f64 / took_us * left.as_micros() as f64 * 0.6;
@@ -116,8 +119,8 @@ fn write_all(work: &mut Work<'_>) -> Result<Option<Pages>, Error> {
 }
 
 /// The table of pages, read once and frozen, so that reading it later writes nothing.
-fn write(work: &mut Work<'_>, bytes: u64, time: Duration) -> Result<(), Error> {
-    let failed = || error::sql("writing scratch data");
+fn write(work: &mut ProbeWork<'_>, bytes: u64, time: Duration) -> Result<(), Error> {
+    let failed = || error::sql_error("writing scratch data");
     let (table, block) = (work.scratch.table("pages"), work.server.block_bytes);
     let values = vec![
         ("pages", table.clone()),
@@ -202,7 +205,7 @@ impl Origin {
     }
 }
 
-impl Work<'_> {
+impl ProbeWork<'_> {
     /// Determines the source of a piece's pages by reading it.
     fn origin(&mut self, layout: &Layout, piece: u64) -> Result<Origin, Error> {
         let values = vec![
@@ -211,7 +214,7 @@ impl Work<'_> {
             ("to", ((piece + 1) * layout.piece).to_string()),
         ];
         let explain = fill(include_str!("../sql/pages_origin.sql"), &values);
-        let failed = error::sql("looking where pages come from");
+        let failed = error::sql_error("looking where pages come from");
         let sets = self.session.ask(&explain, Duration::from_secs(30)).map_err(failed)?;
         let text = sets.last().and_then(|set| set.rows.first()?.first()?.clone()).unwrap_or_default();
         let plan: Value = serde_json::from_str(&text).unwrap_or_default();

@@ -1,9 +1,9 @@
 //! The texts for measuring memory: two equal ones for each backend, larger than the processor's cache if
 //! there is room.
 
-use super::{Setup, Work};
+use super::{ProbeSetup, ProbeWork};
 use crate::probe::facts::mb;
-use crate::probe::figures::Figure;
+use crate::probe::figures::ProbeFigure;
 
 /// PostgreSQL has no text above 1 GB.
 const LONGEST: u64 = 512 << 20;
@@ -11,7 +11,7 @@ const LONGEST: u64 = 512 << 20;
 const SHORTEST: u64 = 1 << 20;
 
 /// Length of the texts for one backend, or for all, within the limit on space.
-pub(super) fn setup(work: &Work<'_>, figure: &Figure) -> Result<Setup, String> {
+pub(super) fn setup(work: &ProbeWork<'_>, figure: &ProbeFigure) -> Result<ProbeSetup, String> {
     let all = work.backends.or(work.options.backends).or(work.host.cpus);
     let backends = match figure.all_backends {
         true => all.ok_or("it is not known how many backends \"all\" are")?,
@@ -24,7 +24,7 @@ pub(super) fn setup(work: &Work<'_>, figure: &Figure) -> Result<Setup, String> {
         let needed = 2 * SHORTEST * u64::from(backends);
         return Err(format!("{backends} backends need {} of memory, and may have {}", mb(needed), mb(most)));
     }
-    Ok(Setup {
+    Ok(ProbeSetup {
         values: vec![("text_kb", (text >> 10).to_string()), ("texts_bytes", (2 * text).to_string())],
         backends: (backends > 1).then_some(backends),
         detail: detail(text, backends, work.host.cache_bytes),

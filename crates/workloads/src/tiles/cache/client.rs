@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Outcome, Returned, Step, Time};
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Returned, Step, Time, TransactionOutcome};
 use protocol::Address;
-use protocol::postgres::{Format, Message, ServerError, Want, frontend};
+use protocol::postgres::{Message, ServerError, ValueFormat, Want, frontend};
 use protocol::redis::{Replies, Reply, Want as WantReply};
 use script::Random;
 
 use super::super::atlas::{Atlas, Pick};
 use super::super::client::{INT4, write_number};
 use super::keys::Keys;
-use crate::link::{MOST_MESSAGES, NotConnected, PgLink, Progress, address, endpoint, returned};
+use crate::link::{LinkProgress, MOST_MESSAGES, NotConnected, PgLink, address, endpoint, returned};
 use crate::statement_names::StatementNames;
 use crate::views::Visit;
 
@@ -30,7 +30,7 @@ pub(in crate::tiles) struct Shared {
 
 /// What the client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CacheClientState {
     /// Its links, and its statements.
     SettingUp,
     Idle,
@@ -50,7 +50,7 @@ pub(in crate::tiles) struct CachedClient {
     replies: Replies,
     cache_is_up: bool,
     is_prepared: bool,
-    state: State,
+    state: CacheClientState,
     pick: Pick,
     asked: Time,
     /// The tile from the database.
@@ -79,7 +79,7 @@ impl CachedClient {
             replies: Replies::new(),
             cache_is_up: false,
             is_prepared: false,
-            state: State::SettingUp,
+            state: CacheClientState::SettingUp,
             pick: Pick::NOWHERE,
             asked: 0,
             tile: Vec::new(),
@@ -91,16 +91,16 @@ impl CachedClient {
         }
     }
 
-    fn connected(&mut self, progress: Result<Progress, NotConnected>, io: &mut Io<'_>) -> Step {
+    fn connected(&mut self, progress: Result<LinkProgress, NotConnected>, io: &mut Io<'_>) -> Step {
         match progress {
-            Ok(Progress::Step(step)) => step,
-            Ok(Progress::Up) => {
+            Ok(LinkProgress::Step(step)) => step,
+            Ok(LinkProgress::Up) => {
                 let out = io.out(DATABASE);
                 for (number, text) in self.shared.atlas.statements.iter().enumerate() {
                     frontend::parse(out, self.names.of(number), text, &[INT4, INT4, INT4]);
                 }
                 frontend::sync(out);
-                self.database.connection.rows(Want::Read);
+                self.database.connection.request_rows(Want::Read);
                 Step::Wait
             }
             Err(why) => self.give_up(why.message, why.code, true, io),
@@ -109,8 +109,8 @@ impl CachedClient {
 
     /// Both links are up and the statements are prepared.
     fn settled(&mut self) -> Step {
-        if self.state == State::SettingUp && self.cache_is_up && self.is_prepared {
-            self.state = State::Idle;
+        if self.state == CacheClientState::SettingUp && self.cache_is_up && self.is_prepared {
+            self.state = CacheClientState::Idle;
             return Step::Ready;
         }
         Step::Wait
@@ -122,10 +122,10 @@ impl CachedClient {
         let Some(pick) = shared.atlas.next(&mut self.random, &mut self.visit).first() else {
             return self.give_up("there is nothing to ask for".to_owned(), None, false, io);
         };
-        (self.pick, self.asked, self.state) = (*pick, io.now, State::LookingUp);
+        (self.pick, self.asked, self.state) = (*pick, io.now, CacheClientState::LookingUp);
         self.returned = Returned { queries: 1, ..Returned::default() };
         shared.keys.write(pick, &mut self.key);
-        Keys::get(&self.key, io.out(CACHE));
+        Keys::append_get(&self.key, io.out(CACHE));
         Step::Wait
     }
 
@@ -133,15 +133,17 @@ impl CachedClient {
         match self.replies.next(data, used) {
             Ok(None) => Step::Wait,
             Ok(Some(reply)) => match (self.state, reply) {
-                (State::LookingUp, Reply::Skipped(skipped)) => self.ended(false, skipped.bytes, io),
-                (State::LookingUp, Reply::Nil) => self.make(io),
-                (State::Storing, Reply::Status(_)) => {
+                (CacheClientState::LookingUp, Reply::Skipped(skipped)) => {
+                    self.ended(false, skipped.bytes, io)
+                }
+                (CacheClientState::LookingUp, Reply::Nil) => self.make(io),
+                (CacheClientState::Storing, Reply::Status(_)) => {
                     self.returned.affected = 1;
                     self.ended(true, self.tile.len() as u64, io)
                 }
-                (State::LookingUp | State::Storing, Reply::Error(text)) => {
+                (CacheClientState::LookingUp | CacheClientState::Storing, Reply::Error(text)) => {
                     let text = String::from_utf8_lossy(text).into_owned();
-                    let command = if self.state == State::Storing { "SET" } else { "GET" };
+                    let command = if self.state == CacheClientState::Storing { "SET" } else { "GET" };
                     self.failed(format!("{command}: {text}"), Failure::Other, io)
                 }
                 _ => {
@@ -163,12 +165,12 @@ impl CachedClient {
         let name = self.names.of(usize::from(self.pick.statement));
         let out = io.out(DATABASE);
         // Three parameters are never too many.
-        let _ = frontend::bind(out, "", name, parameters, Format::Binary);
+        let _ = frontend::bind(out, "", name, parameters, ValueFormat::Binary);
         frontend::execute(out, "", 0);
         frontend::sync(out);
         self.database.connection.take_counts();
         self.tile.clear();
-        self.state = State::Making;
+        self.state = CacheClientState::Making;
         Step::Wait
     }
 
@@ -196,15 +198,15 @@ impl CachedClient {
 
     fn server_ready(&mut self, io: &mut Io<'_>) -> Step {
         match (self.state, self.error.take()) {
-            (State::SettingUp, Some(error)) => {
+            (CacheClientState::SettingUp, Some(error)) => {
                 let reason = format!("client {} aborted while preparing tile queries: {error}", self.number);
                 self.give_up(reason, Some(error.code), false, io)
             }
-            (State::SettingUp, None) => {
+            (CacheClientState::SettingUp, None) => {
                 self.is_prepared = true;
                 self.settled()
             }
-            (State::Making, Some(error)) => {
+            (CacheClientState::Making, Some(error)) => {
                 let failure = match error.code.as_str() {
                     "40001" => Failure::Serialization,
                     "40P01" => Failure::Deadlock,
@@ -212,12 +214,12 @@ impl CachedClient {
                 };
                 self.failed(error.to_string(), failure, io)
             }
-            (State::Making, None) => {
+            (CacheClientState::Making, None) => {
                 self.returned.queries += returned(self.database.connection.take_counts()).queries;
                 if self.shared.stores {
                     self.returned.changes = 1;
                     self.shared.keys.set(&self.key, &self.tile, io.out(CACHE));
-                    self.state = State::Storing;
+                    self.state = CacheClientState::Storing;
                     return Step::Wait;
                 }
                 self.ended(true, self.tile.len() as u64, io)
@@ -229,7 +231,7 @@ impl CachedClient {
     /// The tile is here; `made` by the database. Made tiles are counted after cached ones, as script and as
     /// item.
     fn ended(&mut self, made: bool, bytes: u64, io: &mut Io<'_>) -> Step {
-        self.state = State::Idle;
+        self.state = CacheClientState::Idle;
         self.returned.rows = u64::from(bytes > 0);
         self.returned.bytes = bytes;
         if let Some(item) = self.pick.item {
@@ -239,8 +241,8 @@ impl CachedClient {
     }
 
     fn failed(&mut self, problem: String, failure: Failure, io: &mut Io<'_>) -> Step {
-        let made = self.state != State::LookingUp;
-        self.state = State::Idle;
+        let made = self.state != CacheClientState::LookingUp;
+        self.state = CacheClientState::Idle;
         if self.reported < MOST_MESSAGES {
             self.reported += 1;
             io.message(format!("client {}, tile {}: {problem}", self.number, self.pick.tile));
@@ -250,7 +252,7 @@ impl CachedClient {
 
     fn end(&mut self, made: bool, failure: Option<Failure>) -> Step {
         let script = self.pick.script + u16::from(made);
-        Step::Ended(Outcome { script, failure, tries: 1, returned: self.returned })
+        Step::Ended(TransactionOutcome { script, failure, tries: 1, returned: self.returned })
     }
 
     /// The client stops; with `lost` because of a server.
@@ -305,11 +307,12 @@ impl Client for CachedClient {
     }
 
     fn abandon(&self, link: Link) -> Option<Vec<u8>> {
-        (link == DATABASE && self.state == State::Making).then(|| self.database.cancel()).flatten()
+        (link == DATABASE && self.state == CacheClientState::Making).then(|| self.database.cancel()).flatten()
     }
 
     /// Until the result is known, the transaction counts as looked up.
     fn script(&mut self) -> u16 {
-        self.pick.script + u16::from(matches!(self.state, State::Making | State::Storing))
+        self.pick.script
+            + u16::from(matches!(self.state, CacheClientState::Making | CacheClientState::Storing))
     }
 }

@@ -37,7 +37,7 @@ impl Keys {
         let _ = write!(key, "{PREFIX}:{}:{}:{z}/{x}/{y}", self.space, pick.statement);
     }
 
-    pub(in crate::tiles) fn get(key: &[u8], out: &mut Vec<u8>) {
+    pub(in crate::tiles) fn append_get(key: &[u8], out: &mut Vec<u8>) {
         let _ = write!(out, "*2\r\n$3\r\nGET\r\n${}\r\n", key.len());
         out.extend_from_slice(key);
         out.extend_from_slice(b"\r\n");
@@ -68,7 +68,7 @@ mod tests {
         let text = String::from_utf8(key.clone()).unwrap();
         assert!(text.starts_with("pgdyno:tile:") && text.ends_with(":2:14/8851/6439"), "{text}");
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        Keys::get(&key, &mut ours);
+        Keys::append_get(&key, &mut ours);
         keys.set(&key, b"va\r\nlue", &mut ours);
         protocol::redis::command(&mut theirs, &[b"GET".as_slice(), &key]);
         protocol::redis::command(&mut theirs, &[b"SET".as_slice(), &key, b"va\r\nlue", b"EX", b"60"]);

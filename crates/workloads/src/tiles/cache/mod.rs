@@ -12,4 +12,4 @@ mod state;
 pub(super) use self::client::{CachedClient, Shared};
 pub(super) use self::keys::Keys;
 pub(super) use self::options::validate;
-pub(super) use self::state::{State, clear, restore_limits, set_limits};
+pub(super) use self::state::{FilledCaches, clear, restore_limits, set_limits};

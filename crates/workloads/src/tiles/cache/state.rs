@@ -7,7 +7,7 @@ use spec::Error;
 
 use super::super::atlas::{Atlas, Pick};
 use super::super::fetch::Fetch;
-use super::super::layer::Layer;
+use super::super::layer::TileLayer;
 use super::super::options::TilesOptions;
 use super::keys::Keys;
 use crate::error;
@@ -25,11 +25,11 @@ type Filled = Vec<(Pick, Vec<u8>)>;
 /// Tiles that fill the cache, fetched once for each state of the data that arms make: those of one state
 /// would be wrong answers in another.
 #[derive(Debug, Default)]
-pub(in crate::tiles) struct State {
+pub(in crate::tiles) struct FilledCaches {
     filled: BTreeMap<String, Filled>,
 }
 
-impl State {
+impl FilledCaches {
     /// Sets the cache's state before a run: of this workload's tiles only those that fill it, as the database
     /// makes them in this `state`.
     pub(in crate::tiles) fn prepare(
@@ -37,7 +37,7 @@ impl State {
         options: &TilesOptions,
         state: &str,
         atlas: &Atlas,
-        layers: &[&Layer],
+        layers: &[&TileLayer],
         from: &mut dyn Fetch,
         control: &mut dyn RedisConnection,
     ) -> Result<(), Error> {
@@ -73,7 +73,7 @@ pub(in crate::tiles) fn set_limits(
     let Some(at_start) = site.limits_at_start() else {
         return match options.cache_memory {
             None => Ok(()),
-            Some(_) => Err(error::missing(
+            Some(_) => Err(error::missing_error(
                 "tiles.cache_memory sets a limit of a Redis that pgdyno starts, and this one is not its own",
                 "write managed = { redis = true } in [target], or leave it out",
             )),
@@ -128,7 +128,7 @@ fn distinct(atlas: &Atlas) -> BTreeMap<(u16, tile::Tile), &Pick> {
 }
 
 /// Tiles that receive this share of all requests, evenly over the list, with their bytes.
-fn chosen(atlas: &Atlas, layers: &[&Layer], share: f64, from: &mut dyn Fetch) -> Result<Filled, Error> {
+fn chosen(atlas: &Atlas, layers: &[&TileLayer], share: f64, from: &mut dyn Fetch) -> Result<Filled, Error> {
     let mut requests: BTreeMap<(u16, tile::Tile), (f64, &Pick)> = BTreeMap::new();
     for (weight, picks) in atlas.groups() {
         for pick in picks {
@@ -149,7 +149,7 @@ fn chosen(atlas: &Atlas, layers: &[&Layer], share: f64, from: &mut dyn Fetch) ->
         let bytes = from.tile(layer, pick.tile)?;
         kept += bytes.len();
         if kept > MOST_KEPT {
-            return Err(error::missing(
+            return Err(error::missing_error(
                 format!("the tiles to begin with take more than {}", spec::bytes(MOST_KEPT as u64)),
                 "set tiles_per_zoom lower",
             ));

@@ -63,14 +63,14 @@ impl FeatureTable {
 pub(super) fn postgis(sql: &mut dyn Sql) -> Result<(), Error> {
     let version = sql
         .scalar("SELECT extversion FROM pg_extension WHERE extname = 'postgis'")
-        .map_err(error::sql("looking for PostGIS"))?;
+        .map_err(error::sql_error("looking for PostGIS"))?;
     match version {
         Some(version) if major(&version) >= 3 => Ok(()),
-        Some(version) => Err(error::missing(
+        Some(version) => Err(error::missing_error(
             format!("PostGIS {version} has no ST_TileEnvelope"),
             "tiles need PostGIS 3.0 or later",
         )),
-        None => Err(error::missing(
+        None => Err(error::missing_error(
             "PostGIS is not installed in this database",
             "run CREATE EXTENSION postgis there, or name it in target.managed = { extensions = [\"postgis\"] }",
         )),
@@ -84,7 +84,7 @@ fn major(version: &str) -> u32 {
 /// The table of this name.
 pub(super) fn feature_table(sql: &mut dyn Sql, shown: &str) -> Result<FeatureTable, Error> {
     let doing = format!("looking at table {shown}");
-    let asked = |error: SqlError| error::sql(&doing)(error);
+    let asked = |error: SqlError| error::sql_error(&doing)(error);
     let found = sql
         .rows(&format!(
             "SELECT n.nspname, c.relname, c.oid, c.reltuples FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
@@ -92,11 +92,11 @@ pub(super) fn feature_table(sql: &mut dyn Sql, shown: &str) -> Result<FeatureTab
             quote_literal(shown)
         ))
         .map_err(|error| match error.is(INVALID_NAME) {
-            true => error::missing(format!("{shown} is not a valid table name in SQL"), format!("a name with blanks or capitals needs quotes: {}", quote_identifier(shown))),
+            true => error::missing_error(format!("{shown} is not a valid table name in SQL"), format!("a name with blanks or capitals needs quotes: {}", quote_identifier(shown))),
             false => asked(error),
         })?;
     let Some([schema, name, oid, rows]) = texts(found.first()) else {
-        return Err(error::missing(
+        return Err(error::missing_error(
             format!("table {shown} does not exist in this database"),
             hint_for(sql, shown).map_err(asked)?,
         ));
@@ -188,7 +188,7 @@ fn geometry_column(
     [schema, name, table]: [&str; 3],
     doing: &str,
 ) -> Result<(String, i64, String), Error> {
-    let asked = |error: SqlError| error::sql(doing)(error);
+    let asked = |error: SqlError| error::sql_error(doing)(error);
     let rows = sql
         .rows(&format!(
             "SELECT f_geometry_column, srid, type FROM geometry_columns \
@@ -198,7 +198,7 @@ fn geometry_column(
         ))
         .map_err(asked)?;
     let [column, srid, kind] = texts(rows.first()).ok_or_else(|| {
-        error::missing(
+        error::missing_error(
             format!("table {shown} has no geometry column"),
             "tiles are made of a column of type geometry; cast one of type geography in a view",
         )
@@ -220,7 +220,7 @@ fn geometry_column(
 /// A tile would contain one of them, and silently leave all other features out.
 fn several_srids(shown: &str, column: &str, found: &[(i64, String)]) -> Error {
     let each: Vec<String> = found.iter().map(|(srid, count)| format!("{count} in {srid}")).collect();
-    error::missing(
+    error::missing_error(
         format!("{shown}.{column} holds geometries of several SRIDs: {}", each.join(", ")),
         format!(
             "bring them into one: ALTER TABLE {shown} ALTER {column} TYPE geometry(Geometry, {WEB_MERCATOR}) USING ST_Transform({column}, {WEB_MERCATOR}); or name \

@@ -5,16 +5,16 @@ use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 use spec::Error;
 
 use super::feature_table::{as_written, texts};
-use super::{Layer, Made};
+use super::{TileLayer, TileQuery};
 use crate::error;
 
 /// Accepted types of zoom, column and row.
 const NUMBERS: [&str; 4] = ["integer", "bigint", "smallint", "numeric"];
 
-pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, Error> {
+pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<TileLayer, Error> {
     let shown = format!("{name}()");
     let doing = format!("looking at function {shown}");
-    let asked = |error: SqlError| error::sql(&doing)(error);
+    let asked = |error: SqlError| error::sql_error(&doing)(error);
     // The server resolves unquoted names: case folding, and the search path.
     let parts = sql
         .rows(&format!(
@@ -33,27 +33,32 @@ pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, Error> {
         .map_err(asked)?;
     let found: Vec<TileFunction> = parts.iter().filter_map(TileFunction::of).collect();
     if found.is_empty() {
-        return Err(error::missing(
+        return Err(error::missing_error(
             format!("function {shown} does not exist in this database"),
             hint_for(sql, name).map_err(asked)?,
         ));
     }
     let Some(fitting) = found.iter().find(|function| function.arguments().is_some()) else {
         let known: Vec<&str> = found.iter().map(|function| function.signature.as_str()).collect();
-        return Err(error::missing(
+        return Err(error::missing_error(
             format!("{} cannot be asked for a tile", known.join(", ")),
             "a tile function takes zoom, column and row as integers, and a json of its options at most",
         ));
     };
     if let Some(returned) = fitting.wrong_type() {
-        return Err(error::missing(
+        return Err(error::missing_error(
             format!("{} returns {returned}, and a tile is bytea", fitting.signature),
             "let it return what ST_AsMVT gives",
         ));
     }
     let statement = super::text::read(&fitting.call(name))
         .map_err(|problem| error::script(format!("{shown}: {problem}")))?;
-    Ok(Layer { shown, made: Made::Statement(statement), feature_tables: Vec::new(), remarks: Vec::new() })
+    Ok(TileLayer {
+        shown,
+        made: TileQuery::Statement(statement),
+        feature_tables: Vec::new(),
+        remarks: Vec::new(),
+    })
 }
 
 struct TileFunction {

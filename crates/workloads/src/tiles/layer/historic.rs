@@ -38,9 +38,9 @@ impl Historic {
                          SELECT ST_Transform(ST_SetSRID(ST_Extent({geometry}), {}), 4326) AS e FROM {table}) AS extent",
                         feature_table.srid
                     ))
-                    .map_err(error::sql(format!("reading the bounds of {shown}")))?;
+                    .map_err(error::sql_error(format!("reading the bounds of {shown}")))?;
                 let found: [String; 4] = texts(rows.first()).ok_or_else(|| {
-                    error::missing(format!("table {shown} holds no feature"), "load data first")
+                    error::missing_error(format!("table {shown} holds no feature"), "load data first")
                 })?;
                 found.map(|text| text.parse().map_or(text, degrees))
             }
@@ -50,13 +50,13 @@ impl Historic {
             .iter()
             .zip(&bounds)
             .fold(QUERY.to_owned(), |text, (name, degrees)| text.replace(&format!("{{{name}}}"), degrees));
-        let statement = boxed.replace("{table}", &plain(named)).replace("{geometry}", &plain(geometry));
+        let statement = boxed.replace("{table}", &unquoted(named)).replace("{geometry}", &unquoted(geometry));
         Ok(Self { statement: statement.trim_end().trim_end_matches(';').to_owned() })
     }
 }
 
 /// A quoted name without unnecessary quotes.
-fn plain(quoted: &str) -> String {
+fn unquoted(quoted: &str) -> String {
     let needs_none = |name: &str| {
         name.starts_with(|first: char| first.is_ascii_lowercase())
             && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')

@@ -13,10 +13,10 @@ use protocol::postgres::sql::Sql;
 
 pub(super) use self::feature_table::FeatureTable;
 use self::historic::Historic;
-use self::table::Table;
-use self::text::Statement;
+use self::table::TableLayer;
+use self::text::TileStatement;
 use super::options::{TilesOptions, Variant};
-use super::source::Source;
+use super::source::LayerSource;
 use crate::error;
 use spec::Error;
 use tile::Tile;
@@ -31,33 +31,33 @@ pub(super) struct Style {
 
 /// The contents of one tile.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Layer {
+pub(super) struct TileLayer {
     /// As the user named it; layers in one tile are joined by ` + `.
     pub(super) shown: String,
-    made: Made,
+    made: TileQuery,
     /// Tables whose features select tiles; of all layers in one tile.
     pub(super) feature_tables: Vec<FeatureTable>,
     pub(super) remarks: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Made {
-    Table(Box<Table>),
-    Statement(Statement),
+enum TileQuery {
+    Table(Box<TableLayer>),
+    Statement(TileStatement),
     Historic(Historic),
-    Together(Vec<Layer>),
+    Together(Vec<TileLayer>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueryFile {
     /// As written.
     pub(super) text: String,
-    statement: Statement,
+    statement: TileStatement,
 }
 
 impl QueryFile {
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
-        let wrong = |problem: String| error::file(path, problem);
+        let wrong = |problem: String| error::file_error(path, problem);
         let text = spec::given::read_text(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         let statement = text::read(&text).map_err(wrong)?;
         Ok(Self { text, statement })
@@ -69,7 +69,7 @@ pub(super) fn layers(
     sql: &mut dyn Sql,
     options: &TilesOptions,
     files: &[QueryFile],
-) -> Result<Vec<Layer>, Error> {
+) -> Result<Vec<TileLayer>, Error> {
     feature_table::postgis(sql)?;
     let named = match &options.pick_from {
         Some(table) => vec![feature_table::feature_table(sql, table)?],
@@ -79,11 +79,14 @@ pub(super) fn layers(
     let mut layers = Vec::new();
     for source in options.sources() {
         let mut layer = match &source {
-            Source::Table(name) => table_layer(sql, name, options)?,
-            Source::Function(name) => function::layer(sql, name)?,
-            Source::Query(_) => {
+            LayerSource::Table(name) => table_layer(sql, name, options)?,
+            LayerSource::Function(name) => function::layer(sql, name)?,
+            LayerSource::Query(_) => {
                 let file = files.next().ok_or_else(|| {
-                    error::missing(format!("{} was not read", source.shown()), "this is a mistake of pgdyno")
+                    error::missing_error(
+                        format!("{} was not read", source.shown()),
+                        "this is a mistake of pgdyno",
+                    )
                 })?;
                 query::layer(sql, &source.shown(), &file.statement)?
             }
@@ -96,29 +99,29 @@ pub(super) fn layers(
     Ok(if options.together { vec![together(layers)] } else { layers })
 }
 
-fn table_layer(sql: &mut dyn Sql, name: &str, options: &TilesOptions) -> Result<Layer, Error> {
+fn table_layer(sql: &mut dyn Sql, name: &str, options: &TilesOptions) -> Result<TileLayer, Error> {
     let feature_table = feature_table::feature_table(sql, name)?;
     if options.variant == Variant::Historic {
         let historic = Historic::of(sql, &feature_table, options.bounds)?;
         let remarks = vec![historic::SOURCE.to_owned()];
-        return Ok(Layer {
+        return Ok(TileLayer {
             shown: name.to_owned(),
-            made: Made::Historic(historic),
+            made: TileQuery::Historic(historic),
             feature_tables: vec![feature_table],
             remarks,
         });
     }
-    let table = Table::of(sql, &feature_table)?;
+    let table = TableLayer::of(sql, &feature_table)?;
     let remarks = table.remarks(options);
-    Ok(Layer {
+    Ok(TileLayer {
         shown: name.to_owned(),
-        made: Made::Table(Box::new(table)),
+        made: TileQuery::Table(Box::new(table)),
         feature_tables: vec![feature_table],
         remarks,
     })
 }
 
-fn together(layers: Vec<Layer>) -> Layer {
+fn together(layers: Vec<TileLayer>) -> TileLayer {
     let shown: Vec<&str> = layers.iter().map(|layer| layer.shown.as_str()).collect();
     let mut feature_tables: Vec<FeatureTable> = Vec::new();
     for feature_table in layers.iter().flat_map(|layer| &layer.feature_tables) {
@@ -126,11 +129,11 @@ fn together(layers: Vec<Layer>) -> Layer {
             feature_tables.push(feature_table.clone());
         }
     }
-    Layer {
+    TileLayer {
         shown: shown.join(" + "),
         remarks: layers.iter().flat_map(|layer| layer.remarks.clone()).collect(),
         feature_tables,
-        made: Made::Together(layers),
+        made: TileQuery::Together(layers),
     }
 }
 
@@ -157,7 +160,7 @@ impl TileArgument {
     }
 }
 
-impl Layer {
+impl TileLayer {
     /// The statement at a zoom, with `$1`, `$2`, `$3` for zoom, column and row.
     pub(super) fn prepared(&self, z: u8, style: Style) -> String {
         self.statement(z, style, TileArgument::Parameters)
@@ -170,29 +173,29 @@ impl Layer {
 
     /// Random boxes: there are no tiles to choose.
     pub(super) fn is_historic(&self) -> bool {
-        matches!(self.made, Made::Historic(_))
+        matches!(self.made, TileQuery::Historic(_))
     }
 
     fn statement(&self, z: u8, style: Style, asked: TileArgument) -> String {
         match &self.made {
-            Made::Table(table) => table.statement(z, style, &asked.envelope()),
-            Made::Statement(statement) => statement.with(&asked.values()),
-            Made::Historic(historic) => historic.statement.clone(),
-            Made::Together(layers) => {
-                let one = |layer: &Layer| format!("coalesce(({}), '')", layer.statement(z, style, asked));
+            TileQuery::Table(table) => table.statement(z, style, &asked.envelope()),
+            TileQuery::Statement(statement) => statement.with(&asked.values()),
+            TileQuery::Historic(historic) => historic.statement.clone(),
+            TileQuery::Together(layers) => {
+                let one = |layer: &TileLayer| format!("coalesce(({}), '')", layer.statement(z, style, asked));
                 format!("SELECT {}", layers.iter().map(one).collect::<Vec<_>>().join(" || "))
             }
         }
     }
 
-    /// A filter for features that a tile of this zoom would not show; see [`Table::size_filter`].
+    /// A filter for features that a tile of this zoom would not show; see [`TableLayer::size_filter`].
     pub(super) fn size_filter(&self, feature_table: &FeatureTable, z: u8, style: Style) -> String {
         match &self.made {
-            Made::Table(table) if table.is_of(feature_table) => table.size_filter(z, style),
-            Made::Together(layers) => {
-                let of = layers
-                    .iter()
-                    .find(|layer| matches!(&layer.made, Made::Table(table) if table.is_of(feature_table)));
+            TileQuery::Table(table) if table.is_of(feature_table) => table.size_filter(z, style),
+            TileQuery::Together(layers) => {
+                let of = layers.iter().find(
+                    |layer| matches!(&layer.made, TileQuery::Table(table) if table.is_of(feature_table)),
+                );
                 of.map(|layer| layer.size_filter(feature_table, z, style)).unwrap_or_default()
             }
             _ => String::new(),

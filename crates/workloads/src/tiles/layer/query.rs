@@ -3,8 +3,8 @@
 use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
 
 use super::feature_table::feature_table;
-use super::text::Statement;
-use super::{Layer, Made, TileArgument};
+use super::text::TileStatement;
+use super::{TileArgument, TileLayer, TileQuery};
 use crate::error;
 use spec::Error;
 use tile::Tile;
@@ -14,10 +14,10 @@ const BYTEA: u32 = 17;
 const ANY: Tile = Tile { z: 14, x: 8851, y: 6439 };
 
 /// The query must return a tile; tiles may be chosen by the tables it reads.
-pub(super) fn layer(sql: &mut dyn Sql, shown: &str, statement: &Statement) -> Result<Layer, Error> {
+pub(super) fn layer(sql: &mut dyn Sql, shown: &str, statement: &TileStatement) -> Result<TileLayer, Error> {
     let text = statement.with(&TileArgument::Tile(ANY).values());
     let answer = long(sql).query(&format!("SELECT * FROM ({text}) AS answer LIMIT 0"));
-    let answer = answer.map_err(error::sql(format!("looking at query {shown}")))?;
+    let answer = answer.map_err(error::sql_error(format!("looking at query {shown}")))?;
     let first = answer.first();
     let columns = first.map_or(&[][..], |answer| &answer.columns[..]);
     match first.and_then(|answer| answer.types.first().copied()) {
@@ -32,7 +32,12 @@ pub(super) fn layer(sql: &mut dyn Sql, shown: &str, statement: &Statement) -> Re
         Err(_) => Vec::new(),
     };
     let wrapped = if columns.len() > 1 { super::text::first_column(statement) } else { statement.clone() };
-    Ok(Layer { shown: shown.to_owned(), made: Made::Statement(wrapped), feature_tables, remarks: Vec::new() })
+    Ok(TileLayer {
+        shown: shown.to_owned(),
+        made: TileQuery::Statement(wrapped),
+        feature_tables,
+        remarks: Vec::new(),
+    })
 }
 
 fn no_tile(sql: &mut dyn Sql, shown: &str, columns: &[String], of_type: Option<u32>) -> Error {
@@ -43,7 +48,7 @@ fn no_tile(sql: &mut dyn Sql, shown: &str, columns: &[String], of_type: Option<u
         (Some(column), None) => format!("the first column of {shown}, {column}, is not a bytea"),
         (None, _) => format!("{shown} returns no column"),
     };
-    error::missing(format!("{what}, and a tile is bytea"), "select what ST_AsMVT gives")
+    error::missing_error(format!("{what}, and a tile is bytea"), "select what ST_AsMVT gives")
 }
 
 /// Tables with geometries in the plan, in its order, in a form that can be named.

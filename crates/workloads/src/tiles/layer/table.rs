@@ -22,7 +22,7 @@ const SAMPLED: f64 = 20_000.0;
 
 /// A table, and how tiles are made of it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Table {
+pub(super) struct TableLayer {
     feature_table: FeatureTable,
     /// Name of the layer in the tile.
     name: String,
@@ -44,10 +44,10 @@ enum Areas {
     Some,
 }
 
-impl Table {
+impl TableLayer {
     pub(super) fn of(sql: &mut dyn Sql, feature_table: &FeatureTable) -> Result<Self, Error> {
         let doing = format!("looking at table {}", feature_table.shown);
-        let looking = |error: SqlError| error::sql(&doing)(error);
+        let looking = |error: SqlError| error::sql_error(&doing)(error);
         let kinds = kinds(sql, feature_table).map_err(looking)?;
         let of_polygons = kinds.iter().filter(|(kind, _)| kind == "2").map(|(_, count)| count).sum::<u64>();
         let all = kinds.iter().map(|(_, count)| count).sum::<u64>();

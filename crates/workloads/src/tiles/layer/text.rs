@@ -16,29 +16,29 @@ const PLACES: [(&str, &str); 8] = [
 
 /// A statement with placeholders for zoom, column and row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Statement(Vec<Piece>);
+pub(super) struct TileStatement(Vec<StatementPiece>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum StatementPiece {
     Text(String),
     /// Zoom, column or row: 0, 1 or 2.
     Place(usize),
 }
 
-impl Statement {
+impl TileStatement {
     /// With these values for the placeholders.
     pub(super) fn with(&self, values: &[String; 3]) -> String {
         let pieces = self.0.iter().map(|piece| match piece {
-            Piece::Text(text) => text.as_str(),
-            Piece::Place(number) => values[*number].as_str(),
+            StatementPiece::Text(text) => text.as_str(),
+            StatementPiece::Place(number) => values[*number].as_str(),
         });
         pieces.collect()
     }
 
     fn push_str(&mut self, text: &str) {
         match self.0.last_mut() {
-            Some(Piece::Text(last)) => last.push_str(text),
-            _ => self.0.push(Piece::Text(text.to_owned())),
+            Some(StatementPiece::Text(last)) => last.push_str(text),
+            _ => self.0.push(StatementPiece::Text(text.to_owned())),
         }
     }
 
@@ -48,7 +48,7 @@ impl Statement {
             let digit = part.chars().next().and_then(|digit| digit.to_digit(10)).filter(|_| number > 0);
             let rest = match digit {
                 Some(digit) => {
-                    self.0.push(Piece::Place(digit as usize - 1));
+                    self.0.push(StatementPiece::Place(digit as usize - 1));
                     &part[1..]
                 }
                 None => part,
@@ -60,7 +60,7 @@ impl Statement {
     }
 
     fn is_empty(&self) -> bool {
-        self.0.iter().all(|piece| matches!(piece, Piece::Text(text) if text.trim().is_empty()))
+        self.0.iter().all(|piece| matches!(piece, StatementPiece::Text(text) if text.trim().is_empty()))
     }
 }
 
@@ -68,8 +68,8 @@ impl Statement {
 ///
 /// # Errors
 /// In words: no statement, several of them, an unknown placeholder, none at all, or an unclosed quote.
-pub(super) fn read(text: &str) -> Result<Statement, String> {
-    let mut out = Statement::default();
+pub(super) fn read(text: &str) -> Result<TileStatement, String> {
+    let mut out = TileStatement::default();
     let mut rest = text;
     let mut places = 0;
     let mut ended = false;
@@ -113,8 +113,8 @@ pub(super) fn read(text: &str) -> Result<Statement, String> {
     }
 }
 
-pub(super) fn first_column(statement: &Statement) -> Statement {
-    let mut whole = Statement(vec![Piece::Text("SELECT answer.tile FROM (".to_owned())]);
+pub(super) fn first_column(statement: &TileStatement) -> TileStatement {
+    let mut whole = TileStatement(vec![StatementPiece::Text("SELECT answer.tile FROM (".to_owned())]);
     whole.0.extend(statement.0.iter().cloned());
     whole.push_str(") AS answer (tile)");
     whole

@@ -5,7 +5,7 @@ use script::Random;
 use spec::Error;
 use tile::Tile;
 
-use super::super::layer::{FeatureTable, Layer};
+use super::super::layer::{FeatureTable, TileLayer};
 use super::super::options::TilesOptions;
 use super::no_feature_table;
 use crate::error;
@@ -13,7 +13,7 @@ use crate::error;
 /// Any tile that touches the bounds.
 pub(super) fn by_area(
     sql: &mut dyn Sql,
-    layer: &Layer,
+    layer: &TileLayer,
     options: &TilesOptions,
     seed: u64,
 ) -> Result<Vec<Vec<Tile>>, Error> {
@@ -34,7 +34,7 @@ pub(super) fn by_area(
 
 /// Left, bottom, right and top in metres of the map: as requested, otherwise of all tables; `None` if these
 /// are empty.
-fn bounds(sql: &mut dyn Sql, layer: &Layer, options: &TilesOptions) -> Result<Option<[f64; 4]>, Error> {
+fn bounds(sql: &mut dyn Sql, layer: &TileLayer, options: &TilesOptions) -> Result<Option<[f64; 4]>, Error> {
     if let Some([west, south, east, north]) = options.bounds {
         let corners = [(west, south), (east, north)].map(|(x, y)| mercator(x, y));
         return Ok(Some([corners[0].0, corners[0].1, corners[1].0, corners[1].1]));
@@ -50,7 +50,8 @@ fn bounds(sql: &mut dyn Sql, layer: &Layer, options: &TilesOptions) -> Result<Op
             "SELECT ST_XMin(e), ST_YMin(e), ST_XMax(e), ST_YMax(e) FROM (\
              SELECT {extent} AS e FROM {table} AS t) AS extent"
         ));
-        let rows = rows.map_err(error::sql(format!("reading the bounds of {}", feature_table.shown)))?;
+        let rows =
+            rows.map_err(error::sql_error(format!("reading the bounds of {}", feature_table.shown)))?;
         let found: Vec<f64> = rows.iter().flatten().flatten().filter_map(|text| text.parse().ok()).collect();
         if let Ok([left, bottom, right, top]) = <[f64; 4]>::try_from(found) {
             let [l, b, r, t] = all.unwrap_or([left, bottom, right, top]);

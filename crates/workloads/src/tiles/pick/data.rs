@@ -2,7 +2,7 @@
 
 use protocol::postgres::sql::{Sql, long};
 
-use super::super::layer::{FeatureTable, Layer, Style};
+use super::super::layer::{FeatureTable, Style, TileLayer};
 use super::super::options::TilesOptions;
 use super::no_feature_table;
 use crate::error;
@@ -21,7 +21,7 @@ type Point = (f64, f64);
 /// The tile of a random feature that the tile would show.
 pub(super) fn by_data(
     sql: &mut dyn Sql,
-    layer: &Layer,
+    layer: &TileLayer,
     options: &TilesOptions,
     style: Style,
     seed: u64,
@@ -127,7 +127,7 @@ impl Features<'_> {
             return Ok(*rows);
         }
         let counted = long(sql).scalar(&format!("SELECT count(*) FROM {table}"));
-        let counted = counted.map_err(error::sql(format!("counting the rows of {shown}")))?;
+        let counted = counted.map_err(error::sql_error(format!("counting the rows of {shown}")))?;
         Ok(counted.and_then(|rows| rows.parse().ok()).unwrap_or(0.0))
     }
 
@@ -139,7 +139,8 @@ impl Features<'_> {
         among: &[Among],
     ) -> Result<Vec<(usize, Option<Point>)>, Error> {
         let rows = long(sql).rows(&self.query(filters, among));
-        let rows = rows.map_err(error::sql(format!("picking tiles of {}", self.feature_table.shown)))?;
+        let rows =
+            rows.map_err(error::sql_error(format!("picking tiles of {}", self.feature_table.shown)))?;
         let number = |value: &Option<String>| value.as_ref().and_then(|text| text.parse::<f64>().ok());
         let point = |row: &Vec<Option<String>>| {
             let filter = row.first()?.as_ref()?.parse().ok().filter(|filter| *filter < filters.len())?;

@@ -6,7 +6,7 @@ mod sessions;
 
 use serde::{Deserialize, Serialize};
 
-use super::layer::{Layer, Style};
+use super::layer::{Style, TileLayer};
 use super::options::TilesOptions;
 use super::picker::Picker;
 use crate::error;
@@ -52,7 +52,7 @@ impl Picked {
 
 pub(super) fn pick(
     sql: &mut dyn Sql,
-    layer: &Layer,
+    layer: &TileLayer,
     options: &TilesOptions,
     trace: &Trace,
     seed: u64,
@@ -72,7 +72,7 @@ pub(super) fn pick(
     }
     picked.zooms.retain(|tiles| !tiles.is_empty());
     if picked.tiles().next().is_none() {
-        return Err(error::missing(
+        return Err(error::missing_error(
             format!("{} holds no feature to pick tiles by", places(layer)),
             "load data first, or try min_pixels = 0, or other bounds",
         ));
@@ -81,7 +81,7 @@ pub(super) fn pick(
 }
 
 /// Where its tiles are picked from, in words.
-fn places(layer: &Layer) -> String {
+fn places(layer: &TileLayer) -> String {
     let names: Vec<&str> =
         layer.feature_tables.iter().map(|feature_table| feature_table.shown.as_str()).collect();
     match names[..] {
@@ -92,8 +92,8 @@ fn places(layer: &Layer) -> String {
 }
 
 /// The positions of its features are unknown.
-fn no_feature_table(layer: &Layer) -> Error {
-    error::missing(
+fn no_feature_table(layer: &TileLayer) -> Error {
+    error::missing_error(
         format!("{} does not say where its features are", layer.shown),
         "name a table with pick_from = \"table\", or give a trace, or picker = \"uniform\" with bounds",
     )

@@ -10,7 +10,7 @@ use script::Random;
 use spec::Error;
 use tile::Tile;
 
-use super::super::layer::{Layer, Style};
+use super::super::layer::{Style, TileLayer};
 use super::super::options::TilesOptions;
 use super::super::picker::Sessions;
 use super::{data, no_feature_table};
@@ -24,7 +24,7 @@ const TRIES: usize = 20;
 /// The sessions of a layer.
 pub(super) fn made_up(
     sql: &mut dyn Sql,
-    layer: &Layer,
+    layer: &TileLayer,
     options: &TilesOptions,
     sessions: Sessions,
     style: Style,

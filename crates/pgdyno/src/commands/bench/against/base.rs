@@ -6,26 +6,26 @@ use lab::bench;
 use lab::target_spec::TargetAccess;
 use protocol::postgres::conninfo::ConnectionString;
 use script::Weighted;
-use spec::experiment::{Managed, Target};
+use spec::experiment::{Managed, TargetChoice};
 use toml::Value;
 
-use super::kind::Script as OtherScript;
+use super::kind::AgainstScript as OtherScript;
 use super::usage;
 use super::values::{flag, one_or_many, scalar, table};
-use crate::commands::bench::args::{self, Mode, Script};
-use crate::commands::bench::asked::Asked;
+use crate::commands::bench::args::{self, QueryProtocolArg, ScriptChoice};
+use crate::commands::bench::asked::BenchRequest;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::commands) enum Server {
+pub(in crate::commands) enum BaseServer {
     /// A private server of this name, the extensions in its database, and whether Redis runs next to it.
     Managed { name: String, extensions: &'static [&'static str], redis: bool },
     /// A server by address. Its password never leaves this process.
     Url(ConnectionString),
 }
 
-impl Server {
-    pub(in crate::commands) fn of(args: &Asked<'_>) -> anyhow::Result<Self> {
-        let args::Target { dsn, dbname, host, port, username, managed, .. } = args.target;
+impl BaseServer {
+    pub(in crate::commands) fn of(args: &BenchRequest<'_>) -> anyhow::Result<Self> {
+        let args::TargetArgs { dsn, dbname, host, port, username, managed, .. } = args.target;
         let dsn = dsn.as_ref().or(dbname.as_ref()).map(String::as_str);
         Self::given([dsn, host.as_deref(), port.as_deref(), username.as_deref()], managed.as_deref())
     }
@@ -84,18 +84,20 @@ impl Server {
     }
 
     /// The target of an experiment. A dollar in an address is escaped.
-    pub(in crate::commands) fn target(&self) -> Target {
+    pub(in crate::commands) fn target(&self) -> TargetChoice {
         match self {
-            Self::Managed { name, extensions, redis } => Target {
+            Self::Managed { name, extensions, redis } => TargetChoice {
                 managed: Some(Managed {
                     name: Some(name.clone()),
                     version: None,
                     extensions: extensions.iter().copied().collect(),
                     redis: *redis,
                 }),
-                ..Target::default()
+                ..TargetChoice::default()
             },
-            Self::Url(url) => Target { url: Some(url.to_string().replace('$', "$$")), ..Target::default() },
+            Self::Url(url) => {
+                TargetChoice { url: Some(url.to_string().replace('$', "$$")), ..TargetChoice::default() }
+            }
         }
     }
 
@@ -105,24 +107,24 @@ impl Server {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::commands) struct Workload {
+pub(in crate::commands) struct BaseWorkload {
     /// The name in arms, tables and reports.
     pub(in crate::commands) name: String,
     builtin: Vec<String>,
     files: Vec<String>,
 }
 
-impl Workload {
+impl BaseWorkload {
     /// The workload of bench: tpcb-like by default.
-    pub(in crate::commands) fn of(args: &Asked<'_>) -> Self {
+    pub(in crate::commands) fn of(args: &BenchRequest<'_>) -> Self {
         let scripts = args.scripts.in_order.iter();
         let builtin = scripts.clone().filter_map(|script| match script {
-            Script::Builtin(name) => Some(canonical(name)),
-            Script::File(_) => None,
+            ScriptChoice::Builtin(name) => Some(canonical(name)),
+            ScriptChoice::File(_) => None,
         });
         let files = scripts.clone().filter_map(|script| match script {
-            Script::File(name) => Some(name.clone()),
-            Script::Builtin(_) => None,
+            ScriptChoice::File(name) => Some(name.clone()),
+            ScriptChoice::Builtin(_) => None,
         });
         Self::new(builtin.collect(), files.collect())
     }
@@ -152,7 +154,11 @@ impl Workload {
     }
 
     /// The workload as experiment value; paths are relative to `folder`.
-    pub(in crate::commands) fn value(&self, args: &Asked<'_>, folder: &Folder) -> anyhow::Result<Value> {
+    pub(in crate::commands) fn value(
+        &self,
+        args: &BenchRequest<'_>,
+        folder: &Folder,
+    ) -> anyhow::Result<Value> {
         let texts = |texts: Vec<String>| one_or_many(texts.into_iter().map(Value::from).collect());
         let builtin = (!self.builtin.is_empty()).then(|| texts(self.builtin.clone()));
         let files = (!self.files.is_empty())
@@ -169,7 +175,7 @@ impl Workload {
     }
 }
 
-fn options_of(args: &Asked<'_>) -> anyhow::Result<[(&'static str, Option<Value>); 9]> {
+fn options_of(args: &BenchRequest<'_>) -> anyhow::Result<[(&'static str, Option<Value>); 9]> {
     let define = args.scripts.define.iter().map(|pair| match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), scalar(value))),
         _ => Err(usage(&format!("-D {pair}: write NAME=VALUE"), "pgdyno bench --help")),
@@ -177,9 +183,9 @@ fn options_of(args: &Asked<'_>) -> anyhow::Result<[(&'static str, Option<Value>)
     let define: toml::Table = define.collect::<anyhow::Result<_>>()?;
     let conduct = args.conduct;
     let mode = match args.scripts.mode {
-        Mode::Simple => None,
-        Mode::Extended => Some("extended"),
-        Mode::Prepared => Some("prepared"),
+        QueryProtocolArg::Simple => None,
+        QueryProtocolArg::Extended => Some("extended"),
+        QueryProtocolArg::Prepared => Some("prepared"),
     };
     Ok([
         ("mode", mode.map(Value::from)),

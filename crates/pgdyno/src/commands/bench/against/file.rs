@@ -3,19 +3,19 @@
 use protocol::without_credentials;
 use server::managed::{Choice, Installation};
 use spec::experiment::{
-    Compare as ComparedFactor, Experiment, Length, Load, Measure, OwnChange, OwnStep, Share, Target, Time,
-    Version, Whole,
+    BoundedDuration, Compare as ComparedFactor, Experiment, LengthOrBounds, LoadShape, Measure, OwnChange,
+    OwnStep, Share, TargetChoice, Version, Whole,
 };
 use toml::Value;
 
-use super::base::{Folder, Server, Workload, plain};
-use super::kind::Change;
-use super::made::Made;
+use super::base::{BaseServer, BaseWorkload, Folder, plain};
+use super::kind::AgainstChange;
+use super::made::MadeExperiment;
 use super::parts::{self, ROOM, prepared, seed};
 use super::values::{rate, scalar};
 use super::{BenchArgs, usage};
 use crate::commands::bench::against_args::Compare;
-use crate::commands::bench::asked::Asked;
+use crate::commands::bench::asked::BenchRequest;
 use crate::options::WrittenSlices;
 
 /// A minute of measurement: 12 rounds of 5 s, shared by the two sides.
@@ -27,13 +27,13 @@ const WARMUP_S: f64 = 0.5;
 const LONGEST: usize = 100;
 
 pub(in crate::commands) struct Compared<'a> {
-    pub(in crate::commands) asked: Asked<'a>,
-    pub(in crate::commands) change: &'a Change,
+    pub(in crate::commands) asked: BenchRequest<'a>,
+    pub(in crate::commands) change: &'a AgainstChange,
     pub(in crate::commands) compare: &'a Compare,
     pub(in crate::commands) clients: u32,
     pub(in crate::commands) saved_by: &'static str,
     pub(in crate::commands) question: &'a dyn Fn(&str, &str) -> String,
-    pub(in crate::commands) load: Load,
+    pub(in crate::commands) load: LoadShape,
     pub(in crate::commands) measure: Measure,
     /// Whether both sides use the same server, one after the other: changes are undone.
     pub(in crate::commands) by_turns: bool,
@@ -72,24 +72,24 @@ impl Sides {
     }
 }
 
-pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a Change) -> Compared<'a> {
-    let load = Load {
+pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a AgainstChange) -> Compared<'a> {
+    let load = LoadShape {
         rate: args.pace.rate.as_deref().map(rate),
-        promise: args.pace.latency_limit.map(|limit_ms| Time::seconds(limit_ms / 1e3)),
-        ..Load::default()
+        promise: args.pace.latency_limit.map(|limit_ms| BoundedDuration::seconds(limit_ms / 1e3)),
+        ..LoadShape::default()
     };
     let round_s = args.load.time.map_or(ROUND_S, |seconds| seconds as f64);
     let measure = Measure {
-        warmup: Some(Time::seconds(args.load.warmup.unwrap_or(WARMUP_S))),
+        warmup: Some(BoundedDuration::seconds(args.load.warmup.unwrap_or(WARMUP_S))),
         // The two sides share the length of a round.
-        duration: Some(Length::Fixed(Time::seconds(round_s / 2.0))),
+        duration: Some(LengthOrBounds::Fixed(BoundedDuration::seconds(round_s / 2.0))),
         rounds: Some(Whole::new(args.against.rounds.unwrap_or(ROUNDS))),
         slices: args.against.slices.as_ref().and_then(WrittenSlices::value),
         threads: (args.load.jobs != 1).then(|| Whole::new(args.load.jobs)),
         ..Measure::default()
     };
     Compared {
-        asked: Asked::of(args),
+        asked: BenchRequest::of(args),
         change,
         compare: &args.against.compare,
         clients: args.load.client,
@@ -102,18 +102,17 @@ pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a Change) -> Compared<
 }
 
 /// The experiment that compares two sides.
-pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Result<Made> {
+pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Result<MadeExperiment> {
     let Compared { asked, change, compare, by_turns, .. } = of;
-    let server = Server::of(&asked)?;
-    let base = Workload::of(&asked);
+    let server = BaseServer::of(&asked)?;
+    let base = BaseWorkload::of(&asked);
     let other_server = other_server(change, &server)?;
     can_be_changed(compare, change, &server, by_turns)?;
-    let other_asks =
-        matches!(change, Change::Scripts(scripts) if Workload::of_other(scripts).asks_pgbench_tables());
+    let other_asks = matches!(change, AgainstChange::Scripts(scripts) if BaseWorkload::of_other(scripts).asks_pgbench_tables());
     let asks_tables = base.asks_pgbench_tables() || other_asks;
     asked.tables_fit(asks_tables)?;
-    let servers: Vec<&Server> = [Some(&server), other_server.as_ref()].into_iter().flatten().collect();
-    let mut made = Made::new("", of.saved_by, &servers);
+    let servers: Vec<&BaseServer> = [Some(&server), other_server.as_ref()].into_iter().flatten().collect();
+    let mut made = MadeExperiment::new("", of.saved_by, &servers);
     made.experiment.seed = seed(asked.conduct.random_seed.as_deref())?;
     made.experiment.load = of.load;
     made.experiment.measure = of.measure;
@@ -126,12 +125,12 @@ pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Re
     // `max_connections` of a private server, if its default is too low.
     let room = (server.is_managed() && of.clients > ROOM).then_some(of.clients);
     let sides = match change {
-        Change::Scripts(scripts) => {
-            of_scripts(&asked, &Workload::of_other(scripts), &base, folder, &mut made)?
+        AgainstChange::Scripts(scripts) => {
+            of_scripts(&asked, &BaseWorkload::of_other(scripts), &base, folder, &mut made)?
         }
         other => of_change(other, compare, (&base.name, room), &mut made)?,
     };
-    if let Some(connections) = room.filter(|_| !matches!(change, Change::Settings(_))) {
+    if let Some(connections) = room.filter(|_| !matches!(change, AgainstChange::Settings(_))) {
         made.experiment.settings.insert("room", [parts::room(connections)].into_iter().collect());
     }
     made.name = plain(&format!("{}-{}", base.name, sides.short)).replace(' ', "-");
@@ -146,18 +145,18 @@ pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Re
 /// # Errors
 /// The change is of scripts, or a version is invalid.
 pub(in crate::commands) fn of_change(
-    change: &Change,
+    change: &AgainstChange,
     compare: &Compare,
     (name, room): (&str, Option<u32>),
-    made: &mut Made,
+    made: &mut MadeExperiment,
 ) -> anyhow::Result<Sides> {
     let experiment = &mut made.experiment;
     Ok(match change {
-        Change::Settings(settings) => of_settings(settings, name, room, experiment),
-        Change::Url(_) => of_servers(name),
-        Change::Version { base: first, new } => of_versions(first.as_deref(), new, name, experiment)?,
-        Change::Sql(sql) => of_sql(sql, compare.undo.as_deref(), name, experiment),
-        Change::Scripts(_) => {
+        AgainstChange::Settings(settings) => of_settings(settings, name, room, experiment),
+        AgainstChange::Url(_) => of_servers(name),
+        AgainstChange::Version { base: first, new } => of_versions(first.as_deref(), new, name, experiment)?,
+        AgainstChange::Sql(sql) => of_sql(sql, compare.undo.as_deref(), name, experiment),
+        AgainstChange::Scripts(_) => {
             return Err(usage("script: is for pgbench's scripts, and none are run here", ""));
         }
     })
@@ -166,12 +165,12 @@ pub(in crate::commands) fn of_change(
 /// The servers of the sides, each with these tile servers in front.
 pub(in crate::commands) fn targets(
     experiment: &mut Experiment,
-    server: &Server,
-    other: Option<&Server>,
+    server: &BaseServer,
+    other: Option<&BaseServer>,
     change_server: bool,
     tile_servers: &[&str],
 ) {
-    let target = |server: &Server, change_server: bool| Target {
+    let target = |server: &BaseServer, change_server: bool| TargetChoice {
         change_server,
         tile_servers: tile_servers.iter().copied().collect(),
         ..server.target()
@@ -185,15 +184,18 @@ pub(in crate::commands) fn targets(
     }
 }
 
-pub(in crate::commands) fn other_server(change: &Change, base: &Server) -> anyhow::Result<Option<Server>> {
-    let Change::Url(url) = change else { return Ok(None) };
+pub(in crate::commands) fn other_server(
+    change: &AgainstChange,
+    base: &BaseServer,
+) -> anyhow::Result<Option<BaseServer>> {
+    let AgainstChange::Url(url) = change else { return Ok(None) };
     if base.is_managed() {
         let hint = "name the base's database too";
         return Err(usage("--managed: what stands on a private server is not on the other one", hint));
     }
     let wrong =
         |error: anyhow::Error| usage(&format!("--against 'url: …': {error}"), "anything that psql takes");
-    let other = Server::by_url(Some(url), None, None, None).map_err(wrong)?;
+    let other = BaseServer::by_url(Some(url), None, None, None).map_err(wrong)?;
     match base.is_same(&other) {
         true => Err(usage("url: both sides are the same server", "name the other one")),
         false => Ok(Some(other)),
@@ -202,24 +204,25 @@ pub(in crate::commands) fn other_server(change: &Change, base: &Server) -> anyho
 
 pub(in crate::commands) fn can_be_changed(
     own: &Compare,
-    change: &Change,
-    server: &Server,
+    change: &AgainstChange,
+    server: &BaseServer,
     by_turns: bool,
 ) -> anyhow::Result<()> {
-    let is_sql = matches!(change, Change::Sql(_));
+    let is_sql = matches!(change, AgainstChange::Sql(_));
     if own.undo.is_some() && !is_sql {
         return Err(usage("--undo undoes 'sql: …', and nothing else", ""));
     }
-    if own.change_server && (server.is_managed() || !is_sql && !matches!(change, Change::Settings(_))) {
+    if own.change_server && (server.is_managed() || !is_sql && !matches!(change, AgainstChange::Settings(_)))
+    {
         let what = "--change-server is for settings and SQL on a server that is not pgdyno's";
         return Err(usage(what, "leave it out"));
     }
     match change {
-        Change::Version { .. } if !server.is_managed() => {
+        AgainstChange::Version { .. } if !server.is_managed() => {
             let hint = "--managed … --against 'version: …'; for two servers of your own: 'url: …'";
             Err(usage("version: needs a private server, which pgdyno makes of each version", hint))
         }
-        Change::Sql(_) if by_turns || !server.is_managed() => {
+        AgainstChange::Sql(_) if by_turns || !server.is_managed() => {
             let lacks = [
                 (own.undo.is_none(), "--undo 'SQL that undoes it'"),
                 (!own.change_server && !server.is_managed(), "--change-server"),
@@ -262,11 +265,11 @@ fn of_settings(
 }
 
 fn of_scripts(
-    asked: &Asked<'_>,
-    other: &Workload,
-    base: &Workload,
+    asked: &BenchRequest<'_>,
+    other: &BaseWorkload,
+    base: &BaseWorkload,
     folder: &Folder,
-    made: &mut Made,
+    made: &mut MadeExperiment,
 ) -> anyhow::Result<Sides> {
     let name = if other.name == base.name { format!("{} new", other.name) } else { other.name.clone() };
     made.experiment.workload.insert(&name, other.value(asked, folder)?);

@@ -8,11 +8,11 @@ use script::Weighted;
 use crate::options::AGAINST as KINDS;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::commands) enum Change {
+pub(in crate::commands) enum AgainstChange {
     /// In the order given.
     Settings(Vec<(String, String)>),
     /// Scripts in place of the base's: files and built-in ones, with weights after `@`.
-    Scripts(Vec<Script>),
+    Scripts(Vec<AgainstScript>),
     /// Another server.
     Url(String),
     /// Another PostgreSQL; with two versions, the first is the base.
@@ -22,12 +22,12 @@ pub(in crate::commands) enum Change {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::commands) enum Script {
+pub(in crate::commands) enum AgainstScript {
     File(String),
     Builtin(String),
 }
 
-impl Change {
+impl AgainstChange {
     /// Parses `settings: jit=off`.
     ///
     /// # Errors
@@ -136,20 +136,20 @@ fn unquoted(value: &str) -> Option<String> {
 }
 
 /// `a.sql@2, b.sql`: files, else built-in scripts.
-fn scripts(what: &str) -> Result<Vec<Script>, String> {
+fn scripts(what: &str) -> Result<Vec<AgainstScript>, String> {
     parts(what)?.into_iter().map(script).collect()
 }
 
-fn script(written: &str) -> Result<Script, String> {
+fn script(written: &str) -> Result<AgainstScript, String> {
     let written = unquoted(written).unwrap_or_default();
     let weighted =
         Weighted::parse(&written).map_err(|_| format!("{} has no weight after its @", shown(&written)))?;
     if Path::new(&weighted.name).is_file() {
-        return Ok(Script::File(written));
+        return Ok(AgainstScript::File(written));
     }
     let known: Vec<_> = script::BUILTINS.iter().map(|builtin| builtin.name).collect();
     if known.contains(&weighted.name.as_str()) {
-        return Ok(Script::Builtin(written));
+        return Ok(AgainstScript::Builtin(written));
     }
     let near = nearest(&weighted.name, known.iter().copied());
     let advice = near.map_or_else(
@@ -160,7 +160,7 @@ fn script(written: &str) -> Result<Script, String> {
 }
 
 /// `18`, `17, 18`, or a folder with PostgreSQL's programs.
-fn version(what: &str) -> Result<Change, String> {
+fn version(what: &str) -> Result<AgainstChange, String> {
     let levels = parts(what)?;
     let level = |level: &str| {
         let folder = || Path::new(level).join("initdb").is_file();
@@ -174,8 +174,8 @@ fn version(what: &str) -> Result<Change, String> {
         }
     };
     match levels[..] {
-        [new] => Ok(Change::Version { base: None, new: level(new)? }),
-        [base, new] => Ok(Change::Version { base: Some(level(base)?), new: level(new)? }),
+        [new] => Ok(AgainstChange::Version { base: None, new: level(new)? }),
+        [base, new] => Ok(AgainstChange::Version { base: Some(level(base)?), new: level(new)? }),
         _ => Err("a comparison has two sides\nwrite 'version: 18', or 'version: 17, 18' with the base first"
             .into()),
     }
@@ -199,7 +199,10 @@ mod tests {
             ("JIT=off", &[("jit", "off")]),
         ] {
             let wanted = wanted.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            assert_eq!(Change::parse(&format!("settings: {what}")), Ok(Change::Settings(wanted.collect())));
+            assert_eq!(
+                AgainstChange::parse(&format!("settings: {what}")),
+                Ok(AgainstChange::Settings(wanted.collect()))
+            );
         }
         for (what, wanted) in [
             ("jit", "is no setting"),
@@ -209,7 +212,7 @@ mod tests {
             ("jit='off", "not closed"),
             ("jit=off work_mem=64MB", "stands in quotes"),
         ] {
-            let why = Change::parse(&format!("settings: {what}")).unwrap_err();
+            let why = AgainstChange::parse(&format!("settings: {what}")).unwrap_err();
             assert!(why.contains(wanted), "{what}: {why}");
         }
     }
@@ -230,7 +233,7 @@ mod tests {
             ("script: /nowhere/x.sql", "there is no file /nowhere/x.sql"),
             ("script: select-onli", "did you mean the built-in script select-only?"),
         ] {
-            let why = Change::parse(written).unwrap_err();
+            let why = AgainstChange::parse(written).unwrap_err();
             assert!(why.contains(wanted) && !why.contains("geheim"), "{written}: {why}");
         }
     }
@@ -239,23 +242,26 @@ mod tests {
     fn the_other_kinds() {
         let here = std::env::current_exe().unwrap().display().to_string();
         for (written, wanted) in [
-            ("url: postgres://h/x", Change::Url("postgres://h/x".into())),
-            ("version: 18", Change::Version { base: None, new: "18".into() }),
-            ("version: 17, 18", Change::Version { base: Some("17".into()), new: "18".into() }),
+            ("url: postgres://h/x", AgainstChange::Url("postgres://h/x".into())),
+            ("version: 18", AgainstChange::Version { base: None, new: "18".into() }),
+            ("version: 17, 18", AgainstChange::Version { base: Some("17".into()), new: "18".into() }),
             (
                 "sql: create index on t (a, b); analyze",
-                Change::Sql("create index on t (a, b); analyze".into()),
+                AgainstChange::Sql("create index on t (a, b); analyze".into()),
             ),
-            ("script: select-only@3", Change::Scripts(vec![Script::Builtin("select-only@3".into())])),
+            (
+                "script: select-only@3",
+                AgainstChange::Scripts(vec![AgainstScript::Builtin("select-only@3".into())]),
+            ),
             (
                 &format!("script: '{here}@2', simple-update"),
-                Change::Scripts(vec![
-                    Script::File(format!("{here}@2")),
-                    Script::Builtin("simple-update".into()),
+                AgainstChange::Scripts(vec![
+                    AgainstScript::File(format!("{here}@2")),
+                    AgainstScript::Builtin("simple-update".into()),
                 ]),
             ),
         ] {
-            assert_eq!(Change::parse(written).as_ref(), Ok(&wanted), "{written}");
+            assert_eq!(AgainstChange::parse(written).as_ref(), Ok(&wanted), "{written}");
         }
     }
 }

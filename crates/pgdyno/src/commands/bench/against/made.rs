@@ -7,17 +7,17 @@ use lab::experiment::ExperimentFile;
 use protocol::postgres::conninfo::ConnectionString;
 use spec::experiment::Experiment;
 
-use super::base::{Folder, Server};
+use super::base::{BaseServer, Folder};
 use super::origins::Origins;
 use super::{NOWHERE, advice, saved};
-use crate::commands::bench::asked::Asked;
+use crate::commands::bench::asked::BenchRequest;
 use crate::commands::run::{How, Shown};
-use crate::exit::Outcome;
-use crate::options::Output;
+use crate::exit::ExitResult;
+use crate::options::OutputArgs;
 use crate::print::warning;
 
 #[derive(Debug)]
-pub(in crate::commands) struct Made {
+pub(in crate::commands) struct MadeExperiment {
     pub(in crate::commands) name: String,
     pub(in crate::commands) experiment: Experiment,
     pub(in crate::commands) origins: Origins,
@@ -32,21 +32,21 @@ pub(in crate::commands) struct Use<'a> {
     /// The name in messages for the unsaved file.
     pub(in crate::commands) nowhere: &'static str,
     /// Values of pgbench's options, if the command has them.
-    pub(in crate::commands) asked: Option<Asked<'a>>,
+    pub(in crate::commands) asked: Option<BenchRequest<'a>>,
     pub(in crate::commands) save: Option<&'a Path>,
     pub(in crate::commands) dry_run: bool,
     pub(in crate::commands) again: bool,
     pub(in crate::commands) same: bool,
     pub(in crate::commands) report: Option<&'a Path>,
-    pub(in crate::commands) output: &'a Output,
+    pub(in crate::commands) output: &'a OutputArgs,
     pub(in crate::commands) shown: Shown,
 }
 
 impl Use<'_> {
     pub(in crate::commands) fn carry_out(
         &self,
-        make: impl FnOnce(&Folder) -> anyhow::Result<Made>,
-    ) -> Outcome {
+        make: impl FnOnce(&Folder) -> anyhow::Result<MadeExperiment>,
+    ) -> ExitResult {
         let there = if self.nowhere.starts_with('-') { "with" } else { "in a" };
         if let Some(asked) = &self.asked {
             asked.check(&format!("{there} {}", self.nowhere))?;
@@ -82,9 +82,9 @@ impl Use<'_> {
     }
 }
 
-impl Made {
+impl MadeExperiment {
     /// Empty, except for the logins of these servers.
-    pub(in crate::commands) fn new(name: &str, saved_by: &'static str, servers: &[&Server]) -> Self {
+    pub(in crate::commands) fn new(name: &str, saved_by: &'static str, servers: &[&BaseServer]) -> Self {
         Self {
             name: name.replace(' ', "-"),
             experiment: Experiment::default(),

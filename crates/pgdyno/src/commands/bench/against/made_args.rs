@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use super::made::Use;
-use crate::commands::bench::asked::Asked;
-use crate::commands::bench::{Conduct, Scripts, Tables, Target};
+use crate::commands::bench::asked::BenchRequest;
+use crate::commands::bench::{Conduct, Scripts, TableArgs, TargetArgs};
 use crate::commands::run::Shown;
-use crate::options::Output;
+use crate::options::OutputArgs;
 
 /// Those that are alike in all of them.
 #[derive(Debug, clap::Args)]
@@ -16,9 +16,9 @@ pub(crate) struct MadeArgs {
     #[command(flatten)]
     conduct: Conduct,
     #[command(flatten)]
-    tables: Tables,
+    tables: TableArgs,
     #[command(flatten)]
-    pub(in crate::commands) target: Target,
+    pub(in crate::commands) target: TargetArgs,
     /// Also write this as an experiment file, for `pgdyno run FILE`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -32,13 +32,13 @@ pub(crate) struct MadeArgs {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
-    output: Output,
+    output: OutputArgs,
 }
 
 impl MadeArgs {
-    pub(in crate::commands) fn asked(&self) -> Asked<'_> {
+    pub(in crate::commands) fn asked(&self) -> BenchRequest<'_> {
         let Self { tables, scripts, conduct, target, .. } = self;
-        Asked { tables, scripts, conduct, target, latency_limit_ms: None }
+        BenchRequest { tables, scripts, conduct, target, latency_limit_ms: None }
     }
 
     /// How the file is used; messages call it `nowhere`.

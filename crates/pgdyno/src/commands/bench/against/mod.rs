@@ -14,20 +14,20 @@ mod saved;
 mod tests;
 pub(in crate::commands) mod values;
 
-use self::kind::Change;
+use self::kind::AgainstChange;
 use self::made::Use;
 use super::against_args::Compare;
-use super::asked::Asked;
+use super::asked::BenchRequest;
 use super::{BenchArgs, check_bounds};
 use crate::commands::run::Shown;
-use crate::exit::{Failure, Outcome, USAGE};
+use crate::exit::{CommandFailure, ExitResult, USAGE};
 
 const SAVED_BY: &str = "Made by pgdyno bench --against; docs/experiment.md explains every key.";
 
 /// The name in messages for the unsaved file.
 const NOWHERE: &str = "--against";
 
-pub(super) fn run(args: &BenchArgs) -> Outcome {
+pub(super) fn run(args: &BenchArgs) -> ExitResult {
     let own = &args.against;
     has_only_what_can_be_compared(args)?;
     let results = args.output.results.path().display().to_string();
@@ -42,7 +42,7 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
     };
     let of = Use {
         nowhere: NOWHERE,
-        asked: Some(Asked::of(args)),
+        asked: Some(BenchRequest::of(args)),
         save: own.save.as_deref(),
         dry_run: own.dry_run,
         again: own.again,
@@ -58,10 +58,10 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
 ///
 /// # Errors
 /// More than one change, or an invalid one.
-pub(in crate::commands) fn change(compare: &Compare) -> anyhow::Result<Option<Change>> {
+pub(in crate::commands) fn change(compare: &Compare) -> anyhow::Result<Option<AgainstChange>> {
     match &compare.against[..] {
         [] => Ok(None),
-        [one] => Change::parse(one).map(Some).map_err(|why| {
+        [one] => AgainstChange::parse(one).map(Some).map_err(|why| {
             let (why, hint) = why.split_once('\n').unwrap_or((&why, ""));
             usage(why, hint)
         }),
@@ -74,7 +74,7 @@ pub(in crate::commands) fn change(compare: &Compare) -> anyhow::Result<Option<Ch
 
 /// Refuses options of `bench` without a meaning in a comparison.
 fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
-    Asked::of(args).check("with --against")?;
+    BenchRequest::of(args).check("with --against")?;
     if args.load.transactions.is_some() {
         let hint = "rounds have a length: -T SECONDS, shared by both sides";
         return Err(usage("-t cannot be had with --against", hint));
@@ -83,5 +83,5 @@ fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
 }
 
 pub(in crate::commands) fn usage(what: &str, hint: &str) -> anyhow::Error {
-    Failure::with_code(USAGE, what, (!hint.is_empty()).then(|| hint.to_owned()))
+    CommandFailure::with_code(USAGE, what, (!hint.is_empty()).then(|| hint.to_owned()))
 }

@@ -3,7 +3,7 @@
 use lab::experiment::{FileProblems, Problem};
 
 use super::advice::own;
-use crate::exit::{BAD_INPUT, Failure, USAGE};
+use crate::exit::{BAD_INPUT, CommandFailure, USAGE};
 
 /// Options by the parts of an experiment that they make; `*` is any name.
 const USUAL: &[(&str, &str)] = &[
@@ -105,7 +105,9 @@ impl Origins {
             false => USAGE,
         };
         let all: Vec<String> = found.problems.iter().map(told).collect();
-        let [only] = &found.problems[..] else { return Failure::with_code(code, all.join("\n"), None) };
-        Failure::with_code(code, all.join("\n"), only.hint.as_deref().map(own))
+        let [only] = &found.problems[..] else {
+            return CommandFailure::with_code(code, all.join("\n"), None);
+        };
+        CommandFailure::with_code(code, all.join("\n"), only.hint.as_deref().map(own))
     }
 }

@@ -3,12 +3,12 @@
 use spec::experiment::{Experiment, Seed};
 use toml::{Table, Value};
 
-use super::base::{Folder, Server, Workload, plain};
-use super::made::Made;
+use super::base::{BaseServer, BaseWorkload, Folder, plain};
+use super::made::MadeExperiment;
 use super::usage;
 use super::values::{flag, table};
 use crate::commands::bench::args::PartitionMethod;
-use crate::commands::bench::asked::Asked;
+use crate::commands::bench::asked::BenchRequest;
 
 /// Connections that a private server allows by default, without pgdyno's and superusers'.
 pub(in crate::commands) const ROOM: u32 = 90;
@@ -17,14 +17,14 @@ pub(in crate::commands) const ROOM: u32 = 90;
 ///
 /// `saved_by` is the first line of its file; the question contains the workload's name.
 pub(in crate::commands) fn of_scripts(
-    asked: &Asked<'_>,
+    asked: &BenchRequest<'_>,
     saved_by: &'static str,
     question: impl FnOnce(&str) -> String,
     folder: &Folder,
-) -> anyhow::Result<Made> {
-    let (server, workload) = (Server::of(asked)?, Workload::of(asked));
+) -> anyhow::Result<MadeExperiment> {
+    let (server, workload) = (BaseServer::of(asked)?, BaseWorkload::of(asked));
     asked.tables_fit(workload.asks_pgbench_tables())?;
-    let mut made = Made::new(&plain(&workload.name), saved_by, &[&server]);
+    let mut made = MadeExperiment::new(&plain(&workload.name), saved_by, &[&server]);
     let experiment = &mut made.experiment;
     experiment.question = Some(question(&workload.name));
     experiment.seed = seed(asked.conduct.random_seed.as_deref())?;
@@ -59,7 +59,7 @@ pub(in crate::commands) fn seed(text: Option<&str>) -> anyhow::Result<Option<See
 }
 
 /// pgbench's tables if scripts need them, and other data for a private server.
-pub(super) fn prepared(args: &Asked<'_>, asks_tables: bool, folder: &Folder) -> Table {
+pub(super) fn prepared(args: &BenchRequest<'_>, asks_tables: bool, folder: &Folder) -> Table {
     let of = args.tables;
     let is_hash = of.partition_method == PartitionMethod::Hash;
     let tables = (asks_tables || of.scale.is_some()).then(|| {

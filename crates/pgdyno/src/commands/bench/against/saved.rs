@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use spec::{given, shell, written};
 
 use super::usage;
-use crate::exit::{Failure, INPUT_OUTPUT};
+use crate::exit::{CommandFailure, INPUT_OUTPUT};
 use crate::print::talk;
 
 /// Start of the line with a hash, which shows whether the file was changed.
@@ -23,7 +23,7 @@ pub(in crate::commands) fn check_name(path: &Path) -> anyhow::Result<()> {
 /// Writes the file, unless it exists and was changed or not written by `--save`; `dry` only checks.
 pub(in crate::commands) fn save(text: &str, path: &Path, dry: bool) -> anyhow::Result<()> {
     let failed = |error: Error| {
-        Failure::with_code(INPUT_OUTPUT, format!("cannot write {}: {error}", path.display()), None)
+        CommandFailure::with_code(INPUT_OUTPUT, format!("cannot write {}: {error}", path.display()), None)
     };
     let shown = path.display();
     let typed = shell::word(&path.to_string_lossy()).into_owned();

@@ -9,8 +9,8 @@ use spec::plan::Fact;
 use super::base::Folder;
 use super::file;
 use super::file::of_bench;
-use super::kind::Change;
-use super::made::Made;
+use super::kind::AgainstChange;
+use super::made::MadeExperiment;
 use super::{BenchArgs, has_only_what_can_be_compared};
 use crate::commands::{Command, parse_from};
 
@@ -29,10 +29,10 @@ fn args(line: &str) -> BenchArgs {
     }
 }
 
-fn made(line: &str) -> Result<Made, String> {
+fn made(line: &str) -> Result<MadeExperiment, String> {
     let args = args(line);
     has_only_what_can_be_compared(&args).map_err(|error| error.to_string())?;
-    let change = Change::parse(&args.against.compare.against[0])?;
+    let change = AgainstChange::parse(&args.against.compare.against[0])?;
     file::made(of_bench(&args, &change), &Folder::of(args.against.save.as_deref()))
         .map_err(|error| error.to_string())
 }

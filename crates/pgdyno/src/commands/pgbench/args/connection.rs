@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 
 use super::env::Env;
-use super::fault::Fault;
+use super::fault::ArgumentError;
 
 /// libpq's rules apply to fields that are `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Connection {
+pub(crate) struct ConnectionArgs {
     /// Name of the database, connection string or URI: the argument, else `PGDATABASE`, else `PGUSER`.
     /// `None`: the operating system's user name.
     pub(crate) database: Option<String>,
@@ -19,9 +19,9 @@ pub(crate) struct Connection {
     pub(crate) user: Option<String>,
 }
 
-impl Connection {
+impl ConnectionArgs {
     /// The database: the option, else the argument, else the environment; a second argument is an error.
-    pub(super) fn complete(&mut self, others: Vec<OsString>, env: &dyn Env) -> Result<(), Fault> {
+    pub(super) fn complete(&mut self, others: Vec<OsString>, env: &dyn Env) -> Result<(), ArgumentError> {
         let mut others = others.into_iter().map(|other| other.to_string_lossy().into_owned());
         if self.database.is_none() {
             let variable = |name| env.variable(name).filter(|value| !value.is_empty());
@@ -32,7 +32,7 @@ impl Connection {
         match others.next() {
             Some(other) => {
                 let text = format!("too many command-line arguments (first is \"{other}\")");
-                Err(Fault::error(text).and_see_help())
+                Err(ArgumentError::error(text).and_see_help())
             }
             None => Ok(()),
         }

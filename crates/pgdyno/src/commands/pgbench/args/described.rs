@@ -4,10 +4,10 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, ValueHint};
 
 use super::help::HELP;
-use super::options::{BESIDE, PGBENCH, Spec};
+use super::options::{BESIDE, OptionSpec, PGBENCH};
 
 #[derive(Debug, PartialEq)]
-struct Entry {
+struct OptionEntry {
     heading: &'static str,
     long: &'static str,
     /// The text after `=`.
@@ -41,7 +41,7 @@ pub(crate) fn command(about: &str) -> Command {
         .arg(database)
 }
 
-fn argument(entry: &Entry) -> Arg {
+fn argument(entry: &OptionEntry) -> Arg {
     let spec = PGBENCH.iter().chain(&BESIDE).find(|spec| spec.long == entry.long);
     let short = match entry.long {
         "help" => Some('?'),
@@ -54,7 +54,7 @@ fn argument(entry: &Entry) -> Arg {
         Some(letter) => argument.short(letter),
         None => argument,
     };
-    if !spec.is_some_and(Spec::takes_value) {
+    if !spec.is_some_and(OptionSpec::takes_value) {
         return argument.action(ArgAction::SetTrue);
     }
     let value = entry.value.unwrap_or("VALUE");
@@ -71,8 +71,8 @@ fn argument(entry: &Entry) -> Arg {
 
 /// Parses all options of the help: `  -x, --long=VALUE  words`; the words may continue, or begin, on the next
 /// lines.
-fn entries() -> Vec<Entry> {
-    let mut found: Vec<Entry> = Vec::new();
+fn entries() -> Vec<OptionEntry> {
+    let mut found: Vec<OptionEntry> = Vec::new();
     let mut heading = "";
     for line in HELP.lines() {
         if let Some(name) = line.strip_suffix(':') {
@@ -94,7 +94,7 @@ fn entries() -> Vec<Entry> {
 }
 
 /// Parses the first line of an option after its first dash.
-fn entry(heading: &'static str, option: &'static str) -> Option<Entry> {
+fn entry(heading: &'static str, option: &'static str) -> Option<OptionEntry> {
     let (_, rest) =
         option.split_once('-').filter(|(before, _)| before.is_empty() || before.ends_with(", "))?;
     let rest = rest.strip_prefix('-').unwrap_or(rest);
@@ -103,7 +103,7 @@ fn entry(heading: &'static str, option: &'static str) -> Option<Entry> {
         Some((long, value)) => (long, Some(value)),
         None => (name, None),
     };
-    Some(Entry { heading, long, value, words: words.trim().to_owned() })
+    Some(OptionEntry { heading, long, value, words: words.trim().to_owned() })
 }
 
 #[cfg(test)]

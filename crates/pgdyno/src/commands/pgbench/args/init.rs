@@ -2,14 +2,14 @@
 
 use workloads::pgbench::init::{InitOptions, Loading, PartitionMethod, parse_steps};
 
-use super::connection::Connection;
-use super::fault::Fault;
+use super::connection::ConnectionArgs;
+use super::fault::ArgumentError;
 
 const DEFAULT_STEPS: &str = "dtgvp";
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InitSettings {
-    pub(crate) connection: Connection,
+    pub(crate) connection: ConnectionArgs,
     /// Its steps respect `-n` and `--foreign-keys`, and may be empty.
     pub(crate) tables: InitOptions,
     pub(crate) loading: Loading,
@@ -25,10 +25,14 @@ pub(super) struct Init {
 }
 
 impl Init {
-    pub(super) fn decide(self, connection: Connection, no_vacuum: bool) -> Result<InitSettings, Fault> {
+    pub(super) fn decide(
+        self,
+        connection: ConnectionArgs,
+        no_vacuum: bool,
+    ) -> Result<InitSettings, ArgumentError> {
         let Self { steps, partition_method, mut tables, loading } = self;
         if tables.partitions == 0 && partition_method.is_some() {
-            return Err(Fault::error("--partition-method requires greater than zero --partitions"));
+            return Err(ArgumentError::error("--partition-method requires greater than zero --partitions"));
         }
         let mut steps = steps.unwrap_or_else(|| DEFAULT_STEPS.to_owned());
         steps.retain(|step| step != ' ' && !(no_vacuum && step == 'v'));
@@ -37,7 +41,7 @@ impl Init {
         }
         // parse_steps refuses an empty list, but `-n -I v` leaves none.
         tables.steps =
-            if steps.is_empty() { Vec::new() } else { parse_steps(&steps).map_err(Fault::error)? };
+            if steps.is_empty() { Vec::new() } else { parse_steps(&steps).map_err(ArgumentError::error)? };
         tables.partition_method = partition_method.unwrap_or_default();
         Ok(InitSettings { connection, tables, loading })
     }

@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use engine::DriverChoice;
 use server::placement::Cpus;
-use workloads::pgbench::Group;
+use workloads::pgbench::ClientGroup;
 
 use super::env::Env;
-use super::fault::Fault;
-use crate::commands::pgbench::talk::Level;
+use super::fault::ArgumentError;
+use crate::commands::pgbench::talk::LogLevel;
 
 const DEFAULT_TRANSACTIONS: u32 = 10;
 /// Open files that a run needs in addition to its clients' connections, as pgbench counts.
 const FILES_BESIDE_CLIENTS: u64 = 3;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Load {
+pub(crate) struct PgbenchLoadArgs {
     /// `-c`, at least 1.
     pub(crate) clients: u32,
     /// `-j`, from 1 to the number of clients.
     pub(crate) threads: u32,
-    pub(crate) length: Length,
+    pub(crate) length: PgbenchLength,
     /// `-R`, transactions per second; above 0 and finite.
     pub(crate) rate: Option<f64>,
     /// `-L` in whole µs, above 0.
@@ -35,7 +35,7 @@ pub(crate) struct Load {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Length {
+pub(crate) enum PgbenchLength {
     /// `-t`: per client.
     Transactions(u32),
     /// `-T`.
@@ -58,30 +58,37 @@ pub(super) struct LoadOptions {
 }
 
 impl LoadOptions {
-    pub(super) fn length(&self) -> Result<Length, Fault> {
+    pub(super) fn length(&self) -> Result<PgbenchLength, ArgumentError> {
         match (self.transactions, self.seconds) {
             (Some(_), Some(_)) => {
                 let text = "specify either a number of transactions (-t) or a duration (-T), not both";
-                Err(Fault::error(text))
+                Err(ArgumentError::error(text))
             }
-            (None, Some(seconds)) => Ok(Length::Seconds(seconds)),
-            (transactions, None) => Ok(Length::Transactions(transactions.unwrap_or(DEFAULT_TRANSACTIONS))),
+            (None, Some(seconds)) => Ok(PgbenchLength::Seconds(seconds)),
+            (transactions, None) => {
+                Ok(PgbenchLength::Transactions(transactions.unwrap_or(DEFAULT_TRANSACTIONS)))
+            }
         }
     }
 
     /// Unlimited tries need another limit.
-    pub(super) fn check_tries(&self, max_tries: u32) -> Result<(), Fault> {
+    pub(super) fn check_tries(&self, max_tries: u32) -> Result<(), ArgumentError> {
         if max_tries == 0 && self.latency_limit_us.is_none() && self.seconds.is_none() {
             let text = "an unlimited number of transaction tries can only be used with --latency-limit or a duration (-T)";
-            return Err(Fault::error(text));
+            return Err(ArgumentError::error(text));
         }
         Ok(())
     }
 
     /// Checks the load; groups have separate numbers of clients.
-    pub(super) fn decide(self, length: Length, groups: &[Group], env: &dyn Env) -> Result<Load, Fault> {
+    pub(super) fn decide(
+        self,
+        length: PgbenchLength,
+        groups: &[ClientGroup],
+        env: &dyn Env,
+    ) -> Result<PgbenchLoadArgs, ArgumentError> {
         let clients = self.all_clients(groups, env)?;
-        Ok(Load {
+        Ok(PgbenchLoadArgs {
             clients,
             threads: self.threads.unwrap_or(1).min(clients),
             length,
@@ -96,29 +103,29 @@ impl LoadOptions {
     }
 
     /// The number of clients: `-c`, else the sum over the groups.
-    fn all_clients(&self, groups: &[Group], env: &dyn Env) -> Result<u32, Fault> {
+    fn all_clients(&self, groups: &[ClientGroup], env: &dyn Env) -> Result<u32, ArgumentError> {
         if groups.is_empty() {
             return Ok(self.clients.unwrap_or(1));
         }
         let sum: u64 = groups.iter().map(|group| group.clients as u64).sum();
         if let Some(given) = self.clients.filter(|&given| u64::from(given) != sum) {
             let text = format!("groups (--group) have {sum} clients, but -c/--client is {given}");
-            return Err(Fault::error(text));
+            return Err(ArgumentError::error(text));
         }
         let clients = i32::try_from(sum).map(i32::cast_unsigned);
-        let clients = clients.map_err(|_| Fault::error("groups (--group) have too many clients"))?;
+        let clients = clients.map_err(|_| ArgumentError::error("groups (--group) have too many clients"))?;
         check_open_files(clients, env)?;
         Ok(clients)
     }
 }
 
-pub(super) fn check_open_files(clients: u32, env: &dyn Env) -> Result<(), Fault> {
+pub(super) fn check_open_files(clients: u32, env: &dyn Env) -> Result<(), ArgumentError> {
     let needed = u64::from(clients) + FILES_BESIDE_CLIENTS;
     match env.open_files() {
         Some(limit) if limit < needed => {
             let message = format!("need at least {needed} open files, but system limit is {limit}");
             let hint = "Reduce number of clients, or use limit/ulimit to increase the system limit.";
-            Err(Fault::error(message).and(Level::Hint, hint))
+            Err(ArgumentError::error(message).and(LogLevel::Hint, hint))
         }
         _ => Ok(()),
     }

@@ -28,27 +28,27 @@ use std::ffi::OsString;
 
 use script::Builtin;
 
-pub(crate) use connection::Connection;
+pub(crate) use connection::ConnectionArgs;
 pub(crate) use described::command as described;
 pub(crate) use env::{Env, Process};
-pub(crate) use fault::{Fault, Message};
+pub(crate) use fault::{ArgumentError, ArgumentMessage};
 pub(crate) use help::{VERSION, help, version};
 pub(crate) use init::InitSettings;
-pub(crate) use load::{Length, Load};
-pub(crate) use output::{Format, LogFiles, Output, ProgressLines};
-pub(crate) use parsed::Preparation;
-pub(crate) use scripts::{Origin, Script, ScriptText, Scripts};
+pub(crate) use load::{PgbenchLength, PgbenchLoadArgs};
+pub(crate) use output::{LogFiles, PgbenchFormat, PgbenchOutput, ProgressLines};
+pub(crate) use parsed::ServerPreparation;
+pub(crate) use scripts::{Origin, ScriptArgument, ScriptText, Scripts};
 
-use self::options::Spec;
+use self::options::OptionSpec;
 #[cfg(test)]
 pub(crate) use self::options::names;
-pub(crate) use self::options::{Mode, mode_of};
+pub(crate) use self::options::{OptionMode, mode_of};
 use self::parsed::Parsed;
-use self::tokens::{Token, Tokens};
-use super::talk::Level;
+use self::tokens::{ArgumentToken, Tokens};
+use super::talk::LogLevel;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Command {
+pub(crate) enum PgbenchCommand {
     /// `--help`: [`help()`], on standard output.
     Help,
     /// `--version`: [`version`], on standard output.
@@ -64,19 +64,19 @@ pub(crate) enum Command {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RunSettings {
-    pub(crate) connection: Connection,
-    pub(crate) preparation: Preparation,
+    pub(crate) connection: ConnectionArgs,
+    pub(crate) preparation: ServerPreparation,
     pub(crate) scripts: Scripts,
     pub(crate) workload: workloads::pgbench::PgbenchOptions,
-    pub(crate) load: Load,
-    pub(crate) output: Output,
+    pub(crate) load: PgbenchLoadArgs,
+    pub(crate) output: PgbenchOutput,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CommandLine {
-    pub(crate) messages: Vec<Message>,
+    pub(crate) messages: Vec<ArgumentMessage>,
     pub(crate) debug: bool,
-    pub(crate) command: Command,
+    pub(crate) command: PgbenchCommand,
 }
 
 /// Parses a command line without the program's name.
@@ -86,12 +86,12 @@ pub(crate) struct CommandLine {
 pub(crate) fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     env: &dyn Env,
-) -> Result<CommandLine, Fault> {
+) -> Result<CommandLine, ArgumentError> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let only = |command| Ok(CommandLine { messages: Vec::new(), debug: false, command });
     match arguments.first().and_then(|first| first.to_str()) {
-        Some("--help" | "-?") => return only(Command::Help),
-        Some("--version" | "-V") => return only(Command::Version),
+        Some("--help" | "-?") => return only(PgbenchCommand::Help),
+        Some("--version" | "-V") => return only(PgbenchCommand::Version),
         _ => {}
     }
     let mut parsed = Parsed::default();
@@ -114,21 +114,21 @@ pub(crate) fn parse(
 fn take_all(
     tokens: &mut Tokens,
     parsed: &mut Parsed,
-    seen: &mut Vec<&'static Spec>,
+    seen: &mut Vec<&'static OptionSpec>,
     env: &dyn Env,
-) -> Result<Option<Command>, Fault> {
+) -> Result<Option<PgbenchCommand>, ArgumentError> {
     parsed.seed_from_environment(env)?;
     while let Some(token) = tokens.next() {
         match token {
-            Token::Option(spec, value) => {
+            ArgumentToken::Option(spec, value) => {
                 seen.push(spec);
                 if let Some(command) = spec.take(parsed, &value, env)? {
                     return Ok(Some(command));
                 }
             }
-            Token::Wrong(text) => {
-                let complaint = (Level::Plain, format!("{}: {text}", env.called()));
-                return Err(Fault::of(complaint).and_see_help());
+            ArgumentToken::Wrong(text) => {
+                let complaint = (LogLevel::Plain, format!("{}: {text}", env.called()));
+                return Err(ArgumentError::of(complaint).and_see_help());
             }
         }
     }
@@ -138,20 +138,20 @@ fn take_all(
 /// Checks combinations in pgbench's order; then builds the settings.
 fn decide(
     mut parsed: Parsed,
-    seen: &[&'static Spec],
+    seen: &[&'static OptionSpec],
     others: Vec<OsString>,
     env: &dyn Env,
-) -> Result<Command, Fault> {
+) -> Result<PgbenchCommand, ArgumentError> {
     if !parsed.initialize {
         parsed.scripts.complete(parsed.workload.mode)?;
     }
     parsed.connection.complete(others, env)?;
     if parsed.initialize {
-        none_of(seen, Mode::Run, "initialization (-i) mode")?;
+        none_of(seen, OptionMode::Run, "initialization (-i) mode")?;
         let settings = parsed.init.decide(parsed.connection, parsed.preparation.no_vacuum)?;
-        return Ok(Command::Initialize(Box::new(settings)));
+        return Ok(PgbenchCommand::Initialize(Box::new(settings)));
     }
-    none_of(seen, Mode::Init, "benchmarking mode")?;
+    none_of(seen, OptionMode::Init, "benchmarking mode")?;
     let Parsed { connection, preparation, scripts, mut workload, load, log, progress, mut output, .. } =
         parsed;
     let length = load.length()?;
@@ -164,16 +164,16 @@ fn decide(
     workload.latency_limit_ms = load.latency_limit_us.map(|us| us as f64 / 1e3);
     let scripts = scripts.decide(groups)?;
     let settings = RunSettings { connection, preparation, scripts, workload, load, output };
-    Ok(Command::Run(Box::new(settings)))
+    Ok(PgbenchCommand::Run(Box::new(settings)))
 }
 
 /// Refuses options of the other mode; the message names pgdyno's own.
-fn none_of(seen: &[&'static Spec], mode: Mode, here: &str) -> Result<(), Fault> {
+fn none_of(seen: &[&'static OptionSpec], mode: OptionMode, here: &str) -> Result<(), ArgumentError> {
     let misplaced = || seen.iter().filter(|spec| spec.mode == mode);
     if misplaced().next().is_none() {
         return Ok(());
     }
-    Err(Fault::error(match misplaced().find(|spec| spec.is_own()) {
+    Err(ArgumentError::error(match misplaced().find(|spec| spec.is_own()) {
         Some(own) => format!("--{} cannot be used in {here}", own.long),
         None => format!("some of the specified options cannot be used in {here}"),
     }))

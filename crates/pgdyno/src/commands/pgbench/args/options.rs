@@ -4,14 +4,14 @@ use std::ffi::OsStr;
 use std::ops::RangeInclusive;
 
 use super::env::Env;
-use super::fault::Fault;
+use super::fault::ArgumentError;
 use super::load::check_open_files;
 use super::numbers::integer;
 use super::parsed::Parsed;
-use super::{Command, own, scripts, values};
+use super::{PgbenchCommand, own, scripts, values};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum OptionMode {
     /// With `-i` and without.
     Both,
     Init,
@@ -19,16 +19,16 @@ pub(crate) enum Mode {
 }
 
 #[derive(Debug)]
-pub(super) struct Spec {
+pub(super) struct OptionSpec {
     /// Without its dashes.
     pub(super) long: &'static str,
     pub(super) short: Option<u8>,
-    pub(super) mode: Mode,
+    pub(super) mode: OptionMode,
     sets: Sets,
 }
 
 /// The command that ends parsing; usually none.
-type Next = Result<Option<Command>, Fault>;
+type ParseEnd = Result<Option<PgbenchCommand>, ArgumentError>;
 
 #[derive(Debug, Clone)]
 enum Sets {
@@ -37,11 +37,11 @@ enum Sets {
     /// Without a value; names a built-in script.
     Builtin(&'static str),
     Number(RangeInclusive<i32>, fn(&mut Parsed, u32)),
-    Text(fn(&mut Parsed, &str) -> Result<(), Fault>),
-    Any(fn(&mut Parsed, &OsStr, &dyn Env) -> Next),
+    Text(fn(&mut Parsed, &str) -> Result<(), ArgumentError>),
+    Any(fn(&mut Parsed, &OsStr, &dyn Env) -> ParseEnd),
 }
 
-impl Spec {
+impl OptionSpec {
     pub(super) fn takes_value(&self) -> bool {
         !matches!(self.sets, Flag(_) | Builtin(_))
     }
@@ -52,11 +52,11 @@ impl Spec {
     }
 
     /// Processes the option; returns a command that ends parsing, if any. An error if its value is invalid.
-    pub(super) fn take(&self, parsed: &mut Parsed, value: &OsStr, env: &dyn Env) -> Next {
+    pub(super) fn take(&self, parsed: &mut Parsed, value: &OsStr, env: &dyn Env) -> ParseEnd {
         match &self.sets {
             Flag(set) => set(parsed),
             Builtin(name) => parsed.scripts.add_builtin(name)?,
-            Number(range, set) => set(parsed, whole(value, &self.name(), range)?),
+            Number(range, set) => set(parsed, whole_number(value, &self.name(), range)?),
             Text(set) => set(parsed, &value.to_string_lossy())?,
             Any(set) => return set(parsed, value, env),
         }
@@ -71,18 +71,18 @@ impl Spec {
     }
 }
 
-const fn spec(long: &'static str, short: u8, mode: Mode, sets: Sets) -> Spec {
-    Spec { long, short: if short == 0 { None } else { Some(short) }, mode, sets }
+const fn spec(long: &'static str, short: u8, mode: OptionMode, sets: Sets) -> OptionSpec {
+    OptionSpec { long, short: if short == 0 { None } else { Some(short) }, mode, sets }
 }
 
-use Mode::{Both, Init, Run};
+use OptionMode::{Both, Init, Run};
 use Sets::{Any, Builtin, Flag, Number, Text};
 
 const FROM_0: RangeInclusive<i32> = 0..=i32::MAX;
 const FROM_1: RangeInclusive<i32> = 1..=i32::MAX;
 
 /// The options of pgbench 18, in the order in which its message lists them for an ambiguous abbreviation.
-pub(super) static PGBENCH: [Spec; 44] = [
+pub(super) static PGBENCH: [OptionSpec; 44] = [
     spec("builtin", b'b', Run, Any(builtin)),
     spec("client", b'c', Run, Any(client)),
     spec("connect", b'C', Run, Flag(|all| all.workload.reconnect = true)),
@@ -141,12 +141,12 @@ pub(super) static PGBENCH: [Spec; 44] = [
 
 /// pgbench 19's option and pgdyno's own. An abbreviation matches these only if it matches none of
 /// [`PGBENCH`], so that command lines for pgbench keep their meaning.
-pub(super) static BESIDE: [Spec; 15] = [
+pub(super) static BESIDE: [OptionSpec; 15] = [
     spec("allow-changed-settings", 0, Run, Flag(|all| all.preparation.allow_changed_settings = true)),
     spec("client-cpus", 0, Run, Text(|all, text| some(&mut all.load.cpus, own::cpus(text)))),
     spec("continue-on-error", 0, Run, Flag(|all| all.workload.continue_on_error = true)),
     spec("driver", 0, Run, Text(|all, text| put(&mut all.load.driver, own::driver(text)))),
-    spec("format", 0, Run, Text(|all, text| put(&mut all.output.format, own::format(text)))),
+    spec("format", 0, Run, Text(|all, text| put(&mut all.output.format, own::parse_format(text)))),
     spec("group", 0, Run, Text(|all, text| own::group(text).map(|group| all.scripts.groups.push(group)))),
     spec("hosts", 0, Run, Text(|all, text| put(&mut all.scripts.hosts, own::hosts(text)))),
     spec("init-batch", 0, Init, Number(FROM_1, |all, rows| all.init.loading.batch = Some(rows.into()))),
@@ -159,49 +159,49 @@ pub(super) static BESIDE: [Spec; 15] = [
     spec("warmup", 0, Run, Text(|all, text| put(&mut all.load.warmup, own::warmup(text)))),
 ];
 
-fn put<T>(place: &mut T, value: Result<T, Fault>) -> Result<(), Fault> {
+fn put<T>(place: &mut T, value: Result<T, ArgumentError>) -> Result<(), ArgumentError> {
     *place = value?;
     Ok(())
 }
 
-fn some<T>(place: &mut Option<T>, value: Result<T, Fault>) -> Result<(), Fault> {
+fn some<T>(place: &mut Option<T>, value: Result<T, ArgumentError>) -> Result<(), ArgumentError> {
     put(place, value.map(Some))
 }
 
-fn keep(place: &mut Option<String>, text: &str) -> Result<(), Fault> {
+fn keep(place: &mut Option<String>, text: &str) -> Result<(), ArgumentError> {
     some(place, Ok(text.to_owned()))
 }
 
-fn and_on(done: Result<(), Fault>) -> Next {
+fn and_on(done: Result<(), ArgumentError>) -> ParseEnd {
     done.map(|()| None)
 }
 
-fn builtin(all: &mut Parsed, name: &OsStr, _: &dyn Env) -> Next {
+fn builtin(all: &mut Parsed, name: &OsStr, _: &dyn Env) -> ParseEnd {
     if name == "list" {
-        return Ok(Some(Command::ListScripts));
+        return Ok(Some(PgbenchCommand::ListScripts));
     }
     and_on(all.scripts.add_builtin(&name.to_string_lossy()))
 }
 
-fn show_script(_: &mut Parsed, name: &OsStr, _: &dyn Env) -> Next {
-    scripts::builtin(&name.to_string_lossy()).map(|builtin| Some(Command::ShowScript(builtin)))
+fn show_script(_: &mut Parsed, name: &OsStr, _: &dyn Env) -> ParseEnd {
+    scripts::builtin(&name.to_string_lossy()).map(|builtin| Some(PgbenchCommand::ShowScript(builtin)))
 }
 
-fn startup_script(all: &mut Parsed, path: &OsStr, env: &dyn Env) -> Next {
+fn startup_script(all: &mut Parsed, path: &OsStr, env: &dyn Env) -> ParseEnd {
     and_on(some(&mut all.scripts.startup, scripts::startup(path, env)))
 }
 
-fn client(all: &mut Parsed, value: &OsStr, env: &dyn Env) -> Next {
-    let clients = whole(value, "-c/--client", &FROM_1)?;
+fn client(all: &mut Parsed, value: &OsStr, env: &dyn Env) -> ParseEnd {
+    let clients = whole_number(value, "-c/--client", &FROM_1)?;
     all.load.clients = Some(clients);
     and_on(check_open_files(clients, env))
 }
 
-fn random_seed(all: &mut Parsed, value: &OsStr, env: &dyn Env) -> Next {
+fn random_seed(all: &mut Parsed, value: &OsStr, env: &dyn Env) -> ParseEnd {
     and_on(all.set_seed(&value.to_string_lossy(), "--random-seed option", env))
 }
 
-fn define(all: &mut Parsed, text: &str) -> Result<(), Fault> {
+fn define(all: &mut Parsed, text: &str) -> Result<(), ArgumentError> {
     let (name, value) = values::definition(text)?;
     all.workload.define.insert(name, value);
     Ok(())
@@ -212,45 +212,45 @@ fn scale(all: &mut Parsed, scale: u32) {
     all.init.tables.scale = scale;
 }
 
-fn read_script(all: &mut Parsed, text: &str) -> Result<(), Fault> {
+fn read_script(all: &mut Parsed, text: &str) -> Result<(), ArgumentError> {
     all.scripts.read_scripts.extend(own::read_scripts(text)?);
     Ok(())
 }
 
 /// A non-negative integer in a range; messages call the option `option`.
-fn whole(value: &OsStr, option: &str, range: &RangeInclusive<i32>) -> Result<u32, Fault> {
+fn whole_number(value: &OsStr, option: &str, range: &RangeInclusive<i32>) -> Result<u32, ArgumentError> {
     let number = integer(&value.to_string_lossy(), option, *range.start(), *range.end());
-    number.map(i32::cast_unsigned).map_err(Fault::error)
+    number.map(i32::cast_unsigned).map_err(ArgumentError::error)
 }
 
 /// The options that a long name, perhaps abbreviated, matches.
 #[derive(Debug)]
-pub(super) enum Found {
-    One(&'static Spec),
-    Ambiguous(Vec<&'static Spec>),
+pub(super) enum OptionMatch {
+    One(&'static OptionSpec),
+    Ambiguous(Vec<&'static OptionSpec>),
     Unknown,
 }
 
 /// Finds an option by its long name or an unambiguous abbreviation.
-pub(super) fn by_long(name: &[u8]) -> Found {
-    let exact = |spec: &&'static Spec| spec.long.as_bytes() == name;
+pub(super) fn by_long(name: &[u8]) -> OptionMatch {
+    let exact = |spec: &&'static OptionSpec| spec.long.as_bytes() == name;
     if let Some(found) = PGBENCH.iter().find(exact).or_else(|| BESIDE.iter().find(exact)) {
-        return Found::One(found);
+        return OptionMatch::One(found);
     }
     for table in [&PGBENCH[..], &BESIDE[..]] {
         let mut starting: Vec<_> =
             table.iter().filter(|spec| spec.long.as_bytes().starts_with(name)).collect();
         match starting.len() {
             0 => {}
-            1 => return Found::One(starting.remove(0)),
-            _ => return Found::Ambiguous(starting),
+            1 => return OptionMatch::One(starting.remove(0)),
+            _ => return OptionMatch::Ambiguous(starting),
         }
     }
-    Found::Unknown
+    OptionMatch::Unknown
 }
 
 /// The mode of an option; `None` if it does not exist.
-pub(crate) fn mode_of(long: &str) -> Option<Mode> {
+pub(crate) fn mode_of(long: &str) -> Option<OptionMode> {
     PGBENCH.iter().chain(&BESIDE).find(|spec| spec.long == long).map(|spec| spec.mode)
 }
 
@@ -260,6 +260,6 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     PGBENCH.iter().map(|spec| spec.long)
 }
 
-pub(super) fn by_letter(letter: u8) -> Option<&'static Spec> {
+pub(super) fn by_letter(letter: u8) -> Option<&'static OptionSpec> {
     PGBENCH.iter().find(|spec| spec.short == Some(letter))
 }

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use ::report::pgbench::Percentile;
 
-use super::fault::Fault;
-use super::load::Length;
+use super::fault::ArgumentError;
+use super::load::PgbenchLength;
 
 const DEFAULT_LOG_PREFIX: &str = "pgbench_log";
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Output {
+pub(crate) struct PgbenchOutput {
     /// `-P`
     pub(crate) progress: Option<ProgressLines>,
     /// `-l`
@@ -21,7 +21,7 @@ pub(crate) struct Output {
     pub(crate) failures_detailed: bool,
     /// In the order given, without duplicates.
     pub(crate) percentiles: Vec<Percentile>,
-    pub(crate) format: Format,
+    pub(crate) format: PgbenchFormat,
     pub(crate) results: Option<PathBuf>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct LogFiles {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Format {
+pub(crate) enum PgbenchFormat {
     /// As in pgbench.
     #[default]
     Text,
@@ -57,10 +57,10 @@ pub(super) struct ProgressOptions {
 }
 
 impl ProgressOptions {
-    pub(super) fn decide(self) -> Result<Option<ProgressLines>, Fault> {
+    pub(super) fn decide(self) -> Result<Option<ProgressLines>, ArgumentError> {
         let Self { seconds, timestamp } = self;
         if timestamp && seconds.is_none() {
-            return Err(Fault::error("--progress-timestamp is allowed only under --progress"));
+            return Err(ArgumentError::error("--progress-timestamp is allowed only under --progress"));
         }
         Ok(seconds.map(|seconds| ProgressLines { seconds, timestamp }))
     }
@@ -75,7 +75,7 @@ pub(super) struct LogOptions {
 }
 
 impl LogOptions {
-    pub(super) fn decide(self, length: Length) -> Result<Option<LogFiles>, Fault> {
+    pub(super) fn decide(self, length: PgbenchLength) -> Result<Option<LogFiles>, ArgumentError> {
         let Self { log, prefix, aggregate, sampling } = self;
         let refused = if sampling.is_some() && !log {
             "log sampling (--sampling-rate) is allowed only when logging transactions (-l)"
@@ -86,25 +86,25 @@ impl LogOptions {
         } else if prefix.is_some() && !log {
             "log file prefix (--log-prefix) is allowed only when logging transactions (-l)"
         } else {
-            if let (Some(interval), Length::Seconds(seconds)) = (aggregate, length) {
+            if let (Some(interval), PgbenchLength::Seconds(seconds)) = (aggregate, length) {
                 check_interval(interval, seconds)?;
             }
             let prefix = prefix.unwrap_or_else(|| DEFAULT_LOG_PREFIX.to_owned());
             return Ok(log.then_some(LogFiles { prefix, aggregate, sampling }));
         };
-        Err(Fault::error(refused))
+        Err(ArgumentError::error(refused))
     }
 }
 
 /// The run must be a whole number of intervals.
-fn check_interval(interval: u32, seconds: u32) -> Result<(), Fault> {
+fn check_interval(interval: u32, seconds: u32) -> Result<(), ArgumentError> {
     if interval > seconds {
-        return Err(Fault::error(format!(
+        return Err(ArgumentError::error(format!(
             "number of seconds for aggregation ({interval}) must not be higher than test duration ({seconds})"
         )));
     }
     if !seconds.is_multiple_of(interval) {
-        return Err(Fault::error(format!(
+        return Err(ArgumentError::error(format!(
             "duration ({seconds}) must be a multiple of aggregation interval ({interval})"
         )));
     }

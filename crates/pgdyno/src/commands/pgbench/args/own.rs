@@ -8,9 +8,9 @@ use engine::DriverChoice;
 use server::placement::Cpus;
 use workloads::pgbench::HostPolicy;
 
-use super::fault::Fault;
+use super::fault::ArgumentError;
 use super::numbers::integer;
-use super::output::Format;
+use super::output::PgbenchFormat;
 
 const LONGEST_WARMUP_S: f64 = i32::MAX as f64;
 
@@ -22,12 +22,12 @@ pub(super) struct GroupOption {
     pub(super) scripts: Vec<(usize, Option<u32>)>,
 }
 
-fn invalid(text: &str, option: &str, expected: &str) -> Fault {
-    Fault::error(format!("invalid value \"{text}\" for option {option}: expected {expected}"))
+fn invalid(text: &str, option: &str, expected: &str) -> ArgumentError {
+    ArgumentError::error(format!("invalid value \"{text}\" for option {option}: expected {expected}"))
 }
 
 /// `50,95,99.9`
-pub(super) fn percentiles(text: &str) -> Result<Vec<Percentile>, Fault> {
+pub(super) fn percentiles(text: &str) -> Result<Vec<Percentile>, ArgumentError> {
     let mut percentiles = Vec::new();
     for word in text.split(',') {
         let percentile = word.trim().parse::<Percentile>().map_err(|_| {
@@ -45,28 +45,28 @@ pub(super) fn percentiles(text: &str) -> Result<Vec<Percentile>, Fault> {
 }
 
 /// `text`, `json` or `lines`
-pub(super) fn format(text: &str) -> Result<Format, Fault> {
+pub(super) fn parse_format(text: &str) -> Result<PgbenchFormat, ArgumentError> {
     match text {
-        "text" => Ok(Format::Text),
-        "json" => Ok(Format::Json),
-        "lines" => Ok(Format::Lines),
+        "text" => Ok(PgbenchFormat::Text),
+        "json" => Ok(PgbenchFormat::Json),
+        "lines" => Ok(PgbenchFormat::Lines),
         _ => Err(invalid(text, "--format", "text, json or lines")),
     }
 }
 
-pub(super) fn results(text: &str) -> Result<PathBuf, Fault> {
+pub(super) fn results(text: &str) -> Result<PathBuf, ArgumentError> {
     if text.is_empty() { Err(invalid(text, "--results", "the name of a file")) } else { Ok(text.into()) }
 }
 
 /// Seconds, with optional decimals.
-pub(super) fn warmup(text: &str) -> Result<Duration, Fault> {
+pub(super) fn warmup(text: &str) -> Result<Duration, ArgumentError> {
     let seconds =
         text.trim().parse::<f64>().ok().filter(|seconds| (0.0..=LONGEST_WARMUP_S).contains(seconds));
     seconds.map(Duration::from_secs_f64).ok_or_else(|| invalid(text, "--warmup", "seconds, 0 or more"))
 }
 
 /// `COUNT=SCRIPT[@W],...`
-pub(super) fn group(text: &str) -> Result<GroupOption, Fault> {
+pub(super) fn group(text: &str) -> Result<GroupOption, ArgumentError> {
     let fault = || {
         let expected =
             "COUNT=SCRIPT[@W],..., such as 8=1,2@3: clients, then numbers of scripts with their weights";
@@ -88,7 +88,7 @@ pub(super) fn group(text: &str) -> Result<GroupOption, Fault> {
 }
 
 /// `first`, `round-robin`, `random` or `read-write`
-pub(super) fn hosts(text: &str) -> Result<HostPolicy, Fault> {
+pub(super) fn hosts(text: &str) -> Result<HostPolicy, ArgumentError> {
     match text {
         "first" => Ok(HostPolicy::First),
         "round-robin" => Ok(HostPolicy::RoundRobin),
@@ -99,7 +99,7 @@ pub(super) fn hosts(text: &str) -> Result<HostPolicy, Fault> {
 }
 
 /// `auto`, `portable` or `io_uring`
-pub(super) fn driver(text: &str) -> Result<DriverChoice, Fault> {
+pub(super) fn driver(text: &str) -> Result<DriverChoice, ArgumentError> {
     match text {
         "auto" => Ok(DriverChoice::Auto),
         "portable" => Ok(DriverChoice::Portable),
@@ -109,12 +109,12 @@ pub(super) fn driver(text: &str) -> Result<DriverChoice, Fault> {
 }
 
 /// CPUs, such as `0,2-3`.
-pub(super) fn cpus(text: &str) -> Result<Cpus, Fault> {
+pub(super) fn cpus(text: &str) -> Result<Cpus, ArgumentError> {
     text.parse().map_err(|_| invalid(text, "--client-cpus", "numbers of CPUs, such as 0,2-3"))
 }
 
 /// Script numbers, from 1.
-pub(super) fn read_scripts(text: &str) -> Result<Vec<usize>, Fault> {
+pub(super) fn read_scripts(text: &str) -> Result<Vec<usize>, ArgumentError> {
     let numbers: Option<Vec<usize>> = text.split(',').map(script_number).collect();
     numbers.ok_or_else(|| invalid(text, "--read-script", "numbers of scripts, such as 1,3"))
 }

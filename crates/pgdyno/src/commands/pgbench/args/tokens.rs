@@ -4,12 +4,12 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use super::options::{Found, Spec, by_letter, by_long};
+use super::options::{OptionMatch, OptionSpec, by_letter, by_long};
 
 #[derive(Debug)]
-pub(super) enum Token {
+pub(super) enum ArgumentToken {
     /// An option, with its value if it takes one.
-    Option(&'static Spec, OsString),
+    Option(&'static OptionSpec, OsString),
     /// An error in getopt's words, without the program's name.
     Wrong(String),
 }
@@ -36,7 +36,7 @@ impl Tokens {
         self.others
     }
 
-    pub(super) fn next(&mut self) -> Option<Token> {
+    pub(super) fn next(&mut self) -> Option<ArgumentToken> {
         if let Some(letter) = self.bundle.next() {
             return Some(self.letter(letter));
         }
@@ -63,50 +63,54 @@ impl Tokens {
         }
     }
 
-    fn letter(&mut self, letter: u8) -> Token {
+    fn letter(&mut self, letter: u8) -> ArgumentToken {
         let shown = String::from_utf8_lossy(&[letter]).into_owned();
         let Some(spec) = by_letter(letter) else {
-            return Token::Wrong(format!("invalid option -- '{shown}'"));
+            return ArgumentToken::Wrong(format!("invalid option -- '{shown}'"));
         };
         if !spec.takes_value() {
-            return Token::Option(spec, OsString::new());
+            return ArgumentToken::Option(spec, OsString::new());
         }
         let glued: Vec<u8> = self.bundle.by_ref().collect();
         if !glued.is_empty() {
-            return Token::Option(spec, OsString::from_vec(glued));
+            return ArgumentToken::Option(spec, OsString::from_vec(glued));
         }
         match self.arguments.next() {
-            Some(value) => Token::Option(spec, value),
-            None => Token::Wrong(format!("option requires an argument -- '{shown}'")),
+            Some(value) => ArgumentToken::Option(spec, value),
+            None => ArgumentToken::Wrong(format!("option requires an argument -- '{shown}'")),
         }
     }
 
-    fn long(&mut self, text: &[u8]) -> Token {
+    fn long(&mut self, text: &[u8]) -> ArgumentToken {
         let split = text.iter().position(|&byte| byte == b'=');
         let (name, glued) = match split {
             Some(at) => (&text[..at], Some(text[at + 1..].to_vec())),
             None => (text, None),
         };
         let spec = match by_long(name) {
-            Found::One(spec) => spec,
-            Found::Ambiguous(specs) => return ambiguous(text, &specs),
-            Found::Unknown => return Token::Wrong(format!("unrecognized option '--{}'", lossy(text))),
+            OptionMatch::One(spec) => spec,
+            OptionMatch::Ambiguous(specs) => return ambiguous(text, &specs),
+            OptionMatch::Unknown => {
+                return ArgumentToken::Wrong(format!("unrecognized option '--{}'", lossy(text)));
+            }
         };
         match (spec.takes_value(), glued) {
-            (false, None) => Token::Option(spec, OsString::new()),
-            (false, Some(_)) => Token::Wrong(format!("option '--{}' doesn't allow an argument", spec.long)),
-            (true, Some(value)) => Token::Option(spec, OsString::from_vec(value)),
+            (false, None) => ArgumentToken::Option(spec, OsString::new()),
+            (false, Some(_)) => {
+                ArgumentToken::Wrong(format!("option '--{}' doesn't allow an argument", spec.long))
+            }
+            (true, Some(value)) => ArgumentToken::Option(spec, OsString::from_vec(value)),
             (true, None) => match self.arguments.next() {
-                Some(value) => Token::Option(spec, value),
-                None => Token::Wrong(format!("option '--{}' requires an argument", spec.long)),
+                Some(value) => ArgumentToken::Option(spec, value),
+                None => ArgumentToken::Wrong(format!("option '--{}' requires an argument", spec.long)),
             },
         }
     }
 }
 
-fn ambiguous(text: &[u8], specs: &[&'static Spec]) -> Token {
+fn ambiguous(text: &[u8], specs: &[&'static OptionSpec]) -> ArgumentToken {
     let names: String = specs.iter().map(|spec| format!(" '--{}'", spec.long)).collect();
-    Token::Wrong(format!("option '--{}' is ambiguous; possibilities:{names}", lossy(text)))
+    ArgumentToken::Wrong(format!("option '--{}' is ambiguous; possibilities:{names}", lossy(text)))
 }
 
 fn lossy(text: &[u8]) -> String {
@@ -124,11 +128,11 @@ mod tests {
         let mut seen = Vec::new();
         while let Some(token) = tokens.next() {
             seen.push(match token {
-                Token::Option(spec, value) if spec.takes_value() => {
+                ArgumentToken::Option(spec, value) if spec.takes_value() => {
                     format!("{}={}", spec.long, value.display())
                 }
-                Token::Option(spec, _) => spec.long.to_owned(),
-                Token::Wrong(text) => text,
+                ArgumentToken::Option(spec, _) => spec.long.to_owned(),
+                ArgumentToken::Wrong(text) => text,
             });
         }
         seen.push("|".to_owned());
@@ -178,18 +182,20 @@ mod tests {
                 let starting: Vec<_> = PGBENCH.iter().filter(|spec| spec.long.starts_with(prefix)).collect();
                 let exact = PGBENCH.iter().find(|spec| spec.long == prefix);
                 match (by_long(prefix.as_bytes()), exact) {
-                    (Found::One(found), Some(exact)) => assert_eq!(found.long, exact.long, "{prefix}"),
-                    (Found::One(found), None) => {
+                    (OptionMatch::One(found), Some(exact)) => assert_eq!(found.long, exact.long, "{prefix}"),
+                    (OptionMatch::One(found), None) => {
                         assert_eq!((found.long, starting.len()), (starting[0].long, 1), "{prefix}");
                     }
-                    (Found::Ambiguous(found), None) => assert_eq!(found.len(), starting.len(), "{prefix}"),
+                    (OptionMatch::Ambiguous(found), None) => {
+                        assert_eq!(found.len(), starting.len(), "{prefix}")
+                    }
                     (found, _) => panic!("{prefix}: {found:?}"),
                 }
             }
         }
         for spec in &BESIDE {
             assert!(
-                matches!(by_long(spec.long.as_bytes()), Found::One(found) if found.long == spec.long),
+                matches!(by_long(spec.long.as_bytes()), OptionMatch::One(found) if found.long == spec.long),
                 "{}",
                 spec.long
             );

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::pgbench::Group;
+use crate::pgbench::ClientGroup;
 
 #[test]
 fn every_transaction_has_a_connection_of_its_own() {
@@ -55,7 +55,7 @@ fn the_startup_script_runs_once_per_connection_and_disturbs_nothing() {
     let script = "\\set r random(1, 1000000)\nselect :r, :fact;";
     let before = "\\set x random(1, 1000)\nset work_mem = :x \\; select 1;\nselect 9 as fact \\gset";
     let answer = |_: usize, sql: &str| match sql {
-        "select 9 as fact " => vec![Answer::Rows(vec!["fact"], vec![vec![Some("9")]])],
+        "select 9 as fact " => vec![AnswerPart::Rows(vec!["fact"], vec![vec![Some("9")]])],
         sql => usual(sql),
     };
     let run = |options: &PgbenchOptions, drop_in_options| {
@@ -65,17 +65,20 @@ fn the_startup_script_runs_once_per_connection_and_disturbs_nothing() {
         let asked: Vec<_> = server.asked().iter().map(|sql| (*sql).to_owned()).collect();
         (asked, measured)
     };
-    let plain =
-        PgbenchOptions { define: [("fact".to_owned(), "9".to_owned())].into(), ..mode(Mode::Prepared) };
+    let plain = PgbenchOptions {
+        define: [("fact".to_owned(), "9".to_owned())].into(),
+        ..mode(QueryProtocol::Prepared)
+    };
     let (undisturbed, _) = run(&plain, DropInOptions::default());
-    let (asked, measured) = run(&mode(Mode::Prepared), startup(before));
+    let (asked, measured) = run(&mode(QueryProtocol::Prepared), startup(before));
     assert!(asked[0].starts_with("set work_mem = "), "{asked:?}");
     assert_eq!(asked[2..], undisturbed);
     assert_eq!(
         (measured.totals().ok, measured.totals().rows, measured.statements[0].latency.count()),
         (2, 2, 2)
     );
-    let (asked, measured) = run(&PgbenchOptions { reconnect: true, ..mode(Mode::Prepared) }, startup(before));
+    let (asked, measured) =
+        run(&PgbenchOptions { reconnect: true, ..mode(QueryProtocol::Prepared) }, startup(before));
     assert_eq!(asked.iter().filter(|sql| sql.starts_with("set work_mem = ")).count(), 2, "{asked:?}");
     assert_eq!(
         asked.iter().filter(|sql| undisturbed.contains(sql)).collect::<Vec<_>>(),
@@ -87,8 +90,8 @@ fn the_startup_script_runs_once_per_connection_and_disturbs_nothing() {
 #[test]
 fn a_startup_script_that_fails_is_named_with_its_line() {
     let answer = |_: usize, sql: &str| match sql {
-        "bad;" => vec![Answer::Error("40001", "no")],
-        "copy;" => vec![Answer::CopyIn],
+        "bad;" => vec![AnswerPart::Error("40001", "no")],
+        "copy;" => vec![AnswerPart::CopyIn],
         sql => usual(sql),
     };
     let cases = [
@@ -126,7 +129,7 @@ fn the_startup_script_is_not_among_those_measured() {
 
 #[test]
 fn groups_choose_among_their_own_scripts() {
-    let group = |clients, scripts: &[(usize, u32)]| Group { clients, scripts: scripts.to_vec() };
+    let group = |clients, scripts: &[(usize, u32)]| ClientGroup { clients, scripts: scripts.to_vec() };
     let groups = vec![group(1, &[(2, 1)]), group(2, &[(0, 1), (1, 1)])];
     let drop_in_options = DropInOptions { groups, ..DropInOptions::default() };
     let scripts = ["select 'a:client_id';", "select 'b:client_id';", "select 'c:client_id';"];

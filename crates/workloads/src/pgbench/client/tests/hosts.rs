@@ -8,11 +8,11 @@ use super::*;
 use crate::pgbench::HostPolicy;
 use crate::place::PostgresPlace;
 use crate::testing::connect_to;
-use protocol::postgres::{Role, Server};
+use protocol::postgres::{PlaceWithRole, Role};
 
 /// `/a` is the primary, `/b` and `/c` are standbys.
 fn places() -> Places {
-    let server = |folder: &str, role| Server { place: connect_to(folder), role };
+    let server = |folder: &str, role| PlaceWithRole { place: connect_to(folder), role };
     let all = vec![server("/a", Role::Primary), server("/b", Role::Standby), server("/c", Role::Standby)];
     PostgresPlace { all, ..connect_to("/a").into() }.into()
 }
@@ -59,8 +59,8 @@ fn clients_are_spread_as_the_policy_says() {
 fn reads_go_to_standbys_and_the_rest_to_the_primary() {
     for options in [
         PgbenchOptions::default(),
-        mode(Mode::Prepared),
-        PgbenchOptions { reconnect: true, ..mode(Mode::Prepared) },
+        mode(QueryProtocol::Prepared),
+        PgbenchOptions { reconnect: true, ..mode(QueryProtocol::Prepared) },
     ] {
         let policy = HostPolicy::ReadWrite { reads: vec![1] };
         let (folders, asked) = spread(policy, &["update t;", "select 1;"], &options);

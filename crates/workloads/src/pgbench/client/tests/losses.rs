@@ -6,10 +6,10 @@ use crate::place::PostgresPlace;
 use crate::testing::connect_to;
 use protocol::Address;
 use protocol::postgres::conninfo::TargetSession;
-use protocol::postgres::{HostName, NamedAddress, Place, Role, Server};
+use protocol::postgres::{HostName, NamedAddress, Place, PlaceWithRole, Role};
 use std::sync::Arc;
 
-fn again(mode_used: Mode) -> PgbenchOptions {
+fn again(mode_used: QueryProtocol) -> PgbenchOptions {
     PgbenchOptions { reconnect_lost: true, ..mode(mode_used) }
 }
 
@@ -18,7 +18,7 @@ fn verbose() -> DropInOptions {
 }
 
 /// Loses the connection at this statement over all, from 0.
-fn losing(at: usize, how: Answer) -> impl FnMut(usize, &str) -> Vec<Answer> {
+fn losing(at: usize, how: AnswerPart) -> impl FnMut(usize, &str) -> Vec<AnswerPart> {
     let mut asked = 0;
     move |_, sql| {
         asked += 1;
@@ -26,12 +26,12 @@ fn losing(at: usize, how: Answer) -> impl FnMut(usize, &str) -> Vec<Answer> {
     }
 }
 
-const KILLED: Answer = Answer::Fatal("57P01", "terminating connection due to administrator command");
+const KILLED: AnswerPart = AnswerPart::Fatal("57P01", "terminating connection due to administrator command");
 
 #[test]
 fn the_open_transaction_fails_and_the_client_goes_on() {
-    for mode_used in [Mode::Simple, Mode::Extended, Mode::Prepared] {
-        for how in [Answer::Lost, KILLED] {
+    for mode_used in [QueryProtocol::Simple, QueryProtocol::Extended, QueryProtocol::Prepared] {
+        for how in [AnswerPart::Lost, KILLED] {
             for at in 0..4 {
                 let mut server = FakePostgres::new(losing(at, how.clone()));
                 let script = "begin;\nselect 1;\ncommit;";
@@ -47,7 +47,7 @@ fn the_open_transaction_fails_and_the_client_goes_on() {
                 assert_eq!(measured.outages.len(), 1);
                 assert!(measured.outages[0].over && measured.outages[0].clients == 1);
                 assert_eq!(server.log.iter().filter(|line| *line == "C").count(), 2);
-                if mode_used == Mode::Prepared {
+                if mode_used == QueryProtocol::Prepared {
                     let parsed = server.log.iter().filter(|line| line.starts_with("P P_1 ")).count();
                     assert!((1..=2).contains(&parsed), "{:?}", server.log);
                 }
@@ -58,10 +58,10 @@ fn the_open_transaction_fails_and_the_client_goes_on() {
 
 #[test]
 fn failures_come_when_they_happen_and_with_their_command() {
-    let mut server = FakePostgres::new(losing(1, Answer::Lost));
+    let mut server = FakePostgres::new(losing(1, AnswerPart::Lost));
     server.down = 1..4;
     let (messages, measured) =
-        drop_in(&again(Mode::Simple), verbose(), "select 1;\nselect 2;", 2, &mut server);
+        drop_in(&again(QueryProtocol::Simple), verbose(), "select 1;\nselect 2;", 2, &mut server);
     insta::assert_snapshot!(messages.join("\n"), @r#"
     info: client 0 lost its connection; connection reset
     info: client 0 could not connect again; connection to server on socket "/simulated/.s.PGSQL.5432" failed: connection refused
@@ -80,9 +80,9 @@ fn failures_come_when_they_happen_and_with_their_command() {
 #[test]
 fn a_pipeline_that_is_lost_leaves_nothing_behind() {
     let script = "\\startpipeline\nselect 1;\nselect 2;\n\\endpipeline\nselect 3;";
-    for mode_used in [Mode::Extended, Mode::Prepared] {
+    for mode_used in [QueryProtocol::Extended, QueryProtocol::Prepared] {
         for at in 0..3 {
-            let mut server = FakePostgres::new(losing(at, Answer::Lost));
+            let mut server = FakePostgres::new(losing(at, AnswerPart::Lost));
             let (_, measured) = drop_in(&again(mode_used), DropInOptions::default(), script, 3, &mut server);
             assert_eq!((measured.totals().ok, measured.totals().failed), (2, 1), "{mode_used:?} {at}");
         }
@@ -94,11 +94,12 @@ fn a_connection_that_ends_while_the_client_sleeps_is_made_again_at_once() {
     let mut asked = 0;
     let answer = move |_: usize, sql: &str| {
         asked += 1;
-        if asked == 1 { vec![Answer::Done("SELECT 1"), Answer::Later(1_000_000)] } else { usual(sql) }
+        if asked == 1 { vec![AnswerPart::Done("SELECT 1"), AnswerPart::Later(1_000_000)] } else { usual(sql) }
     };
     let script = "select 1;\n\\sleep 20 ms\nselect 2;";
     let mut server = FakePostgres::new(answer);
-    let (_, measured) = drop_in(&again(Mode::Prepared), DropInOptions::default(), script, 3, &mut server);
+    let (_, measured) =
+        drop_in(&again(QueryProtocol::Prepared), DropInOptions::default(), script, 3, &mut server);
     assert_eq!((measured.totals().ok, measured.totals().failed), (2, 1));
     // The sleep that was cut short does not wake the next one early.
     assert!(measured.elapsed > 2 * 20_000_000 + 11_000_000, "{}", measured.elapsed);
@@ -110,7 +111,7 @@ fn servers_that_turn_clients_away_are_asked_again_with_pauses() {
         let mut server = FakePostgres::new(losing(2, KILLED));
         server.refused_connections = (1..6, code);
         let (_, measured) =
-            drop_in(&again(Mode::Simple), DropInOptions::default(), "select 1;", 5, &mut server);
+            drop_in(&again(QueryProtocol::Simple), DropInOptions::default(), "select 1;", 5, &mut server);
         assert_eq!((measured.totals().ok, measured.totals().failed), (4, 1), "{code}");
         let outage = measured.outages[0];
         // 10, 20, 40 … ms.
@@ -124,7 +125,7 @@ fn answers_that_will_not_change_end_the_client() {
     let mut server = FakePostgres::new(losing(2, KILLED));
     server.refused_connections = (1..9, "28P01");
     let (messages, measured) =
-        drop_in(&again(Mode::Simple), DropInOptions::default(), "select 1;", 5, &mut server);
+        drop_in(&again(QueryProtocol::Simple), DropInOptions::default(), "select 1;", 5, &mut server);
     insta::assert_snapshot!(messages.join("\n"), @r#"
     abort: connection to server on socket "/simulated/.s.PGSQL.5432" failed: FATAL:  not now
     client 0 aborted while establishing connection
@@ -136,7 +137,7 @@ fn answers_that_will_not_change_end_the_client() {
 fn a_connection_that_is_refused_at_the_start_ends_the_run() {
     let mut server = FakePostgres::new(|_, sql: &str| usual(sql));
     server.down = 0..1;
-    let workload = Pgbench::with_scripts(&again(Mode::Simple), &sources(&["select 1;"])).unwrap();
+    let workload = Pgbench::with_scripts(&again(QueryProtocol::Simple), &sources(&["select 1;"])).unwrap();
     let places = places();
     let message = server.run(workload.clients(&places, load(1)).unwrap(), 1, 1).unwrap_err().to_string();
     assert!(message.contains("connection refused"), "{message}");
@@ -144,8 +145,8 @@ fn a_connection_that_is_refused_at_the_start_ends_the_run() {
 
 #[test]
 fn with_a_connection_for_each_transaction_that_one_fails() {
-    let options = PgbenchOptions { reconnect: true, ..again(Mode::Prepared) };
-    let mut server = FakePostgres::new(losing(3, Answer::Lost));
+    let options = PgbenchOptions { reconnect: true, ..again(QueryProtocol::Prepared) };
+    let mut server = FakePostgres::new(losing(3, AnswerPart::Lost));
     (server.down, server.refused_connections) = (1..3, (6..8, "53300"));
     let (_, measured) = drop_in(&options, startup("select 9;"), "select 1;", 6, &mut server);
     let totals = measured.totals();
@@ -164,10 +165,10 @@ fn the_startup_script_runs_again() {
     let mut asked = 0;
     let mut server = FakePostgres::new(move |_, sql: &str| {
         asked += 1;
-        if [4, 5, 6].contains(&asked) { vec![Answer::Lost] } else { usual(sql) }
+        if [4, 5, 6].contains(&asked) { vec![AnswerPart::Lost] } else { usual(sql) }
     });
     let (_, measured) = drop_in(
-        &again(Mode::Simple),
+        &again(QueryProtocol::Simple),
         startup("\\set x random(1, 9)\nset a = :x;"),
         "select 1;",
         6,
@@ -186,9 +187,9 @@ fn failover(
     scripts: &[&str],
     server_down: usize,
     standby: Option<&'static str>,
-) -> (String, Measured) {
+) -> (String, EngineResult) {
     let workload = Pgbench::with_drop_in_options(options, &sources(scripts), drop_in_options).unwrap();
-    let mut server = FakePostgres::new(losing(3, Answer::Lost));
+    let mut server = FakePostgres::new(losing(3, AnswerPart::Lost));
     server.down = server_down..server_down + 2;
     server.standby = standby;
     let measured = server.run(workload.clients(places, load(1)).unwrap(), 10, scripts.len()).unwrap();
@@ -205,7 +206,7 @@ fn the_next_server_is_tried_where_one_does_not_take_the_client() {
     let one = |wanted| -> Places {
         PostgresPlace { again: connects.clone(), wanted, ..connect_to("/a").into() }.into()
     };
-    let options = again(Mode::Simple);
+    let options = again(QueryProtocol::Simple);
     let first = |wanted, standby| {
         failover(&one(wanted), DropInOptions::default(), &options, &["select 1;"], 1, standby)
     };
@@ -234,7 +235,7 @@ fn a_server_whose_name_leads_elsewhere_is_followed_when_connections_are_made_ane
             if asked == 3 {
                 name.set(vec![at(2)]);
             }
-            if lost && asked == 3 { vec![Answer::Lost] } else { usual(sql) }
+            if lost && asked == 3 { vec![AnswerPart::Lost] } else { usual(sql) }
         });
         server.down = if lost { 1..2 } else { 0..0 };
         let places = Places::from(place);
@@ -247,19 +248,19 @@ fn a_server_whose_name_leads_elsewhere_is_followed_when_connections_are_made_ane
         };
         server.addresses.iter().map(last).collect::<Vec<_>>()
     };
-    let each = PgbenchOptions { reconnect: true, ..mode(Mode::Simple) };
+    let each = PgbenchOptions { reconnect: true, ..mode(QueryProtocol::Simple) };
     assert_eq!(went(&each, false), [1, 1, 1, 2, 2]);
-    assert_eq!(went(&again(Mode::Simple), true), [1, 2, 2], "the first connection there is refused");
-    assert_eq!(went(&mode(Mode::Simple), false), [1], "what is connected stays");
+    assert_eq!(went(&again(QueryProtocol::Simple), true), [1, 2, 2], "the first connection there is refused");
+    assert_eq!(went(&mode(QueryProtocol::Simple), false), [1], "what is connected stays");
 }
 
 #[test]
 fn spread_clients_go_on_elsewhere() {
-    let server = |folder: &str, role| Server { place: connect_to(folder), role };
+    let server = |folder: &str, role| PlaceWithRole { place: connect_to(folder), role };
     let all = vec![server("/a", Role::Primary), server("/b", Role::Standby), server("/c", Role::Standby)];
     let places: Places = PostgresPlace { all, ..connect_to("/a").into() }.into();
     let drop_in_options = |hosts| DropInOptions { hosts, ..DropInOptions::default() };
-    let options = again(Mode::Prepared);
+    let options = again(QueryProtocol::Prepared);
     let (went, _) =
         failover(&places, drop_in_options(HostPolicy::RoundRobin), &options, &["select 1;"], 1, None);
     assert_eq!(went, "aabc");
@@ -278,13 +279,13 @@ fn spread_clients_go_on_elsewhere() {
 
 #[test]
 fn a_run_that_is_over_does_not_wait_for_those_who_are_away() {
-    let mut server = FakePostgres::new(losing(10, Answer::Lost));
+    let mut server = FakePostgres::new(losing(10, AnswerPart::Lost));
     server.down = 3..usize::MAX;
     let workload =
-        Pgbench::with_scripts(&again(Mode::Simple), &sources(&["\\sleep 1 ms\nselect 1;"])).unwrap();
+        Pgbench::with_scripts(&again(QueryProtocol::Simple), &sources(&["\\sleep 1 ms\nselect 1;"])).unwrap();
     let places = places();
     let until = engine::Until::Elapsed(2_000_000_000);
-    let plan = engine::Plan { until, drain: u64::MAX / 4, count_drained: true, ..plan(1, 1) };
+    let plan = engine::RunPlan { until, drain: u64::MAX / 4, count_drained: true, ..plan(1, 1) };
     let mut messages = MessageLog::default();
     let clients = workload.clients(&places, load(3)).unwrap();
     let measured = server.run_plan(clients, &plan, &mut messages).unwrap();
@@ -298,7 +299,7 @@ proptest::proptest! {
 
     #[test]
     fn whatever_is_lost_every_transaction_is_counted_and_clients_go_on(
-        mode_used in proptest::sample::select(vec![Mode::Simple, Mode::Extended, Mode::Prepared]),
+        mode_used in proptest::sample::select(vec![QueryProtocol::Simple, QueryProtocol::Extended, QueryProtocol::Prepared]),
         reconnect: bool,
         started: bool,
         faults in proptest::collection::vec(0..12_u8, 0..60),
@@ -308,10 +309,10 @@ proptest::proptest! {
     ) {
         let mut faults = faults.into_iter();
         let mut server = FakePostgres::new(move |_, sql: &str| match faults.next() {
-            Some(0) => vec![Answer::Lost],
+            Some(0) => vec![AnswerPart::Lost],
             Some(1) => vec![KILLED],
-            Some(2) => usual(sql).into_iter().chain([Answer::Later(500_000)]).collect(),
-            Some(3) => vec![Answer::Notice("half"), Answer::Lost],
+            Some(2) => usual(sql).into_iter().chain([AnswerPart::Later(500_000)]).collect(),
+            Some(3) => vec![AnswerPart::Notice("half"), AnswerPart::Lost],
             _ => usual(sql),
         });
         server.piece = piece;
@@ -319,7 +320,7 @@ proptest::proptest! {
         let options = PgbenchOptions { reconnect, ..again(mode_used) };
         let drop_in_options = if started { startup("select 8;\nset a = 1;") } else { DropInOptions::default() };
         let pipeline = "\\startpipeline\nselect 4;\nselect 5;\n\\endpipeline\n";
-        let end = if mode_used == Mode::Simple { "" } else { pipeline };
+        let end = if mode_used == QueryProtocol::Simple { "" } else { pipeline };
         let script = format!("begin;\nselect 1 as one \\gset\n\\sleep 1 ms\nselect :one;\ncommit;\n{end}");
         let workload = Pgbench::with_drop_in_options(&options, &sources(&[&script]), drop_in_options).unwrap();
         let places = places();

@@ -6,7 +6,7 @@ use super::*;
 fn last_message(
     options: &PgbenchOptions,
     script: &str,
-    answer: impl FnMut(usize, &str) -> Vec<Answer>,
+    answer: impl FnMut(usize, &str) -> Vec<AnswerPart>,
 ) -> String {
     messages_of(options, script, answer).last().cloned().unwrap_or_default()
 }
@@ -15,7 +15,7 @@ fn last_message(
 fn clients_give_up_in_pgbench_s_words() {
     let simple = PgbenchOptions::default();
     let syntax = |_: usize, sql: &str| match sql {
-        "bad;" => vec![Answer::Error("42601", "syntax error at or near \"bad\"")],
+        "bad;" => vec![AnswerPart::Error("42601", "syntax error at or near \"bad\"")],
         sql => usual(sql),
     };
     let cases = [
@@ -48,16 +48,16 @@ fn clients_give_up_in_pgbench_s_words() {
     for (script, wanted) in cases {
         assert_eq!(last_message(&simple, script, syntax), format!("abort: {wanted}"));
     }
-    let copy = |_: usize, _: &str| vec![Answer::CopyIn];
+    let copy = |_: usize, _: &str| vec![AnswerPart::CopyIn];
     let words = last_message(&simple, "copy t from stdin;", copy);
     assert_eq!(words, "abort: COPY is not supported in pgbench, aborting");
-    let lost = |_: usize, _: &str| vec![Answer::Lost];
+    let lost = |_: usize, _: &str| vec![AnswerPart::Lost];
     assert_eq!(
         last_message(&simple, "select 1;", lost),
         "abort: client 0 aborted in command 0 (SQL) of script 0; perhaps the backend died while processing"
     );
     let killed = |_: usize, _: &str| {
-        vec![Answer::Fatal("57P01", "terminating connection due to administrator command")]
+        vec![AnswerPart::Fatal("57P01", "terminating connection due to administrator command")]
     };
     assert_eq!(
         last_message(&simple, "select 1;", killed),
@@ -68,27 +68,29 @@ fn clients_give_up_in_pgbench_s_words() {
 #[test]
 fn rows_that_do_not_fit_end_the_client() {
     let simple = PgbenchOptions::default();
-    let rows =
-        |count: usize| move |_: usize, _: &str| vec![Answer::Rows(vec!["a"], vec![vec![Some("1")]; count])];
+    let rows = |count: usize| {
+        move |_: usize, _: &str| vec![AnswerPart::Rows(vec!["a"], vec![vec![Some("1")]; count])]
+    };
     let place = "abort: client 0 script 0 command 0 query 0:";
     for count in [0, 2] {
         let words = last_message(&simple, "select 1 as a \\gset", rows(count));
         assert_eq!(words, format!("{place} expected one row, got {count}"));
     }
-    let done =
-        |_: usize, _: &str| vec![Answer::Rows(vec!["a"], vec![vec![Some("1")]]), Answer::Done("INSERT 0 1")];
+    let done = |_: usize, _: &str| {
+        vec![AnswerPart::Rows(vec!["a"], vec![vec![Some("1")]]), AnswerPart::Done("INSERT 0 1")]
+    };
     assert_eq!(
         last_message(&simple, "select 1 as a \\; insert \\gset", done),
         "abort: client 0 script 0 command 0 query 1: expected one row, got 0"
     );
-    let badly_named = |_: usize, _: &str| vec![Answer::Rows(vec!["?column?"], vec![vec![Some("1")]])];
+    let badly_named = |_: usize, _: &str| vec![AnswerPart::Rows(vec!["?column?"], vec![vec![Some("1")]])];
     for capture in ["gset", "aset"] {
         let words = last_message(&simple, &format!("select 1 \\{capture} x"), badly_named);
         let cause = format!("abort: {capture}: invalid variable name: \"x?column?\"");
         let last = "client 0 script 0 command 0 query 0: error storing into variable x?column?";
         assert_eq!(words, format!("{cause}\n{last}"));
     }
-    let none = |_: usize, _: &str| vec![Answer::Rows(vec!["a"], vec![])];
+    let none = |_: usize, _: &str| vec![AnswerPart::Rows(vec!["a"], vec![])];
     assert_eq!(messages_of(&simple, "select 1 as a \\aset", none), [""; 0]);
 }
 
@@ -96,7 +98,7 @@ fn rows_that_do_not_fit_end_the_client() {
 #[test]
 fn a_client_that_gives_up_says_the_code_of_the_error() {
     let refused = |_: usize, sql: &str| match sql {
-        "gone;" => vec![Answer::Error("42P01", "relation \"gone\" does not exist")],
+        "gone;" => vec![AnswerPart::Error("42P01", "relation \"gone\" does not exist")],
         sql => usual(sql),
     };
     let (_, measured) = play(&PgbenchOptions::default(), "gone;", 1, refused);
@@ -108,7 +110,7 @@ fn a_client_that_gives_up_says_the_code_of_the_error() {
 /// Whether the server went away was once read out of the words above.
 #[test]
 fn a_client_that_lost_its_server_says_so() {
-    let abort = |options: &PgbenchOptions, answer: Answer, full_at: usize| {
+    let abort = |options: &PgbenchOptions, answer: AnswerPart, full_at: usize| {
         let mut answers = vec![answer].into_iter();
         let mut server =
             FakePostgres::new(|_, _: &str| answers.next().map_or_else(|| one("1"), |answer| vec![answer]));
@@ -117,13 +119,13 @@ fn a_client_that_lost_its_server_says_so() {
         measured.aborts.swap_remove(0)
     };
     let usual = PgbenchOptions::default();
-    assert!(abort(&usual, Answer::Lost, usize::MAX).lost);
-    assert!(abort(&mode(Mode::Prepared), Answer::Lost, usize::MAX).lost);
-    assert!(abort(&usual, Answer::Fatal("57P01", "terminating connection"), usize::MAX).lost);
-    let refused = abort(&usual, Answer::Error("42P01", "relation \"t\" does not exist"), usize::MAX);
+    assert!(abort(&usual, AnswerPart::Lost, usize::MAX).lost);
+    assert!(abort(&mode(QueryProtocol::Prepared), AnswerPart::Lost, usize::MAX).lost);
+    assert!(abort(&usual, AnswerPart::Fatal("57P01", "terminating connection"), usize::MAX).lost);
+    let refused = abort(&usual, AnswerPart::Error("42P01", "relation \"t\" does not exist"), usize::MAX);
     assert!(!refused.lost);
     let anew = PgbenchOptions { reconnect: true, ..usual };
-    assert!(abort(&anew, Answer::Done("SELECT 1"), 1).lost);
+    assert!(abort(&anew, AnswerPart::Done("SELECT 1"), 1).lost);
 }
 
 #[test]
@@ -151,7 +153,7 @@ fn the_drop_in_tells_what_cannot_be_prepared_and_uses_it() {
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     server.unparsable = vec!["bad"];
     let (messages, _) =
-        drop_in(&mode(Mode::Prepared), DropInOptions::default(), "select 1;\nbad;", 1, &mut server);
+        drop_in(&mode(QueryProtocol::Prepared), DropInOptions::default(), "select 1;\nbad;", 1, &mut server);
     insta::assert_snapshot!(messages.join("\n"), @r#"
     error: ERROR:  syntax error
     abort: client 0 script 0 aborted in command 1 query 0: ERROR:  prepared statement "P_1" does not exist
@@ -161,21 +163,21 @@ fn the_drop_in_tells_what_cannot_be_prepared_and_uses_it() {
 
 #[test]
 fn the_server_s_own_words_are_passed_on() {
-    let noticing = |_: usize, _: &str| vec![Answer::Notice("hello"), Answer::Done("DO")];
+    let noticing = |_: usize, _: &str| vec![AnswerPart::Notice("hello"), AnswerPart::Done("DO")];
     assert_eq!(messages_of(&PgbenchOptions::default(), "do 1;", noticing), ["plain: NOTICE:  hello"]);
 }
 
 #[test]
 fn a_connection_that_ends_between_statements_is_told_at_the_next_one() {
     let answer = |_: usize, sql: &str| match sql {
-        "select 1;" => vec![Answer::Done("SELECT 1"), Answer::Later(1_000_000)],
+        "select 1;" => vec![AnswerPart::Done("SELECT 1"), AnswerPart::Later(1_000_000)],
         sql => usual(sql),
     };
     let script = "select 1;\n\\sleep 20 ms\nselect 2;";
     let messages = messages_of(&PgbenchOptions::default(), script, answer);
     let wanted = "client 0 script 0 aborted in command 2 query 0: FATAL:  terminating connection due to administrator command";
     assert_eq!(messages, [format!("abort: {wanted}")]);
-    insta::assert_snapshot!(messages_of(&mode(Mode::Prepared), script, answer).join("\n"), @r"
+    insta::assert_snapshot!(messages_of(&mode(QueryProtocol::Prepared), script, answer).join("\n"), @r"
     abort: FATAL:  terminating connection due to administrator command
     server closed the connection unexpectedly
     	This probably means the server terminated abnormally
@@ -192,7 +194,7 @@ fn steps_are_told_when_asked_for() {
         let mut server = FakePostgres::new(|_, _: &str| one("1"));
         drop_in(&mode(mode_used), debug(), script, 1, &mut server).0.join("\n")
     };
-    insta::assert_snapshot!(output(Mode::Simple), @r#"
+    insta::assert_snapshot!(output(QueryProtocol::Simple), @r#"
     debug: client 0 executing script "script0"
     debug: client 0 executing \set v
     debug: client 0 executing \sleep 1 us
@@ -200,7 +202,7 @@ fn steps_are_told_when_asked_for() {
     debug: client 0 receiving
     debug: client 0 receiving
     "#);
-    insta::assert_snapshot!(output(Mode::Prepared), @r#"
+    insta::assert_snapshot!(output(QueryProtocol::Prepared), @r#"
     debug: client 0 executing script "script0"
     debug: client 0 executing \set v
     debug: client 0 executing \sleep 1 us
@@ -211,7 +213,7 @@ fn steps_are_told_when_asked_for() {
     "#);
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     let script = "\\startpipeline\nselect 1;\n\\syncpipeline\nselect 2;\n\\endpipeline";
-    let messages = drop_in(&mode(Mode::Extended), debug(), script, 1, &mut server).0;
+    let messages = drop_in(&mode(QueryProtocol::Extended), debug(), script, 1, &mut server).0;
     insta::assert_snapshot!(messages.join("\n"), @r#"
     debug: client 0 executing script "script0"
     debug: client 0 executing \startpipeline
@@ -231,7 +233,7 @@ fn steps_are_told_when_asked_for() {
 #[test]
 fn bytes_of_any_encoding_pass_through() {
     let script = ScriptSource::Text { name: "latin1".into(), text: b"select '\xe9:v';".to_vec(), weight: 1 };
-    for mode_used in [Mode::Simple, Mode::Prepared] {
+    for mode_used in [QueryProtocol::Simple, QueryProtocol::Prepared] {
         let options = PgbenchOptions { define: [("v".to_owned(), "1".to_owned())].into(), ..mode(mode_used) };
         let workload =
             Pgbench::with_drop_in_options(&options, std::slice::from_ref(&script), DropInOptions::default())

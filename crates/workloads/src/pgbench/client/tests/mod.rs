@@ -9,14 +9,14 @@ mod preparing;
 mod retries;
 mod shells;
 
-use engine::Measured;
+use engine::EngineResult;
 
-use crate::pgbench::{DropInOptions, Mode, Pgbench, PgbenchOptions, ScriptSource};
+use crate::pgbench::{DropInOptions, Pgbench, PgbenchOptions, QueryProtocol, ScriptSource};
 use crate::place::Places;
-use crate::testing::{Answer, FakePostgres, MessageLog, connect, plan};
+use crate::testing::{AnswerPart, FakePostgres, MessageLog, connect, plan};
 use crate::workload::{ClientWorkload, Clients, Workload};
 
-fn mode(mode: Mode) -> PgbenchOptions {
+fn mode(mode: QueryProtocol) -> PgbenchOptions {
     PgbenchOptions { mode, ..PgbenchOptions::default() }
 }
 
@@ -45,13 +45,13 @@ fn clients(options: &PgbenchOptions, scripts: &[&str], count: usize) -> Vec<Box<
 }
 
 /// Runs one client in a drop-in; its messages, and what was measured.
-fn drop_in<F: FnMut(usize, &str) -> Vec<Answer>>(
+fn drop_in<F: FnMut(usize, &str) -> Vec<AnswerPart>>(
     options: &PgbenchOptions,
     drop_in_options: DropInOptions,
     script: &str,
     transactions: u64,
     server: &mut FakePostgres<F>,
-) -> (Vec<String>, Measured) {
+) -> (Vec<String>, EngineResult) {
     let workload = Pgbench::with_drop_in_options(options, &sources(&[script]), drop_in_options).unwrap();
     let places = places();
     let clients = workload.clients(&places, load(1)).unwrap();
@@ -64,7 +64,7 @@ fn drop_in<F: FnMut(usize, &str) -> Vec<Answer>>(
 fn messages_of(
     options: &PgbenchOptions,
     script: &str,
-    answer: impl FnMut(usize, &str) -> Vec<Answer>,
+    answer: impl FnMut(usize, &str) -> Vec<AnswerPart>,
 ) -> Vec<String> {
     drop_in(options, DropInOptions::default(), script, 1, &mut FakePostgres::new(answer)).0
 }
@@ -74,8 +74,8 @@ fn play(
     options: &PgbenchOptions,
     script: &str,
     transactions: u64,
-    answer: impl FnMut(usize, &str) -> Vec<Answer>,
-) -> (Vec<String>, Measured) {
+    answer: impl FnMut(usize, &str) -> Vec<AnswerPart>,
+) -> (Vec<String>, EngineResult) {
     let mut server = FakePostgres::new(answer);
     let measured = server.run(clients(options, &[script], 1), transactions, 1).unwrap();
     (server.log.iter().map(|line| without_random(line)).collect(), measured)
@@ -89,28 +89,28 @@ fn without_random(line: &str) -> String {
     }
 }
 
-fn one(value: &'static str) -> Vec<Answer> {
-    vec![Answer::Rows(vec!["one"], vec![vec![Some(value)]])]
+fn one(value: &'static str) -> Vec<AnswerPart> {
+    vec![AnswerPart::Rows(vec!["one"], vec![vec![Some(value)]])]
 }
 
 /// The usual answers: transactions, and a row for everything else.
-fn usual(sql: &str) -> Vec<Answer> {
+fn usual(sql: &str) -> Vec<AnswerPart> {
     match sql.to_ascii_lowercase().trim_end_matches(';') {
-        "begin" => vec![Answer::Done("BEGIN")],
-        "commit" | "end" => vec![Answer::Done("COMMIT")],
-        "rollback" => vec![Answer::Done("ROLLBACK")],
+        "begin" => vec![AnswerPart::Done("BEGIN")],
+        "commit" | "end" => vec![AnswerPart::Done("COMMIT")],
+        "rollback" => vec![AnswerPart::Done("ROLLBACK")],
         _ => one("1"),
     }
 }
 
 #[test]
 fn pieces_of_any_size_give_the_same_run() {
-    for mode_used in [Mode::Simple, Mode::Extended, Mode::Prepared] {
+    for mode_used in [QueryProtocol::Simple, QueryProtocol::Extended, QueryProtocol::Prepared] {
         for piece in [1, 2, 3, 7, 4096] {
             let script = "\\set a random(1, 1000)\nselect :a;\nselect 2 as b \\gset\nselect :b;";
             let mut server = FakePostgres::new(|_, sql: &str| {
                 if sql.contains("as b") {
-                    vec![Answer::Rows(vec!["b"], vec![vec![Some("42")]])]
+                    vec![AnswerPart::Rows(vec!["b"], vec![vec![Some("42")]])]
                 } else {
                     one("x")
                 }
@@ -127,11 +127,11 @@ fn pieces_of_any_size_give_the_same_run() {
 #[test]
 fn prepared_statements_are_parsed_once_per_connection() {
     let script = "\\set a 5\nselect :a, ':a';\nselect :unset;";
-    let (log, _) = play(&mode(Mode::Prepared), script, 3, |_, _| one("1"));
+    let (log, _) = play(&mode(QueryProtocol::Prepared), script, 3, |_, _| one("1"));
     let parsed: Vec<_> = log.iter().filter(|line| line.starts_with('P')).collect();
     assert_eq!(parsed, ["P pgdyno_*_0 select $1, '$2';", "P pgdyno_*_1 select $1;"]);
     assert!(log.contains(&"E select NULL;".to_owned()));
-    let (log, _) = play(&mode(Mode::Extended), script, 3, |_, _| one("1"));
+    let (log, _) = play(&mode(QueryProtocol::Extended), script, 3, |_, _| one("1"));
     assert_eq!(log.iter().filter(|line| line.starts_with("P ")).count(), 6);
 }
 
@@ -142,8 +142,8 @@ fn aset_takes_every_result_and_gset_the_last() {
     let (log, measured) = play(&PgbenchOptions::default(), script, 1, |_, sql| {
         if sql.starts_with("select 1") || sql.starts_with("select 3") {
             vec![
-                Answer::Rows(vec!["one"], vec![vec![Some("a")], vec![Some("b")]]),
-                Answer::Rows(vec!["two"], vec![vec![Some("c")]]),
+                AnswerPart::Rows(vec!["one"], vec![vec![Some("a")], vec![Some("b")]]),
+                AnswerPart::Rows(vec!["two"], vec![vec![Some("c")]]),
             ]
         } else {
             one("1")

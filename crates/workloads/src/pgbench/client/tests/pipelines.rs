@@ -5,9 +5,10 @@ use super::*;
 #[test]
 fn a_pipeline_is_sent_at_once() {
     // Where statements are prepared, that is done before the pipeline, and for the last one when it is reached.
-    for (options, wanted) in
-        [(mode(Mode::Extended), "EESESESEESESES"), (mode(Mode::Prepared), "SSSEESESSESEESESES")]
-    {
+    for (options, wanted) in [
+        (mode(QueryProtocol::Extended), "EESESESEESESES"),
+        (mode(QueryProtocol::Prepared), "SSSEESESSESEESESES"),
+    ] {
         let script =
             "\\startpipeline\nselect 1;\nselect 2;\n\\syncpipeline\nselect 3;\n\\endpipeline\nselect 4;";
         let (log, measured) = play(&options, script, 2, |_, _| one("1"));
@@ -20,13 +21,13 @@ fn a_pipeline_is_sent_at_once() {
 
 #[test]
 fn an_error_in_a_pipeline_skips_to_its_end() {
-    let options = PgbenchOptions { continue_on_error: true, ..mode(Mode::Prepared) };
+    let options = PgbenchOptions { continue_on_error: true, ..mode(QueryProtocol::Prepared) };
     let script = "\\startpipeline\nselect 1;\nselect 2;\n\\endpipeline";
     let mut failed = false;
     let (log, measured) = play(&options, script, 2, |_, sql| {
         if sql == "select 1;" && !failed {
             failed = true;
-            return vec![Answer::Error("22012", "division by zero")];
+            return vec![AnswerPart::Error("22012", "division by zero")];
         }
         one("1")
     });
@@ -42,7 +43,7 @@ fn an_error_in_a_pipeline_skips_to_its_end() {
 #[test]
 fn pipelines_are_prepared_before_they_begin() {
     let script = "\\startpipeline\nselect 1;\n\\syncpipeline\nselect 2;\n\\endpipeline\nselect 3;";
-    let (log, _) = play(&mode(Mode::Prepared), script, 2, |_, _| one("1"));
+    let (log, _) = play(&mode(QueryProtocol::Prepared), script, 2, |_, _| one("1"));
     insta::assert_snapshot!(log.join("\n"), @r"
     C
     P pgdyno_*_0 select 1;
@@ -69,12 +70,12 @@ fn pipelines_are_prepared_before_they_begin() {
 #[test]
 fn what_is_prepared_in_a_pipeline_fails_as_in_pgbench() {
     let script = "\\startpipeline\nselect 1;\n\\if false\n\\endpipeline\n\\endif\nselect 2;\n\\endpipeline";
-    let messages = messages_of(&mode(Mode::Prepared), script, |_, _| one("1"));
+    let messages = messages_of(&mode(QueryProtocol::Prepared), script, |_, _| one("1"));
     insta::assert_snapshot!(messages.join("\n"), @r#"
     error: synchronous command execution functions are not allowed in pipeline mode
     abort: client 0 script 0 aborted in command 6 query 0: ERROR:  prepared statement "P_1" does not exist
     "#);
-    let (_, measured) = play(&mode(Mode::Prepared), script, 1, |_, _| one("1"));
+    let (_, measured) = play(&mode(QueryProtocol::Prepared), script, 1, |_, _| one("1"));
     assert_eq!(
         measured.aborts[0].to_string(),
         "client 0 aborted in command 5 (SQL) of script 0; synchronous command execution functions are not allowed in \
@@ -101,12 +102,12 @@ fn misuse_of_pipelines_ends_the_client() {
         ),
     ];
     for (script, wanted) in cases {
-        let messages = messages_of(&mode(Mode::Extended), script, |_, _| one("1"));
+        let messages = messages_of(&mode(QueryProtocol::Extended), script, |_, _| one("1"));
         assert_eq!(messages, [format!("abort: client 0 aborted in {wanted}")]);
     }
-    let messages = messages_of(&mode(Mode::Extended), "\\startpipeline\nselect 1;", |_, _| one("1"));
+    let messages = messages_of(&mode(QueryProtocol::Extended), "\\startpipeline\nselect 1;", |_, _| one("1"));
     assert_eq!(messages, ["abort: client 0 aborted: end of script reached with pipeline open"]);
-    let messages = messages_of(&mode(Mode::Simple), "\\startpipeline\nselect 1;", |_, _| one("1"));
+    let messages = messages_of(&mode(QueryProtocol::Simple), "\\startpipeline\nselect 1;", |_, _| one("1"));
     let wanted = "abort: client 0 aborted in command 0 (startpipeline) of script 0; cannot use pipeline mode with the \
                   simple query protocol";
     assert_eq!(messages, [wanted]);
@@ -115,7 +116,7 @@ fn misuse_of_pipelines_ends_the_client() {
 #[test]
 fn the_query_of_a_pipeline_s_error_counts_syncs() {
     let failing = |_: usize, sql: &str| match sql {
-        "bad;" => vec![Answer::Error("42601", "syntax error")],
+        "bad;" => vec![AnswerPart::Error("42601", "syntax error")],
         _ => one("1"),
     };
     let cases = [
@@ -125,7 +126,7 @@ fn the_query_of_a_pipeline_s_error_counts_syncs() {
     ];
     for (body, query, command) in cases {
         let script = format!("\\startpipeline\n{body}\\endpipeline");
-        let messages = messages_of(&mode(Mode::Extended), &script, failing);
+        let messages = messages_of(&mode(QueryProtocol::Extended), &script, failing);
         let wanted =
             format!("client 0 script 0 aborted in command {command} query {query}: ERROR:  syntax error");
         assert_eq!(messages, [format!("abort: {wanted}")], "{script}");
@@ -134,13 +135,13 @@ fn the_query_of_a_pipeline_s_error_counts_syncs() {
 
 #[test]
 fn a_pipeline_that_fails_to_serialize_is_retried() {
-    let options = PgbenchOptions { max_tries: 2, ..mode(Mode::Extended) };
+    let options = PgbenchOptions { max_tries: 2, ..mode(QueryProtocol::Extended) };
     let script = "\\startpipeline\nbegin;\nupdate t;\n\\syncpipeline\nselect 1;\nend;\n\\endpipeline";
     let mut failures = 0;
     let (log, measured) = play(&options, script, 1, |_, sql| {
         if sql == "update t;" && failures < 1 {
             failures += 1;
-            return vec![Answer::Error("40001", "again")];
+            return vec![AnswerPart::Error("40001", "again")];
         }
         usual(sql)
     });
@@ -153,7 +154,7 @@ fn a_pipeline_that_fails_to_serialize_is_retried() {
 #[test]
 fn a_pause_in_a_pipeline_sends_nothing() {
     let script = "\\startpipeline\nselect 1;\n\\syncpipeline\n\\sleep 20 ms\nselect 2;\n\\endpipeline";
-    let (_, measured) = play(&mode(Mode::Extended), script, 1, |_, _| one("1"));
+    let (_, measured) = play(&mode(QueryProtocol::Extended), script, 1, |_, _| one("1"));
     assert_eq!(measured.aborts, []);
     assert_eq!(measured.totals().ok, 1);
 }

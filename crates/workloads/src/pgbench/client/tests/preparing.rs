@@ -5,7 +5,12 @@ use super::*;
 /// A script of two statements, the second of which the server does not parse.
 const SCRIPT: &str = "select 1;\nbad;";
 
-fn run(options: &PgbenchOptions, script: &str, transactions: u64, known: &[&str]) -> (Vec<String>, Measured) {
+fn run(
+    options: &PgbenchOptions,
+    script: &str,
+    transactions: u64,
+    known: &[&str],
+) -> (Vec<String>, EngineResult) {
     let mut server = FakePostgres::new(|_, sql: &str| usual(sql));
     server.unparsable = vec!["bad"];
     server.known_already = known.iter().map(|name| (*name).to_owned()).collect();
@@ -16,7 +21,7 @@ fn run(options: &PgbenchOptions, script: &str, transactions: u64, known: &[&str]
 /// The client went on, and said what came of it: that a statement does not exist.
 #[test]
 fn a_statement_that_cannot_be_prepared_ends_the_client_with_the_first_error() {
-    let (log, measured) = run(&mode(Mode::Prepared), SCRIPT, 3, &[]);
+    let (log, measured) = run(&mode(QueryProtocol::Prepared), SCRIPT, 3, &[]);
     assert_eq!(
         measured.aborts[0].to_string(),
         "client 0 script 0 aborted in command 1 query 0: ERROR:  syntax error"
@@ -30,7 +35,7 @@ fn a_statement_that_cannot_be_prepared_ends_the_client_with_the_first_error() {
 /// The server had a statement of that name from another program, and it was measured in place of the script's own.
 #[test]
 fn a_statement_of_another_program_is_not_carried_out_in_place_of_the_script_s() {
-    let (log, measured) = run(&mode(Mode::Prepared), "select 1;", 2, &["P_0"]);
+    let (log, measured) = run(&mode(QueryProtocol::Prepared), "select 1;", 2, &["P_0"]);
     assert_eq!((measured.totals().ok, measured.aborts.len()), (2, 0));
     assert!(!log.iter().any(|line| line.contains("another program's")), "{log:?}");
 }
@@ -38,7 +43,7 @@ fn a_statement_of_another_program_is_not_carried_out_in_place_of_the_script_s() 
 #[test]
 fn in_a_pipeline_too() {
     let script = "\\startpipeline\nselect 1;\nbad;\n\\endpipeline";
-    let (log, measured) = run(&mode(Mode::Prepared), script, 3, &[]);
+    let (log, measured) = run(&mode(QueryProtocol::Prepared), script, 3, &[]);
     assert!(measured.aborts[0].to_string().ends_with("ERROR:  syntax error"), "{}", measured.aborts[0]);
     assert!(!log.iter().any(|line| line.starts_with('E')), "nothing is carried out: {log:?}");
 }
@@ -46,7 +51,7 @@ fn in_a_pipeline_too() {
 /// It counts as a failed transaction, and the next one tries again.
 #[test]
 fn where_clients_go_on_after_errors_it_fails_each_time() {
-    let options = PgbenchOptions { continue_on_error: true, ..mode(Mode::Prepared) };
+    let options = PgbenchOptions { continue_on_error: true, ..mode(QueryProtocol::Prepared) };
     for script in [SCRIPT, "begin;\nbad;\nend;"] {
         let (log, measured) = run(&options, script, 3, &[]);
         let totals = measured.totals();

@@ -10,7 +10,7 @@ fn a_retry_draws_the_same_numbers() {
     let (log, measured) = play(&options, script, 1, |_, sql| {
         if sql.starts_with("update") && failures < 2 {
             failures += 1;
-            return vec![Answer::Error("40001", "could not serialize access")];
+            return vec![AnswerPart::Error("40001", "could not serialize access")];
         }
         usual(sql)
     });
@@ -31,9 +31,9 @@ fn what_a_rolled_back_try_changed_is_not_counted() {
         play(&options, "begin;\nupdate t set a = 1;\nupdate u set a = 1;\ncommit;", 1, |_, sql| {
             if sql.starts_with("update u") && failures < 2 {
                 failures += 1;
-                return vec![Answer::Error("40P01", "deadlock detected")];
+                return vec![AnswerPart::Error("40P01", "deadlock detected")];
             }
-            if sql.starts_with("update") { vec![Answer::Done("UPDATE 1")] } else { usual(sql) }
+            if sql.starts_with("update") { vec![AnswerPart::Done("UPDATE 1")] } else { usual(sql) }
         });
     let totals = measured.totals();
     assert_eq!((totals.ok, totals.retries, totals.affected), (1, 2, 2));
@@ -43,7 +43,7 @@ fn what_a_rolled_back_try_changed_is_not_counted() {
 fn the_last_try_counts_as_a_failure_of_its_kind() {
     let options = PgbenchOptions { max_tries: 2, ..PgbenchOptions::default() };
     let (_, measured) =
-        play(&options, "update t;", 4, |_, _| vec![Answer::Error("40P01", "deadlock detected")]);
+        play(&options, "update t;", 4, |_, _| vec![AnswerPart::Error("40P01", "deadlock detected")]);
     let totals = measured.totals();
     assert_eq!((totals.ok, totals.failed, totals.deadlock_failures, totals.retries), (0, 4, 4, 4));
     assert_eq!(measured.aborts, []);
@@ -52,7 +52,7 @@ fn the_last_try_counts_as_a_failure_of_its_kind() {
 #[test]
 fn nothing_is_retried_behind_the_latency_limit() {
     let options = PgbenchOptions { max_tries: 0, latency_limit_ms: Some(25.0), ..PgbenchOptions::default() };
-    let slow = |_: usize, _: &str| vec![Answer::After(10_000_000), Answer::Error("40001", "again")];
+    let slow = |_: usize, _: &str| vec![AnswerPart::After(10_000_000), AnswerPart::Error("40001", "again")];
     let (_, measured) = play(&options, "update t;", 1, slow);
     let totals = measured.totals();
     assert_eq!((totals.failed, totals.retries), (1, 2));
@@ -61,7 +61,8 @@ fn nothing_is_retried_behind_the_latency_limit() {
 #[test]
 fn other_errors_are_counted_when_asked_for() {
     let options = PgbenchOptions { continue_on_error: true, max_tries: 3, ..PgbenchOptions::default() };
-    let (_, measured) = play(&options, "update t;", 3, |_, _| vec![Answer::Error("23505", "duplicate key")]);
+    let (_, measured) =
+        play(&options, "update t;", 3, |_, _| vec![AnswerPart::Error("23505", "duplicate key")]);
     let totals = measured.totals();
     assert_eq!((totals.failed, totals.serialization_failures, totals.retries), (3, 0, 0));
     assert_eq!(measured.statements[0].failures, 3);
@@ -76,7 +77,7 @@ fn errors_are_told_with_what_becomes_of_the_transaction() {
     let options = PgbenchOptions { max_tries: 2, latency_limit_ms: Some(100.0), ..PgbenchOptions::default() };
     let mut server = FakePostgres::new(|_, sql: &str| match sql {
         "update t;" => {
-            vec![Answer::After(10_000_000), Answer::Error("40001", "could not serialize access")]
+            vec![AnswerPart::After(10_000_000), AnswerPart::Error("40001", "could not serialize access")]
         }
         sql => usual(sql),
     });
@@ -99,7 +100,7 @@ fn without_a_bound_tries_are_only_numbered() {
     let mut server = FakePostgres::new(|_, sql: &str| {
         if sql == "update t;" && left > 0 {
             left -= 1;
-            return vec![Answer::Error("40P01", "deadlock detected")];
+            return vec![AnswerPart::Error("40P01", "deadlock detected")];
         }
         usual(sql)
     });
@@ -117,7 +118,7 @@ fn without_a_bound_tries_are_only_numbered() {
 fn errors_after_which_the_client_goes_on_are_a_kind_of_their_own() {
     let options = PgbenchOptions { continue_on_error: true, max_tries: 3, ..PgbenchOptions::default() };
     let mut server = FakePostgres::new(|_, sql: &str| match sql {
-        "bad;" => vec![Answer::Error("23505", "duplicate key")],
+        "bad;" => vec![AnswerPart::Error("23505", "duplicate key")],
         sql => usual(sql),
     });
     let (messages, measured) = drop_in(&options, verbose(), "begin;\nbad;\nend;", 2, &mut server);
@@ -136,16 +137,16 @@ fn a_rollback_that_fails_ends_the_client() {
     let options = PgbenchOptions { max_tries: 3, ..PgbenchOptions::default() };
     for (last, wanted) in [
         (
-            Answer::Error("XX000", "no"),
+            AnswerPart::Error("XX000", "no"),
             "abort: client 0 aborted while rolling back the transaction after an error; ERROR:  no",
         ),
         (
-            Answer::Lost,
+            AnswerPart::Lost,
             "abort: client 0 aborted while rolling back the transaction after an error; perhaps the backend died while processing",
         ),
     ] {
         let answer = |_: usize, sql: &str| match sql {
-            "update t;" => vec![Answer::Error("40001", "again")],
+            "update t;" => vec![AnswerPart::Error("40001", "again")],
             "ROLLBACK" => vec![last.clone()],
             sql => usual(sql),
         };
@@ -157,7 +158,7 @@ fn a_rollback_that_fails_ends_the_client() {
 fn a_connection_that_ends_with_a_retryable_error_is_not_retried() {
     let options = PgbenchOptions { max_tries: 3, ..PgbenchOptions::default() };
     let answer = |_: usize, _: &str| {
-        vec![Answer::Fatal("40001", "terminating connection due to conflict with recovery")]
+        vec![AnswerPart::Fatal("40001", "terminating connection due to conflict with recovery")]
     };
     assert_eq!(
         messages_of(&options, "select 1;", answer),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::jobs::{Connection, Runtime};
+use crate::jobs::{BoxedSql, Runtime};
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, Supply};
 
 /// What is to go wrong.
@@ -71,13 +71,13 @@ impl FakeServer {
         self.0.lock().unwrap()
     }
 
-    pub(super) fn open(&self) -> Connection {
+    pub(super) fn open(&self) -> BoxedSql {
         Box::new(Link { server: self.clone(), transaction: None, lost: false })
     }
 }
 
 impl Runtime for FakeServer {
-    fn connect(&self) -> Result<Connection, SqlError> {
+    fn connect(&self) -> Result<BoxedSql, SqlError> {
         Ok(self.open())
     }
 

@@ -8,8 +8,8 @@ use std::io;
 use std::time::Duration;
 
 use engine::DriverChoice;
-use workloads::pgbench::init::{InitOptions, Loading, PartitionMethod, Step};
-use workloads::pgbench::{self, HostPolicy, Mode as QueryMode};
+use workloads::pgbench::init::{InitOptions, InitStep, Loading, PartitionMethod};
+use workloads::pgbench::{self, HostPolicy, QueryProtocol as QueryMode};
 
 use super::super::talk::NAME;
 use super::env::ReadFault;
@@ -59,20 +59,20 @@ impl Env for Fake {
     }
 }
 
-fn parse_words(words: &[&str], env: &Fake) -> Result<CommandLine, Fault> {
+fn parse_words(words: &[&str], env: &Fake) -> Result<CommandLine, ArgumentError> {
     parse(words.iter().map(OsString::from), env)
 }
 
 fn run_of(words: &[&str]) -> RunSettings {
     match parse_words(words, &Fake::default()) {
-        Ok(CommandLine { command: Command::Run(settings), .. }) => *settings,
+        Ok(CommandLine { command: PgbenchCommand::Run(settings), .. }) => *settings,
         other => panic!("{words:?}: {other:?}"),
     }
 }
 
 fn init_of(words: &[&str]) -> InitSettings {
     match parse_words(words, &Fake::default()) {
-        Ok(CommandLine { command: Command::Initialize(settings), .. }) => *settings,
+        Ok(CommandLine { command: PgbenchCommand::Initialize(settings), .. }) => *settings,
         other => panic!("{words:?}: {other:?}"),
     }
 }
@@ -91,12 +91,15 @@ fn run_of_line(line: &str) -> RunSettings {
 #[test]
 fn defaults() {
     let RunSettings { preparation, scripts, workload, load, output, .. } = run_of(&[]);
-    assert_eq!(scripts.all.iter().map(Script::name).collect::<Vec<_>>(), ["<builtin: TPC-B (sort of)>"]);
+    assert_eq!(
+        scripts.all.iter().map(ScriptArgument::name).collect::<Vec<_>>(),
+        ["<builtin: TPC-B (sort of)>"]
+    );
     assert_eq!((scripts.groups.len(), scripts.hosts), (0, HostPolicy::First));
     assert_eq!((load.clients, load.threads, load.seed), (1, 1, 42));
-    assert_eq!(load.length, Length::Transactions(10));
+    assert_eq!(load.length, PgbenchLength::Transactions(10));
     assert_eq!((workload.max_tries, workload.mode, workload.vacuum), (1, QueryMode::Simple, true));
-    assert_eq!((preparation, output), (Preparation::default(), Output::default()));
+    assert_eq!((preparation, output), (ServerPreparation::default(), PgbenchOutput::default()));
     let InitSettings { tables, loading, .. } = init_of(&["-i"]);
     assert_eq!((tables, loading), (InitOptions::default(), Loading::default()));
 }
@@ -110,7 +113,8 @@ fn everything_a_run_can_be_asked_for() {
     );
     let RunSettings { connection, preparation, scripts, workload, load, output } = settings;
     let some = |text: &str| Some(text.to_owned());
-    let wanted = Connection { database: some("base"), host: some("host"), port: some("p"), user: some("me") };
+    let wanted =
+        ConnectionArgs { database: some("base"), host: some("host"), port: some("p"), user: some("me") };
     assert_eq!(connection, wanted);
     assert!(preparation.no_vacuum && preparation.vacuum_accounts);
     let names: Vec<_> = scripts.all.iter().map(|script| (script.name(), script.weight)).collect();
@@ -127,10 +131,10 @@ fn everything_a_run_can_be_asked_for() {
         ..pgbench::PgbenchOptions::default()
     };
     assert_eq!(workload, wanted);
-    let wanted = Load {
+    let wanted = PgbenchLoadArgs {
         clients: 4,
         threads: 4,
-        length: Length::Seconds(10),
+        length: PgbenchLength::Seconds(10),
         rate: Some(250.0),
         latency_limit_us: Some(1_500),
         warmup: Duration::ZERO,
@@ -140,13 +144,13 @@ fn everything_a_run_can_be_asked_for() {
         exit_on_abort: true,
     };
     assert_eq!(load, wanted);
-    let wanted = Output {
+    let wanted = PgbenchOutput {
         progress: Some(ProgressLines { seconds: 5, timestamp: true }),
         log: Some(LogFiles { prefix: "x".into(), aggregate: Some(5), sampling: None }),
         verbose_errors: true,
         per_command: true,
         failures_detailed: true,
-        ..Output::default()
+        ..PgbenchOutput::default()
     };
     assert_eq!(output, wanted);
 }
@@ -158,7 +162,12 @@ fn everything_an_initialization_can_be_asked_for() {
     let InitSettings { tables, loading, .. } = init_of(&line.split_whitespace().collect::<Vec<_>>());
     let wanted = InitOptions {
         scale: 3,
-        steps: vec![Step::Drop, Step::CreateTables, Step::GenerateOnServer, Step::ForeignKeys],
+        steps: vec![
+            InitStep::Drop,
+            InitStep::CreateTables,
+            InitStep::GenerateOnServer,
+            InitStep::ForeignKeys,
+        ],
         fillfactor: 50,
         unlogged: true,
         foreign_keys: false,
@@ -171,7 +180,7 @@ fn everything_an_initialization_can_be_asked_for() {
     assert_eq!(tables, wanted);
     assert_eq!(loading, Loading { jobs: 4, batch: Some(1000) });
     let steps = |words: &[&str]| init_of(words).tables.steps;
-    assert_eq!(steps(&["-i", "-I", "d t"]), [Step::Drop, Step::CreateTables]);
+    assert_eq!(steps(&["-i", "-I", "d t"]), [InitStep::Drop, InitStep::CreateTables]);
     assert!(steps(&["-i", "-n", "-I", "v"]).is_empty());
 }
 
@@ -182,7 +191,7 @@ fn the_environment_has_its_say() {
     };
     let database =
         |variables: &[(&'static str, &'static str)], words: &[&str]| match parse_with(variables, words) {
-            Ok(CommandLine { command: Command::Run(settings), .. }) => settings.connection.database,
+            Ok(CommandLine { command: PgbenchCommand::Run(settings), .. }) => settings.connection.database,
             other => panic!("{other:?}"),
         };
     assert_eq!(database(&[], &[]), None);
@@ -196,7 +205,10 @@ fn the_environment_has_its_say() {
     let messages: Vec<_> = seeded("7").map(|line| line.messages).unwrap_or_default();
     assert_eq!(
         messages,
-        [(Level::Info, "setting random seed to 7".into()), (Level::Info, "setting random seed to 43".into())]
+        [
+            (LogLevel::Info, "setting random seed to 7".into()),
+            (LogLevel::Info, "setting random seed to 43".into())
+        ]
     );
     let fault = seeded("x").expect_err("no seed");
     assert_eq!(fault.lines.len(), 3);
@@ -219,7 +231,7 @@ fn clients_need_open_files() {
 
 #[test]
 fn help_and_version_count_in_the_first_place_only() {
-    let (help, version) = (Command::Help, Command::Version);
+    let (help, version) = (PgbenchCommand::Help, PgbenchCommand::Version);
     for (word, wanted) in [("--help", &help), ("-?", &help), ("--version", &version), ("-V", &version)] {
         let line = parse_words(&[word, "-x"], &Fake::default()).expect("understood");
         assert_eq!(line.command, *wanted, "{word}");
@@ -250,7 +262,7 @@ fn every_option_is_taken() {
         let mut parsed = Parsed::default();
         let before = format!("{parsed:?}");
         let mut tokens = Tokens::new(words.iter().map(OsString::from).collect(), false);
-        let Some(Token::Option(found, value)) = tokens.next() else { panic!("{long}") };
+        let Some(ArgumentToken::Option(found, value)) = tokens.next() else { panic!("{long}") };
         let command = found.take(&mut parsed, &value, &Fake::default()).expect(&long);
         assert!(command.is_some() || format!("{parsed:?}") != before, "{long} changes nothing");
     }

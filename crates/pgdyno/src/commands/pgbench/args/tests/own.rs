@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use workloads::pgbench::{Group, HostPolicy};
+use workloads::pgbench::{ClientGroup, HostPolicy};
 
 use super::*;
 
@@ -15,11 +15,13 @@ fn own_options() {
     let RunSettings { scripts, load, output, .. } = settings;
     let percentiles: Vec<_> = output.percentiles.iter().map(ToString::to_string).collect();
     assert_eq!(percentiles, ["50", "99.9"]);
-    assert_eq!((output.format, load.warmup), (Format::Json, Duration::from_millis(1_500)));
+    assert_eq!((output.format, load.warmup), (PgbenchFormat::Json, Duration::from_millis(1_500)));
     assert_eq!(output.results.as_deref(), Some("r.sqlite".as_ref()));
     assert_eq!(scripts.startup.map(|script| script.name).as_deref(), Some("fx/good.sql"));
-    let groups =
-        [Group { clients: 3, scripts: vec![(0, 1), (1, 7)] }, Group { clients: 2, scripts: vec![(2, 1)] }];
+    let groups = [
+        ClientGroup { clients: 3, scripts: vec![(0, 1), (1, 7)] },
+        ClientGroup { clients: 2, scripts: vec![(2, 1)] },
+    ];
     assert_eq!((scripts.groups, load.clients), (groups.to_vec(), 5));
     assert_eq!(scripts.hosts, HostPolicy::ReadWrite { reads: vec![0, 1] });
     let known = run_of(&["-N", "-S", "--hosts", "read-write"]).scripts.hosts;

@@ -6,14 +6,14 @@ use super::*;
 /// The program's output for a command line, in the format of the recorded cases.
 fn shown(words: &[&str]) -> String {
     let (lines, end) = match parse_words(words, &Fake::default()) {
-        Ok(CommandLine { messages, command: Command::ListScripts, .. }) => {
+        Ok(CommandLine { messages, command: PgbenchCommand::ListScripts, .. }) => {
             (messages, format!("{}exit 0\n", list_text()))
         }
-        Ok(CommandLine { messages, command: Command::ShowScript(builtin), .. }) => {
+        Ok(CommandLine { messages, command: PgbenchCommand::ShowScript(builtin), .. }) => {
             (messages, format!("{}exit 0\n", show_text(builtin)))
         }
         Ok(CommandLine { messages, .. }) => (messages, "accepted\n".to_owned()),
-        Err(Fault { lines, exit }) => (lines, format!("exit {exit}\n")),
+        Err(ArgumentError { lines, exit }) => (lines, format!("exit {exit}\n")),
     };
     let talk = Talk::default();
     lines.iter().map(|(level, text)| talk.line(*level, text)).chain([end]).collect()

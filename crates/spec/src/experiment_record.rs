@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{OrderScheme, Recorded};
-use crate::surroundings::Target;
+use crate::surroundings::MeasuredTarget;
 
 /// An experiment: the plan it expanded to, and the file it came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Experiment {
+pub struct ExperimentRecord {
     /// Identity: hash of the expanded plan without rounds and comments, hex.
     pub hash: String,
     pub name: String,
@@ -24,7 +24,7 @@ pub struct Experiment {
     pub compare_factor: Option<String>,
     pub base: Option<String>,
     /// In file order, base first; empty if nothing is compared.
-    pub arms: Vec<Arm>,
+    pub arms: Vec<ArmRecord>,
     /// Margin for "same", as a share (0.03 = 3 %).
     pub margin: f64,
     /// Why the plan is only a taste and not a measurement (short runs, few rounds); shown in the report.
@@ -46,12 +46,12 @@ pub struct ControlArm {
 
 /// One level of the compared factor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arm {
+pub struct ArmRecord {
     pub name: String,
     pub settings: BTreeMap<String, String>,
     /// Settings that weaken crash safety, e.g. `full_page_writes = off`.
     pub unsafe_settings: Vec<String>,
     /// Set where arms are on separate servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<Target>,
+    pub target: Option<MeasuredTarget>,
 }
