@@ -12,7 +12,7 @@ use workloads::probe;
 
 use crate::error::{explain, stopped};
 use crate::jobs;
-use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
+use crate::runner::{Identity, Progress, ProgressExt, Results, Stage, Step, Surroundings, try_results};
 use crate::target_spec::TargetAccess;
 
 /// Options of a probe of one server.

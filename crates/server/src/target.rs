@@ -253,7 +253,7 @@ impl Target {
     ///
     /// # Errors
     /// When another pgdyno works there.
-    pub fn be_alone(&mut self, sets: bool) -> Result<(), Error> {
+    pub fn reserve(&mut self, sets: bool) -> Result<(), Error> {
         let Server::Url(server) = &self.server else { return Ok(()) };
         let other = self.recovered.iter().find_map(|recovered| match recovered {
             Recovered::InUse(left) => Some(left),

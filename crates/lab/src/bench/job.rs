@@ -14,7 +14,7 @@ use crate::beside;
 use crate::facts;
 use crate::jobs::{foresee, input_bytes, prepare};
 use crate::plan::{PlannedPreparation, jobs_of, preparation};
-use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
+use crate::runner::{Identity, Progress, ProgressExt, Results, Stage, Step, Surroundings, try_results};
 use crate::target_spec::TargetAccess;
 use crate::validity::{JobEvidence, Machine, judge_job};
 use server::Stop;

@@ -26,8 +26,8 @@ use crate::lateness::judge_by_host;
 use crate::measure::Keep;
 use crate::plan::{PlannedPreparation, preparation, single_run};
 use crate::runner::{
-    Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, plan_of, texts,
-    try_results,
+    Done, Identity, Progress, ProgressExt, Ready, Results, RunSteps, Runner, Stage, Step, Surroundings,
+    plan_of, texts, try_results,
 };
 use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup, Waiting};
 use crate::target_spec::{TargetAccess, TargetSpec};
@@ -110,12 +110,13 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     let at = Surroundings::of(&stage)?;
 
     let mut runner = Runner::new([(At::default(), stage)], progress, stop);
-    runner.add(&setup.asked(), Ready::as_it_is(workload));
+    runner.add(&setup.asked(), Ready::without_facts(workload));
     if setup.load.profile().is_some() {
         judge_by_host(&mut runner, options.seed);
     }
     let keep = options.results.as_deref().map_or(Keep::Counters, Keep::Distributions);
-    let Done { finished, measured, lost, .. } = runner.run(&single_run(&setup), &setup, Care::FULL, keep)?;
+    let Done { finished, measured, lost, .. } =
+        runner.run(&single_run(&setup), &setup, RunSteps::FULL, keep)?;
     // Keep what was measured even if the user stops now.
     let _concluding = stop.concluding();
     let mut block = [finished];

@@ -26,7 +26,8 @@ use crate::jobs::prepare;
 use crate::known_host::{Advice, KnownHost, Lag};
 use crate::measure::Keep;
 use crate::runner::{
-    Care, Identity, LabEvent, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, try_results,
+    Identity, LabEvent, Progress, ProgressExt, Ready, Results, RunSteps, Runner, Stage, Step, Surroundings,
+    try_results,
 };
 use crate::setup::At;
 pub use crate::strategies::calibration::{Advised, LAG_CLIENTS, LAG_RATE, Limit, Placed};
@@ -186,7 +187,7 @@ impl Calibrating<'_> {
                 }
                 self.stopped(pending.is_empty() && runner.stop().soon(), next.number)?;
                 let keep = Keep::Distributions(&self.options.results);
-                let ran = runner.run(&next.run, &next.setup, Care::NONE, keep)?;
+                let ran = runner.run(&next.run, &next.setup, RunSteps::NONE, keep)?;
                 self.stopped(runner.stop().at_once(), next.number)?;
                 self.done.push(Done {
                     run: ran.finished.run.clone(),
@@ -305,7 +306,7 @@ fn get_ready(runner: &mut Runner<'_>, server: bool) -> Result<(), Error> {
             use workloads::Workload;
             runner.stage(&At::default())?.with_site(|site| workload.check(site))?;
         }
-        runner.add(operation.name(), Ready::as_it_is(workload));
+        runner.add(operation.name(), Ready::without_facts(workload));
     }
     Ok(())
 }

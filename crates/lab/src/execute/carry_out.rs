@@ -18,14 +18,14 @@ use crate::jobs::{self, Prepared};
 use crate::lateness::judge_by_host;
 use crate::measure::{Keep, Turns};
 use crate::plan::{Plan, PlannedRun, identity, setups, turns};
-use crate::runner::{Care, LabEvent, Pace, Progress, Results, Runner, Stage, Step, Tell, Turn};
+use crate::runner::{LabEvent, Pace, Progress, ProgressExt, Results, RunSteps, Runner, Stage, Step, Turn};
 use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
 use crate::strategies::{self, Aside, Block, Cause, Course, Done, Next};
 
 type Taken = (Finished, Option<Cause>);
 
-pub(super) struct Experiment<'a> {
+pub(super) struct Execution<'a> {
     file: &'a ExperimentFile,
     plan: &'a Plan,
     facts: &'a Facts,
@@ -59,7 +59,7 @@ pub(super) struct Experiment<'a> {
     advice: &'static str,
 }
 
-impl<'a> Experiment<'a> {
+impl<'a> Execution<'a> {
     pub(super) fn begin(
         file: &'a ExperimentFile,
         begun: &'a Invocation,
@@ -202,7 +202,7 @@ impl<'a> Experiment<'a> {
     /// Measures the runs of a block and stores them together; false when interrupted.
     fn block(&mut self, course: &dyn Course, block: &Block) -> Result<bool, Error> {
         let start = Instant::now();
-        self.take_places(&block.runs[0].run, &block.runs[0].setup)?;
+        self.arrange_copies(&block.runs[0].run, &block.runs[0].setup)?;
         if self.plan.content.varies_storage() {
             self.pace.switched(start.elapsed());
         }
@@ -244,7 +244,7 @@ impl<'a> Experiment<'a> {
             // The servers are placed for the first run.
             let moves = position > 0 && self.plan.content.varies_storage();
             if moves {
-                self.take_places(&next.run, &next.setup)?;
+                self.arrange_copies(&next.run, &next.setup)?;
             }
             if self.runner.switch_to(&next.setup)? || moves {
                 self.pace.switched(start.elapsed());
@@ -252,8 +252,8 @@ impl<'a> Experiment<'a> {
             let start = Instant::now();
             let keep = Keep::Distributions(self.results.path());
             let explain = self.plan.explains(&next.run);
-            let care = Care { more_clients: next.more_clients, explain, ..Care::FULL };
-            let done = self.runner.run(&next.run, &next.setup, care, keep)?;
+            let steps = RunSteps { more_clients: next.more_clients, explain, ..RunSteps::FULL };
+            let done = self.runner.run(&next.run, &next.setup, steps, keep)?;
             let Some(taken) = self.take(course, &block.runs[..=position], done, start.elapsed())? else {
                 return Ok(None);
             };
@@ -311,7 +311,7 @@ impl<'a> Experiment<'a> {
         let arm = next.run.arm.clone().unwrap_or_default();
         let remarks = self.remarks.get(&(next.setup.asked(), arm));
         done.finished.run.events.extend(remarks.into_iter().flatten().cloned());
-        let turns = turns::told_of_turns(self.plan, self.facts, &next.run);
+        let turns = turns::turns_event(self.plan, self.facts, &next.run);
         let turns = turns.map(|(kind, detail)| RunEvent { time_us: 0, kind: kind.to_owned(), detail });
         done.finished.run.events.extend(turns);
         let why = self.again_because.get(&next.run.key()).cloned();
@@ -348,7 +348,7 @@ impl<'a> Experiment<'a> {
 
     /// Restarts copies each round; all run, unless a run needs to be alone. With several storages this holds
     /// for each run.
-    fn take_places(&mut self, run: &PlannedRun, setup: &Setup) -> Result<(), Error> {
+    fn arrange_copies(&mut self, run: &PlannedRun, setup: &Setup) -> Result<(), Error> {
         if self.plan.content.varies_storage() {
             return self.runner.start_alone(&setup.at());
         }

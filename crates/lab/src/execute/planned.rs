@@ -7,7 +7,7 @@ use spec::{Class, Error};
 
 use super::look::check_sizes;
 use super::promised::check_promise;
-use super::{Options, ground};
+use super::{Options, servers};
 use crate::experiment::ExperimentFile;
 use crate::facts;
 use crate::plan::{Plan, check_left, check_waiting, resolve};
@@ -50,11 +50,11 @@ pub fn planned(
     check_promise(file, &plan)?;
     check_placement(&plan)?;
     check_waiting(&plan)?;
-    if let Some(fact) = ground::look_for_room(&plan) {
+    if let Some(fact) = servers::look_for_room(&plan) {
         facts.learn(fact);
         plan = resolve(file, &facts)?;
     }
-    ground::can_do_without(file, &plan)?;
+    servers::can_do_without(file, &plan)?;
     if !dry_run {
         check_sizes(&plan)?;
     }

@@ -18,7 +18,7 @@ use super::run::run;
 use super::size::fits_on;
 use crate::collectors::Counters;
 use crate::error::{of_sql, stopped};
-use crate::event::{LabEvent, Progress, Step, Tell};
+use crate::event::{LabEvent, Progress, ProgressExt, Step};
 use crate::plan::{PlannedPreparation, jobs_of};
 use crate::stage::Stage;
 use server::Stop;

@@ -797,7 +797,7 @@ fn decided(plan: &Plan) -> BTreeMap<String, String> {
     fn of<T: std::fmt::Debug>(decision: &Decision<T>) -> Option<String> {
         (!decision.is_open()).then(|| format!("{decision:?}"))
     }
-    let Decisions { repetition, seed, left_out, placement, standing, slices, generator, clients } =
+    let Decisions { repetition, seed, left_out, placement, arm_placement, slices, generator, clients } =
         &plan.decisions;
     let slices = slices.iter().map(|(name, slicing)| (format!("slices of {name}"), of(slicing)));
     let all = [
@@ -805,7 +805,7 @@ fn decided(plan: &Plan) -> BTreeMap<String, String> {
         ("seed", of(seed)),
         ("left out", of(left_out)),
         ("placement", placement.as_ref().and_then(of)),
-        ("standing", standing.as_ref().and_then(of)),
+        ("standing", arm_placement.as_ref().and_then(of)),
         ("generator", generator.as_ref().and_then(of)),
         ("clients", clients.as_ref().and_then(of)),
     ];

@@ -14,7 +14,7 @@ use super::{Done, PROBE_AFTER, PROBE_BEFORE, Runner, event, kept_probe};
 use crate::beside;
 use crate::collectors::Counters;
 use crate::error::of_sql;
-use crate::event::{Step, Tell};
+use crate::event::{ProgressExt, Step};
 use crate::jobs;
 use crate::setup::{Cache, Setup};
 use crate::stage::Stage;

@@ -10,7 +10,7 @@ use spec::plan::{Fact, Options, Recorded, SingleEnd, SingleLoad, SinglePlan};
 use spec::{Artifact, Error, Experiment, Host, RunKey, Target, Text};
 use workloads::{ScriptInfo, pgbench};
 
-use crate::event::{Progress, Step, Tell};
+use crate::event::{Progress, ProgressExt, Step};
 use crate::experiment::without_credentials;
 use crate::setup::Setup;
 use crate::stage::Stage;

@@ -10,7 +10,7 @@ use spec::Error;
 use super::{InForce, Stage};
 use crate::error::of_sql;
 use crate::event::Progress;
-use crate::event::{Step, Tell};
+use crate::event::{ProgressExt, Step};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Takes {
@@ -196,7 +196,7 @@ impl Stage {
         if !self.target.changes().is_empty() {
             self.wake()?;
         }
-        self.let_go();
+        self.disconnect();
         self.target.throw_away()
     }
 }

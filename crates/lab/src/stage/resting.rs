@@ -12,7 +12,7 @@ impl Stage {
         if self.at_rest {
             return Ok(());
         }
-        self.let_go();
+        self.disconnect();
         if let Ok(cluster) = self.target.cluster() {
             cluster.stop()?;
             self.at_rest = true;
