@@ -6,11 +6,11 @@ use std::path::Path;
 
 use results::{ExperimentId, Store, Value};
 use server::host;
+use spec::plan::TargetSpec;
 use stats::DetectableChange;
 
 use crate::few;
 use crate::plan::{Plan, PlannedLoad, PlannedRun, setups, turns};
-use crate::target_spec::TargetSpec;
 
 /// Fewest pairs of a set for a spread.
 const LEAST: usize = 3;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use server::managed::Via;
 use spec::plan::change::Change;
 use spec::plan::pooler;
-pub use spec::plan::{Arm, AskedDriver, Placement, Waiting};
+use spec::plan::{Arm, AskedDriver, Placement, Waiting};
 use spec::{AskedLimit, Profile};
 use workloads::Clients;
 

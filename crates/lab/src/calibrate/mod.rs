@@ -43,7 +43,7 @@ const QUESTION: &str =
 
 /// Options of a calibration.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct CalibrationOptions {
     pub driver: DriverChoice,
     /// Approximate time of all measurements together.
     pub time: Duration,
@@ -104,11 +104,19 @@ pub struct Calibrated {
 ///
 /// # Errors
 /// [`Error`], with what to try; runs finished before it are stored.
-pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, Error> {
+pub fn run(
+    options: &CalibrationOptions,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Calibrated, Error> {
     explain(stop, calibrate(options, progress, stop))
 }
 
-fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, Error> {
+fn calibrate(
+    options: &CalibrationOptions,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Calibrated, Error> {
     let mut remarks = Vec::new();
     try_results(Some(&options.results), &mut *progress)?;
     let mut stage = server(options, &mut *progress, stop, &mut remarks)?;
@@ -139,7 +147,7 @@ fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Res
 }
 
 struct Calibrating<'a> {
-    options: &'a Options,
+    options: &'a CalibrationOptions,
     strategy: &'a WithPlacements,
     results: Results,
     done: Vec<Done>,
@@ -312,7 +320,7 @@ fn get_ready(runner: &mut Runner<'_>, server: bool) -> Result<(), Error> {
 }
 
 /// One more round of the experiment with the same options.
-fn results(options: &Options, stage: Option<&Stage>) -> Result<Results, Error> {
+fn results(options: &CalibrationOptions, stage: Option<&Stage>) -> Result<Results, Error> {
     let at = match stage {
         Some(stage) => Surroundings::of(stage)?,
         None => Surroundings { host: host::describe(None), target: without_server() },
@@ -340,7 +348,7 @@ fn without_server() -> Target {
 
 /// The private server with small tables; `None`, and a remark, if PostgreSQL is not installed.
 fn server(
-    options: &Options,
+    options: &CalibrationOptions,
     mut progress: &mut dyn Progress,
     stop: &Stop,
     remarks: &mut Vec<String>,

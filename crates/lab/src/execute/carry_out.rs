@@ -9,7 +9,7 @@ use spec::plan::{Fact, Facts};
 use spec::{Class, Error, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, figures};
 
 use super::guard::{Guard, Remarks};
-use super::suspended::{Counts, suspended};
+use super::suspended::{RunCounts, suspended};
 use super::{Invocation, Outcome, placed};
 use crate::error::interrupted;
 use crate::experiment::{ExperimentFile, without_credentials};
@@ -125,7 +125,7 @@ impl<'a> Execution<'a> {
         let experiment = self.results.id().ok_or_else(|| Error::new(Class::Internal, "no run was stored"))?;
         if !self.waiting.is_empty() {
             let planned = course.planned(&self.done);
-            let counts = Counts { kept: self.kept(), again: self.marked.len(), planned };
+            let counts = RunCounts { kept: self.kept(), again: self.marked.len(), planned };
             return Err(suspended(experiment, &self.waiting, self.advice, counts));
         }
         let again = course.again(&self.done);

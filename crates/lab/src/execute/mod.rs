@@ -41,7 +41,7 @@ use spec::{Class, Error, Run, RunKey, RunKind};
 
 /// Options of carrying out an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct ExecutionOptions {
     pub results: PathBuf,
     /// Measure a finished experiment again, as a new one.
     pub again: bool,
@@ -70,7 +70,7 @@ pub struct Outcome {
 pub fn run(
     file: &ExperimentFile,
     facts: Facts,
-    options: &Options,
+    options: &ExecutionOptions,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Outcome, Error> {
@@ -134,7 +134,7 @@ impl Invocation {
         file: &ExperimentFile,
         store: &Store,
         (plan, facts): (Plan, Facts),
-        options: &Options,
+        options: &ExecutionOptions,
     ) -> Result<Self, Error> {
         let (known, stored) = facts::stored(store, &plan, options.again)?;
         let stored_facts = if known.is_some() { stored.all().len() } else { 0 };
@@ -168,7 +168,7 @@ fn finished(
     id: ExperimentId,
     plan: Plan,
     done: &[Done],
-    options: &Options,
+    options: &ExecutionOptions,
 ) -> Result<Error, Error> {
     let name = name_in_results(&plan.name, &store.experiment(id)?.experiment.name);
     if plan.copies().is_some() {

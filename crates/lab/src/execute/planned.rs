@@ -7,7 +7,7 @@ use spec::{Class, Error};
 
 use super::look::check_sizes;
 use super::promised::check_promise;
-use super::{Options, servers};
+use super::{ExecutionOptions, servers};
 use crate::experiment::ExperimentFile;
 use crate::facts;
 use crate::plan::{Plan, check_left, check_waiting, resolve};
@@ -27,7 +27,7 @@ pub struct Planned {
 /// When it cannot be carried out here.
 pub fn planned(
     file: &ExperimentFile,
-    options: &Options,
+    options: &ExecutionOptions,
     dry_run: bool,
     stop: &Stop,
 ) -> Result<Planned, Error> {
@@ -81,7 +81,7 @@ fn check_placement(plan: &Plan) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::plan::{ChosenPlacement, Plan};
-    use crate::setup::Placement;
+    use spec::plan::Placement;
 
     #[test]
     fn what_it_began_with_and_cannot_be_had_any_more_is_refused() {

@@ -9,11 +9,11 @@ use server::home::Home;
 use server::host::{self, Disk};
 use server::managed::{Sizes, disks_of, sizes_of};
 use server::settings::memory_bytes;
+use spec::plan::{Arm, TargetSpec};
 
 use crate::plan::{Copies, Plan};
 use crate::runner::Takes;
-use crate::setup::{Arm, At};
-use crate::target_spec::TargetSpec;
+use crate::setup::At;
 
 /// All servers together may use this share of memory; the rest is for the load and other programs.
 const SHARE_PCT: u64 = 60;

@@ -11,20 +11,19 @@ use server::home::Home;
 use server::managed::{self, Cluster};
 use server::storage::overcommitted;
 use sha2::{Digest, Sha256};
-use spec::plan::{Decision, Fact};
+use spec::plan::{Decision, Fact, TargetSpec};
 use spec::{Class, Error};
 
 use super::arms::check_arms;
 use super::room::{NOTHING_YET, Room, at_rest, copies_fit};
 use super::shared::{Opened, share};
-use super::{Invocation, Options, changes, other_name};
+use super::{ExecutionOptions, Invocation, changes, other_name};
 use crate::error::{interrupted, of_sql};
 use crate::experiment::ExperimentFile;
 use crate::jobs::{Prepared, prepare};
 use crate::plan::{ArmPlacement, Copies, Plan, identity, levels, setups, turns, words};
 use crate::runner::{Progress, ProgressExt, Stage, Step, Surroundings, check_undone};
 use crate::setup::At;
-use crate::target_spec::TargetSpec;
 
 /// Connections left for clients, without two of our own: of the server, or of a role or database with a lower
 /// limit.
@@ -54,7 +53,7 @@ impl PreparedServers {
         file: &ExperimentFile,
         mut begun: Invocation,
         store: &mut Store,
-        options: &Options,
+        options: &ExecutionOptions,
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, Error> {
@@ -207,7 +206,7 @@ pub(super) fn remove_left(plan: &Plan) -> Result<(), Error> {
 fn opened(
     file: &ExperimentFile,
     plan: &Plan,
-    options: &Options,
+    options: &ExecutionOptions,
     mut progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Vec<(At, Stage)>, Error> {

@@ -24,16 +24,15 @@ use super::variables;
 use super::{keys, tile_servers};
 use crate::factors::{self, Known, SETTINGS, factor};
 use crate::promise;
-use crate::setup::Placement;
-use crate::target_spec::{Build, TargetSpec, by_url};
+use crate::target_spec::by_url;
 use server::pooler::{self, PoolMode};
 use server::settings::{Machine, reserved, resolve};
 use server::storage::Storage;
 use server::tile_server;
 use spec::experiment::value::{described, text, whole};
 use spec::experiment::{self as written, CellOrder, Length, List, Tables};
-use spec::plan::Named;
 use spec::plan::change::Change;
+use spec::plan::{Build, Named, Placement, TargetSpec};
 
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);

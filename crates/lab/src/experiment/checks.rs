@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use spec::Profile;
+use spec::plan::TargetSpec;
 use toml::de::DeValue;
 
 use super::build::known;
@@ -10,7 +11,6 @@ use super::document::Document;
 use super::model::{Compare, DurationSpec, ExperimentFile, NamedWorkload};
 use super::problem::suggestion;
 use crate::factors::{SETTINGS, STORAGE, factor, of_a_workload, ways};
-use crate::target_spec::TargetSpec;
 use crate::words::count;
 use server::change::Change;
 use server::settings::{Machine, always_needs_restart, needs_reload, resolve};

@@ -13,8 +13,7 @@ use workloads::{Spec, osm};
 use super::document::Document;
 use super::model::ExperimentFile;
 use super::outside::outside;
-use crate::target_spec::TargetSpec;
-use spec::plan::Named;
+use spec::plan::{Named, TargetSpec};
 
 /// Longest text shown of a command, characters.
 const SHOWN: usize = 1000;

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 
 use server::settings::needs_reload;
 use spec::plan::change::Step;
-use spec::plan::{Decision, Facts, Needed};
+use spec::plan::{Decision, Facts, Needed, TargetSpec};
 
 use super::burden::{LEAVE_SOMETHING, because_of_background};
 use super::restarts::arms_need_restart;
 use super::{ArmPlacement, Content, Copies, Slices, burden, cells, levels, slice_rules};
 use crate::factors::{SETTINGS, STORAGE};
-use crate::target_spec::TargetSpec;
 
 /// Where the arms run; `None` if there is nothing to decide.
 pub(super) fn arm_placement(content: &Content, facts: &Facts) -> Option<Decision<ArmPlacement>> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use server::settings::{Machine, resolve_all, weakens};
-use spec::plan::{Facts, Named};
+use spec::plan::{Arm, Facts, Named};
 use spec::{Class, Error};
 use workloads::{Preparation, Spec};
 
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
 use crate::factors::{SETTINGS, with_data, with_options};
-use crate::setup::{Arm, At};
+use crate::setup::At;
 
 /// The content of an experiment; `facts` are of the host, and of all files that it names.
 ///

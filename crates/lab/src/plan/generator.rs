@@ -1,12 +1,11 @@
 //! One driver and one way of waiting for all runs of an experiment, chosen for its largest cell. Otherwise
 //! runs would differ in speed for an unrelated reason.
 
-use spec::plan::{Decision, Needed};
+use spec::plan::{Decision, Needed, Placement, Waiting};
 use spec::{Class, Error};
 
 use super::setups;
 use super::{Generator, Plan, PlannedRun};
-use crate::setup::{Placement, Waiting};
 
 /// The driver and the way of waiting for these runs; `None` with jobs only.
 pub(super) fn generator(plan: &Plan) -> Option<Decision<Generator>> {

@@ -669,7 +669,7 @@ fn servers_versions_and_data_stand_beside_each_other() {
         let mut found: Vec<String> = setups::sites(&plan)
             .iter()
             .map(|at| match levels::target(&plan.content, at) {
-                crate::target_spec::TargetSpec::Managed { name, .. } => name,
+                spec::plan::TargetSpec::Managed { name, .. } => name,
                 url => panic!("{url:?}"),
             })
             .collect();

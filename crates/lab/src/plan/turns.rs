@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use spec::RunEvent;
-use spec::plan::Facts;
+use spec::plan::{Facts, Placement};
 
 use super::{ArmPlacement, Content, Plan, PlannedRun, Slices, Slicing, burden, levels};
 use crate::measure::{LONGEST, SHORTEST, Turns, USUAL};
-use crate::setup::Placement;
 
 pub(super) fn warmup_of(plan: &Plan, run: &PlannedRun) -> f64 {
     turns(plan, run).map_or_else(|| levels::warmup_of(&plan.content, run), |turns| turns.warmup.as_secs_f64())

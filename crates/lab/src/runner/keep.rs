@@ -6,7 +6,7 @@ use engine::Until;
 use results::{ExperimentId, Finished, Store};
 use server::host;
 use sha2::{Digest, Sha256};
-use spec::plan::{Fact, Options, Recorded, SingleEnd, SingleLoad, SinglePlan};
+use spec::plan::{Fact, Options, Recorded, SingleEnd, SingleLoad, SinglePlan, TargetSpec};
 use spec::{Artifact, Error, Experiment, Host, RunKey, Target, Text};
 use workloads::{ScriptInfo, pgbench};
 
@@ -14,7 +14,6 @@ use crate::event::{Progress, ProgressExt, Step};
 use crate::experiment::without_credentials;
 use crate::setup::Setup;
 use crate::stage::Stage;
-use crate::target_spec::TargetSpec;
 
 /// Checks before the work whether results can be stored.
 pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) -> Result<(), Error> {

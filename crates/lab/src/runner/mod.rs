@@ -29,6 +29,7 @@ use server::placement::Placed;
 use server::sink::{Delay, Sink};
 use server::{Stop, StopPhase};
 use spec::figures::{self, Figure};
+use spec::plan::Placement;
 use spec::{Class, Doubt, Error, Reason, Run, RunEvent, Validity};
 use workloads::jobs::relation_sizes;
 use workloads::{ClientWorkload, Places};
@@ -50,7 +51,7 @@ pub use crate::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step, T
 use crate::fixed_cost::Probe;
 use crate::measure::{Keep, Measured, Measurement, measure};
 use crate::plan::PlannedRun;
-use crate::setup::{At, Cache, Connection, Placement, Server, Setup};
+use crate::setup::{At, Cache, Connection, Server, Setup};
 pub(crate) use crate::stage::{Stage, Takes, load_of};
 use crate::strategies::Cause;
 use crate::validity::Probes;

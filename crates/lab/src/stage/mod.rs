@@ -1,7 +1,6 @@
 //! The servers of an experiment, open and ready: PostgreSQL, optionally a Redis, and a control connection.
 
 mod copies;
-mod resting;
 mod shown;
 mod tile_servers;
 
@@ -11,14 +10,15 @@ use std::path::{Path, PathBuf};
 use protocol::Address;
 use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::redis::{ControlError, Limits};
+use spec::plan::{Arm, Placement, TargetSpec};
 use spec::{Class, Error};
 use workloads::{LoadNeeds, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
 
 use crate::error::of_sql;
 use crate::event::{Progress, ProgressExt};
 use crate::measure::Measured;
-use crate::setup::{Arm, At, ChangeLevel, Connection, Placement};
-use crate::target_spec::{TargetAccess, TargetSpec};
+use crate::setup::{At, ChangeLevel, Connection};
+use crate::target_spec::TargetAccess;
 use server::Stop;
 use server::change;
 use server::child::{Account, Watchdog};

@@ -121,7 +121,7 @@ impl How<'_> {
         }
         let stop = signals::listen()?;
         let mut screen = self.screen();
-        let options = execute::Options {
+        let options = execute::ExecutionOptions {
             results: self.output.results.path(),
             again: self.again,
             pg_bin: self.pg_bin.map(Path::to_owned),
