@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use results::{ExperimentId, Store};
-use spec::plan::SinglePlan;
+use spec::plan::{PlannedPreparation, SinglePlan};
 use spec::shell::Command;
 use spec::{Class, Error, Run};
 use workloads::Preparation;
@@ -13,7 +13,7 @@ use workloads::pgbench::init::InitOptions;
 use crate::beside;
 use crate::facts;
 use crate::jobs::{foresee, input_bytes, prepare};
-use crate::plan::{PlannedPreparation, jobs_of, preparation};
+use crate::plan::{jobs_of, preparation};
 use crate::runner::{Identity, Progress, ProgressExt, Results, Stage, Step, Surroundings, try_results};
 use crate::target_spec::TargetAccess;
 use crate::validity::{JobEvidence, Machine, judge_job};

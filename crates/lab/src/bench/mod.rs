@@ -10,7 +10,7 @@ use std::time::Duration;
 use engine::Measured;
 use results::ExperimentId;
 use server::Stop;
-use spec::plan::{Arm, Placement, SinglePlan, TargetSpec, Waiting};
+use spec::plan::{Arm, Placement, PlannedPreparation, SinglePlan, TargetSpec, Waiting};
 use spec::shell::Command;
 use spec::{Class, Error, Profile, Run};
 use workloads::pgbench::{self, Pgbench, ScriptSource};
@@ -24,7 +24,7 @@ use crate::facts;
 use crate::jobs;
 use crate::lateness::judge_by_host;
 use crate::measure::Keep;
-use crate::plan::{PlannedPreparation, preparation, single_run};
+use crate::plan::{preparation, single_run};
 use crate::runner::{
     Done, Identity, Progress, ProgressExt, Ready, Results, RunSteps, Runner, Stage, Step, Surroundings,
     plan_of, texts, try_results,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use results::Finished;
 use server::Stop;
-use spec::plan::{Fact, Facts};
+use spec::plan::{Fact, Facts, Plan, PlannedRun};
 use spec::{Class, Error, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, figures};
 
 use super::guard::{Guard, Remarks};
@@ -17,7 +17,7 @@ use crate::few;
 use crate::jobs::{self, Prepared};
 use crate::lateness::judge_by_host;
 use crate::measure::{Keep, Turns};
-use crate::plan::{Plan, PlannedRun, identity, setups, turns};
+use crate::plan::{identity, setups, turns};
 use crate::runner::{LabEvent, Pace, Progress, ProgressExt, Results, RunSteps, Runner, Stage, Step, Turn};
 use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;

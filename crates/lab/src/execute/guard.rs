@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use spec::plan::{Plan, PlannedRun};
 use spec::{Class, Error, RunEvent, Text};
 use workloads::{Sampled, Spec};
 
 use super::server_data::{Differences, Names, ServerData, ask};
 use crate::jobs::make_extract;
-use crate::plan::{Plan, PlannedRun, levels, setups};
+use crate::plan::{levels, setups};
 use crate::runner::{ProgressExt, Ready, Results, Runner, Step, changed_data, texts};
 use crate::setup::Setup;
 

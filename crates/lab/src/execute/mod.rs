@@ -32,11 +32,11 @@ pub use self::suspended::SuspendedRuns;
 use crate::error::explain;
 use crate::experiment::ExperimentFile;
 use crate::facts;
-use crate::plan::{Plan, PlannedRun, diff, identity, jobs_of, levels, resolve};
+use crate::plan::{diff, identity, jobs_of, levels, resolve};
 use crate::runner::{FailedChange, LabEvent, Progress, Results, texts};
 use crate::strategies::{self, Done};
 use crate::words;
-use spec::plan::{Fact, Facts};
+use spec::plan::{Fact, Facts, Plan, PlannedRun};
 use spec::{Class, Error, Run, RunKey, RunKind};
 
 /// Options of carrying out an experiment.

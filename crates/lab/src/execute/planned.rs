@@ -2,7 +2,7 @@
 //! follows.
 
 use server::Stop;
-use spec::plan::{Decision, Facts};
+use spec::plan::{Decision, Facts, Plan};
 use spec::{Class, Error};
 
 use super::look::check_sizes;
@@ -10,7 +10,7 @@ use super::promised::check_promise;
 use super::{ExecutionOptions, servers};
 use crate::experiment::ExperimentFile;
 use crate::facts;
-use crate::plan::{Plan, check_left, check_waiting, resolve};
+use crate::plan::{check_left, check_waiting, resolve};
 
 /// What is known before an experiment begins.
 #[derive(Debug)]
@@ -80,8 +80,8 @@ fn check_placement(plan: &Plan) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{ChosenPlacement, Plan};
     use spec::plan::Placement;
+    use spec::plan::{ChosenPlacement, Plan};
 
     #[test]
     fn what_it_began_with_and_cannot_be_had_any_more_is_refused() {

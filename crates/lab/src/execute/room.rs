@@ -9,9 +9,8 @@ use server::home::Home;
 use server::host::{self, Disk};
 use server::managed::{Sizes, disks_of, sizes_of};
 use server::settings::memory_bytes;
-use spec::plan::{Arm, TargetSpec};
+use spec::plan::{Arm, Copies, Plan, TargetSpec};
 
-use crate::plan::{Copies, Plan};
 use crate::runner::Takes;
 use crate::setup::At;
 

@@ -11,7 +11,7 @@ use server::home::Home;
 use server::managed::{self, Cluster};
 use server::storage::overcommitted;
 use sha2::{Digest, Sha256};
-use spec::plan::{Decision, Fact, TargetSpec};
+use spec::plan::{ArmPlacement, Copies, Decision, Fact, Plan, TargetSpec};
 use spec::{Class, Error};
 
 use super::arms::check_arms;
@@ -21,7 +21,7 @@ use super::{ExecutionOptions, Invocation, changes, other_name};
 use crate::error::{interrupted, of_sql};
 use crate::experiment::ExperimentFile;
 use crate::jobs::{Prepared, prepare};
-use crate::plan::{ArmPlacement, Copies, Plan, identity, levels, setups, turns, words};
+use crate::plan::{identity, levels, setups, turns, words};
 use crate::runner::{Progress, ProgressExt, Stage, Step, Surroundings, check_undone};
 use crate::setup::At;
 

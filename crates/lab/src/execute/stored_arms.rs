@@ -7,10 +7,11 @@ use server::Stop;
 use server::change::Change;
 use server::child::Watchdog;
 use server::pooler::Installed;
+use spec::plan::Plan;
 use spec::{Class, Error};
 
 use crate::factors::{SETTINGS, STORAGE};
-use crate::plan::{Plan, setups};
+use crate::plan::setups;
 use crate::setup::{At, Connection};
 
 /// Servers of the arms with their own server, and their storage as text.

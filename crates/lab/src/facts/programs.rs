@@ -10,10 +10,10 @@ use server::managed::{Choice, Installation, no_server_in};
 use server::page_cache;
 use server::pooler::{self, Installed};
 use server::storage::{Ground, Holds, Storage, available};
-use spec::plan::{Fact, TargetSpec};
+use spec::plan::{Fact, Plan, TargetSpec};
 
 use crate::experiment::ExperimentFile;
-use crate::plan::{Plan, levels, part, setups};
+use crate::plan::{levels, part, setups};
 use crate::runner::load_of;
 use crate::setup::{At, Cache, Connection, Setup};
 

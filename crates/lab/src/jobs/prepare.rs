@@ -9,6 +9,7 @@ use results::{Finished, Spool};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use spec::figures::{self, Figures};
+use spec::plan::PlannedPreparation;
 use spec::{Artifact, Error, Load, Phase, Relation, Run, RunEvent, RunKey, RunKind, Sample};
 use workloads::jobs::{Job, JobReport, relation_sizes};
 
@@ -19,7 +20,7 @@ use super::size::fits_on;
 use crate::collectors::Counters;
 use crate::error::{of_sql, stopped};
 use crate::event::{LabEvent, Progress, ProgressExt, Step};
-use crate::plan::{PlannedPreparation, jobs_of};
+use crate::plan::jobs_of;
 use crate::stage::Stage;
 use server::Stop;
 use server::host::{HostSample, OtherPrograms};

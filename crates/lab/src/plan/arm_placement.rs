@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use server::settings::needs_reload;
 use spec::plan::change::Step;
-use spec::plan::{Decision, Facts, Needed, TargetSpec};
+use spec::plan::{ArmPlacement, Content, Copies, Decision, Facts, Needed, Slices, TargetSpec};
 
 use super::burden::{LEAVE_SOMETHING, because_of_background};
 use super::restarts::arms_need_restart;
-use super::{ArmPlacement, Content, Copies, Slices, burden, cells, levels, slice_rules};
+use super::{burden, cells, levels, slice_rules};
 use crate::factors::{SETTINGS, STORAGE};
 
 /// Where the arms run; `None` if there is nothing to decide.
@@ -145,10 +145,10 @@ fn with_those_apart(content: &Content, copies: Copies, facts: &Facts) -> Result<
 #[cfg(test)]
 mod tests {
     use super::super::tests::plan;
-    use super::super::{Plan, Scheme};
     use super::*;
     use crate::plan::{setups, words};
     use crate::setup::At;
+    use spec::plan::{Plan, Scheme};
 
     fn compared(builtins: &[&str], target: &str, what: &str) -> Plan {
         let workloads =

@@ -5,17 +5,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use server::settings::{Machine, resolve_all, weakens};
-use spec::plan::{Arm, Facts, Named};
+use spec::plan::{
+    Arm, Beside, Content, Facts, Named, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation,
+    PlannedWorkload, Scheme,
+};
 use spec::{Class, Error};
 use workloads::{Preparation, Spec};
 
 use super::preparation::{planned_preparation, unknown};
 use super::restarts::arms_need_restart;
 use super::workload::level_name;
-use super::{
-    Beside, Content, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation, PlannedWorkload,
-    Scheme,
-};
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
 use crate::factors::{SETTINGS, with_data, with_options};
 use crate::setup::At;

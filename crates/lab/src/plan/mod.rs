@@ -27,12 +27,6 @@ pub(crate) mod turns;
 pub(crate) mod words;
 mod workload;
 
-pub use spec::plan::{
-    Arm, ArmPlacement, Beside, CACHE, CellOrder, ChosenPlacement, Content, Copies, Generator, Named, NotRun,
-    Plan, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation, PlannedRun, PlannedWorkload,
-    SHOWN_APART, Scheme, Slices, Slicing, TargetSpec,
-};
-
 pub(crate) use content::{levels_of, preparations};
 pub(crate) use cost::RESTART_S;
 pub use cost::{Estimate, estimate, over_budget};

@@ -3,8 +3,8 @@
 use sha2::{Digest, Sha256};
 
 use super::cells::{Cell, label};
-use super::{ArmPlacement, Content, PlannedRun, cells, levels};
-use spec::plan::CellOrder;
+use super::{cells, levels};
+use spec::plan::{ArmPlacement, CellOrder, Content, PlannedRun};
 
 /// A number derived from a seed and names: equal names give equal numbers. 63 bits, to fit a signed integer
 /// of the results file.

@@ -1,13 +1,13 @@
 //! From an experiment and what is known to a plan. A pure function: the same facts give the same plan, and more
 //! facts change no decision.
 
-use spec::plan::{Decision, Decisions, Facts, Needed};
+use spec::plan::{Content, Decision, Decisions, Facts, Needed, Plan};
 use spec::{Class, Error};
 
 use super::content::content;
 use super::cost::sized;
 use super::order::{derive, runs};
-use super::{Content, Plan, arm_placement, cost, generator, identity, part, placement, slicing};
+use super::{arm_placement, cost, generator, identity, part, placement, slicing};
 use crate::experiment::{DurationSpec, ExperimentFile};
 
 /// The plan of an experiment; `facts` are at least of its files and of the host ([`crate::facts::of_files`]).

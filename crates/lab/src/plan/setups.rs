@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::DriverChoice;
 use server::managed::Via;
-use spec::plan::{AskedDriver, TargetSpec, Waiting};
+use spec::plan::{AskedDriver, Generator, Plan, PlannedRun, TargetSpec, Waiting};
 
-use super::{Generator, Plan, PlannedRun, cells, levels, workload};
+use super::{cells, levels, workload};
 use crate::setup::{At, Connection, Server, Setup, driver_choice};
 
 /// An unplanned run: the only cell of its experiment.

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use server::managed::Via;
 use server::settings::{needs_reload, needs_restart};
-use spec::plan::{Decision, Facts, Needed};
+use spec::plan::{ArmPlacement, Content, Decision, Facts, Needed, Slices, Slicing, TargetSpec};
 
 use super::burden::LEAVE_SOMETHING;
 use super::cells::Cell;
-use super::{ArmPlacement, Content, Slices, Slicing, TargetSpec, burden, cells, levels, slice_rules, turns};
+use super::{burden, cells, levels, slice_rules, turns};
 use crate::factors::SETTINGS;
 use crate::setup::{At, Connection, Setup};
 
@@ -184,7 +184,9 @@ mod tests {
     use spec::plan::{Fact, Facts};
 
     use super::super::tests::plan;
-    use super::super::{Plan, turns};
+    use spec::plan::Plan;
+
+    use super::super::turns;
     use crate::measure::USUAL;
 
     const MANAGED: &str = "managed = {}";

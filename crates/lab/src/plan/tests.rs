@@ -8,7 +8,7 @@ use crate::experiment::ExperimentFile;
 use crate::experiment::tests::GOOD;
 use crate::setup::Cache;
 use spec::RunKey;
-use spec::plan::{Decision, Decisions, Fact, Facts, PlacementAdvice};
+use spec::plan::{Decision, Decisions, Fact, Facts, PlacementAdvice, Plan, PlannedRun, Scheme, Slicing};
 use workloads::Preparation;
 
 /// Facts of a machine with 8 GB and 4 CPUs, and of the experiment's files.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use spec::RunEvent;
-use spec::plan::{Facts, Placement};
+use spec::plan::{ArmPlacement, Content, Facts, Placement, Plan, PlannedRun, Slices, Slicing};
 
-use super::{ArmPlacement, Content, Plan, PlannedRun, Slices, Slicing, burden, levels};
+use super::{burden, levels};
 use crate::measure::{LONGEST, SHORTEST, Turns, USUAL};
 
 pub(super) fn warmup_of(plan: &Plan, run: &PlannedRun) -> f64 {

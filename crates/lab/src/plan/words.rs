@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use protocol::without_credentials;
 use spec::AskedLimit;
 use spec::plan::storage::Holds;
+use spec::plan::{Arm, ArmPlacement, CACHE, Generator, NotRun, Plan, Scheme, TargetSpec};
 
 use super::arm_placement::why_apart;
 use super::cells;
-use super::{
-    Arm, ArmPlacement, CACHE, Generator, NotRun, Plan, Scheme, TargetSpec, cost, jobs_of, levels, setups,
-    turns,
-};
+use super::{cost, jobs_of, levels, setups, turns};
 use crate::factors::{SETTINGS, STORAGE};
 use crate::setup::At;
 

@@ -8,7 +8,7 @@ use protocol::postgres::Place;
 use results::Finished;
 use server::placement::{Placed, Spread};
 use server::{Stop, StopPhase};
-use spec::plan::TransactionLengths;
+use spec::plan::{PlannedRun, TransactionLengths};
 use spec::{Doubt, Error, Reason, Run, RunEvent, Slice, Validity, figures};
 use workloads::Places;
 
@@ -16,7 +16,6 @@ use super::record::planned;
 use super::{Done, LabEvent, ProgressExt, RunSteps, Runner, Stage, Step, clients_of, event, not_opened};
 use crate::collectors::{self, Collector, Watched};
 use crate::measure::{Arrival, Keep, Measured, Measurement, Taken, Turns, measure_in_turn};
-use crate::plan::PlannedRun;
 use crate::setup::{At, Setup};
 use crate::strategies::Cause;
 

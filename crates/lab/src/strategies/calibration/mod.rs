@@ -9,7 +9,7 @@ mod placements;
 use std::time::Duration;
 
 use engine::{DriverChoice, Until};
-use spec::plan::Placement;
+use spec::plan::{Placement, PlannedRun};
 use spec::{Run, figures};
 
 pub(crate) use self::bottleneck::disturbed;
@@ -19,7 +19,7 @@ pub(crate) use self::operation::Operation;
 pub use self::placements::{Advised, Placed};
 pub(crate) use self::placements::{Level, Placements, WithPlacements, advised};
 use super::{Block, Done, Next, Strategy, search};
-use crate::plan::{PlannedRun, single_run};
+use crate::plan::single_run;
 use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup};
 use crate::words::count;
 
