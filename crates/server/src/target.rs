@@ -9,9 +9,11 @@ use protocol::postgres::Place;
 use protocol::postgres::SslMode;
 use protocol::postgres::conninfo::{SslOptions, TargetSession};
 use protocol::postgres::sql::Sql;
+use spec::plan::change::Change;
+use spec::plan::storage::Holds;
 use spec::{Class, Error};
 
-use crate::change::{self, Change, Environment, Outcome};
+use crate::change::{self, Environment, Outcome};
 use crate::child::Watchdog;
 use crate::control::{Control, Pooling, with_session_settings};
 use crate::error::not_available;
@@ -26,7 +28,7 @@ use crate::settings::{
     without_timeouts,
 };
 use crate::stop::Stop;
-use crate::storage::{Holds, Used};
+use crate::storage::Used;
 use crate::url::{Rights, UrlServer};
 use crate::{managed, url};
 

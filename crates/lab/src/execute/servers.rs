@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use protocol::postgres::sql::Sql;
 use results::Store;
 use server::Stop;
-use server::change::Change;
 use server::child::Watchdog;
 use server::home::Home;
 use server::managed::{self, Cluster};
 use server::storage::overcommitted;
 use sha2::{Digest, Sha256};
+use spec::plan::change::Change;
 use spec::plan::{ArmPlacement, Copies, Decision, Fact, Plan, TargetSpec};
 use spec::{Class, Error};
 

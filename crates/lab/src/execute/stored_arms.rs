@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use protocol::without_credentials;
 use server::Stop;
-use server::change::Change;
 use server::child::Watchdog;
 use server::pooler::Installed;
 use spec::plan::Plan;
+use spec::plan::change::Change;
 use spec::{Class, Error};
 
 use crate::factors::{SETTINGS, STORAGE};

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use protocol::postgres::conninfo::ConnectionString;
+use spec::plan::pooler::{Options as PoolerOptions, PoolMode};
+use spec::plan::storage::Storage;
 use spec::{AskedLimit, Class, Error, Prices, Profile};
 use toml::Value;
 use toml::de::DeValue;
@@ -25,13 +27,12 @@ use super::{keys, tile_servers};
 use crate::factors::{self, Known, SETTINGS, factor};
 use crate::promise;
 use crate::target_spec::by_url;
-use server::pooler::{self, PoolMode};
+use server::pooler;
 use server::settings::{Machine, reserved, resolve};
-use server::storage::Storage;
-use server::tile_server;
 use spec::experiment::value::{described, text, whole};
 use spec::experiment::{self as written, CellOrder, Length, List, Tables};
 use spec::plan::change::Change;
+use spec::plan::tile_server;
 use spec::plan::{Build, Named, Placement, TargetSpec};
 
 const WARMUP: Duration = Duration::from_secs(2);
@@ -390,8 +391,8 @@ impl Builder<'_, '_> {
         self.document.wrong_value(place.as_deref().unwrap_or(table), key, first, lines.next());
     }
 
-    fn poolers(&mut self, written: Tables<pooler::Options>) -> BTreeMap<String, pooler::Options> {
-        let mut written: BTreeMap<String, pooler::Options> = written.into_iter().collect();
+    fn poolers(&mut self, written: Tables<PoolerOptions>) -> BTreeMap<String, PoolerOptions> {
+        let mut written: BTreeMap<String, PoolerOptions> = written.into_iter().collect();
         self.names_are_names("pooler", "a pooler");
         for (name, options) in &written {
             if factors::ways().any(|way| way == name) {
@@ -404,7 +405,7 @@ impl Builder<'_, '_> {
             }
         }
         // An unreadable pooler exists nevertheless: levels that name it are not a second mistake.
-        let any = pooler::Options { pool_mode: PoolMode::Session, pool_size: 1, settings: BTreeMap::new() };
+        let any = PoolerOptions { pool_mode: PoolMode::Session, pool_size: 1, settings: BTreeMap::new() };
         for name in self.document.names(&["pooler"]) {
             written.entry(name).or_insert_with(|| any.clone());
         }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use server::change::{Change, Step};
+use spec::plan::change::{Change, Step};
 use spec::{ExecutedBy, FileCommand};
 use workloads::{Spec, osm};
 

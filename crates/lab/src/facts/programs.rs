@@ -9,7 +9,8 @@ use server::home::{Home, Part};
 use server::managed::{Choice, Installation, no_server_in};
 use server::page_cache;
 use server::pooler::{self, Installed};
-use server::storage::{Ground, Holds, Storage, available};
+use server::storage::available;
+use spec::plan::storage::{Ground, Holds, Storage};
 use spec::plan::{Fact, Plan, TargetSpec};
 
 use crate::experiment::ExperimentFile;

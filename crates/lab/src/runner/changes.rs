@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use protocol::postgres::sql::SqlError;
-use server::change::{Change, ChangeFailure, ChangeFailureKind, Part};
+use server::change::{ChangeFailure, ChangeFailureKind};
+use spec::plan::change::{Change, Part};
 use spec::{Class, Error, advice_on_sqlstate};
 
 use crate::event::{Progress, ProgressExt, Step};

@@ -5,8 +5,8 @@ use protocol::postgres::sql::Sql;
 use results::{Finished, Spool};
 use server::host::{DiskTraffic, HostSample, OtherPrograms};
 use server::measuring;
-use server::storage::Holds;
 use spec::figures::{self, Figure};
+use spec::plan::storage::Holds;
 use spec::{Error, Run};
 use workloads::jobs::{JobReport, relation_sizes};
 

@@ -80,7 +80,7 @@ pub(crate) struct InForce {
 #[derive(Debug)]
 struct InUse {
     pooler: Pooler,
-    options: pooler::Options,
+    options: spec::plan::pooler::Options,
     clients: u32,
     carried: LoadNeeds,
 }
@@ -313,7 +313,7 @@ impl Stage {
 
     fn start_pooler(
         &self,
-        options: &pooler::Options,
+        options: &spec::plan::pooler::Options,
         clients: u32,
         carried: LoadNeeds,
     ) -> Result<Pooler, Error> {

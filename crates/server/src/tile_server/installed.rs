@@ -3,9 +3,9 @@
 use std::error::Error as _;
 use std::path::{Path, PathBuf};
 
+use spec::plan::tile_server::{Kind, Options};
 use spec::{Class, Error};
 
-use super::{Kind, Options};
 use crate::child::{Account, Program, Watchdog};
 use crate::member;
 use crate::stop::Stop;

@@ -18,7 +18,7 @@ use spec::{Class, Error};
 
 pub use self::installed::Installed;
 pub use self::options::{OptionError, check};
-pub use spec::plan::tile_server::{Kind, Options};
+use spec::plan::tile_server::{Kind, Options};
 
 use self::ask::get;
 use crate::child::{Account, Watchdog};

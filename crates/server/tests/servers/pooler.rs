@@ -12,9 +12,10 @@ use server::Target;
 use server::control::Control;
 use server::home::Part;
 use server::managed::{Cluster, Via};
-use server::pooler::{Installed, NotCarried, Options, PoolMode, PooledLoad, Pooler, Upstream, Version};
+use server::pooler::{Installed, NotCarried, PooledLoad, Pooler, Upstream, Version};
 use server::settings::SettingValues;
 use server::url::Rights;
+use spec::plan::pooler::{Options, PoolMode};
 use spec::{Class, Error};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, parent, watchdog};

@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::Place;
 use spec::Error;
+use spec::plan::change::{Change, Part, Step};
 
 use super::Journal;
 use super::entry::{Entry, MadeChange};
-use crate::change::{self, Change, ChangeFailure, Environment, Executor, Outcome, Part, Step};
+use crate::change::{self, ChangeFailure, Environment, Executor, Outcome};
 use crate::child::Watchdog;
 use crate::control::Control;
 use crate::stop::Stop;

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use protocol::Address;
 use protocol::postgres::{Config, Place};
 use spec::Error;
+use spec::plan::change::Step;
 
 use super::entry::{ChangedSetting, Claim, Claimed, Entry, JournalFile, MadeChange, files, is_held};
 use super::server::ServerId;
-use crate::change::Step;
 use crate::control::{Control, places};
 use crate::home::Home;
 use crate::settings::contexts::is_private;
