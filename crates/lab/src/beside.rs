@@ -9,7 +9,7 @@ use server::measuring::{self, OtherPgdyno};
 use spec::{Class, Doubt, Error, Reason, Run, Validity};
 
 use crate::error::stopped;
-use crate::event::{Progress, Tell};
+use crate::event::{Progress, ProgressExt};
 use crate::validity::worst;
 
 const PATIENCE: Duration = Duration::from_secs(600);

@@ -296,13 +296,13 @@ impl<F: FnMut(LabEvent)> Progress for F {
     }
 }
 
-pub(crate) trait Tell {
+pub(crate) trait ProgressExt {
     fn step(&mut self, step: Step, what: impl Into<String>);
     fn note(&mut self, text: impl Into<String>);
     fn warn(&mut self, text: impl Into<String>);
 }
 
-impl Tell for &mut dyn Progress {
+impl ProgressExt for &mut dyn Progress {
     fn step(&mut self, step: Step, what: impl Into<String>) {
         self.event(LabEvent::Step { step, what: what.into() });
     }

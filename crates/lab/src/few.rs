@@ -1,10 +1,10 @@
 //! Whether runs have enough transactions to be judged: reported before the first run if the rate is known,
 //! else after it.
 
+use spec::plan::{Plan, PlannedLoad, PlannedRun};
 use spec::{Reason, Run, count, figures};
 use stats::TooFew;
 
-use crate::plan::{Plan, PlannedLoad, PlannedRun};
 use crate::validity::FEW;
 
 /// Target, as a multiple of the required transactions: speed varies from run to run.

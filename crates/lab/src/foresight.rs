@@ -6,11 +6,11 @@ use std::path::Path;
 
 use results::{CellValue, ExperimentId, Store};
 use server::host;
+use spec::plan::{Plan, PlannedLoad, PlannedRun, TargetSpec};
 use stats::DetectableChange;
 
 use crate::few;
-use crate::plan::{Plan, PlannedLoad, PlannedRun, setups, turns};
-use crate::target_spec::TargetSpec;
+use crate::plan::{setups, turns};
 
 /// Fewest pairs of a set for a spread.
 const LEAST: usize = 3;

@@ -8,7 +8,7 @@ use spec::{Error, Run};
 
 use crate::known_host::{KnownHost, Lag};
 use crate::measure::Keep;
-use crate::runner::{Care, Ready, Runner, Tell};
+use crate::runner::{ProgressExt, Ready, RunSteps, Runner};
 use crate::strategies::calibration::{Operation, disturbed, lag_us, nothing_to_do};
 
 /// Tries with nothing to do; the better one counts, since a disturbance is not a limit of the host.
@@ -58,12 +58,12 @@ fn find_out(runner: &mut Runner<'_>, seed: u64) -> Option<Lag> {
 fn look(runner: &mut Runner<'_>, seed: u64) -> Result<Option<f64>, Error> {
     runner.start_sink()?;
     let idle = Operation::Nothing;
-    runner.add(idle.name(), Ready::as_it_is(idle.workload()?));
+    runner.add(idle.name(), Ready::without_facts(idle.workload()?));
     let mut tried: Vec<Run> = Vec::new();
     for _ in 0..TRIES {
         // Its seconds would look like results of the database.
         let (run, setup) = nothing_to_do(seed, TIME / TRIES);
-        let done = runner.run(&run, &setup, Care { seconds: false, ..Care::NONE }, Keep::Counters)?;
+        let done = runner.run(&run, &setup, RunSteps { seconds: false, ..RunSteps::NONE }, Keep::Counters)?;
         if done.measured.interrupted || runner.stop().soon() {
             return Ok(None);
         }

@@ -12,12 +12,12 @@ use workloads::probe;
 
 use crate::error::{explain, stopped};
 use crate::jobs;
-use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
+use crate::runner::{Identity, Progress, ProgressExt, Results, Stage, Step, Surroundings, try_results};
 use crate::target_spec::TargetAccess;
 
 /// Options of a probe of one server.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ProbeRunOptions {
     pub target: TargetAccess,
     pub pg_bin: Option<PathBuf>,
     pub probe: probe::ProbeOptions,
@@ -37,11 +37,11 @@ pub struct Done {
 ///
 /// # Errors
 /// [`Error`], with what to try.
-pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Done, Error> {
+pub fn run(options: &ProbeRunOptions, progress: &mut dyn Progress, stop: &Stop) -> Result<Done, Error> {
     explain(stop, once(options, progress, stop))
 }
 
-fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Done, Error> {
+fn once(options: &ProbeRunOptions, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Done, Error> {
     let token = uuid::Uuid::new_v4().simple().to_string();
     let job = probe::Probe::new(options.probe.clone(), &token[..12]);
     try_results(Some(&options.results), &mut *progress)?;
@@ -69,7 +69,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
 }
 
 fn store(
-    options: &Options,
+    options: &ProbeRunOptions,
     identity: &Identity<'_>,
     at: Surroundings,
     block: &mut [results::Finished],

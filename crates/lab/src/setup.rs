@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use server::managed::NetworkAccess;
 use spec::plan::change::Change;
 use spec::plan::pooler;
-pub use spec::plan::{Arm, AskedDriver, Placement, Waiting};
+use spec::plan::{Arm, AskedDriver, Placement, Waiting};
 use spec::{AskedLimit, Profile};
 use workloads::Clients;
 
@@ -21,7 +21,7 @@ pub struct Setup {
     /// Settings in force; `None` for any.
     pub arm: Option<Arm>,
     /// Changes of users' factors, by factor; `None` for any state.
-    pub changes: Option<BTreeMap<String, OwnLevel>>,
+    pub changes: Option<BTreeMap<String, ChangeLevel>>,
     pub cache: Cache,
     pub workload: String,
     /// Changed options of the workload: levels by the option's name.
@@ -123,7 +123,7 @@ impl Setup {
 
 /// A level of a user's factor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnLevel {
+pub struct ChangeLevel {
     pub level: String,
     pub change: Change,
 }

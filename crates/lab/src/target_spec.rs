@@ -4,7 +4,7 @@ use protocol::postgres::Env;
 use protocol::postgres::conninfo::ConnectionString;
 use sha2::{Digest, Sha256};
 use spec::plan::storage::Storage;
-pub use spec::plan::{Build, TargetSpec};
+use spec::plan::{Build, TargetSpec};
 
 /// A target, and its address if it is given by URL. The address may hold a password, so it is neither stored
 /// nor shown.

@@ -10,6 +10,7 @@ use engine::{
 use protocol::postgres::sql::SqlError;
 use server::Stop;
 use spec::figures::{self, Figures};
+use spec::plan::Placement;
 use spec::{Error, Sample, Scope};
 use toml::Value;
 use workloads::{ClientWorkload, Clients, Guarded, Places, Prepared, ScriptInfo, Site, Workload};
@@ -19,7 +20,7 @@ use crate::factors::{Factor, Known};
 use crate::measure::{Keep, Measurement, measure};
 use crate::plan::single_run;
 use crate::runner::{Judged, judge_and_record, planned};
-use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
+use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup};
 use crate::strategies::{Block, Done, Next, Strategy};
 use crate::validity::Probes;
 use spec::experiment::value::whole_number;
@@ -178,7 +179,7 @@ fn setup() -> Setup {
         placement: Placement::default(),
         seed: 1,
         sought: None,
-        waiting: crate::setup::Waiting::Auto,
+        waiting: spec::plan::Waiting::Auto,
         counting: Counting::EXPERIMENT,
     }
 }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use lab::beside::{self, Measuring};
 use lab::experiment::{AskedSlices, asked_slices};
 use lab::runner::Progress;
-use lab::setup::{AskedDriver, Waiting};
+use spec::plan::{AskedDriver, Waiting};
 
 /// A parser whose known values shells complete; other values may also be valid.
 #[derive(Debug, Clone)]

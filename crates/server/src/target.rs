@@ -9,9 +9,11 @@ use protocol::postgres::Place;
 use protocol::postgres::SslMode;
 use protocol::postgres::conninfo::{SslOptions, TargetSession};
 use protocol::postgres::sql::Sql;
+use spec::plan::change::Change;
+use spec::plan::storage::Holds;
 use spec::{Class, Error};
 
-use crate::change::{self, Change, ChangeResult, Environment};
+use crate::change::{self, ChangeResult, Environment};
 use crate::child::Watchdog;
 use crate::control::{Control, Pooling, with_session_settings};
 use crate::error::not_available;
@@ -26,7 +28,7 @@ use crate::settings::{
     without_timeouts,
 };
 use crate::stop::Stop;
-use crate::storage::{Holds, Used};
+use crate::storage::Used;
 use crate::url::{Rights, UrlServer};
 use crate::{managed, url};
 
@@ -258,7 +260,7 @@ impl Target {
     ///
     /// # Errors
     /// When another pgdyno works there.
-    pub fn be_alone(&mut self, sets: bool) -> Result<(), Error> {
+    pub fn reserve(&mut self, sets: bool) -> Result<(), Error> {
         let TargetServer::Url(server) = &self.server else { return Ok(()) };
         let other = self.recovered.iter().find_map(|recovered| match recovered {
             Recovered::InUse(left) => Some(left),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use engine::EngineResult;
 use results::ExperimentId;
 use server::Stop;
-use spec::plan::SinglePlan;
+use spec::plan::{Arm, Placement, PlannedPreparation, SinglePlan, TargetSpec, Waiting};
 use spec::shell::PrintedCommand;
 use spec::{Class, Error, Profile, Run};
 use workloads::pgbench::{self, Pgbench, ScriptSource};
@@ -24,17 +24,17 @@ use crate::facts;
 use crate::jobs;
 use crate::lateness::judge_by_host;
 use crate::measure::Keep;
-use crate::plan::{PlannedPreparation, preparation, single_run};
+use crate::plan::{preparation, single_run};
 use crate::runner::{
-    Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, plan_of, texts,
-    try_results,
+    Done, Identity, Progress, ProgressExt, Ready, Results, RunSteps, Runner, Stage, Step, Surroundings,
+    plan_of, texts, try_results,
 };
-use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup, Waiting};
-use crate::target_spec::{TargetAccess, TargetSpec};
+use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup};
+use crate::target_spec::TargetAccess;
 
 /// Options of one run of pgbench scripts.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct BenchOptions {
     pub target: TargetAccess,
     pub pg_bin: Option<PathBuf>,
     /// Data to prepare on a managed target; existing data from the same source are kept.
@@ -87,11 +87,11 @@ pub struct Benched {
 ///
 /// # Errors
 /// [`Error`], with what to try.
-pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, Error> {
+pub fn run(options: &BenchOptions, progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, Error> {
     explain(stop, once(options, progress, stop))
 }
 
-fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, Error> {
+fn once(options: &BenchOptions, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, Error> {
     let mut workload = open(options)?;
     let prepare = facts::preparation(&options.prepare)?;
     try_results(options.results.as_deref(), &mut *progress)?;
@@ -110,12 +110,13 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     let at = Surroundings::of(&stage)?;
 
     let mut runner = Runner::new([(At::default(), stage)], progress, stop);
-    runner.add(&setup.asked(), Ready::as_it_is(workload));
+    runner.add(&setup.asked(), Ready::without_facts(workload));
     if setup.load.profile().is_some() {
         judge_by_host(&mut runner, options.seed);
     }
     let keep = options.results.as_deref().map_or(Keep::Counters, Keep::Distributions);
-    let Done { finished, measured, lost, .. } = runner.run(&single_run(&setup), &setup, Care::FULL, keep)?;
+    let Done { finished, measured, lost, .. } =
+        runner.run(&single_run(&setup), &setup, RunSteps::FULL, keep)?;
     // Keep what was measured even if the user stops now.
     let _concluding = stop.concluding();
     let mut block = [finished];
@@ -148,7 +149,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     })
 }
 
-fn open(options: &Options) -> Result<Pgbench, Error> {
+fn open(options: &BenchOptions) -> Result<Pgbench, Error> {
     if options.scripts.is_empty() {
         return Pgbench::open(&options.workload, Path::new(""));
     }
@@ -157,7 +158,7 @@ fn open(options: &Options) -> Result<Pgbench, Error> {
 
 /// The content of the plan identifies the run.
 fn plan(
-    options: &Options,
+    options: &BenchOptions,
     scripts: &[ScriptInfo],
     setup: &Setup,
     prepare: &PlannedPreparation,
@@ -172,7 +173,7 @@ fn plan(
 const ROOM: u32 = 90;
 
 /// Raises `max_connections` of a private server if there are more clients; other servers stay unchanged.
-fn room(options: &Options) -> Option<Arm> {
+fn room(options: &BenchOptions) -> Option<Arm> {
     let is_managed = matches!(options.target.spec, TargetSpec::Managed { .. });
     (is_managed && options.clients > ROOM).then(|| Arm {
         name: None,
@@ -182,7 +183,7 @@ fn room(options: &Options) -> Option<Arm> {
 }
 
 /// As in pgbench: a timeline per thread, and transactions that are open at the end are completed.
-fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
+fn setup(options: &BenchOptions, scripts: &[ScriptInfo]) -> Setup {
     let names: Vec<_> = scripts.iter().map(|script| script.name.as_str()).collect();
     Setup {
         server: Server::Target(At::default()),
@@ -209,7 +210,7 @@ fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
     }
 }
 
-fn question(options: &Options, scripts: &[ScriptInfo]) -> String {
+fn question(options: &BenchOptions, scripts: &[ScriptInfo]) -> String {
     let names: Vec<_> = scripts.iter().map(|script| script.name.as_str()).collect();
     format!(
         "How fast is {} with {}?",

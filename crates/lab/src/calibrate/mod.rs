@@ -17,7 +17,7 @@ use server::Stop;
 use server::host;
 use spec::figures::{self, Figure};
 use spec::plan::CalibrationPlan;
-use spec::{Class, Doubt, Error, Run, Run, Validity};
+use spec::{Class, Doubt, Error, MeasuredTarget, Run, Validity};
 
 use crate::beside;
 use crate::error::{explain, of_sql};
@@ -26,7 +26,8 @@ use crate::jobs::prepare;
 use crate::known_host::{Advice, KnownHost, Lag};
 use crate::measure::Keep;
 use crate::runner::{
-    Care, Identity, LabEvent, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, try_results,
+    Identity, LabEvent, Progress, ProgressExt, Ready, Results, RunSteps, Runner, Stage, Step, Surroundings,
+    try_results,
 };
 use crate::setup::At;
 pub use crate::strategies::calibration::{Advised, LAG_CLIENTS, LAG_RATE, Limit, Placed};
@@ -42,7 +43,7 @@ const QUESTION: &str =
 
 /// Options of a calibration.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct CalibrationOptions {
     pub driver: DriverChoice,
     /// Approximate time of all measurements together.
     pub time: Duration,
@@ -103,11 +104,19 @@ pub struct Calibrated {
 ///
 /// # Errors
 /// [`Error`], with what to try; runs finished before it are stored.
-pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, Error> {
+pub fn run(
+    options: &CalibrationOptions,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Calibrated, Error> {
     explain(stop, calibrate(options, progress, stop))
 }
 
-fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, Error> {
+fn calibrate(
+    options: &CalibrationOptions,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Calibrated, Error> {
     let mut remarks = Vec::new();
     try_results(Some(&options.results), &mut *progress)?;
     let mut stage = server(options, &mut *progress, stop, &mut remarks)?;
@@ -138,7 +147,7 @@ fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Res
 }
 
 struct Calibrating<'a> {
-    options: &'a Options,
+    options: &'a CalibrationOptions,
     strategy: &'a WithPlacements,
     results: Results,
     done: Vec<Done>,
@@ -186,7 +195,7 @@ impl Calibrating<'_> {
                 }
                 self.stopped(pending.is_empty() && runner.stop().soon(), next.number)?;
                 let keep = Keep::Distributions(&self.options.results);
-                let ran = runner.run(&next.run, &next.setup, Care::NONE, keep)?;
+                let ran = runner.run(&next.run, &next.setup, RunSteps::NONE, keep)?;
                 self.stopped(runner.stop().at_once(), next.number)?;
                 self.done.push(Done {
                     run: ran.finished.run.clone(),
@@ -305,13 +314,13 @@ fn get_ready(runner: &mut Runner<'_>, server: bool) -> Result<(), Error> {
             use workloads::Workload;
             runner.stage(&At::default())?.with_site(|site| workload.check(site))?;
         }
-        runner.add(operation.name(), Ready::as_it_is(workload));
+        runner.add(operation.name(), Ready::without_facts(workload));
     }
     Ok(())
 }
 
 /// One more round of the experiment with the same options.
-fn results(options: &Options, stage: Option<&Stage>) -> Result<Results, Error> {
+fn results(options: &CalibrationOptions, stage: Option<&Stage>) -> Result<Results, Error> {
     let at = match stage {
         Some(stage) => Surroundings::of(stage)?,
         None => Surroundings { host: host::describe(None), target: without_server() },
@@ -339,7 +348,7 @@ fn without_server() -> MeasuredTarget {
 
 /// The private server with small tables; `None`, and a remark, if PostgreSQL is not installed.
 fn server(
-    options: &Options,
+    options: &CalibrationOptions,
     mut progress: &mut dyn Progress,
     stop: &Stop,
     remarks: &mut Vec<String>,

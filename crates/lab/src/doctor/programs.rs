@@ -4,7 +4,9 @@ use server::Stop;
 use server::child::Watchdog;
 use server::installed::{self, Packages};
 use server::managed::Installation;
-use server::tile_server::{self, Installed, TileServerKind};
+use server::tile_server::Installed;
+use spec::plan::tile_server;
+use spec::plan::tile_server::TileServerKind;
 
 /// A program that some commands need.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -272,7 +272,7 @@ impl Facts {
             of("bench, limit, ladder", self.own_scripts()),
             of("bench -i", self.makes_tables()),
             of("bench --against 'settings: …'", self.settings()),
-            of("bench --against 'sql: …'", self.own_changes()),
+            of("bench --against 'sql: …'", self.users_changes()),
             of("tiles", self.tiles()),
             of("osm load", self.loads()),
             of("probe", self.probe()),
@@ -323,7 +323,7 @@ impl Facts {
         }
     }
 
-    fn own_changes(&self) -> Doubt {
+    fn users_changes(&self) -> Doubt {
         match self.writes_nothing() {
             Some(why) => Doubt::Fails(why.to_owned()),
             None => Doubt::Partly(

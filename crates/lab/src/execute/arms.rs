@@ -1,11 +1,10 @@
 //! Whether a server can provide the arms of an experiment, checked before the preparation.
 
+use spec::plan::{Arm, Plan};
 use spec::{Class, Error};
 
 use crate::error::of_sql;
 use crate::experiment::ExperimentFile;
-use crate::plan::Plan;
-use crate::setup::Arm;
 use server::control::Control;
 use server::settings::{Catalog, Means, Refusal, catalog, check, is_in_force, without_right};
 

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use results::Finished;
 use server::Stop;
-use spec::plan::{Fact, Facts};
+use spec::plan::{Fact, Facts, Plan, PlannedRun};
 use spec::{Class, Error, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, figures};
 
 use super::guard::{Guard, Remarks};
-use super::suspended::{Counts, suspended};
+use super::suspended::{RunCounts, suspended};
 use super::{Invocation, Outcome, placed};
 use crate::error::interrupted;
 use crate::experiment::{ExperimentFile, without_credentials};
@@ -17,15 +17,15 @@ use crate::few;
 use crate::jobs::{self, Prepared};
 use crate::lateness::judge_by_host;
 use crate::measure::{Keep, Turns};
-use crate::plan::{Plan, PlannedRun, identity, setups, turns};
-use crate::runner::{Care, LabEvent, Pace, Progress, Results, Runner, Stage, Step, Tell, Turn};
+use crate::plan::{identity, setups, turns};
+use crate::runner::{LabEvent, Pace, Progress, ProgressExt, Results, RunSteps, Runner, Stage, Step, Turn};
 use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
 use crate::strategies::{self, Aside, Block, Cause, Course, Done, Next};
 
 type Taken = (Finished, Option<Cause>);
 
-pub(super) struct Experiment<'a> {
+pub(super) struct Execution<'a> {
     file: &'a ExperimentFile,
     plan: &'a Plan,
     facts: &'a Facts,
@@ -59,7 +59,7 @@ pub(super) struct Experiment<'a> {
     advice: &'static str,
 }
 
-impl<'a> Experiment<'a> {
+impl<'a> Execution<'a> {
     pub(super) fn begin(
         file: &'a ExperimentFile,
         begun: &'a Invocation,
@@ -125,7 +125,7 @@ impl<'a> Experiment<'a> {
         let experiment = self.results.id().ok_or_else(|| Error::new(Class::Internal, "no run was stored"))?;
         if !self.waiting.is_empty() {
             let planned = course.planned(&self.done);
-            let counts = Counts { kept: self.kept(), again: self.marked.len(), planned };
+            let counts = RunCounts { kept: self.kept(), again: self.marked.len(), planned };
             return Err(suspended(experiment, &self.waiting, self.advice, counts));
         }
         let again = course.again(&self.done);
@@ -202,7 +202,7 @@ impl<'a> Experiment<'a> {
     /// Measures the runs of a block and stores them together; false when interrupted.
     fn block(&mut self, course: &dyn Course, block: &Block) -> Result<bool, Error> {
         let start = Instant::now();
-        self.take_places(&block.runs[0].run, &block.runs[0].setup)?;
+        self.arrange_copies(&block.runs[0].run, &block.runs[0].setup)?;
         if self.plan.content.varies_storage() {
             self.pace.switched(start.elapsed());
         }
@@ -244,7 +244,7 @@ impl<'a> Experiment<'a> {
             // The servers are placed for the first run.
             let moves = position > 0 && self.plan.content.varies_storage();
             if moves {
-                self.take_places(&next.run, &next.setup)?;
+                self.arrange_copies(&next.run, &next.setup)?;
             }
             if self.runner.switch_to(&next.setup)? || moves {
                 self.pace.switched(start.elapsed());
@@ -252,8 +252,8 @@ impl<'a> Experiment<'a> {
             let start = Instant::now();
             let keep = Keep::Distributions(self.results.path());
             let explain = self.plan.explains(&next.run);
-            let care = Care { more_clients: next.more_clients, explain, ..Care::FULL };
-            let done = self.runner.run(&next.run, &next.setup, care, keep)?;
+            let steps = RunSteps { more_clients: next.more_clients, explain, ..RunSteps::FULL };
+            let done = self.runner.run(&next.run, &next.setup, steps, keep)?;
             let Some(taken) = self.take(course, &block.runs[..=position], done, start.elapsed())? else {
                 return Ok(None);
             };
@@ -310,7 +310,7 @@ impl<'a> Experiment<'a> {
         let arm = next.run.arm.clone().unwrap_or_default();
         let remarks = self.remarks.get(&(next.setup.asked(), arm));
         done.finished.run.events.extend(remarks.into_iter().flatten().cloned());
-        let turns = turns::told_of_turns(self.plan, self.facts, &next.run);
+        let turns = turns::turns_event(self.plan, self.facts, &next.run);
         let turns = turns.map(|(kind, detail)| RunEvent { time_us: 0, kind: kind.to_owned(), detail });
         done.finished.run.events.extend(turns);
         let why = self.again_because.get(&next.run.key()).cloned();
@@ -347,7 +347,7 @@ impl<'a> Experiment<'a> {
 
     /// Restarts copies each round; all run, unless a run needs to be alone. With several storages this holds
     /// for each run.
-    fn take_places(&mut self, run: &PlannedRun, setup: &Setup) -> Result<(), Error> {
+    fn arrange_copies(&mut self, run: &PlannedRun, setup: &Setup) -> Result<(), Error> {
         if self.plan.content.varies_storage() {
             return self.runner.start_alone(&setup.at());
         }

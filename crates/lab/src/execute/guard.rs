@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use spec::plan::{Plan, PlannedRun};
 use spec::{Class, Error, RunEvent, Text};
 use workloads::{Sampled, Spec};
 
-use super::held::{Differences, Held, Names, ask};
+use super::server_data::{Differences, Names, ServerData, ask};
 use crate::jobs::make_extract;
-use crate::plan::{Plan, PlannedRun, levels, setups};
-use crate::runner::{Ready, Results, Runner, Step, Tell, changed_data, texts};
+use crate::plan::{levels, setups};
+use crate::runner::{ProgressExt, Ready, Results, Runner, Step, changed_data, texts};
 use crate::setup::Setup;
 
 /// Remarks for every run of an arm: by its requests, and the arm's name.
@@ -40,7 +41,7 @@ struct Open {
 
 struct Pair {
     base: Setup,
-    own: Setup,
+    other: Setup,
     arm: String,
 }
 
@@ -64,7 +65,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         for setup in to_open
             .iter()
             .map(|open| &open.setup)
-            .chain(pairs.iter().flat_map(|pair| [&pair.base, &pair.own]))
+            .chain(pairs.iter().flat_map(|pair| [&pair.base, &pair.other]))
         {
             if !states.iter().any(|known| known.changes == setup.changes) {
                 states.push(setup.clone());
@@ -77,16 +78,16 @@ impl<'g, 'a> Guard<'g, 'a> {
             self.in_its_state(&open.setup)?;
             self.open(open)?;
         }
-        let mut asked: Vec<&Setup> = pairs.iter().flat_map(|pair| [&pair.base, &pair.own]).collect();
+        let mut asked: Vec<&Setup> = pairs.iter().flat_map(|pair| [&pair.base, &pair.other]).collect();
         asked.sort_by_key(|setup| state(setup));
         for setup in asked {
             self.sample(setup, state(setup))?;
         }
         for pair in &pairs {
-            self.compare(pair, [state(&pair.base), state(&pair.own)]);
+            self.compare(pair, [state(&pair.base), state(&pair.other)]);
         }
         for pair in self.on_two_servers(runs) {
-            self.compare_held(&pair)?;
+            self.compare_data(&pair)?;
         }
         Ok(())
     }
@@ -95,11 +96,11 @@ impl<'g, 'a> Guard<'g, 'a> {
     fn on_two_servers(&self, runs: &[PlannedRun]) -> Vec<Pair> {
         let (mut compared, mut pairs) = (BTreeSet::new(), Vec::new());
         for run in runs.iter().filter(|run| !run.is_job()) {
-            let (base, own) = (setups::base_setup(self.plan, run), setups::setup(self.plan, run));
+            let (base, other) = (setups::base_setup(self.plan, run), setups::setup(self.plan, run));
             let Some((base, arm)) = base.zip(run.arm.clone()) else { continue };
-            let is_elsewhere = base.at().template() != own.at().template();
-            if is_elsewhere && compared.insert((own.asked(), own.at().to_string(), arm.clone())) {
-                pairs.push(Pair { base, own, arm });
+            let is_elsewhere = base.at().template() != other.at().template();
+            if is_elsewhere && compared.insert((other.asked(), other.at().to_string(), arm.clone())) {
+                pairs.push(Pair { base, other, arm });
             }
         }
         pairs
@@ -107,54 +108,56 @@ impl<'g, 'a> Guard<'g, 'a> {
 
     /// Compares the data of two servers for a workload, and their configuration. Different data look like
     /// different speed. An intended difference is reported as intended.
-    fn compare_held(&mut self, Pair { base, own, arm }: &Pair) -> Result<(), Error> {
+    fn compare_data(&mut self, Pair { base, other, arm }: &Pair) -> Result<(), Error> {
         let of = self.plan.content.compare.as_ref().map_or("", |compare| &compare.base).to_owned();
         let called = self.plan.content.arm_words(arm);
         self.runner
             .progress
-            .step(Step::Guard, format!("{}: do {of} and {called} hold the same data?", own.asked()));
-        let (theirs, ours) = match (self.held(base)?, self.held(own)?) {
+            .step(Step::Guard, format!("{}: do {of} and {called} hold the same data?", other.asked()));
+        let (theirs, ours) = match (self.data_of(base)?, self.data_of(other)?) {
             (Ok(theirs), Ok(ours)) => (theirs, ours),
             (Err(why), _) | (_, Err(why)) => {
-                let told = format!("{}: the data of {of} and {called} are not compared: {why}", own.workload);
+                let told =
+                    format!("{}: the data of {of} and {called} are not compared: {why}", other.workload);
                 self.runner.progress.warn(told.clone());
-                self.remark(&own.asked(), arm, RunEvent::REMARK, told);
+                self.remark(&other.asked(), arm, RunEvent::REMARK, told);
                 return Ok(());
             }
         };
-        let found = Differences::of(&theirs, &ours, Names { base: &of, own: arm });
-        let is_asked_for = base.at().data != own.at().data;
+        let found = Differences::of(&theirs, &ours, Names { base: &of, other: arm });
+        let is_asked_for = base.at().data != other.at().data;
         match found.data_words() {
             Some(data) if is_asked_for => {
                 let told =
-                    format!("{}: {called} holds other data than {of}, as asked for: {data}", own.workload);
+                    format!("{}: {called} holds other data than {of}, as asked for: {data}", other.workload);
                 self.runner.progress.note(told.clone());
-                self.remark(&own.asked(), arm, RunEvent::REMARK, told);
+                self.remark(&other.asked(), arm, RunEvent::REMARK, told);
             }
             Some(data) => {
-                let told = format!("{}: {called} does not hold the same data as {of}: {data}", own.workload);
+                let told =
+                    format!("{}: {called} does not hold the same data as {of}: {data}", other.workload);
                 self.runner.progress.warn(told.clone());
-                self.remark(&own.asked(), arm, RunEvent::OTHER_ANSWERS, told);
+                self.remark(&other.asked(), arm, RunEvent::OTHER_ANSWERS, told);
             }
             None if ours.tables.is_empty() => {}
             None => self.runner.progress.note(format!(
                 "{}: {called} holds the same data as {of}: {} compared",
-                own.workload,
+                other.workload,
                 crate::words::count(ours.tables.len(), "table")
             )),
         }
         // Two versions have different settings anyway.
-        if let Some(setup) = found.setup_words().filter(|_| base.at().version == own.at().version) {
+        if let Some(setup) = found.setup_words().filter(|_| base.at().version == other.at().version) {
             let told =
-                format!("{}: the servers of {of} and {called} are not set up alike: {setup}", own.workload);
+                format!("{}: the servers of {of} and {called} are not set up alike: {setup}", other.workload);
             self.runner.progress.warn(told.clone());
-            self.remark(&own.asked(), arm, RunEvent::REMARK, told);
+            self.remark(&other.asked(), arm, RunEvent::REMARK, told);
         }
         Ok(())
     }
 
     /// The data on the server of a setup for its workload, or why they are unknown.
-    fn held(&mut self, setup: &Setup) -> Result<Result<Held, String>, Error> {
+    fn data_of(&mut self, setup: &Setup) -> Result<Result<ServerData, String>, Error> {
         let is_redis = matches!(levels::spec_of(&self.plan.content, setup)?, Spec::Redis(_));
         let missing = || Error::new(Class::Internal, format!("no workload {}", setup.asked()));
         let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
@@ -178,22 +181,24 @@ impl<'g, 'a> Guard<'g, 'a> {
         let (mut opened, mut compared) = (BTreeSet::new(), BTreeSet::new());
         let (mut to_open, mut pairs) = (Vec::new(), Vec::new());
         for run in runs {
-            let (base, own) = (setups::base_setup(self.plan, run), setups::setup(self.plan, run));
-            for (setup, of) in base.iter().map(|base| (base, None)).chain([(&own, base.as_ref())]) {
+            let (base, other) = (setups::base_setup(self.plan, run), setups::setup(self.plan, run));
+            for (setup, of) in base.iter().map(|base| (base, None)).chain([(&other, base.as_ref())]) {
                 if opened.insert(setup.asked()) {
                     to_open.push(Open { setup: setup.clone(), base: of.cloned(), arm: run.arm.clone() });
                 }
             }
             // Settings do not change answers, except for the search path; other data should change them.
             let same = |base: &Setup| {
-                let by_one_text = base.asked() == own.asked() && base.search_path() == own.search_path();
+                let by_one_text = base.asked() == other.asked() && base.search_path() == other.search_path();
                 // A job returns nothing to compare.
-                run.is_job() || by_one_text && base.changes == own.changes || base.at().data != own.at().data
+                run.is_job()
+                    || by_one_text && base.changes == other.changes
+                    || base.at().data != other.at().data
             };
             if let Some((base, arm)) = base.filter(|base| !same(base)).zip(run.arm.clone())
-                && compared.insert((own.asked(), arm.clone()))
+                && compared.insert((other.asked(), arm.clone()))
             {
-                pairs.push(Pair { base, own, arm });
+                pairs.push(Pair { base, other, arm });
             }
         }
         (to_open, pairs)
@@ -269,33 +274,34 @@ impl<'g, 'a> Guard<'g, 'a> {
 
     /// Whether both arms got the same answers. Differences are reported before any speed, and with each run
     /// of the arm.
-    fn compare(&mut self, Pair { base, own, arm }: &Pair, states: [usize; 2]) {
+    fn compare(&mut self, Pair { base, other, arm }: &Pair, states: [usize; 2]) {
         let of = self.plan.content.compare.as_ref().map_or("", |compare| &compare.base);
         let called = self.plan.content.arm_words(arm);
         let [theirs, ours] =
-            [(base, states[0]), (own, states[1])].map(|(setup, state)| &self.samples[&asked(setup, state)]);
+            [(base, states[0]), (other, states[1])].map(|(setup, state)| &self.samples[&asked(setup, state)]);
         for not_taken in [theirs, ours] {
             if let Sampled::NotTaken(why) = not_taken {
-                let told = format!("{}: answers of {of} and {called} are not compared: {why}", own.workload);
+                let told =
+                    format!("{}: answers of {of} and {called} are not compared: {why}", other.workload);
                 return self.runner.progress.note(told);
             }
         }
         let differences = ours.differences(theirs);
         if let Some(layers) = not_compared(ours.without_other(theirs), of) {
-            let told = format!("{}: {called} {layers}", own.workload);
+            let told = format!("{}: {called} {layers}", other.workload);
             self.runner.progress.warn(told.clone());
-            self.remark(&own.asked(), arm, RunEvent::OTHER_ANSWERS, told);
+            self.remark(&other.asked(), arm, RunEvent::OTHER_ANSWERS, told);
         } else if differences.is_empty() {
-            let told = format!("{}: {called} answers as {of} does", own.workload);
+            let told = format!("{}: {called} answers as {of} does", other.workload);
             self.runner.progress.note(told.clone());
-            return self.remark(&own.asked(), arm, RunEvent::SAME_ANSWERS, told);
+            return self.remark(&other.asked(), arm, RunEvent::SAME_ANSWERS, told);
         }
         for difference in differences {
-            let told = format!("{}: {called} {}", own.workload, difference.words(of));
+            let told = format!("{}: {called} {}", other.workload, difference.words(of));
             self.runner.progress.warn(told.clone());
-            self.remark(&own.asked(), arm, RunEvent::OTHER_ANSWERS, told);
+            self.remark(&other.asked(), arm, RunEvent::OTHER_ANSWERS, told);
             let detail = serde_json::to_string(&difference).expect("plain data");
-            self.remark(&own.asked(), arm, RunEvent::ANSWER_DIFFERENCE, detail);
+            self.remark(&other.asked(), arm, RunEvent::ANSWER_DIFFERENCE, detail);
         }
     }
 
@@ -306,11 +312,11 @@ impl<'g, 'a> Guard<'g, 'a> {
 }
 
 /// Which layers are not compared, if any; `of` is the base.
-fn not_compared([own, of_base]: [Vec<&str>; 2], of: &str) -> Option<String> {
-    let own = (!own.is_empty()).then(|| format!("asks for {}, which {of} does not", own.join(", ")));
+fn not_compared([other, of_base]: [Vec<&str>; 2], of: &str) -> Option<String> {
+    let other = (!other.is_empty()).then(|| format!("asks for {}, which {of} does not", other.join(", ")));
     let of_base =
         (!of_base.is_empty()).then(|| format!("does not ask for {}, as {of} does", of_base.join(", ")));
-    let both: Vec<String> = own.into_iter().chain(of_base).collect();
+    let both: Vec<String> = other.into_iter().chain(of_base).collect();
     (!both.is_empty()).then(|| {
         format!(
             "{}: tiles of a layer are compared only where both have it, or one in its place",

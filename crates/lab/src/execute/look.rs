@@ -3,12 +3,13 @@ use std::time::Duration;
 
 use protocol::postgres::conninfo::Env;
 use spec::Error;
+use spec::plan::{Plan, TargetSpec};
 
 use super::arms::check_arms;
 use crate::experiment::ExperimentFile;
 use crate::jobs::{fits_at_hand, foresee};
-use crate::plan::{Plan, jobs_of, levels, setups};
-use crate::target_spec::{TargetAccess, TargetSpec};
+use crate::plan::{jobs_of, levels, setups};
+use crate::target_spec::TargetAccess;
 use server::control::{Control, connect};
 use server::home::Home;
 use server::managed;

@@ -5,13 +5,13 @@
 
 mod arms;
 mod carry_out;
-mod ground;
 mod guard;
-mod held;
 mod look;
 mod planned;
 mod promised;
 mod room;
+mod server_data;
+mod servers;
 mod shared;
 mod stored_arms;
 mod suspended;
@@ -24,24 +24,24 @@ use results::{ExperimentId, Store};
 use server::Stop;
 use server::change::ChangeFailure;
 
-use self::carry_out::{Experiment, light, record_of};
-use self::ground::Ground;
+use self::carry_out::{Execution, light, record_of};
 pub use self::look::{Looked, look, look_at_sizes};
 pub use self::planned::{Planned, planned};
+use self::servers::PreparedServers;
 pub use self::suspended::SuspendedRuns;
 use crate::error::explain;
 use crate::experiment::ExperimentFile;
 use crate::facts;
-use crate::plan::{Plan, PlannedRun, diff, identity, jobs_of, levels, resolve};
+use crate::plan::{diff, identity, jobs_of, levels, resolve};
 use crate::runner::{FailedChange, LabEvent, Progress, Results, texts};
 use crate::strategies::{self, Done};
 use crate::words;
-use spec::plan::{Fact, Facts};
+use spec::plan::{Fact, Facts, Plan, PlannedRun};
 use spec::{Class, Error, Run, RunKey, RunKind};
 
 /// Options of carrying out an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct ExecutionOptions {
     pub results: PathBuf,
     /// Measure a finished experiment again, as a new one.
     pub again: bool,
@@ -70,7 +70,7 @@ pub struct Outcome {
 pub fn run(
     file: &ExperimentFile,
     facts: Facts,
-    options: &Options,
+    options: &ExecutionOptions,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Outcome, Error> {
@@ -80,8 +80,8 @@ pub fn run(
     // Until the end, and before stored data are read.
     let _alone = store.alone_with(&identity::hash(&plan.content))?;
     let begun = Invocation::of(file, &store, (plan, facts), options)?;
-    let ground = explain(stop, Ground::lay(file, begun, &mut store, options, progress, stop))?;
-    let Ground { begun, stages, templates, jobs, surroundings, targets, storages } = ground;
+    let servers = explain(stop, PreparedServers::open(file, begun, &mut store, options, progress, stop))?;
+    let PreparedServers { begun, stages, templates, jobs, surroundings, targets, storages } = servers;
     let plan = &begun.plan;
     let arms = stored_arms::arms(plan, (&targets, &storages), stop)?;
     let at = (record_of(file, plan, arms), surroundings);
@@ -92,11 +92,11 @@ pub fn run(
     for prepare in [&content.prepare].into_iter().chain(content.data.values()) {
         results.add_texts(texts::of_preparation(&jobs_of(prepare), file.folder()));
     }
-    let mut experiment = Experiment::begin(file, &begun, stages, results, progress, stop, began);
-    let result = experiment.keep_jobs(&jobs).and_then(|()| experiment.carry_out());
+    let mut execution = Execution::begin(file, &begun, stages, results, progress, stop, began);
+    let result = execution.keep_jobs(&jobs).and_then(|()| execution.carry_out());
     // Suspended runs may have their cause in the copies.
     let goes_on = matches!(&result, Err(error) if error.attached::<SuspendedRuns>().is_none());
-    let closed = experiment.close(goes_on);
+    let closed = execution.close(goes_on);
     drop(templates);
     if goes_on && begun.plan.copies().is_some() && !levels::is_on_made_storage(&begun.plan.content) {
         let text = "the copies that arms stood on stay, for the same command to go on with; without it they go with: \
@@ -134,7 +134,7 @@ impl Invocation {
         file: &ExperimentFile,
         store: &Store,
         (plan, facts): (Plan, Facts),
-        options: &Options,
+        options: &ExecutionOptions,
     ) -> Result<Self, Error> {
         let (known, stored) = facts::stored(store, &plan, options.again)?;
         let stored_facts = if known.is_some() { stored.all().len() } else { 0 };
@@ -168,11 +168,11 @@ fn finished(
     id: ExperimentId,
     plan: Plan,
     done: &[Done],
-    options: &Options,
+    options: &ExecutionOptions,
 ) -> Result<Error, Error> {
     let name = name_in_results(&plan.name, &store.experiment(id)?.experiment.name);
     if plan.copies().is_some() {
-        ground::remove_left(&plan)?;
+        servers::remove_left(&plan)?;
     }
     // The preparation is round 0.
     let measured = store.finished_runs(id)?.iter().filter(|run| run.round > 0).count();

@@ -2,15 +2,15 @@
 //! follows.
 
 use server::Stop;
-use spec::plan::{Decision, Facts};
+use spec::plan::{Decision, Facts, Plan};
 use spec::{Class, Error};
 
 use super::look::check_sizes;
 use super::promised::check_promise;
-use super::{Options, ground};
+use super::{ExecutionOptions, servers};
 use crate::experiment::ExperimentFile;
 use crate::facts;
-use crate::plan::{Plan, check_left, check_waiting, resolve};
+use crate::plan::{check_left, check_waiting, resolve};
 
 /// What is known before an experiment begins.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Planned {
 /// When it cannot be carried out here.
 pub fn planned(
     file: &ExperimentFile,
-    options: &Options,
+    options: &ExecutionOptions,
     dry_run: bool,
     stop: &Stop,
 ) -> Result<Planned, Error> {
@@ -50,11 +50,11 @@ pub fn planned(
     check_promise(file, &plan)?;
     check_placement(&plan)?;
     check_waiting(&plan)?;
-    if let Some(fact) = ground::look_for_room(&plan) {
+    if let Some(fact) = servers::look_for_room(&plan) {
         facts.learn(fact);
         plan = resolve(file, &facts)?;
     }
-    ground::can_do_without(file, &plan)?;
+    servers::can_do_without(file, &plan)?;
     if !dry_run {
         check_sizes(&plan)?;
     }
@@ -80,8 +80,8 @@ fn check_placement(plan: &Plan) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{ChosenPlacement, Plan};
-    use crate::setup::Placement;
+    use spec::plan::Placement;
+    use spec::plan::{ChosenPlacement, Plan};
 
     #[test]
     fn what_it_began_with_and_cannot_be_had_any_more_is_refused() {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use spec::plan::Plan;
 use spec::{Class, Error};
 
 use crate::experiment::ExperimentFile;
-use crate::plan::{Plan, levels, setups};
+use crate::plan::{levels, setups};
 
 /// A term for a missing script would always hold, and one for a script of no workload would hold for none of
 /// its runs. No server is contacted; a workload that cannot be opened reports that later.

@@ -9,11 +9,10 @@ use server::home::Home;
 use server::host::{self, Disk};
 use server::managed::{DataFolderSizes, disks_of, sizes_of};
 use server::settings::memory_bytes;
+use spec::plan::{Arm, Copies, Plan, TargetSpec};
 
-use crate::plan::{Copies, Plan};
 use crate::runner::Takes;
-use crate::setup::{Arm, At};
-use crate::target_spec::TargetSpec;
+use crate::setup::At;
 
 /// All servers together may use this share of memory; the rest is for the load and other programs.
 const SHARE_PCT: u64 = 60;
@@ -30,12 +29,12 @@ pub(super) struct Room {
     /// Of this machine or its control group, bytes.
     pub(super) memory: u64,
     /// Disks of the copies: one, unless some files of a server are on another disk. Empty if unknown.
-    pub(super) disks: Vec<Ground>,
+    pub(super) disks: Vec<DiskShare>,
 }
 
 /// A disk, or a filesystem made for servers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Ground {
+pub(super) struct DiskShare {
     /// Bytes, existing copies included.
     free: u64,
     /// Share of the copies on this disk, 0 to 1.
@@ -45,13 +44,13 @@ pub(super) struct Ground {
 impl Room {
     /// The space of this machine; existing copies of these servers are not counted twice.
     pub(super) fn here(templates: &[String]) -> Self {
-        let disks = Home::locate().map(|home| grounds(&home, templates)).unwrap_or_default();
+        let disks = Home::locate().map(|home| disk_shares(&home, templates)).unwrap_or_default();
         Self { memory: host::memory_bytes(), disks }
     }
 }
 
 /// The disks of these servers' files; the disk of the home if none of them exists.
-fn grounds(home: &Home, templates: &[String]) -> Vec<Ground> {
+fn disk_shares(home: &Home, templates: &[String]) -> Vec<DiskShare> {
     let on_disk = |folder: &Path| Some(std::fs::metadata(folder).ok()?.dev());
     // By disk: bytes of the servers, a folder on it, and bytes of their copies.
     let mut disks: BTreeMap<u64, (u64, PathBuf, u64)> = BTreeMap::new();
@@ -71,13 +70,13 @@ fn grounds(home: &Home, templates: &[String]) -> Vec<Ground> {
     if all == 0 {
         let folder = home.folder().ancestors().find(|folder| folder.exists());
         let free = folder.and_then(Disk::of).map(|disk| disk.free_bytes);
-        return free.map(|free| Ground { free, share: 1.0 }).into_iter().collect();
+        return free.map(|free| DiskShare { free, share: 1.0 }).into_iter().collect();
     }
-    let ground = |(bytes, folder, copies): (u64, PathBuf, u64)| {
+    let disk = |(bytes, folder, copies): (u64, PathBuf, u64)| {
         let free = Disk::of(&folder)?.free_bytes + copies;
-        Some(Ground { free, share: bytes as f64 / all as f64 })
+        Some(DiskShare { free, share: bytes as f64 / all as f64 })
     };
-    disks.into_values().filter_map(ground).collect()
+    disks.into_values().filter_map(disk).collect()
 }
 
 /// Numbers of copies that are searched.
@@ -101,7 +100,7 @@ pub(super) const NOTHING_YET: Takes = Takes {
 ///
 /// # Errors
 /// Why there is not, with the figures.
-pub(super) fn fits(
+pub(super) fn copies_fit(
     plan: &Plan,
     copies: &Copies,
     templates: &BTreeMap<At, Takes>,
@@ -138,15 +137,15 @@ pub(super) fn fits(
     if needed > most {
         return Err(format!("{what}; {memory}"));
     }
-    for ground in &room.disks {
-        let on_disk = ((data + wal) as f64 * ground.share) as u64;
+    for disk in &room.disks {
+        let on_disk = ((data + wal) as f64 * disk.share) as u64;
         let with_reserve = on_disk + (on_disk / 100 * FREE_PCT).max(FREE_BYTES);
-        if ground.free < with_reserve {
+        if disk.free < with_reserve {
             return Err(format!(
                 "{number} copies take {} of the disk and {} beside them for what is written, of which {} is free",
                 spec::bytes(on_disk),
                 spec::bytes(with_reserve - on_disk),
-                spec::bytes(ground.free)
+                spec::bytes(disk.free)
             ));
         }
     }
@@ -170,12 +169,12 @@ mod tests {
         let copies = plan.copies().expect("restarts").clone();
         let takes =
             Takes { sizes: DataFolderSizes { data, wal: GB / 8 }, shared_buffers: GB, work_mem: 4 << 20 };
-        fits(&plan, &copies, &BTreeMap::from([(At::default(), takes)]), &room)
+        copies_fit(&plan, &copies, &BTreeMap::from([(At::default(), takes)]), &room)
     }
 
     #[test]
     fn copies_need_memory_and_disk_and_the_figures_are_told() {
-        let on = |free, share| Ground { free, share };
+        let on = |free, share| DiskShare { free, share };
         let large = Room { memory: 8 * GB, disks: vec![on(20 * GB, 1.0)] };
         let told = fit(GB, large.clone()).expect("there is room");
         assert!(told.contains("data of 2.00 GB") && told.contains("60 % of memory is 4.80 GB"), "{told}");

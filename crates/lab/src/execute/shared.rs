@@ -2,12 +2,12 @@
 
 use protocol::postgres::sql::Sql as _;
 use server::settings::journal::ServerId;
+use spec::plan::TargetSpec;
 use spec::{Class, Error};
 
 use crate::error::of_sql;
 use crate::runner::Stage;
 use crate::setup::At;
-use crate::target_spec::TargetSpec;
 
 pub(super) struct Opened<'a> {
     pub(super) at: &'a At,

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use protocol::without_credentials;
 use server::Stop;
-use server::change::Change;
 use server::child::Watchdog;
 use server::pooler::Installed;
+use spec::plan::Plan;
+use spec::plan::change::Change;
 use spec::{Class, Error};
 
 use crate::factors::{SETTINGS, STORAGE};
-use crate::plan::{Plan, setups};
+use crate::plan::setups;
 use crate::setup::{At, Connection};
 
 /// Servers of the arms with their own server, and their storage as text.
@@ -21,7 +22,12 @@ pub(super) fn arms(plan: &Plan, servers: Servers<'_>, stop: &Stop) -> Result<Vec
     names.map(|name| arm(plan, servers, name, stop)).collect()
 }
 
-fn arm(plan: &Plan, (targets, storages): Servers<'_>, name: String, stop: &Stop) -> Result<spec::ArmRecord, Error> {
+fn arm(
+    plan: &Plan,
+    (targets, storages): Servers<'_>,
+    name: String,
+    stop: &Stop,
+) -> Result<spec::ArmRecord, Error> {
     let content = &plan.content;
     let settings = content.arms.iter().find(|arm| arm.name.as_ref() == Some(&name));
     if let Some(arm) = settings.filter(|_| content.compared() == SETTINGS) {

@@ -13,7 +13,7 @@ pub struct SuspendedRuns {
 
 /// Numbers of runs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counts {
+pub(super) struct RunCounts {
     /// Stored valid runs, of earlier invocations too.
     pub(super) kept: usize,
     /// Runs that are stored too, but are to be measured again: they are invalid, or took turns with an invalid
@@ -23,7 +23,12 @@ pub(super) struct Counts {
 }
 
 /// `reasons` says what is suspended, and why; `advice` how to fix the cause, and is empty if unknown.
-pub(super) fn suspended(experiment: ExperimentId, reasons: &[String], advice: &str, counts: Counts) -> Error {
+pub(super) fn suspended(
+    experiment: ExperimentId,
+    reasons: &[String],
+    advice: &str,
+    counts: RunCounts,
+) -> Error {
     let what = format!("{}; {}", reasons.join("\n"), counts.words());
     let advice = if advice.is_empty() { "mend the cause" } else { advice };
     Error::new(Class::Guard, what)
@@ -31,7 +36,7 @@ pub(super) fn suspended(experiment: ExperimentId, reasons: &[String], advice: &s
         .attach(SuspendedRuns { experiment })
 }
 
-impl Counts {
+impl RunCounts {
     fn words(self) -> String {
         let Self { kept, again, planned } = self;
         let are = |number: usize| if number == 1 { "is" } else { "are" };
@@ -54,7 +59,7 @@ mod tests {
     /// Four of twelve were reported as kept although eight were stored.
     #[test]
     fn suspended_runs_add_up() {
-        let words = |kept, again, planned| Counts { kept, again, planned }.words();
+        let words = |kept, again, planned| RunCounts { kept, again, planned }.words();
         assert_eq!(
             words(4, 4, 12),
             "4 of 12 runs are kept, 4 more are stored and are to be measured again (invalid, or in turn with one that is), \

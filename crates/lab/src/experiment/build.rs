@@ -7,6 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use protocol::postgres::conninfo::ConnectionString;
+use spec::plan::pooler::{PoolMode, PoolerOptions};
+use spec::plan::storage::Storage;
 use spec::{AskedLimit, Class, Error, Prices, Profile};
 use toml::Value;
 use toml::de::DeValue;
@@ -24,16 +26,14 @@ use super::variables;
 use super::{keys, tile_servers};
 use crate::factors::{self, Known, SETTINGS, factor};
 use crate::promise;
-use crate::setup::Placement;
-use crate::target_spec::{Build, TargetSpec, by_url};
-use server::pooler::{self, PoolMode};
+use crate::target_spec::by_url;
+use server::pooler;
 use server::settings::{Machine, reserved, resolve};
-use server::storage::Storage;
-use server::tile_server;
 use spec::experiment::value::{described, text, whole_number};
 use spec::experiment::{self as written, CellOrder, LengthOrBounds, Tables, ValueList};
-use spec::plan::Named;
 use spec::plan::change::Change;
+use spec::plan::tile_server;
+use spec::plan::{Build, Named, Placement, TargetSpec};
 
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);
@@ -391,8 +391,8 @@ impl Builder<'_, '_> {
         self.document.wrong_value(place.as_deref().unwrap_or(table), key, first, lines.next());
     }
 
-    fn poolers(&mut self, written: Tables<pooler::PoolerOptions>) -> BTreeMap<String, pooler::PoolerOptions> {
-        let mut written: BTreeMap<String, pooler::PoolerOptions> = written.into_iter().collect();
+    fn poolers(&mut self, written: Tables<PoolerOptions>) -> BTreeMap<String, PoolerOptions> {
+        let mut written: BTreeMap<String, PoolerOptions> = written.into_iter().collect();
         self.names_are_names("pooler", "a pooler");
         for (name, options) in &written {
             if factors::ways().any(|way| way == name) {
@@ -405,8 +405,7 @@ impl Builder<'_, '_> {
             }
         }
         // An unreadable pooler exists nevertheless: levels that name it are not a second mistake.
-        let any =
-            pooler::PoolerOptions { pool_mode: PoolMode::Session, pool_size: 1, settings: BTreeMap::new() };
+        let any = PoolerOptions { pool_mode: PoolMode::Session, pool_size: 1, settings: BTreeMap::new() };
         for name in self.document.names(&["pooler"]) {
             written.entry(name).or_insert_with(|| any.clone());
         }

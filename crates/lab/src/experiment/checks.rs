@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use spec::Profile;
+use spec::plan::TargetSpec;
+use spec::plan::change::Change;
 use toml::de::DeValue;
 
 use super::build::known;
@@ -10,9 +12,7 @@ use super::document::Document;
 use super::model::{Compare, DurationSpec, ExperimentFile, NamedWorkload};
 use super::problem::suggestion;
 use crate::factors::{SETTINGS, STORAGE, factor, of_a_workload, ways};
-use crate::target_spec::TargetSpec;
 use crate::words::count;
-use server::change::Change;
 use server::settings::{Machine, always_needs_restart, needs_reload, resolve};
 use workloads::Spec;
 
@@ -266,7 +266,7 @@ fn are_made_on_copies(file: &ExperimentFile) -> bool {
     let ours = file.targets().all(|spec| matches!(spec, TargetSpec::Managed { .. }));
     // A search tries its arms on one server, one after the other.
     let searches = file.load.search.is_some();
-    let command = |change: &Change| matches!(change.do_, Some(server::change::ChangeStep::Command(_)));
+    let command = |change: &Change| matches!(change.do_, Some(spec::plan::change::ChangeStep::Command(_)));
     compared
         && !searches
         && ours

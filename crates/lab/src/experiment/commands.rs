@@ -6,15 +6,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use server::change::{Change, ChangeStep};
+use spec::plan::change::{Change, ChangeStep};
 use spec::{ExecutedBy, FileCommand};
 use workloads::{Spec, osm};
 
 use super::document::Document;
 use super::model::ExperimentFile;
 use super::outside::outside;
-use crate::target_spec::TargetSpec;
-use spec::plan::Named;
+use spec::plan::{Named, TargetSpec};
 
 /// Longest text shown of a command, characters.
 const SHOWN: usize = 1000;

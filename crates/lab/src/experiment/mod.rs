@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use spec::plan::TargetSpec;
 use spec::plan::change::ChangePart;
 
 use build::Builder;
@@ -33,11 +34,11 @@ use document::Document;
 pub use factors::Factors;
 pub(crate) use kept::without_credentials;
 pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
-pub use model::{AskedBeside, AskedSlices, ExperimentFile, Slices, asked_slices};
+pub use model::{AskedBeside, AskedSlices, ExperimentFile, asked_slices};
 pub use problem::{FileProblems, Problem};
 
 use crate::error::of_file;
-use crate::target_spec::{TargetAccess, TargetSpec, by_url};
+use crate::target_spec::{TargetAccess, by_url};
 
 /// Options for reading a file.
 #[derive(Debug, Clone, Default)]

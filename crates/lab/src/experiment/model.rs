@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use spec::plan::Slices;
+use spec::plan::Slices;
 use spec::{AskedLimit, Class, Error, FileCommand, Prices};
 use toml::Value;
 use workloads::{Preparation, Spec};

@@ -4,7 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use protocol::postgres::conninfo::Parameters;
-use server::storage::Ground;
+use spec::plan::storage::Ground;
 
 use super::document::Document;
 use super::model::ExperimentFile;

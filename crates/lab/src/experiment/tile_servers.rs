@@ -1,9 +1,10 @@
 //! `tile_servers` of a target: a list of names, or of tables with options.
 
-use server::tile_server::{TileServerKind, TileServerOptions, check};
+use server::tile_server::check;
 use toml::{Table, Value};
 
 use spec::experiment::value::{described, whole_number};
+use spec::plan::tile_server::{TileServerKind, TileServerOptions};
 
 pub(super) const KEYS: [&str; 5] = ["kind", "workers", "connections", "cache_mb", "program"];
 

@@ -5,7 +5,7 @@ use protocol::nearest;
 use toml::Value;
 
 use super::{Factor, Known};
-use crate::setup::{OwnLevel, Setup};
+use crate::setup::{ChangeLevel, Setup};
 use spec::experiment::value::text;
 
 pub(super) struct OwnChange;
@@ -40,7 +40,7 @@ impl Factor for OwnChange {
     fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
         let change = known.named.changes.get(key).and_then(|levels| levels.get(level));
         let change = change.ok_or_else(|| format!("there is no [change.{key}.{level}]"))?;
-        let own = OwnLevel { level: level.to_owned(), change: change.clone() };
+        let own = ChangeLevel { level: level.to_owned(), change: change.clone() };
         setup.changes.get_or_insert_default().insert(key.to_owned(), own);
         Ok(())
     }

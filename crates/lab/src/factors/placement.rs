@@ -1,11 +1,11 @@
 //! Where client threads and a managed server run: a predefined name, or the name of a table
 //! `[placement.NAME]`.
 
-use spec::plan::Cpus;
+use spec::plan::{Cpus, Placement};
 use toml::Value;
 
 use super::{Factor, Known, name_of};
-use crate::setup::{Placement, Setup};
+use crate::setup::Setup;
 
 pub(crate) const KEY: &str = spec::plan::PLACEMENT;
 pub(crate) const NAMES: [&str; 4] = [FREE, SAME, APART, AWAKE];

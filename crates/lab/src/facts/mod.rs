@@ -10,13 +10,13 @@ use results::{ExperimentId, Store};
 use server::Stop;
 use server::placement::allowed;
 use server::settings::Machine;
-use spec::plan::{Fact, Facts, PlacementAdvice, PlannedPreparation};
+use spec::plan::{Fact, Facts, PlacementAdvice, Plan, PlannedPreparation};
 use spec::{Class, Error};
 use workloads::Preparation;
 
 use crate::experiment::ExperimentFile;
 use crate::known_host::KnownHost;
-use crate::plan::{Plan, identity, planned_preparation};
+use crate::plan::{identity, planned_preparation};
 
 /// What the files of an experiment contain, on this host: enough for a plan, and for the identity.
 ///

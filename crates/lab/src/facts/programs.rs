@@ -9,14 +9,14 @@ use server::home::{Home, HomeFolder};
 use server::managed::{Choice, Installation, no_server_in};
 use server::page_cache;
 use server::pooler::{self, Installed};
-use server::storage::{Ground, Holds, Storage, available};
-use spec::plan::Fact;
+use server::storage::available;
+use spec::plan::storage::{Ground, Holds, Storage};
+use spec::plan::{Fact, Plan, TargetSpec};
 
 use crate::experiment::ExperimentFile;
-use crate::plan::{Plan, levels, part, setups};
+use crate::plan::{levels, part, setups};
 use crate::runner::load_of;
 use crate::setup::{At, Cache, Connection, Setup};
-use crate::target_spec::TargetSpec;
 
 /// Which parts of a plan can be run here. A dry run executes no program that the file names.
 pub(super) fn learn(

@@ -13,7 +13,7 @@ use spec::{Class, Error};
 use workloads::jobs::Job;
 
 use crate::error::stopped;
-use crate::event::{LabEvent, Progress, Step, Tell};
+use crate::event::{LabEvent, Progress, ProgressExt, Step};
 
 const TOLD_EVERY: Duration = Duration::from_secs(5);
 

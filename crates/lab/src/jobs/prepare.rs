@@ -9,17 +9,18 @@ use results::{Finished, Spool};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use spec::figures::{self, Figures};
-use spec::{Artifact, Error, Load, Phase, Relation, Run, RunEvent, RunKey, RunKind, Sample};
+use spec::plan::PlannedPreparation;
+use spec::{Artifact, Error, OfferedLoad, Phase, Relation, Run, RunEvent, RunKey, RunKind, Sample};
 use workloads::jobs::{Job, JobReport, relation_sizes};
 
-use super::failed::succeeded;
-use super::fill_in::fill_in;
+use super::report::fill_in;
+use super::report::succeeded;
 use super::run::run;
 use super::size::fits_on;
 use crate::collectors::Counters;
 use crate::error::{of_sql, stopped};
-use crate::event::{LabEvent, Progress, Step, Tell};
-use crate::plan::{PlannedPreparation, jobs_of};
+use crate::event::{LabEvent, Progress, ProgressExt, Step};
+use crate::plan::jobs_of;
 use crate::stage::Stage;
 use server::Stop;
 use server::host::{HostSample, OtherPrograms};
@@ -264,6 +265,19 @@ impl Jobs<'_> {
     fn run(&mut self, job: &dyn Job, remarks: &mut Vec<String>) -> Result<JobReport, Error> {
         run(self.stage, job, &mut *self.progress, self.stop, remarks)
     }
+}
+
+/// Runs a single job. Nothing remains on the target, so no record is stored.
+pub(crate) fn alone(
+    stage: &mut Stage,
+    job: &dyn Job,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<JobRecord, Error> {
+    let started_at = jiff::Timestamp::now().to_string();
+    let mut remarks = Vec::new();
+    let report = succeeded(run(stage, job, progress, stop, &mut remarks)?, &job.name())?;
+    Ok(JobRecord::of(started_at, report, remarks))
 }
 
 fn forget(sql: &mut dyn Sql, name: &str) -> Result<(), SqlError> {

@@ -8,7 +8,7 @@ use workloads::jobs::{Job, JobReport, JobSite};
 
 use super::initialize::with_runtime;
 use super::programs::Programs;
-use crate::event::{LabEvent, Progress, Step, Tell};
+use crate::event::{LabEvent, Progress, ProgressExt, Step};
 use crate::stage::Stage;
 
 /// Runs a job to its end, then lets it clean up, also after an error or a stop.

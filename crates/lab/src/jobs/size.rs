@@ -11,13 +11,13 @@ use server::home::Home;
 use server::host::Disk;
 use server::managed::{disks_of, sizes_of};
 use server::settings::journal::ServerId;
+use spec::plan::{PlannedPreparation, TargetSpec};
 use spec::{Class, Error, bytes};
 use workloads::jobs::Fill;
 
 use crate::error::of_sql;
-use crate::plan::{PlannedPreparation, jobs_of};
+use crate::plan::jobs_of;
 use crate::stage::Stage;
-use crate::target_spec::TargetSpec;
 
 /// The size of the data and the free space, as text.
 ///

@@ -1,9 +1,8 @@
 //! Background work for one arm during the other arm's slices.
 
 use server::settings::in_the_background;
-use spec::plan::Facts;
+use spec::plan::{Content, Facts};
 
-use super::Content;
 use crate::factors::SETTINGS;
 
 /// Session settings whose effect remains after the connection.

@@ -4,10 +4,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use spec::plan::{Content, PlannedWorkload};
 use workloads::Spec;
 
+use super::jobs_of;
 use super::restarts::arms_need_restart;
-use super::{Content, PlannedWorkload, jobs_of};
 use crate::factors::{self, Known, SETTINGS, factor, of_a_workload};
 
 pub(super) type Cell = BTreeMap<String, String>;

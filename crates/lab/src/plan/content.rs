@@ -5,20 +5,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use server::settings::{Machine, resolve_all, weakens};
-use spec::plan::{Facts, Named};
+use spec::plan::{
+    Arm, Beside, Content, Facts, Named, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation,
+    PlannedWorkload, Scheme,
+};
 use spec::{Class, Error};
 use workloads::{Preparation, Spec};
 
 use super::preparation::{planned_preparation, unknown};
 use super::restarts::arms_need_restart;
 use super::workload::level_name;
-use super::{
-    Beside, Content, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation, PlannedWorkload,
-    Scheme,
-};
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
 use crate::factors::{SETTINGS, with_data, with_options};
-use crate::setup::{Arm, At};
+use crate::setup::At;
 
 /// The content of an experiment; `facts` are of the host, and of all files that it names.
 ///

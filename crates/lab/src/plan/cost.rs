@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{CACHE, Content, Plan, Scheme, cells, turns};
+use spec::plan::{CACHE, Content, Plan, Scheme};
+
+use super::{cells, turns};
 use crate::experiment::{DurationSpec, ExperimentFile};
 
 /// Connecting, counters, a checkpoint and storing, before and after a run, in seconds; measured on two cores

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use spec::plan::Plan;
 
-use super::Plan;
 use super::identity::identity;
 
 const SHOWN: usize = 60;

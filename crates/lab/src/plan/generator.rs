@@ -1,12 +1,10 @@
 //! One driver and one way of waiting for all runs of an experiment, chosen for its largest cell. Otherwise
 //! runs would differ in speed for an unrelated reason.
 
-use spec::plan::{Decision, Needed};
+use spec::plan::{Decision, Generator, Needed, Placement, Plan, PlannedRun, Waiting};
 use spec::{Class, Error};
 
 use super::setups;
-use super::{Generator, Plan, PlannedRun};
-use crate::setup::{Placement, Waiting};
 
 /// The driver and the way of waiting for these runs; `None` with jobs only.
 pub(super) fn generator(plan: &Plan) -> Option<Decision<Generator>> {
@@ -80,7 +78,7 @@ mod tests {
         let ways = |more: &str, factors: &str| {
             let mut plan = plan(&format!("{LADDER}{more}[factors]\n{factors}\n"));
             let own = Placement { clients: "0".parse().ok(), alone: true, ..Placement::default() };
-            let own = super::super::ChosenPlacement { level: "own".to_owned(), placement: own };
+            let own = spec::plan::ChosenPlacement { level: "own".to_owned(), placement: own };
             plan.decisions.placement = Some(Decision::decided(own, ""));
             plan.decisions.generator = generator(&plan);
             let mut ways: Vec<_> = plan.runs.iter().map(|run| setups::setup(&plan, run).spin()).collect();

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use spec::plan::Content;
 
-use super::{Content, preparation, workload};
+use super::{preparation, workload};
 
 /// SHA-256 over everything except rounds, names, comments and credentials, 64 hex digits: the identity of the
 /// experiment.

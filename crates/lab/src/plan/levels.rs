@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::Until;
+use spec::plan::{Arm, Content, Placement, PlannedLoad, PlannedPreparation, PlannedRun, TargetSpec};
 use spec::{Class, Error};
 use workloads::Spec;
 
 use super::cells::{self, Cell};
-use super::{Arm, Content, PlannedLoad, PlannedPreparation, PlannedRun, workload};
+use super::workload;
 use crate::factors::{self, STORAGE, factor, with_options};
-use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup, driver_choice};
-use crate::target_spec::{TargetSpec, on_storage, with_data, with_version};
+use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup, driver_choice};
+use crate::target_spec::{on_storage, with_data, with_version};
 
 /// Warm-up of a run, seconds; none before a cold one, which it would warm.
 pub(crate) fn warmup_of(content: &Content, run: &PlannedRun) -> f64 {

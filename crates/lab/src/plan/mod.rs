@@ -4,13 +4,13 @@
 //! Plain data: equal experiments and facts give equal plans. The [`hash`] of its content
 //! identifies the experiment: rounds, names and comments do not count, everything else does.
 
+mod arm_placement;
 pub(crate) mod burden;
 pub(crate) mod cells;
 mod content;
 pub(crate) mod cost;
 mod difference;
 mod generator;
-pub(crate) mod held;
 pub(crate) mod identity;
 pub(crate) mod levels;
 pub(crate) mod order;
@@ -20,18 +20,12 @@ pub(crate) mod preparation;
 mod resolve;
 mod restarts;
 pub(crate) mod setups;
-mod sides;
+pub(crate) mod slice_rules;
 mod slicing;
 pub(crate) mod table;
 pub(crate) mod turns;
 pub(crate) mod words;
 mod workload;
-
-pub use spec::plan::{
-    Arm, Beside, CACHE, CellOrder, ChosenPlacement, Content, Copies, Generator, Named, NotRun, Plan,
-    PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation, PlannedRun, PlannedWorkload,
-    SHOWN_APART, Scheme, Slices, Slicing, Standing, TargetSpec,
-};
 
 pub(crate) use content::{levels_of, preparations};
 pub(crate) use cost::RESTART_S;

@@ -3,8 +3,8 @@
 use sha2::{Digest, Sha256};
 
 use super::cells::{Cell, label};
-use super::{Content, PlannedRun, Standing, cells, levels};
-use spec::plan::CellOrder;
+use super::{cells, levels};
+use spec::plan::{ArmPlacement, CellOrder, Content, PlannedRun};
 
 /// A number derived from a seed and names: equal names give equal numbers. 63 bits, to fit a signed integer
 /// of the results file.
@@ -28,10 +28,10 @@ pub(super) fn runs(
     content: &Content,
     seed: u64,
     rounds: u32,
-    standing: Option<&Standing>,
+    arm_placement: Option<&ArmPlacement>,
 ) -> Result<Vec<PlannedRun>, String> {
     let (cells, beside) = (cells::grid(content), cells::cells_beside(content));
-    let mut list = List { content, standing, seed, runs: Vec::new() };
+    let mut list = List { content, arm_placement, seed, runs: Vec::new() };
     for round in 1..=rounds {
         list.add_round(round, &ordered(content, &cells, seed, round))?;
         for cell in ordered(content, &beside, seed, round) {
@@ -48,7 +48,7 @@ pub(crate) fn seed_of(seed: u64, round: u32, cell: &Cell) -> u64 {
 
 struct List<'a> {
     content: &'a Content,
-    standing: Option<&'a Standing>,
+    arm_placement: Option<&'a ArmPlacement>,
     seed: u64,
     runs: Vec<PlannedRun>,
 }
@@ -60,7 +60,7 @@ impl List<'_> {
             arms.reverse();
         }
         let arms: Vec<_> = arms.iter().map(Option::as_deref).zip(1..).collect();
-        let together = |cell: &&&Cell| self.content.together(cell, self.standing);
+        let together = |cell: &&&Cell| self.content.together(cell, self.arm_placement);
         let (pairs, apart): (Vec<_>, Vec<_>) = cells.iter().partition(together);
         for cell in pairs {
             for (arm, position) in &arms {

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use spec::plan::{Decision, Facts, Needed};
+use spec::plan::{Decision, Facts, Needed, NotRun, Plan, PlannedRun};
 use spec::{Class, Error};
 
-use super::{NotRun, Plan, PlannedRun, setups};
+use super::setups;
 
 /// The server of a run, as text.
 pub(crate) fn of_server(plan: &Plan, run: &PlannedRun) -> String {

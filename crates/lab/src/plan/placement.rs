@@ -1,10 +1,11 @@
 //! The placement of an experiment that does not set one: chosen once, at its start, the same for all arms.
 
-use spec::plan::{Decision, Facts, Needed, PlacementAdvice};
+use spec::plan::{
+    ChosenPlacement, Decision, Facts, Needed, Placement, PlacementAdvice, Plan, PlannedRun, TargetSpec,
+};
 
-use super::{ChosenPlacement, Plan, PlannedRun, TargetSpec, levels, setups};
+use super::{levels, setups};
 use crate::factors::{FREE, own_placement};
-use crate::setup::Placement;
 
 /// The placement of clients and managed servers; `None` if levels set it, or a server is given by URL: that
 /// server, and the clients next to it, stay unchanged.

@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 
-use spec::plan::Facts;
+use spec::plan::{Facts, PlannedPreparation};
 use spec::{Class, Error};
 use workloads::Preparation;
 use workloads::jobs::Job;
-
-use super::PlannedPreparation;
 
 /// The jobs of a preparation that this pgdyno planned.
 pub(crate) fn jobs_of(prepare: &PlannedPreparation) -> Preparation {

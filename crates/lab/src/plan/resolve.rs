@@ -1,13 +1,13 @@
 //! From an experiment and what is known to a plan. A pure function: the same facts give the same plan, and more
 //! facts change no decision.
 
-use spec::plan::{Decision, Decisions, Facts, Needed};
+use spec::plan::{Content, Decision, Decisions, Facts, Needed, Plan};
 use spec::{Class, Error};
 
 use super::content::content;
 use super::cost::sized;
 use super::order::{derive, runs};
-use super::{Content, Plan, cost, generator, identity, part, placement, sides, slicing};
+use super::{arm_placement, cost, generator, identity, part, placement, slicing};
 use crate::experiment::{DurationSpec, ExperimentFile};
 
 /// The plan of an experiment; `facts` are at least of its files and of the host ([`crate::facts::of_files`]).
@@ -33,13 +33,13 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
     }
     let repetition = repetition(facts);
     let seed = seed(&content, &repetition);
-    let standing = sides::standing(&content, facts);
-    let slices = slicing::slices(&content, standing.as_ref(), facts);
+    let arm_placement = arm_placement::arm_placement(&content, facts);
+    let slices = slicing::slices(&content, arm_placement.as_ref(), facts);
     let rounds = file.asked_rounds.unwrap_or(rounds);
     let runs =
-        runs(&content, *seed.value(), rounds, standing.as_ref().map(Decision::value)).map_err(wrong)?;
+        runs(&content, *seed.value(), rounds, arm_placement.as_ref().map(Decision::value)).map_err(wrong)?;
     let clients = clients(&content, facts);
-    let decisions = Decisions { repetition, seed, standing, slices, clients, ..Decisions::default() };
+    let decisions = Decisions { repetition, seed, arm_placement, slices, clients, ..Decisions::default() };
     let mut plan = Plan {
         name: file.name.clone(),
         question: file.question.clone(),

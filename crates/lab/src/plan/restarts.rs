@@ -1,8 +1,7 @@
 //! Which settings need a restart.
 
 use server::settings::needs_restart;
-
-use crate::setup::Arm;
+use spec::plan::Arm;
 
 pub(super) fn arms_need_restart(arms: &[Arm]) -> bool {
     let values = |name: &String| arms.iter().map(|arm| arm.settings.get(name)).collect::<Vec<_>>();

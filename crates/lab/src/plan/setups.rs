@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::DriverChoice;
 use server::managed::NetworkAccess;
+use spec::plan::{AskedDriver, Generator, Plan, PlannedRun, TargetSpec, Waiting};
 
-use super::{Generator, Plan, PlannedRun, cells, levels, workload};
-use crate::setup::{AskedDriver, At, Connection, Server, Setup, Waiting, driver_choice};
-use crate::target_spec::TargetSpec;
+use super::{cells, levels, workload};
+use crate::setup::{At, Connection, Server, Setup, driver_choice};
 
 /// An unplanned run: the only cell of its experiment.
 #[must_use]

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use server::managed::NetworkAccess;
 use server::settings::{needs_reload, needs_restart};
-use spec::plan::{Decision, Facts, Needed};
+use spec::plan::{ArmPlacement, Content, Decision, Facts, Needed, Slices, Slicing, TargetSpec};
 
 use super::burden::LEAVE_SOMETHING;
 use super::cells::Cell;
-use super::{Content, Slices, Slicing, Standing, TargetSpec, burden, cells, held, levels, turns};
+use super::{burden, cells, levels, slice_rules, turns};
 use crate::factors::SETTINGS;
 use crate::setup::{At, Connection, Setup};
 
 /// Whether the arms of each workload take turns, for where they run; empty without a comparison.
 pub(super) fn slices(
     content: &Content,
-    standing: Option<&Decision<Standing>>,
+    arm_placement: Option<&Decision<ArmPlacement>>,
     facts: &Facts,
 ) -> BTreeMap<String, Decision<Slicing>> {
     let mut decided = BTreeMap::new();
@@ -35,9 +35,9 @@ pub(super) fn slices(
             .find_map(|cell| why_uncut(content, cell, &name, known, facts))
         {
             Some(why) => (Slicing::Uncut, why),
-            None => (Slicing::Slices, turns::in_slices(content, &name, known.standing, facts)),
+            None => (Slicing::Slices, turns::in_slices(content, &name, known.arm_placement, facts)),
         };
-        let decision = decision(content, standing, facts, outcome);
+        let decision = decision(content, arm_placement, facts, outcome);
         decided.insert(name, decision);
     }
     decided
@@ -46,7 +46,7 @@ pub(super) fn slices(
 /// What is known about the servers that arms run on.
 #[derive(Clone, Copy)]
 struct Where<'a> {
-    standing: Option<&'a Standing>,
+    arm_placement: Option<&'a ArmPlacement>,
     /// Whether two of them are one server.
     shared: bool,
 }
@@ -54,14 +54,15 @@ struct Where<'a> {
 /// The decision, if it is the same wherever the arms will run; else the expected one, and what decides it.
 fn decision(
     content: &Content,
-    standing: Option<&Decision<Standing>>,
+    arm_placement: Option<&Decision<ArmPlacement>>,
     facts: &Facts,
     outcome: impl Fn(Where<'_>) -> (Slicing, String),
 ) -> Decision<Slicing> {
     let known_shared = facts.shared_server();
-    let expected = Where { standing: standing.map(Decision::value), shared: known_shared.unwrap_or(false) };
-    let on_one = Where { standing: Some(&Standing::AsTheyAre), ..expected };
-    let is_open = standing.is_some_and(Decision::is_open);
+    let expected =
+        Where { arm_placement: arm_placement.map(Decision::value), shared: known_shared.unwrap_or(false) };
+    let on_one = Where { arm_placement: Some(&ArmPlacement::AsTheyAre), ..expected };
+    let is_open = arm_placement.is_some_and(Decision::is_open);
     let places: Vec<Where<'_>> = [expected].into_iter().chain(is_open.then_some(on_one)).collect();
     let (value, reason) = outcome(expected);
     let differs = |known: Where<'_>| outcome(known) != (value, reason.clone());
@@ -92,7 +93,7 @@ fn why_uncut(
     known: Where<'_>,
     facts: &Facts,
 ) -> Option<String> {
-    if let Some(why) = held::why_never(content) {
+    if let Some(why) = slice_rules::why_never(content) {
         return Some(why);
     }
     if ["rate", "rate_per_client"].iter().any(|key| cell.contains_key(*key)) {
@@ -101,7 +102,7 @@ fn why_uncut(
     if cell.contains_key("promise") {
         return Some("a promise is judged in uncut runs: a slice empties the queues".to_owned());
     }
-    if !content.together(cell, known.standing) {
+    if !content.together(cell, known.arm_placement) {
         return Some("its arms run in half-rounds".to_owned());
     }
     let setups = content.arm_names().into_iter().map(|arm| levels::setup(content, cell, arm.as_deref()));
@@ -123,7 +124,7 @@ fn why_uncut(
         return Some(why.to_owned());
     }
     let ats: BTreeSet<At> = setups.iter().map(Setup::at).collect();
-    let copies = known.standing.and_then(Standing::copies).is_some_and(|copies| copies.each > 1);
+    let copies = known.arm_placement.and_then(ArmPlacement::copies).is_some_and(|copies| copies.each > 1);
     if copies || (ats.len() == setups.len() && !known.shared) {
         return None;
     }
@@ -183,7 +184,9 @@ mod tests {
     use spec::plan::{Fact, Facts};
 
     use super::super::tests::plan;
-    use super::super::{Plan, turns};
+    use spec::plan::Plan;
+
+    use super::super::turns;
     use crate::measure::USUAL;
 
     const MANAGED: &str = "managed = {}";
@@ -282,11 +285,11 @@ mod tests {
         let forced = background("[measure]\nslices = true");
         sliced(&forced, 4);
         let tpcb = forced.runs.iter().find(|run| run.workload == "tpcb-like").unwrap();
-        let (kind, burden) = turns::told_of_turns(&forced, &facts(), tpcb).unwrap();
+        let (kind, burden) = turns::turns_event(&forced, &facts(), tpcb).unwrap();
         assert_eq!(kind, RunEvent::SLICED_ALL_THE_SAME);
         assert!(burden.contains("tpcb-like writes and the arms differ in wal_buffers"), "{burden}");
         let reads = forced.runs.iter().find(|run| run.workload == "select-only").unwrap();
-        assert_eq!(turns::told_of_turns(&forced, &facts(), reads), None);
+        assert_eq!(turns::turns_event(&forced, &facts(), reads), None);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use results::{CellValue, Table};
+use spec::plan::{Plan, PlannedRun, SHOWN_APART};
 
 use super::restarts::arms_need_restart;
-use super::{Plan, PlannedRun, SHOWN_APART, setups, turns};
+use super::{setups, turns};
 use crate::factors::SETTINGS;
 
 /// Columns around the columns of further factors.

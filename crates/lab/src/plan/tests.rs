@@ -8,7 +8,7 @@ use crate::experiment::ExperimentFile;
 use crate::experiment::tests::GOOD;
 use crate::setup::Cache;
 use spec::RunKey;
-use spec::plan::{Decision, Decisions, Fact, Facts, PlacementAdvice};
+use spec::plan::{Decision, Decisions, Fact, Facts, PlacementAdvice, Plan, PlannedRun, Scheme, Slicing};
 use workloads::Preparation;
 
 /// Facts of a machine with 8 GB and 4 CPUs, and of the experiment's files.
@@ -669,7 +669,7 @@ fn servers_versions_and_data_stand_beside_each_other() {
         let mut found: Vec<String> = setups::sites(&plan)
             .iter()
             .map(|at| match levels::target(&plan.content, at) {
-                crate::target_spec::TargetSpec::Managed { name, .. } => name,
+                spec::plan::TargetSpec::Managed { name, .. } => name,
                 url => panic!("{url:?}"),
             })
             .collect();
@@ -797,7 +797,7 @@ fn decided(plan: &Plan) -> BTreeMap<String, String> {
     fn of<T: std::fmt::Debug>(decision: &Decision<T>) -> Option<String> {
         (!decision.is_open()).then(|| format!("{decision:?}"))
     }
-    let Decisions { repetition, seed, left_out, placement, standing, slices, generator, clients } =
+    let Decisions { repetition, seed, left_out, placement, arm_placement, slices, generator, clients } =
         &plan.decisions;
     let slices = slices.iter().map(|(name, slicing)| (format!("slices of {name}"), of(slicing)));
     let all = [
@@ -805,7 +805,7 @@ fn decided(plan: &Plan) -> BTreeMap<String, String> {
         ("seed", of(seed)),
         ("left out", of(left_out)),
         ("placement", placement.as_ref().and_then(of)),
-        ("standing", standing.as_ref().and_then(of)),
+        ("standing", arm_placement.as_ref().and_then(of)),
         ("generator", generator.as_ref().and_then(of)),
         ("clients", clients.as_ref().and_then(of)),
     ];

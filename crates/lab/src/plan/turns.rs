@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use spec::RunEvent;
-use spec::plan::Facts;
+use spec::plan::{ArmPlacement, Content, Facts, Placement, Plan, PlannedRun, Slices, Slicing};
 
-use super::{Content, Plan, PlannedRun, Slices, Slicing, Standing, burden, levels};
+use super::{burden, levels};
 use crate::measure::{LONGEST, SHORTEST, Turns, USUAL};
-use crate::setup::Placement;
 
 pub(super) fn warmup_of(plan: &Plan, run: &PlannedRun) -> f64 {
     turns(plan, run).map_or_else(|| levels::warmup_of(&plan.content, run), |turns| turns.warmup.as_secs_f64())
@@ -51,7 +50,7 @@ pub(crate) fn placement_words(plan: &Plan) -> Option<String> {
 }
 
 /// A note on how a run's arm takes turns, or does not: the kind of an event, and its text.
-pub(crate) fn told_of_turns(plan: &Plan, facts: &Facts, run: &PlannedRun) -> Option<(&'static str, String)> {
+pub(crate) fn turns_event(plan: &Plan, facts: &Facts, run: &PlannedRun) -> Option<(&'static str, String)> {
     let slicing = plan.slicing(&run.workload).filter(|_| !run.beside)?;
     if *slicing.value() == Slicing::Uncut {
         return Some((RunEvent::UNCUT, format!("{}: {}", run.workload, slicing.why())));
@@ -65,7 +64,7 @@ pub(crate) fn told_of_turns(plan: &Plan, facts: &Facts, run: &PlannedRun) -> Opt
 pub(super) fn in_slices(
     content: &Content,
     workload: &str,
-    standing: Option<&Standing>,
+    arm_placement: Option<&ArmPlacement>,
     facts: &Facts,
 ) -> String {
     let length = match content.measure.slices {
@@ -77,7 +76,7 @@ pub(super) fn in_slices(
         true => facts.writes(workload),
         false => content.workloads.keys().any(|name| facts.writes(name)),
     };
-    let background = match writes && standing.and_then(Standing::copies).is_some() {
+    let background = match writes && arm_placement.and_then(ArmPlacement::copies).is_some() {
         true => {
             "; what the servers do in the background (checkpoints, autovacuum) takes time from all arms alike"
         }

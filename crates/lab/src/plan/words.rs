@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use protocol::without_credentials;
 use spec::AskedLimit;
 use spec::plan::storage::Holds;
+use spec::plan::{Arm, ArmPlacement, CACHE, Generator, NotRun, Plan, Scheme, TargetSpec};
 
+use super::arm_placement::why_apart;
 use super::cells;
-use super::sides::why_apart;
-use super::{
-    Arm, CACHE, Generator, NotRun, Plan, Scheme, Standing, TargetSpec, cost, jobs_of, levels, setups, turns,
-};
+use super::{cost, jobs_of, levels, setups, turns};
 use crate::factors::{SETTINGS, STORAGE};
 use crate::setup::At;
 
@@ -175,16 +174,16 @@ fn is_by_url(plan: &Plan, at: &At) -> bool {
     matches!(levels::target(&plan.content, at), TargetSpec::Url { .. })
 }
 
-pub(crate) fn standing_words(plan: &Plan) -> String {
-    let Some(standing) = &plan.decisions.standing else { return String::new() };
-    let why = standing.why();
+pub(crate) fn arm_placement_words(plan: &Plan) -> String {
+    let Some(arm_placement) = &plan.decisions.arm_placement else { return String::new() };
+    let why = arm_placement.why();
     let half = plan.content.scheme == Scheme::HalfRounds;
-    match standing.value() {
-        Standing::AsTheyAre if half => format!("half-rounds, on one server: {why}"),
-        Standing::AsTheyAre => {
+    match arm_placement.value() {
+        ArmPlacement::AsTheyAre if half => format!("half-rounds, on one server: {why}"),
+        ArmPlacement::AsTheyAre => {
             format!("arms on the servers as they were prepared, not on copies: {why}")
         }
-        Standing::Copies(copies) => {
+        ArmPlacement::Copies(copies) => {
             let each = match (copies.each, copies.swapped) {
                 (1, _) if setups::sites(plan).iter().any(|at| is_by_url(plan, at)) => {
                     "each arm on a copy of its server (those by URL as they are, one start of each)"
@@ -212,7 +211,7 @@ fn rounds_words(plan: &Plan) -> String {
     if let Some(asked) = &plan.content.measure.search {
         return search_words(asked, plan.content.compare.is_some());
     }
-    if plan.standing().is_some() {
+    if plan.arm_placement().is_some() {
         let rounds = crate::words::count(plan.rounds as usize, "round");
         let order = match plan.scheme() {
             Scheme::HalfRounds if plan.copies().is_none() => {
@@ -220,7 +219,7 @@ fn rounds_words(plan: &Plan) -> String {
             }
             _ => "the arms of a cell run next to each other, the base first in odd rounds",
         };
-        return format!("{rounds}; {}; {order}", standing_words(plan));
+        return format!("{rounds}; {}; {order}", arm_placement_words(plan));
     }
     let rounds = crate::words::count(plan.rounds as usize, "round");
     match plan.content.scheme {

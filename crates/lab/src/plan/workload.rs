@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use spec::plan::PlannedWorkload;
 use workloads::Spec;
-
-use super::PlannedWorkload;
 
 use crate::factors::with_options;
 
@@ -61,7 +60,9 @@ fn without_places(texts: &Texts) -> Texts {
 #[cfg(test)]
 mod tests {
     use super::super::tests::plan_of;
-    use super::super::{Plan, diff};
+    use spec::plan::Plan;
+
+    use super::super::diff;
     use crate::plan::{identity, setups};
 
     const PLAIN: &str =

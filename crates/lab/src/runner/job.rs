@@ -5,8 +5,8 @@ use protocol::postgres::sql::Sql;
 use results::{Finished, Spool};
 use server::host::{DiskTraffic, HostSample, OtherPrograms};
 use server::measuring;
-use server::storage::Holds;
 use spec::figures::{self, Figure};
+use spec::plan::storage::Holds;
 use spec::{Error, Run};
 use workloads::jobs::{JobReport, relation_sizes};
 
@@ -14,7 +14,7 @@ use super::{Done, PROBE_AFTER, PROBE_BEFORE, Runner, event, kept_probe};
 use crate::beside;
 use crate::collectors::Counters;
 use crate::error::of_sql;
-use crate::event::{Step, Tell};
+use crate::event::{ProgressExt, Step};
 use crate::jobs;
 use crate::setup::{Cache, Setup};
 use crate::stage::Stage;

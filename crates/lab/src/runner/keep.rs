@@ -6,15 +6,14 @@ use engine::Until;
 use results::{ExperimentId, Finished, Store};
 use server::host;
 use sha2::{Digest, Sha256};
-use spec::plan::{Fact, Recorded, SingleEnd, SingleLoad, SinglePlan, WorkloadOptions};
+use spec::plan::{Fact, Recorded, SingleEnd, SingleLoad, SinglePlan, TargetSpec, WorkloadOptions};
 use spec::{Artifact, Error, ExperimentRecord, Host, MeasuredTarget, RunKey, Text};
 use workloads::{ScriptInfo, pgbench};
 
-use crate::event::{Progress, Step, Tell};
+use crate::event::{Progress, ProgressExt, Step};
 use crate::experiment::without_credentials;
 use crate::setup::Setup;
 use crate::stage::Stage;
-use crate::target_spec::TargetSpec;
 
 /// Checks before the work whether results can be stored.
 pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) -> Result<(), Error> {

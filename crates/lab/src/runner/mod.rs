@@ -1,13 +1,13 @@
 //! Carries out runs: applies a setup to servers, settles them, measures, judges, makes the record.
 //!
-//! The caller selects steps with `Care`; only the drop-in measures without it.
+//! The caller selects steps with `RunSteps`; only the drop-in measures without it.
 
 mod cache;
+mod changes;
 mod credits;
 mod happened;
 mod job;
 mod keep;
-mod own;
 mod pace;
 mod plans;
 mod ready;
@@ -29,14 +29,15 @@ use server::placement::Placed;
 use server::sink::{Delay, Sink};
 use server::{Stop, StopPhase};
 use spec::figures::{self, Figure};
+use spec::plan::{Placement, PlannedRun};
 use spec::{Class, Doubt, Error, Reason, Run, RunEvent, Validity};
 use workloads::jobs::relation_sizes;
 use workloads::{ClientWorkload, Places};
 
+pub use self::changes::FailedChange;
+pub(crate) use self::changes::check_undone;
 use self::credits::Credits;
 pub(crate) use self::keep::{Identity, Results, Surroundings, plan_of, try_results};
-pub use self::own::FailedChange;
-pub(crate) use self::own::is_as_it_was;
 pub(crate) use self::pace::Pace;
 pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
@@ -45,19 +46,18 @@ pub(crate) use self::turns::Turn;
 use crate::beside;
 use crate::collectors::{self, Encryption, Look, Watched};
 use crate::error::of_sql;
-pub(crate) use crate::event::Tell;
+pub(crate) use crate::event::ProgressExt;
 pub use crate::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step, Trial};
 use crate::fixed_cost::Probe;
 use crate::measure::{Keep, Measured, Measurement, measure};
-use crate::plan::PlannedRun;
-use crate::setup::{At, Cache, Connection, Placement, Server, Setup};
+use crate::setup::{At, Cache, Connection, Server, Setup};
 pub(crate) use crate::stage::{Stage, Takes, load_of};
 use crate::strategies::Cause;
 use crate::validity::Probes;
 use crate::validity::machine::STEADY_SECONDS;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Care {
+pub(crate) struct RunSteps {
     pub(crate) settle: bool,
     /// Read the server's counters before and after, and check whether its settings stayed the same.
     pub(crate) counters: bool,
@@ -67,7 +67,7 @@ pub(crate) struct Care {
     pub(crate) seconds: bool,
 }
 
-impl Care {
+impl RunSteps {
     pub(crate) const FULL: Self =
         Self { settle: true, counters: true, more_clients: false, explain: false, seconds: true };
     pub(crate) const NONE: Self =
@@ -206,11 +206,11 @@ impl<'a> Runner<'a> {
         &mut self,
         run: &PlannedRun,
         setup: &Setup,
-        care: Care,
+        steps: RunSteps,
         keep: Keep<'_>,
     ) -> Result<Done, Error> {
         let mut record = planned(run, setup);
-        self.bring_about(setup, care, &mut record)?;
+        self.bring_about(setup, steps, &mut record)?;
         self.with_what_is_known_of(setup, &mut record)?;
         if record.validity == Validity::Invalid {
             // Known from the guard, so no time is spent, and each run records it.
@@ -221,8 +221,8 @@ impl<'a> Runner<'a> {
             return self.do_job(setup, record);
         }
         let mut encryption = Encryption::default();
-        let taken = match self.measure(setup, &record.uuid, (care, keep), &mut encryption) {
-            Err(error) if care.more_clients && is_of_connecting(&error) => {
+        let taken = match self.measure(setup, &record.uuid, (steps, keep), &mut encryption) {
+            Err(error) if steps.more_clients && is_of_connecting(&error) => {
                 record.validity = Validity::Invalid;
                 let detail = format!("not as many clients are let in: {error}");
                 record.doubts.push(Doubt { reason: Reason::Errors, detail });
@@ -235,11 +235,11 @@ impl<'a> Runner<'a> {
         if by_tls(setup) && lost.is_none() && measured.engine.totals().processed() > 0 {
             record.events.push(event("connection", encryption.words().map_err(not_by_tls)?));
         }
-        if care.settle && lost.is_none() {
+        if steps.settle && lost.is_none() {
             self.probe_after(setup, &mut record);
         }
         self.judge(setup, &mut record, &mut measured, changed.as_deref());
-        if care.explain && lost.is_none() {
+        if steps.explain && lost.is_none() {
             let place = self.stage(&setup.at())?.target.place();
             self.take_plans(setup, &place, &mut record);
         }
@@ -256,7 +256,7 @@ impl<'a> Runner<'a> {
         keep_probe(record, PROBE_AFTER, probe.ok().flatten());
     }
 
-    fn bring_about(&mut self, setup: &Setup, care: Care, record: &mut Run) -> Result<(), Error> {
+    fn bring_about(&mut self, setup: &Setup, steps: RunSteps, record: &mut Run) -> Result<(), Error> {
         measuring::forget();
         self.switch_to(setup)?;
         let version = self.connect_by(setup)?;
@@ -272,7 +272,7 @@ impl<'a> Runner<'a> {
         if setup.placement != Placement::default() {
             record.events.push(event("placement", setup.placement.words()));
         }
-        if care.settle {
+        if steps.settle {
             self.settle(setup, record)?;
         }
         let Server::Target(at) = &setup.server else { return Ok(()) };
@@ -394,7 +394,7 @@ impl<'a> Runner<'a> {
     fn change(&mut self, setup: &Setup) -> Result<bool, Error> {
         let Some(changes) = &setup.changes else { return Ok(false) };
         let (stage, progress, _) = self.on_stage(&setup.at())?;
-        own::bring(stage, changes, progress)
+        changes::bring(stage, changes, progress)
     }
 
     /// Sets how the run's clients connect; returns the version of a pooler.
@@ -480,7 +480,7 @@ impl<'a> Runner<'a> {
         &mut self,
         setup: &Setup,
         run: &str,
-        (care, keep): (Care, Keep<'_>),
+        (steps, keep): (RunSteps, Keep<'_>),
         encryption: &mut Encryption,
     ) -> Result<(Measured, Option<Error>, Option<String>), Error> {
         self.progress.step(Step::WarmUp, "clients connect, then warm up");
@@ -489,7 +489,7 @@ impl<'a> Runner<'a> {
         let mut stage = stages.get_mut(&setup.at());
         let workload = clients_of(workloads, setup)?;
         let mut telling =
-            Telling { progress: &mut **progress, run, stop, seconds: care.seconds, measuring: None };
+            Telling { progress: &mut **progress, run, stop, seconds: steps.seconds, measuring: None };
         let (places, server) = match (&setup.server, &sink, &mut stage) {
             (Server::Sink, Some(sink), _) => (Places::from(sink.place().clone()), Some(sink.pid())),
             (_, _, Some(stage)) => (stage.places(), stage.postmaster()?),
@@ -507,12 +507,12 @@ impl<'a> Runner<'a> {
         };
         let look = look.as_mut().map(|sql| Look { sql, seen: encryption });
         let sql = match &mut stage {
-            Some(stage) if care.counters => Some(stage.control()? as _),
+            Some(stage) if steps.counters => Some(stage.control()? as _),
             _ => None,
         };
         // For a trial, report what the server waited for.
         let waits = setup.sought.is_some() && setup.rate().is_some();
-        let asks_redis = care.counters && workload.asks_redis();
+        let asks_redis = steps.counters && workload.asks_redis();
         let mut collectors = collectors::all(Watched {
             sql,
             redis: places.redis().ok().filter(|_| asks_redis),
@@ -537,7 +537,7 @@ impl<'a> Runner<'a> {
         drop(collectors);
         let _concluding = stop.concluding();
         let mut measured = measured?;
-        let Some(stage) = stage.filter(|_| care.counters) else { return Ok((measured, None, None)) };
+        let Some(stage) = stage.filter(|_| steps.counters) else { return Ok((measured, None, None)) };
         telling.progress.step(Step::Collect, "counters and verdict");
         let (lost, changed) = stage.afterwards(&mut measured, stop);
         Ok((measured, lost, changed))
@@ -591,7 +591,7 @@ impl<'a> Runner<'a> {
         let concluded = self.conclude();
         self.progress.step(Step::Restore, "the server's own settings");
         // Each of them, even if one fails.
-        let undone: Vec<_> = self.stages.values_mut().map(own::undo_all).collect();
+        let undone: Vec<_> = self.stages.values_mut().map(changes::undo_all).collect();
         let restored: Vec<_> = self.stages.values_mut().map(Stage::restore).collect();
         self.progress.step(Step::Stop, "what was started");
         self.stages.clear();

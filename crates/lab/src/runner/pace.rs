@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::plan::{Plan, PlannedRun, RESTART_S, cost};
+use spec::plan::{Plan, PlannedRun};
+
+use crate::plan::{RESTART_S, cost};
 
 #[derive(Debug)]
 pub(crate) struct Pace {

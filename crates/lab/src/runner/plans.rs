@@ -12,7 +12,7 @@ use spec::{Artifact, Run, RunEvent, TileFigures};
 use workloads::tiles::Tile;
 use workloads::{SamplePlans, Site, TileItem};
 
-use super::{Runner, Step, Tell, event};
+use super::{ProgressExt, Runner, Step, event};
 use crate::setup::{Cache, Setup};
 
 const CONNECTING: Duration = Duration::from_secs(10);

@@ -3,7 +3,7 @@
 use spec::{Artifact, Class, Error};
 use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo, TileItem, Work};
 
-use crate::event::{Progress, Step, Tell};
+use crate::event::{Progress, ProgressExt, Step};
 use crate::jobs::Files;
 use crate::stage::Stage;
 
@@ -19,7 +19,7 @@ pub(crate) struct Ready {
 
 impl Ready {
     /// A workload without facts.
-    pub(crate) fn as_it_is(workload: impl ClientWorkload + 'static) -> Self {
+    pub(crate) fn without_facts(workload: impl ClientWorkload + 'static) -> Self {
         let workload = Work::Clients(Box::new(workload));
         let (prepared, guarded, artifacts, files) = Default::default();
         Self { scripts: workload.scripts(), items: Vec::new(), workload, prepared, guarded, artifacts, files }

@@ -1,6 +1,7 @@
 //! From a plan and a measurement to the stored record. Only this module makes the record of a run.
 
 use spec::figures::{self, Counters, Figure, Figures};
+use spec::plan::PlannedRun;
 use spec::{
     AskedLimit, Counts, JudgedTrial, Reason, Run, RunEvent, RunKind, ScriptRecord, TileFigures, changes_data,
 };
@@ -8,7 +9,6 @@ use workloads::{ScriptInfo, TileItem};
 
 use super::happened::events;
 use crate::measure::Measured;
-use crate::plan::PlannedRun;
 use crate::setup::{Cache, Load, Setup};
 use crate::validity::trend::speeds;
 use crate::validity::{Evidence, Machine, Probes, Trend, counts, is_out_of_ports, judge, script_counts};

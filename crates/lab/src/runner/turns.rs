@@ -8,15 +8,14 @@ use protocol::postgres::Place;
 use results::Finished;
 use server::placement::{Placed, Spread};
 use server::{Stop, StopPhase};
-use spec::plan::TransactionLengths;
+use spec::plan::{PlannedRun, TransactionLengths};
 use spec::{Doubt, Error, Reason, Run, RunEvent, Slice, Validity, figures};
 use workloads::Places;
 
 use super::record::planned;
-use super::{Care, Done, LabEvent, Runner, Stage, Step, Tell, clients_of, event, not_opened};
+use super::{Done, LabEvent, ProgressExt, RunSteps, Runner, Stage, Step, clients_of, event, not_opened};
 use crate::collectors::{self, Collector, Watched};
 use crate::measure::{Arrival, Keep, Measured, Measurement, Taken, Turns, measure_in_turn};
-use crate::plan::PlannedRun;
 use crate::setup::{At, Setup};
 use crate::strategies::Cause;
 
@@ -47,7 +46,7 @@ impl Runner<'_> {
         for Turn { run, setup, explain } in turns {
             let mut record = planned(run, setup);
             record.warmup_s = how.warmup.as_secs_f64();
-            self.bring_about(setup, Care::FULL, &mut record)?;
+            self.bring_about(setup, RunSteps::FULL, &mut record)?;
             self.with_what_is_known_of(setup, &mut record)?;
             let stage = self.stage(&setup.at())?;
             let (places, explain_at) = (stage.places(), explain.then(|| stage.target.place()));
@@ -72,8 +71,8 @@ impl Runner<'_> {
     fn one_by_one(&mut self, turns: &[Turn<'_>], keep: Keep<'_>, why: &str) -> Result<Vec<Done>, Error> {
         let mut all = Vec::with_capacity(turns.len());
         for turn in turns {
-            let care = Care { explain: turn.explain, ..Care::FULL };
-            let mut done = self.run(turn.run, turn.setup, care, keep)?;
+            let steps = RunSteps { explain: turn.explain, ..RunSteps::FULL };
+            let mut done = self.run(turn.run, turn.setup, steps, keep)?;
             let run = &mut done.finished.run;
             run.events.push(event(RunEvent::UNCUT, format!("{}: {why}", run.workload)));
             all.push(done);

@@ -1,4 +1,5 @@
-//! Servers that are copies of another one, so that the arms of a comparison have their own.
+//! Servers that are copies of another one, so that the arms of a comparison have their own, and servers that are
+//! stopped while another one runs alone.
 
 use protocol::postgres::sql::Sql;
 use server::Target;
@@ -9,8 +10,7 @@ use spec::Error;
 
 use super::{InForce, Stage};
 use crate::error::of_sql;
-use crate::event::Progress;
-use crate::event::{Step, Tell};
+use crate::event::{Progress, ProgressExt, Step};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Takes {
@@ -32,6 +32,34 @@ pub(super) struct CopyInUse {
 }
 
 impl Stage {
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.at_rest
+    }
+
+    pub(crate) fn rest(&mut self) -> Result<(), Error> {
+        if self.at_rest {
+            return Ok(());
+        }
+        self.disconnect();
+        if let Ok(cluster) = self.target.cluster() {
+            cluster.stop()?;
+            self.at_rest = true;
+        }
+        Ok(())
+    }
+
+    /// Starts a temporarily stopped server, with its settings.
+    pub(crate) fn wake(&mut self) -> Result<(), Error> {
+        if !self.at_rest {
+            return Ok(());
+        }
+        if let Ok(cluster) = self.target.cluster() {
+            cluster.start()?;
+        }
+        self.at_rest = false;
+        Ok(())
+    }
+
     /// Why the server cannot be copied; `None` if it can.
     pub(crate) fn not_to_be_copied(&mut self) -> Result<Option<String>, Error> {
         self.close_control();
@@ -196,7 +224,7 @@ impl Stage {
         if !self.target.changes().is_empty() {
             self.wake()?;
         }
-        self.let_go();
+        self.disconnect();
         self.target.throw_away()
     }
 }

@@ -1,7 +1,6 @@
 //! The servers of an experiment, open and ready: PostgreSQL, optionally a Redis, and a control connection.
 
 mod copies;
-mod resting;
 mod shown;
 mod tile_servers;
 
@@ -11,14 +10,15 @@ use std::path::{Path, PathBuf};
 use protocol::Address;
 use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::redis::{ControlError, Limits};
+use spec::plan::{Arm, Placement, TargetSpec};
 use spec::{Class, Error};
 use workloads::{LoadNeeds, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
 
 use crate::error::of_sql;
-use crate::event::{Progress, Tell};
+use crate::event::{Progress, ProgressExt};
 use crate::measure::Measured;
-use crate::setup::{Arm, At, Connection, OwnLevel, Placement};
-use crate::target_spec::{TargetAccess, TargetSpec};
+use crate::setup::{At, ChangeLevel, Connection};
+use crate::target_spec::TargetAccess;
 use server::Stop;
 use server::change;
 use server::child::{Account, Watchdog};
@@ -73,14 +73,14 @@ pub(crate) struct Stage {
 #[derive(Debug, Default)]
 pub(crate) struct InForce {
     pub(crate) arm: Option<Arm>,
-    pub(crate) changes: Option<BTreeMap<String, OwnLevel>>,
+    pub(crate) changes: Option<BTreeMap<String, ChangeLevel>>,
     pub(crate) settings: Vec<spec::Setting>,
 }
 
 #[derive(Debug)]
 struct InUse {
     pooler: Pooler,
-    options: pooler::PoolerOptions,
+    options: spec::plan::pooler::PoolerOptions,
     clients: u32,
     carried: LoadNeeds,
 }
@@ -102,9 +102,9 @@ impl Stage {
         Ok(stage)
     }
 
-    /// The same for an experiment, which is to [be alone](Self::be_alone) there; `via` is the widest access
+    /// The same for an experiment, which is to [reserve its settings](Self::reserve) there; `via` is the widest access
     /// that its clients need to a managed one.
-    pub(crate) fn open_to_be_alone(
+    pub(crate) fn open_exclusive(
         access: &TargetAccess,
         (pg_bin, via): (Option<PathBuf>, NetworkAccess),
         mut progress: &mut dyn Progress,
@@ -116,8 +116,8 @@ impl Stage {
     }
 
     /// Reserves the server's settings for this process; `sets` says whether arms set any.
-    pub(crate) fn be_alone(&mut self, sets: bool, mut progress: &mut dyn Progress) -> Result<(), Error> {
-        let alone = self.target.be_alone(sets);
+    pub(crate) fn reserve(&mut self, sets: bool, mut progress: &mut dyn Progress) -> Result<(), Error> {
+        let alone = self.target.reserve(sets);
         // The refusal names who uses it now, and which changes remain there.
         let told = |recovered: &&Recovered| {
             !matches!(recovered, Recovered::InUse(_)) && recovered.still_changed().is_none()
@@ -318,7 +318,7 @@ impl Stage {
 
     fn start_pooler(
         &self,
-        options: &pooler::PoolerOptions,
+        options: &spec::plan::pooler::PoolerOptions,
         clients: u32,
         carried: LoadNeeds,
     ) -> Result<Pooler, Error> {
@@ -440,7 +440,7 @@ impl Stage {
     }
 
     /// Closes all pgdyno connections to the server before it is stopped.
-    pub(crate) fn let_go(&mut self) {
+    pub(crate) fn disconnect(&mut self) {
         self.close_control();
         self.pooler = None;
         self.tile_servers.stop();

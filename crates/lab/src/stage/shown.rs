@@ -6,7 +6,7 @@ use spec::Error;
 
 use super::Stage;
 use crate::beside;
-use crate::event::{Progress, Tell};
+use crate::event::{Progress, ProgressExt};
 
 impl Stage {
     /// Waits for processes that measure on this machine, then for those which measure this server from other

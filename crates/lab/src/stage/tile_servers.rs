@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use server::Stop;
 use server::child::Watchdog;
 use server::home::Home;
-use server::tile_server::{Installed, ServedTables, TileServer, TileServerOptions, schemas};
+use server::tile_server::{Installed, ServedTables, TileServer, schemas};
 use spec::Error;
+use spec::plan::tile_server::TileServerOptions;
 use workloads::HttpPlace;
 
 use super::Stage;

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use spec::plan::Plan;
 use spec::{Reason, Run, RunKey, Validity};
 
 use super::Done;
-use crate::plan::Plan;
 use crate::validity::machine::STEADY_SECONDS;
 use crate::words::count;
 

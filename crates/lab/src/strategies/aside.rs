@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Abort;
+use spec::plan::PlannedRun;
 use spec::{Reason, Run};
 
 use super::Done;
 use super::again::is_invalid_otherwise;
-use crate::plan::PlannedRun;
 
 /// Why a run was invalid, as far as it distinguishes such runs.
 #[derive(Debug, Clone, PartialEq, Eq)]

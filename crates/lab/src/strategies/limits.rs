@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use results::limits::{CellLimit, LimitNext};
+use spec::plan::{Plan, PlannedRun};
 use spec::{AskedLimit, Profile, Reason, Run, figures};
 
 use super::{Aside, Block, Course, Done, Next, Strategy};
-use crate::plan::{Plan, PlannedRun, order, setups};
+use crate::plan::{order, setups};
 
 /// The searches of a plan, cell after cell. Its runs are the fastest of each cell and arm.
 pub(crate) struct Limits<'a> {

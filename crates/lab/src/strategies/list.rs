@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use spec::plan::{Plan, PlannedRun};
 use spec::{Run, RunKey};
 
 use super::again::{Again, Rule};
 use super::{Aside, Block, Course, Done, Next, Strategy};
-use crate::plan::{Plan, PlannedRun, levels, setups};
+use crate::plan::{levels, setups};
 
 pub(crate) struct List<'a> {
     plan: &'a Plan,

@@ -9,11 +9,11 @@ mod search;
 
 use std::time::Duration;
 
+use spec::plan::{Plan, PlannedRun};
 use spec::{Run, RunKey};
 
 use self::again::Again;
 pub(crate) use self::aside::{Aside, Cause};
-use crate::plan::{Plan, PlannedRun};
 use crate::setup::Setup;
 
 #[derive(Debug, Clone)]

@@ -6,11 +6,12 @@ use ::report::ReportData;
 use lab::execute::{self, Looked, Planned, SuspendedRuns};
 use lab::experiment::{AskedBeside, ExperimentFile, ReadOptions};
 use lab::foresight::foresee;
-use lab::plan::{self, Plan};
+use lab::plan::{self};
 use results::answer::{self, Answer};
 use results::comparison::{Comparison, Metric};
 use results::ladder::ladders;
 use results::{ExperimentId, Store};
+use spec::plan::Plan;
 use spec::{Class, Error};
 
 use super::{allowed, by_zoom, loaded, print, print_blocks, print_compared, report as page, signals, typed};
@@ -121,7 +122,7 @@ impl How<'_> {
         }
         let stop = signals::listen()?;
         let mut screen = self.screen();
-        let options = execute::Options {
+        let options = execute::ExecutionOptions {
             results: self.output.results.path(),
             again: self.again,
             pg_bin: self.pg_bin.map(Path::to_owned),

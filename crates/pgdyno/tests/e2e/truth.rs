@@ -201,9 +201,9 @@ fn the_drop_in_measures_the_same() {
             statements: true,
             transactions: false,
             driver: DriverChoice::Auto,
-            placement: lab::setup::Placement::default(),
+            placement: spec::plan::Placement::default(),
             seed: 1,
-            waiting: lab::setup::Waiting::Auto,
+            waiting: spec::plan::Waiting::Auto,
             counting: Counting::PGBENCH,
         };
         let (places, stop) = (bench.places(), server::Stop::new());

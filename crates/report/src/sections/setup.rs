@@ -23,10 +23,12 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
 }
 
 /// Where a plan places arms; empty if nothing was decided.
-fn standing(plan: Option<&Plan>) -> String {
-    let Some(standing) = plan.and_then(|plan| plan.decisions.standing.as_ref()) else { return String::new() };
-    let why = standing.why();
-    let Some(copies) = standing.value().copies() else {
+fn arm_placement(plan: Option<&Plan>) -> String {
+    let Some(arm_placement) = plan.and_then(|plan| plan.decisions.arm_placement.as_ref()) else {
+        return String::new();
+    };
+    let why = arm_placement.why();
+    let Some(copies) = arm_placement.value().copies() else {
         return format!("on the servers as they were prepared: {why}");
     };
     let swap = if copies.swapped { ", which arms swap every round" } else { "" };
@@ -159,7 +161,7 @@ fn layout(data: &ReportData) -> [(&'static str, String); 13] {
         ("begun", when(&experiment.created_at)),
         ("rounds planned", experiment.rounds.to_string()),
         ("order", order.to_owned()),
-        ("arms stand", standing(plan)),
+        ("arms stand", arm_placement(plan)),
         ("compared factor", or_none(experiment.compare_factor.as_deref())),
         ("base", or_none(data.base())),
         ("margin", numbers::percent(experiment.margin)),
@@ -264,9 +266,9 @@ fn settings(caption: &str, names: &[&str], sets: &[InForce<'_>], class: &'static
 
 #[cfg(test)]
 mod tests {
-    use spec::plan::{Copies, Decision, Plan, Standing};
+    use spec::plan::{ArmPlacement, Copies, Decision, Plan};
 
-    use super::{ranges, standing};
+    use super::{arm_placement, ranges};
 
     #[test]
     fn where_arms_stand_is_told() {
@@ -278,18 +280,18 @@ mod tests {
         for (stand, wanted) in [
             (None, ""),
             (
-                Some(Decision::decided(Standing::AsTheyAre, "no room")),
+                Some(Decision::decided(ArmPlacement::AsTheyAre, "no room")),
                 "on the servers as they were prepared: no room",
             ),
             (
-                Some(Decision::decided(Standing::Copies(copies), "they need 1 GB")),
+                Some(Decision::decided(ArmPlacement::Copies(copies), "they need 1 GB")),
                 "side by side on copies, which arms swap every round: they need 1 GB; half-rounds for tpcb, each arm \
                  alone with its server, because arms differ in wal_buffers",
             ),
         ] {
             let mut plan = Plan::default();
-            plan.decisions.standing = stand;
-            assert_eq!(standing(Some(&plan)), wanted);
+            plan.decisions.arm_placement = stand;
+            assert_eq!(arm_placement(Some(&plan)), wanted);
         }
     }
 

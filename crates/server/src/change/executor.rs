@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::Place;
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, long, quote_literal};
+use spec::plan::change::{Change, ChangePart, ChangeStep};
 use spec::{Class, Error, short_sql};
 
+use super::Environment;
 use super::environment::MARK;
 use super::error::{self, ChangeFailureKind};
-use super::{Change, ChangePart, ChangeStep, Environment};
 use crate::child::Watchdog;
 use crate::control::Control;
 use crate::host::proc;

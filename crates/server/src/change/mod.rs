@@ -18,7 +18,7 @@ pub use error::{ChangeFailure, ChangeFailureKind};
 pub(crate) use error::{not_allowed, not_undone, stopped_undo};
 pub use executor::ChangeResult;
 pub(crate) use executor::{Executor, see};
-pub use spec::plan::change::{Change, ChangePart, ChangeStep};
+use spec::plan::change::{Change, ChangePart, ChangeStep};
 use spec::{Class, Error};
 
 /// Default timeout of a command.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use protocol::postgres::sql::Sql;
 use spec::Error;
+use spec::plan::storage::Holds;
 
 use super::data_folder::{Copying, DataFolderSizes, is_shut_down, linked, sizes};
 use super::databases::TABLESPACE;
@@ -19,7 +20,7 @@ use super::{Cluster, Running, SOCKET_PORT, ServerOptions, create};
 use crate::child::Account;
 use crate::error::sql_error;
 use crate::home::{Dir, Home, HomeFolder, passed_through};
-use crate::storage::{Holds, LINK};
+use crate::storage::LINK;
 
 /// Settings that may contain an absolute path without leading out of a copy: nothing is written there.
 const ONLY_READ: [&str; 6] = [

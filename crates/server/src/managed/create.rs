@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use spec::plan::storage::Holds;
 use spec::{Class, Error};
 
 use super::error::{disk_full, server_file_error, storage_full};
@@ -12,7 +13,6 @@ use super::{DATA, SUPERUSER};
 use crate::child::{Account, Program, Watchdog};
 use crate::home::Dir;
 use crate::stop::Stop;
-use crate::storage::Holds;
 
 /// Lines of initdb in an error.
 const QUOTED_LINES: usize = 6;

@@ -9,6 +9,7 @@ use protocol::postgres::Place;
 use protocol::postgres::conninfo::Env;
 use protocol::postgres::sql::{Sql, long, quote_identifier, quote_literal};
 use protocol::postgres::{Config, ConnInfoError, Login};
+use spec::plan::storage::Holds;
 use spec::{Class, Error};
 
 use super::error::advice;
@@ -16,7 +17,6 @@ use super::log::disk_full_line;
 use super::{Cluster, SUPERUSER};
 use crate::control::Control;
 use crate::error::sql_error;
-use crate::storage::Holds;
 
 /// Tablespace for databases that are stored elsewhere.
 pub(super) const TABLESPACE: &str = "pgdyno";

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use spec::plan::storage::{Ground, Holds, Storage};
 use spec::{Class, Error};
 
 use super::DATA;
@@ -15,7 +16,7 @@ use super::error::{not_ours, server_file_error};
 use crate::child::{Account, Watchdog};
 use crate::home::{Dir, Distrust, Home, HomeFolder, Readable, passed_through};
 use crate::stop::Stop;
-use crate::storage::{Ground, Holds, LINK, Mounted, Storage, Used, available_below, is_in_use, used_by};
+use crate::storage::{LINK, Mounted, Used, available_below, is_in_use, used_by};
 
 /// In a folder of ours inside a named one: its owner.
 const MARKER: &str = "pgdyno-storage.json";

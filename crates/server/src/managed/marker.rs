@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::io;
 
 use serde::{Deserialize, Serialize};
+use spec::plan::storage::Storage;
 
 use super::NetworkAccess;
 use crate::home::{Dir, Distrust, Readable};
-use crate::storage::Storage;
 
 pub(super) const MARKER: &str = "pgdyno-cluster.json";
 /// Version of the file's format.

@@ -23,6 +23,7 @@ mod storage_choice;
 
 use std::path::{Path, PathBuf};
 
+use spec::plan::storage::Storage;
 use spec::{Class, Error, is_disk_full};
 
 pub use copy::{disks_of, sizes_of};
@@ -46,7 +47,6 @@ use crate::home::{Dir, Home, HomeFolder, passed_through, remove_socket_folder};
 use crate::lock::{Lock, LockResult};
 use crate::settings::journal::JournalFile;
 use crate::stop::Stop;
-use crate::storage::Storage;
 
 /// The superuser of managed servers.
 pub const SUPERUSER: &str = "postgres";

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use spec::plan::storage::{Holds, Storage};
 use spec::{Class, Error};
 
 use super::error::{server_file_error, would_not_stop};
@@ -12,7 +13,7 @@ use super::serve::STOP_TIMEOUT;
 use super::{Cluster, ServerOptions};
 use crate::child::Account;
 use crate::home::{Dir, Home};
-use crate::storage::{Holds, Storage, Used};
+use crate::storage::Used;
 
 /// Where the files of a server should be.
 #[derive(Debug, Clone, Copy)]

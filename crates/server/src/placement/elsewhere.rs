@@ -1,8 +1,7 @@
 //! Systems without control over CPUs.
 
+use spec::plan::Cpus;
 use spec::{Class, Error};
-
-use super::Cpus;
 
 /// The allowed CPUs.
 ///

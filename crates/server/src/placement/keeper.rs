@@ -9,8 +9,9 @@ use std::os::fd::AsFd;
 use std::sync::mpsc;
 
 use spec::Error;
+use spec::plan::Cpus;
 
-use super::{Cpus, free_tree, system};
+use super::{free_tree, system};
 
 /// First argument that makes a watchdog a keeper; its [`Duties`] follow.
 pub(crate) const KEEPER_ARGUMENT: &str = "--keep";

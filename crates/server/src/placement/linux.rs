@@ -7,9 +7,8 @@ use std::path::Path;
 use rustix::io::Errno;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use spec::plan::Cpus;
 use spec::{Class, Error};
-
-use super::Cpus;
 
 /// The CPUs that we may use: the affinity of this process's first thread, before anything is pinned.
 pub fn allowed() -> Result<Cpus, Error> {

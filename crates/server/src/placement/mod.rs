@@ -16,7 +16,7 @@ pub use self::placed::Placed;
 pub use self::spread::Spread;
 pub use self::system::allowed;
 pub use self::watch::{CpuMoves, CpuWatch};
-pub use spec::plan::Cpus;
+use spec::plan::Cpus;
 use spec::{Class, Error};
 
 use crate::host::proc::processes;

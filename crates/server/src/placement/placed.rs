@@ -6,10 +6,11 @@ use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::time::Duration;
 
+use spec::plan::Cpus;
 use spec::{Class, Error};
 
 use super::keeper::{AT_WORK, Duties, KEEPER_ARGUMENT};
-use super::{Cpus, allowed, check, free_tree, pin_tree};
+use super::{allowed, check, free_tree, pin_tree};
 use crate::child::{WATCHDOG_ARGUMENT, Watchdog};
 
 const START_BOUND: Duration = Duration::from_secs(10);

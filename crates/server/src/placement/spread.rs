@@ -1,7 +1,9 @@
 //! Spreads a server's processes for one load over the CPUs in turn, the same for every load compared with it.
 
+use spec::plan::Cpus;
+
+use super::allowed;
 use super::system::{children, place};
-use super::{Cpus, allowed};
 
 /// Places the processes that a server forks for a load.
 ///

@@ -1,9 +1,10 @@
 //! What does not work through a pooler, and why: checked before anything is started.
 
+use spec::plan::pooler::{PoolMode, PoolerOptions};
 use spec::{Class, Error};
 
+use super::Version;
 use super::options::max_prepared;
-use super::{PoolMode, PoolerOptions, Version};
 use crate::settings::SettingValues;
 
 /// A load that should go through a pooler.

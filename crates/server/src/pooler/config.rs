@@ -7,10 +7,11 @@ use protocol::Address;
 use protocol::postgres::conninfo::{RootCertificates, SslOptions, TlsVersion, Verification};
 use protocol::postgres::sql::quote_literal;
 use protocol::postgres::{ChannelBinding, Login, Place, SslMode};
+use spec::plan::pooler::PoolerOptions;
 use spec::{Class, Error};
 
 use super::carries::is_kept;
-use super::{PORT, PoolerOptions, Version};
+use super::{PORT, Version};
 use crate::error::file_error;
 use crate::member::Folders;
 use crate::settings::SettingValues;

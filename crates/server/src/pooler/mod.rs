@@ -24,7 +24,7 @@ pub use self::config::Upstream;
 pub use self::installed::Installed;
 pub use self::options::{OptionError, check};
 pub use self::version::Version;
-pub use spec::plan::pooler::{PoolMode, PoolerOptions};
+use spec::plan::pooler::PoolerOptions;
 
 use self::config::Session;
 use crate::child::{Account, Program, StopWay, Watchdog};

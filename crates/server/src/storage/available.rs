@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use spec::Error;
-use spec::plan::storage::{Filesystem, Ground, Kind};
+use spec::plan::storage::{Filesystem, FilesystemKind, Ground};
 
 use super::error::unavailable;
 use super::made::MadeFolder;

@@ -25,7 +25,6 @@ pub use dismantle::remove_dead;
 pub(crate) use keeper::storage_keeper_main;
 pub(crate) use made::{KEEPER_ARGUMENT, LINK, is_in_use};
 pub use mounted::Mounted;
-pub use spec::plan::storage::{Filesystem, FilesystemKind, Ground, Holds, Storage};
 pub use used::Used;
 pub(crate) use used::used_by;
 pub use weakens::weakens;

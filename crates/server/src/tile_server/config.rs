@@ -4,10 +4,11 @@
 use std::fmt::Write;
 
 use spec::Error;
+use spec::plan::tile_server::{TileServerKind, TileServerOptions};
 
 use super::dsn::Dsn;
 use super::options::{pool, workers};
-use super::{Installed, ServedTables, TileServerKind, TileServerOptions};
+use super::{Installed, ServedTables};
 use crate::child::{Account, Program};
 use crate::member::Folders;
 

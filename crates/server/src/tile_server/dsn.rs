@@ -7,8 +7,9 @@ use protocol::postgres::conninfo::{RootCertificates, Verification};
 use protocol::postgres::{ChannelBinding, Login, SslMode};
 use protocol::{Address, percent_encoded};
 use spec::Error;
+use spec::plan::tile_server::TileServerKind;
 
-use super::{TileServerKind, unreachable};
+use super::unreachable;
 use crate::error::file_error;
 use crate::member::Folders;
 use crate::pooler::Upstream;

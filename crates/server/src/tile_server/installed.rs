@@ -3,9 +3,9 @@
 use std::error::Error as _;
 use std::path::{Path, PathBuf};
 
+use spec::plan::tile_server::{TileServerKind, TileServerOptions};
 use spec::{Class, Error};
 
-use super::{TileServerKind, TileServerOptions};
 use crate::child::{Account, Program, Watchdog};
 use crate::member;
 use crate::stop::Stop;

@@ -18,7 +18,7 @@ use spec::{Class, Error};
 
 pub use self::installed::Installed;
 pub use self::options::{OptionError, check};
-pub use spec::plan::tile_server::{TileServerKind, TileServerOptions};
+use spec::plan::tile_server::{TileServerKind, TileServerOptions};
 
 use self::ask::get;
 use crate::child::{Account, Watchdog};

@@ -6,13 +6,14 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::{Sql, SqlError};
-use server::change::{Change, ChangeFailure, ChangeFailureKind, ChangeOptions, ChangeStep};
+use server::change::{ChangeFailure, ChangeFailureKind, ChangeOptions};
 use server::home::HomeFolder;
 use server::managed::{self, Cluster};
 use server::settings::journal::{LeftBy, Recovered, left, left_in, restore_changes};
 use server::url::{Rights, restore_left};
 use server::{Stop, Target};
 use spec::Error;
+use spec::plan::change::{Change, ChangeStep};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, watchdog};
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use protocol::postgres::sql::Sql;
 use server::managed::Cluster;
-use server::placement::{CpuWatch, Cpus, Placed, allowed};
+use server::placement::{CpuWatch, Placed, allowed};
 use spec::Class;
+use spec::plan::Cpus;
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, watchdog};
 

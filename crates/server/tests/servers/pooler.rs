@@ -12,9 +12,10 @@ use server::Target;
 use server::control::Control;
 use server::home::HomeFolder;
 use server::managed::{Cluster, NetworkAccess};
-use server::pooler::{Installed, NotCarried, PoolMode, PooledLoad, Pooler, PoolerOptions, Upstream, Version};
+use server::pooler::{Installed, NotCarried, PooledLoad, Pooler, Upstream, Version};
 use server::settings::SettingValues;
 use server::url::Rights;
+use spec::plan::pooler::{PoolMode, PoolerOptions};
 use spec::{Class, Error};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, parent, watchdog};

@@ -8,8 +8,9 @@ use std::time::Duration;
 use protocol::postgres::sql::Sql;
 use server::home::HomeFolder;
 use server::managed::{Cluster, ServerOptions, list, stop_orphans};
-use server::storage::{Filesystem, FilesystemKind, Ground, Holds, Storage, available_below, remove_dead};
+use server::storage::{available_below, remove_dead};
 use server::{Stop, Target};
+use spec::plan::storage::{Filesystem, FilesystemKind, Ground, Holds, Storage};
 use spec::{Class, Error};
 
 use crate::storage::traces;

@@ -9,7 +9,8 @@ use std::time::Duration;
 use server::Stop;
 use server::child::Account;
 use server::home::{Home, HomeFolder};
-use server::storage::{Filesystem, FilesystemKind, Ground, Mounted, available_below, remove_dead};
+use server::storage::{Mounted, available_below, remove_dead};
+use spec::plan::storage::{Filesystem, FilesystemKind, Ground};
 use spec::{Class, Error};
 
 use crate::support::{Place, eventually, is_alive, kill, not_run, watchdog};

@@ -12,7 +12,8 @@ use protocol::postgres::sql::Sql;
 use server::Stop;
 use server::managed::Cluster;
 use server::pooler::Upstream;
-use server::tile_server::{Installed, ServedTables, TileServer, TileServerKind, TileServerOptions};
+use server::tile_server::{Installed, ServedTables, TileServer};
+use spec::plan::tile_server::{TileServerKind, TileServerOptions};
 use spec::{Class, Error};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, not_run, parent, watchdog};

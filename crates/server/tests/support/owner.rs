@@ -14,18 +14,20 @@ use std::sync::Arc;
 use protocol::postgres::conninfo::SslOptions;
 use protocol::postgres::{Login, Place};
 use spec::Error;
+use spec::plan::pooler::PoolMode;
 
 use server::Target;
 use server::child::{Account, WATCHDOG_ARGUMENT, Watchdog, watchdog_main};
 use server::home::Home;
 use server::managed::{Cluster, ServerOptions};
 use server::placement::Placed;
-use server::pooler::{self, PoolMode, PooledLoad, Pooler, Upstream};
+use server::pooler::{PooledLoad, Pooler, Upstream};
 use server::redis::PrivateRedis;
 use server::settings::journal::{GUARD_ARGUMENT, guard_main};
 use server::storage::Mounted;
-use server::tile_server::{self, ServedTables, TileServer, TileServerKind};
+use server::tile_server::{self, ServedTables, TileServer};
 use server::url::Rights;
+use spec::plan::tile_server::TileServerKind;
 
 fn main() {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -134,8 +136,11 @@ fn own_pooler(home: &OsString, server: &OsString) -> Result<(), Error> {
         place: Place::new(address, Arc::new(Login::new("postgres", "postgres"))),
         ssl: SslOptions::default(),
     };
-    let options =
-        pooler::PoolerOptions { pool_mode: PoolMode::Transaction, pool_size: 2, settings: BTreeMap::new() };
+    let options = spec::plan::pooler::PoolerOptions {
+        pool_mode: PoolMode::Transaction,
+        pool_size: 2,
+        settings: BTreeMap::new(),
+    };
     let session = BTreeMap::new();
     let load = PooledLoad {
         clients: 2,
@@ -161,9 +166,9 @@ fn own_tile_server(home: &OsString, server: &OsString) -> Result<(), Error> {
         place: Place::new(address, Arc::new(Login::new("postgres", "postgres"))),
         ssl: SslOptions::default(),
     };
-    let options = tile_server::TileServerOptions {
+    let options = spec::plan::tile_server::TileServerOptions {
         workers: Some(2),
-        ..tile_server::TileServerOptions::usual(TileServerKind::Tipg)
+        ..spec::plan::tile_server::TileServerOptions::usual(TileServerKind::Tipg)
     };
     let installed = tile_server::Installed::find(&options, &watchdog, &stop)?;
     let before = ServedTables { upstream: &upstream, schemas: &["public".to_owned()], clients: 2 };

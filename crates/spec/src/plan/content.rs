@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CellOrder, Cpus, Named, PlannedComparison, PlannedMeasure, PlannedPreparation, PlannedRun,
-    PlannedWorkload, Scheme, Standing, TargetSpec,
+    ArmPlacement, CellOrder, Cpus, Named, PlannedComparison, PlannedMeasure, PlannedPreparation, PlannedRun,
+    PlannedWorkload, Scheme, TargetSpec,
 };
 
 /// The factor whose levels are named tables of settings.
@@ -131,8 +131,8 @@ impl Content {
 
     /// Whether the arms of a cell run next to each other.
     #[must_use]
-    pub fn together(&self, cell: &BTreeMap<String, String>, standing: Option<&Standing>) -> bool {
-        match (self.scheme, standing.and_then(Standing::copies)) {
+    pub fn together(&self, cell: &BTreeMap<String, String>, arm_placement: Option<&ArmPlacement>) -> bool {
+        match (self.scheme, arm_placement.and_then(ArmPlacement::copies)) {
             (Scheme::HalfRounds, None) => false,
             (Scheme::HalfRounds, Some(copies)) => {
                 !cell.get("workload").is_some_and(|workload| copies.apart.contains(workload))

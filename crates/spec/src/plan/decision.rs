@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ChosenPlacement, Copies, Generator, Slicing, Standing};
+use super::{ArmPlacement, ChosenPlacement, Copies, Generator, Slicing};
 
 /// A decision. What is decided stays: more facts only decide what is open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -118,8 +118,8 @@ pub struct Decisions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Decision<ChosenPlacement>>,
     /// Where the arms run: on copies, or on the prepared servers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub standing: Option<Decision<Standing>>,
+    #[serde(rename = "standing", default, skip_serializing_if = "Option::is_none")]
+    pub arm_placement: Option<Decision<ArmPlacement>>,
     /// Whether the arms of a workload take turns in slices, by workload; empty without a comparison.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub slices: BTreeMap<String, Decision<Slicing>>,
@@ -139,7 +139,7 @@ impl Default for Decisions {
             seed: Decision::decided(0, ""),
             left_out: Decision::decided(Vec::new(), ""),
             placement: None,
-            standing: None,
+            arm_placement: None,
             slices: BTreeMap::new(),
             generator: None,
             clients: None,
@@ -151,7 +151,7 @@ impl Decisions {
     /// The copies that arms run on, or are expected to.
     #[must_use]
     pub fn copies(&self) -> Option<&Copies> {
-        self.standing.as_ref()?.value().copies()
+        self.arm_placement.as_ref()?.value().copies()
     }
 
     /// All of them as text.
@@ -176,7 +176,9 @@ impl Decisions {
             Some(row("seed", &self.seed, u64::to_string)),
             Some(row("left out", &self.left_out, left_out)),
             self.placement.as_ref().map(|decision| row("CPUs", decision, ChosenPlacement::words)),
-            self.standing.as_ref().map(|decision| row("servers of the arms", decision, Standing::words)),
+            self.arm_placement
+                .as_ref()
+                .map(|decision| row("servers of the arms", decision, ArmPlacement::words)),
             self.generator.as_ref().map(|decision| row("driver", decision, Generator::words)),
             self.clients.as_ref().map(|decision| row("most clients", decision, clients)),
         ];

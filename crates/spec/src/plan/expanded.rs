@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ChosenPlacement, Content, Copies, Decision, Decisions, Generator, NotRun, PlannedRun, Scheme, Slicing,
-    Standing,
+    ArmPlacement, ChosenPlacement, Content, Copies, Decision, Decisions, Generator, NotRun, PlannedRun,
+    Scheme, Slicing,
 };
 use crate::{Prices, RunKey};
 
@@ -45,8 +45,8 @@ impl Plan {
 
     /// Where the arms run; `None` if there was nothing to decide.
     #[must_use]
-    pub fn standing(&self) -> Option<&Standing> {
-        self.decisions.standing.as_ref().map(Decision::value)
+    pub fn arm_placement(&self) -> Option<&ArmPlacement> {
+        self.decisions.arm_placement.as_ref().map(Decision::value)
     }
 
     /// The placement of clients and servers, if no level sets it.
@@ -114,13 +114,13 @@ impl Plan {
     /// Whether the arms of its cell run next to it.
     #[must_use]
     pub fn has_arms_beside(&self, run: &PlannedRun) -> bool {
-        self.content.scheme != Scheme::Single && self.content.together(&run.factors, self.standing())
+        self.content.scheme != Scheme::Single && self.content.together(&run.factors, self.arm_placement())
     }
 
     /// Whether no other server may be active during this run.
     #[must_use]
     pub fn runs_alone(&self, run: &PlannedRun) -> bool {
-        self.copies().is_some() && !self.content.together(&run.factors, self.standing())
+        self.copies().is_some() && !self.content.together(&run.factors, self.arm_placement())
     }
 
     /// The copies that arms run on.

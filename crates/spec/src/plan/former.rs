@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{
-    ChosenPlacement, Copies, Decision, Decisions, Generator, NotRun, Placement, Recorded, Slicing, Standing,
+    ArmPlacement, ChosenPlacement, Copies, Decision, Decisions, Generator, NotRun, Placement, Recorded,
+    Slicing,
 };
 
 /// The parts of a plan that became decisions.
 #[derive(Deserialize)]
 struct Former {
     seed: u64,
-    standing: Option<FormerStanding>,
+    #[serde(rename = "standing")]
+    arm_placement: Option<FormerArmPlacement>,
     slicing: Option<FormerSlicing>,
     placement: Option<FormerPlacement>,
     generator: Option<Generator>,
@@ -22,7 +24,7 @@ struct Former {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum FormerStanding {
+enum FormerArmPlacement {
     Copies {
         #[serde(flatten)]
         copies: Copies,
@@ -58,11 +60,11 @@ pub fn of_former(text: &str) -> Option<String> {
         placement: former.placement.map(|FormerPlacement { level, placement, why }| {
             Decision::decided(ChosenPlacement { level, placement }, why)
         }),
-        standing: former.standing.map(|standing| match standing {
-            FormerStanding::Copies { copies, figures } => {
-                Decision::decided(Standing::Copies(copies), figures)
+        arm_placement: former.arm_placement.map(|arm_placement| match arm_placement {
+            FormerArmPlacement::Copies { copies, figures } => {
+                Decision::decided(ArmPlacement::Copies(copies), figures)
             }
-            FormerStanding::AsTheyAre { why } => Decision::decided(Standing::AsTheyAre, why),
+            FormerArmPlacement::AsTheyAre { why } => Decision::decided(ArmPlacement::AsTheyAre, why),
         }),
         slices: former.slicing.map_or_else(BTreeMap::new, |slicing| {
             let uncut = slicing.uncut.into_iter();
@@ -101,8 +103,8 @@ mod tests {
         let plan = recorded.plan().unwrap();
         assert_eq!((plan.seed(), plan.rounds, plan.not_run().len()), (7, 4, 1));
         assert_eq!(plan.copies().map(|copies| (copies.each, copies.swapped)), Some((2, true)));
-        let standing = plan.decisions.standing.as_ref();
-        assert_eq!(standing.map(Decision::why), Some("they need 1 GB"));
+        let arm_placement = plan.decisions.arm_placement.as_ref();
+        assert_eq!(arm_placement.map(Decision::why), Some("they need 1 GB"));
         assert_eq!(plan.slicing("w").map(Decision::why), Some("it writes"));
         assert_eq!(plan.placement().map(|chosen| &*chosen.level), Some("free"));
         assert_eq!(of_former(r#"{"imported":"a"}"#), None);

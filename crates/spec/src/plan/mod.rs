@@ -1,5 +1,6 @@
 //! The plan of an experiment, as plain data: what is measured, in which order, and the decisions made for it.
 
+mod arm_placement;
 pub mod change;
 mod content;
 mod cpus;
@@ -15,12 +16,12 @@ pub mod pooler;
 mod recorded;
 mod run;
 mod slicing;
-mod standing;
 pub mod storage;
 mod target;
 pub mod tile_server;
 mod workload;
 
+pub use arm_placement::{ArmPlacement, Copies};
 pub use content::{Arm, Beside, CACHE, Content, SETTINGS, STORAGE};
 pub use cpus::Cpus;
 pub use decision::{Decision, DecisionRow, Decisions, Needed, NotRun};
@@ -34,6 +35,5 @@ pub use placement::{ChosenPlacement, Placement};
 pub use recorded::{CalibrationPlan, Recorded, SingleEnd, SingleLoad, SinglePlan};
 pub use run::{PlannedRun, SHOWN_APART};
 pub use slicing::Slicing;
-pub use standing::{Copies, Standing};
 pub use target::{Build, TargetSpec};
 pub use workload::{PlannedPreparation, PlannedWorkload, WorkloadOptions};

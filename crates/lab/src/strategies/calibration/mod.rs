@@ -9,6 +9,7 @@ mod placements;
 use std::time::Duration;
 
 use engine::{DriverChoice, Until};
+use spec::plan::{Placement, PlannedRun};
 use spec::{Run, figures};
 
 pub(crate) use self::bottleneck::disturbed;
@@ -18,8 +19,8 @@ pub(crate) use self::operation::Operation;
 pub use self::placements::{Advised, Placed};
 pub(crate) use self::placements::{Level, Placements, WithPlacements, advised};
 use super::{Block, Done, Next, Strategy, search};
-use crate::plan::{PlannedRun, single_run};
-use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
+use crate::plan::single_run;
+use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup};
 use crate::words::count;
 
 /// Arrivals per second at which the start lag is measured.
@@ -143,7 +144,7 @@ impl Calibration {
             driver: self.driver,
             placement: Placement::default(),
             seed: self.seed,
-            waiting: crate::setup::Waiting::Auto,
+            waiting: spec::plan::Waiting::Auto,
             counting: Counting::CALIBRATION,
         }
     }

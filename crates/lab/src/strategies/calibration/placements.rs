@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use spec::Run;
 use spec::figures::{self, Figure};
+use spec::plan::Placement;
 
 use super::{Calibration, Operation};
-use crate::setup::{Placement, Setup};
+use crate::setup::Setup;
 use crate::strategies::{Block, Done, Next, Strategy};
 
 /// Approximate time for all of them, as a share of the time for the rest, and its maximum.

@@ -251,13 +251,13 @@ fn preparation(args: &Args) -> anyhow::Result<Preparation> {
     Ok(Preparation { pgbench, sql: args.target.prepare.clone(), ..Preparation::default() })
 }
 
-fn options(args: &Args, target: TargetAccess) -> anyhow::Result<bench::Options> {
+fn options(args: &Args, target: TargetAccess) -> anyhow::Result<bench::BenchOptions> {
     check_bounds(args)?;
     let until = match (args.load.time, args.load.transactions) {
         (Some(seconds), _) => Until::Elapsed(seconds.saturating_mul(1_000_000_000)),
         (None, transactions) => Until::PerClient(transactions.unwrap_or(10)),
     };
-    Ok(bench::Options {
+    Ok(bench::BenchOptions {
         target,
         pg_bin: None,
         prepare: preparation(args)?,

@@ -16,7 +16,7 @@ const QUANTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
 
 /// The report for people.
-pub(super) fn text(options: &bench::Options, done: &Benched) -> String {
+pub(super) fn text(options: &bench::BenchOptions, done: &Benched) -> String {
     let mut out = String::new();
     let seconds = done.run.measured_s;
     head(&mut out, options, done);
@@ -69,7 +69,7 @@ fn doubts(run: &Run) -> String {
     run.doubts.iter().map(doubt).collect::<Vec<_>>().join("; ")
 }
 
-fn head(out: &mut String, options: &bench::Options, done: &Benched) {
+fn head(out: &mut String, options: &bench::BenchOptions, done: &Benched) {
     let kind = match &done.scripts[..] {
         [only] => line(&only.name).into_owned(),
         _ => "multiple scripts".to_owned(),
@@ -88,7 +88,7 @@ fn head(out: &mut String, options: &bench::Options, done: &Benched) {
     let _ = writeln!(out, "random seed: {}", options.seed);
 }
 
-fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &bench::Options) {
+fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &bench::BenchOptions) {
     let all = counts.processed() + counts.failed + counts.skipped;
     let share = |part: u64| if all == 0 { 0.0 } else { 100.0 * part as f64 / all as f64 };
     let _ = writeln!(out, "{prefix}number of transactions actually processed: {}", counts.processed());
@@ -218,7 +218,13 @@ fn distribution(out: &mut String, prefix: &str, latency: &Histogram, started_onl
     let _ = writeln!(out, "{prefix}latency percentiles{of} = {} ms{few}", parts.join(", "));
 }
 
-fn scripts(out: &mut String, options: &bench::Options, done: &Benched, seconds: f64, started_only: bool) {
+fn scripts(
+    out: &mut String,
+    options: &bench::BenchOptions,
+    done: &Benched,
+    seconds: f64,
+    started_only: bool,
+) {
     let weights: u64 = done.scripts.iter().map(|script| u64::from(script.weight)).sum();
     for (index, (script, figures)) in done.scripts.iter().zip(&done.measured.scripts).enumerate() {
         let share = 100.0 * f64::from(script.weight) / weights.max(1) as f64;
@@ -259,7 +265,7 @@ fn statements(out: &mut String, done: &Benched) {
 
 /// The same for programs: a row per script, and one for all. `whole` adds the distributions, needed to import
 /// the run elsewhere.
-pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Table {
+pub(super) fn table(done: &Benched, options: &bench::BenchOptions, whole: bool) -> Table {
     let mut columns = COLUMNS.to_vec();
     columns.extend(DISTRIBUTIONS.iter().filter(|_| whole));
     let mut table = Table::new(&columns);
@@ -404,7 +410,7 @@ fn row(
     ]
 }
 
-fn run(done: &Benched, options: &bench::Options) -> [CellValue; 11] {
+fn run(done: &Benched, options: &bench::BenchOptions) -> [CellValue; 11] {
     let run = &done.run;
     let version = run.settings.iter().find(|setting| setting.name == "server_version");
     [

@@ -13,7 +13,7 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    pub(super) fn new(screen: Screen, conduct: &Conduct, options: &bench::Options) -> Self {
+    pub(super) fn new(screen: Screen, conduct: &Conduct, options: &bench::BenchOptions) -> Self {
         let ticker = conduct.progress.map(|seconds| {
             let lines = ProgressLines { seconds, timestamp: conduct.progress_timestamp };
             Ticker::new(

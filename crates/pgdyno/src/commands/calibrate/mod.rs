@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     let mut clients = args.clients.clone();
     clients.sort_unstable();
     clients.dedup();
-    let options = calibrate::Options {
+    let options = calibrate::CalibrationOptions {
         driver: args.driver.into(),
         time: Duration::from_secs(args.seconds.into()),
         clients,

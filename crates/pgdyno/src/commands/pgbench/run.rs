@@ -191,13 +191,13 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
         statements: settings.output.per_command,
         transactions: settings.output.log.is_some(),
         driver: load.driver,
-        placement: setup::Placement {
+        placement: spec::plan::Placement {
             alone: load.cpus.is_some(),
             clients: load.cpus.clone(),
-            ..setup::Placement::default()
+            ..spec::plan::Placement::default()
         },
         seed: load.seed,
-        waiting: lab::setup::Waiting::Auto,
+        waiting: spec::plan::Waiting::Auto,
         counting: Counting::PGBENCH,
     }
 }

@@ -7,7 +7,7 @@ mod shown;
 use std::time::Duration;
 
 use lab::bench;
-use lab::probe::{Options, run as probe};
+use lab::probe::{ProbeRunOptions, run as probe};
 use lab::target_spec::TargetAccess;
 use workloads::probe::Probed;
 
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         Some(name) => TargetAccess::managed(name, &[]),
         None => TargetAccess::url(bench::at(args.dsn.as_deref(), None, None, None)?),
     };
-    let options = Options {
+    let options = ProbeRunOptions {
         target,
         pg_bin: args.programs.pg_bin.clone(),
         probe: workloads::probe::ProbeOptions {

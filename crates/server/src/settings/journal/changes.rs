@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::Place;
 use spec::Error;
+use spec::plan::change::{Change, ChangePart, ChangeStep};
 
 use super::Journal;
 use super::entry::{JournalEntry, MadeChange};
-use crate::change::{
-    self, Change, ChangeFailure, ChangePart, ChangeResult, ChangeStep, Environment, Executor,
-};
+use crate::change::{self, ChangeFailure, ChangeResult, Environment, Executor};
 use crate::child::Watchdog;
 use crate::control::Control;
 use crate::stop::Stop;

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use spec::Error;
+use spec::plan::change::Change;
 
 use super::server::ServerId;
-use crate::change::{Change, Environment};
+use crate::change::Environment;
 use crate::home::no_home;
 use crate::home::{Dir, Distrust, Home, HomeFolder, Readable};
 
@@ -272,7 +273,7 @@ mod tests {
         entry.server.system_identifier = "7".into();
         let changed = ChangedSetting { former: None, ours: "9min".into(), in_force: Some("300".into()) };
         entry.settings.insert("checkpoint_timeout".into(), changed);
-        let step = |sql: &str| Some(crate::change::ChangeStep::Sql(sql.to_owned()));
+        let step = |sql: &str| Some(spec::plan::change::ChangeStep::Sql(sql.to_owned()));
         entry.changes.push(MadeChange {
             id: "x1".into(),
             change: Change {

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use protocol::Address;
 use protocol::postgres::{Config, Place};
 use spec::Error;
+use spec::plan::change::ChangeStep;
 
 use super::entry::{ChangedSetting, Claim, Claimed, JournalEntry, JournalFile, MadeChange, files, is_held};
 use super::server::ServerId;
-use crate::change::ChangeStep;
 use crate::control::{Control, places};
 use crate::home::Home;
 use crate::settings::contexts::is_private;

@@ -2,9 +2,8 @@
 use std::path::Path;
 
 use lab::experiment::ExperimentFile;
-use lab::plan::Plan;
 use spec::Error;
-use spec::plan::Fact;
+use spec::plan::{Fact, Plan};
 
 use super::base::Folder;
 use super::file;

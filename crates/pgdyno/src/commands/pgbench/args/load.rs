@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::DriverChoice;
-use server::placement::Cpus;
+use spec::plan::Cpus;
 use workloads::pgbench::ClientGroup;
 
 use super::env::Env;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ::report::pgbench::Percentile;
 use engine::DriverChoice;
-use server::placement::Cpus;
+use spec::plan::Cpus;
 use workloads::pgbench::HostPolicy;
 
 use super::fault::ArgumentError;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Where the arms run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum ArmPlacement {
     /// Next to each other, each on a copy of its template.
     Copies(Copies),
     /// On the given servers.
@@ -28,7 +28,7 @@ pub struct Copies {
     pub background: Vec<String>,
 }
 
-impl Standing {
+impl ArmPlacement {
     /// Where the arms run, as text.
     #[must_use]
     pub fn words(&self) -> String {

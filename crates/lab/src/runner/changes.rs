@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use protocol::postgres::sql::SqlError;
-use server::change::{Change, ChangeFailure, ChangeFailureKind, ChangePart};
+use server::change::{ChangeFailure, ChangeFailureKind};
+use spec::plan::change::{Change, ChangePart};
 use spec::{Class, Error, advice_on_sqlstate};
 
-use crate::event::{Progress, Step, Tell};
-use crate::setup::OwnLevel;
+use crate::event::{Progress, ProgressExt, Step};
+use crate::setup::ChangeLevel;
 use crate::stage::Stage;
 
 /// Attached to the error of a user's change that could not be made or undone.
@@ -21,32 +22,32 @@ pub struct FailedChange {
 /// equal levels stay. Returns whether anything changed.
 pub(super) fn bring(
     stage: &mut Stage,
-    wanted: &BTreeMap<String, OwnLevel>,
+    wanted: &BTreeMap<String, ChangeLevel>,
     mut progress: &mut dyn Progress,
 ) -> Result<bool, Error> {
-    let standing = stage.in_force.changes.clone();
-    if standing.as_ref() == Some(wanted) {
+    let in_force = stage.in_force.changes.clone();
+    if in_force.as_ref() == Some(wanted) {
         return Ok(false);
     }
-    let standing = standing.unwrap_or_default();
+    let in_force = in_force.unwrap_or_default();
     stage.close_control();
     stage.stop_tile_servers();
     stage.begin_for_good()?;
-    for (name, own) in standing.iter().rev().filter(|(name, own)| wanted.get(*name) != Some(own)) {
-        if own.change.do_.is_some() {
-            progress.step(Step::Change, format!("{name} {}: undo", own.level));
+    for (name, level) in in_force.iter().rev().filter(|(name, level)| wanted.get(*name) != Some(level)) {
+        if level.change.do_.is_some() {
+            progress.step(Step::Change, format!("{name} {}: undo", level.level));
         }
-        undo(stage, name, own)?;
+        undo(stage, name, level)?;
     }
-    for (name, own) in wanted.iter().filter(|(name, own)| standing.get(*name) != Some(own)) {
-        progress.step(Step::Change, format!("{name} {}: {}", own.level, own.change.words()));
-        make(stage, name, own, &own.change)?;
-        stage.in_force.changes.get_or_insert_default().insert(name.clone(), own.clone());
+    for (name, level) in wanted.iter().filter(|(name, level)| in_force.get(*name) != Some(level)) {
+        progress.step(Step::Change, format!("{name} {}: {}", level.level, level.change.words()));
+        make(stage, name, level, &level.change)?;
+        stage.in_force.changes.get_or_insert_default().insert(name.clone(), level.clone());
     }
     // One change may have undone another.
-    for (name, own) in wanted.iter().filter(|(name, own)| standing.get(*name) == Some(own)) {
-        let check = Change { check: own.change.check.clone(), ..Change::default() };
-        make(stage, name, own, &check)?;
+    for (name, level) in wanted.iter().filter(|(name, level)| in_force.get(*name) == Some(level)) {
+        let check = Change { check: level.change.check.clone(), ..Change::default() };
+        make(stage, name, level, &check)?;
     }
     stage.in_force.changes.get_or_insert_default();
     stage.end_for_good()?;
@@ -58,27 +59,27 @@ pub(super) fn undo_all(stage: &mut Stage) -> Result<(), Error> {
     if stage.is_for_good() {
         return Ok(());
     }
-    let standing = stage.in_force.changes.clone().unwrap_or_default();
-    let undone: Vec<_> = standing.iter().rev().map(|(name, own)| undo(stage, name, own)).collect();
+    let in_force = stage.in_force.changes.clone().unwrap_or_default();
+    let undone: Vec<_> = in_force.iter().rev().map(|(name, level)| undo(stage, name, level)).collect();
     undone.into_iter().collect()
 }
 
-fn make(stage: &mut Stage, name: &str, own: &OwnLevel, change: &Change) -> Result<(), Error> {
+fn make(stage: &mut Stage, name: &str, level: &ChangeLevel, change: &Change) -> Result<(), Error> {
     let made = stage.target.make(change, &stage.making);
-    made.map(drop).map_err(|error| failed(name, own, error))
+    made.map(drop).map_err(|error| failed(name, level, error))
 }
 
-fn undo(stage: &mut Stage, name: &str, own: &OwnLevel) -> Result<(), Error> {
-    let undone = stage.target.undo_one(&own.change);
-    undone.map_err(|error| failed(name, own, error))?;
-    if let Some(standing) = &mut stage.in_force.changes {
-        standing.remove(name);
+fn undo(stage: &mut Stage, name: &str, level: &ChangeLevel) -> Result<(), Error> {
+    let undone = stage.target.undo_one(&level.change);
+    undone.map_err(|error| failed(name, level, error))?;
+    if let Some(in_force) = &mut stage.in_force.changes {
+        in_force.remove(name);
     }
     Ok(())
 }
 
-fn failed(name: &str, own: &OwnLevel, error: Error) -> Error {
-    let left = is_still_there(&error).then(|| own.change.words());
+fn failed(name: &str, level: &ChangeLevel, error: Error) -> Error {
+    let left = is_still_there(&error).then(|| level.change.words());
     let class = match error.class() {
         class if left.is_none() => class,
         Class::Interrupted => Class::Interrupted,
@@ -86,8 +87,8 @@ fn failed(name: &str, own: &OwnLevel, error: Error) -> Error {
     };
     let still =
         |left| format!("\nwhat {left} did is still there, so nothing more is measured on that server");
-    let what = format!("[change.{name}.{}] {error}{}", own.level, left.map(still).unwrap_or_default());
-    let change = FailedChange { name: name.to_owned(), level: own.level.clone() };
+    let what = format!("[change.{name}.{}] {error}{}", level.level, left.map(still).unwrap_or_default());
+    let change = FailedChange { name: name.to_owned(), level: level.level.clone() };
     Error::new(class, what).with_hint(advice_on(&error)).because(error).attach(change)
 }
 
@@ -120,7 +121,7 @@ fn advice_on(error: &Error) -> &'static str {
 }
 
 /// Refuses a server with a user's change that an earlier pgdyno left.
-pub(crate) fn is_as_it_was(stage: &Stage) -> Result<(), Error> {
+pub(crate) fn check_undone(stage: &Stage) -> Result<(), Error> {
     let still = stage.target.recovered().iter().find_map(|recovered| recovered.still_changed());
     let Some((left, error)) = still else { return Ok(()) };
     let what = format!(

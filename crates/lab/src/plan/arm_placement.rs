@@ -5,18 +5,17 @@ use std::collections::BTreeSet;
 
 use server::settings::needs_reload;
 use spec::plan::change::ChangeStep;
-use spec::plan::{Decision, Facts, Needed};
+use spec::plan::{ArmPlacement, Content, Copies, Decision, Facts, Needed, Slices, TargetSpec};
 
 use super::burden::{LEAVE_SOMETHING, because_of_background};
 use super::restarts::arms_need_restart;
-use super::{Content, Copies, Slices, Standing, burden, cells, held, levels};
+use super::{burden, cells, levels, slice_rules};
 use crate::factors::{SETTINGS, STORAGE};
-use crate::target_spec::TargetSpec;
 
 /// Where the arms run; `None` if there is nothing to decide.
-pub(super) fn standing(content: &Content, facts: &Facts) -> Option<Decision<Standing>> {
+pub(super) fn arm_placement(content: &Content, facts: &Facts) -> Option<Decision<ArmPlacement>> {
     content.compare.as_ref()?;
-    let on_one = |why: &str| Some(Decision::decided(Standing::AsTheyAre, why));
+    let on_one = |why: &str| Some(Decision::decided(ArmPlacement::AsTheyAre, why));
     if content.measure.search.is_some() {
         return on_one("a search tries its arms one after the other");
     }
@@ -47,13 +46,13 @@ pub(super) fn standing(content: &Content, facts: &Facts) -> Option<Decision<Stan
         return on_one(&why);
     }
     Some(match with_those_apart(content, copies, facts) {
-        Err(why) => Decision::decided(Standing::AsTheyAre, why),
+        Err(why) => Decision::decided(ArmPlacement::AsTheyAre, why),
         Ok(copies) => match facts.copies() {
-            Some((true, figures)) => Decision::decided(Standing::Copies(copies), figures),
-            Some((false, why)) => Decision::decided(Standing::AsTheyAre, why),
+            Some((true, figures)) => Decision::decided(ArmPlacement::Copies(copies), figures),
+            Some((false, why)) => Decision::decided(ArmPlacement::AsTheyAre, why),
             None => {
                 let rule = facts.copies_so_far().unwrap_or(IF_THEY_FIT);
-                Decision::open(Standing::Copies(copies), rule, [Needed::Preparation])
+                Decision::open(ArmPlacement::Copies(copies), rule, [Needed::Preparation])
             }
         },
     })
@@ -91,13 +90,17 @@ fn needs_copies_to_write(content: &Content, compared: &str, facts: &Facts) -> bo
     let once = || content.workloads.keys().any(|name| facts.is_job(name));
     // Changes made and undone under each arm would be needed on each copy.
     let is_plain = content.named.changes.is_empty() && content.target.tile_servers().is_empty();
-    (compared == "workload" || of_workload) && is_plain && held::may_be_sliced(content) && writes() && !once()
+    (compared == "workload" || of_workload)
+        && is_plain
+        && slice_rules::may_be_sliced(content)
+        && writes()
+        && !once()
 }
 
 /// Whether arms can take turns only on separate servers, since they differ in a setting of the whole server.
 fn needs_servers_to_slice(content: &Content) -> bool {
     let of_server = |name: &String| needs_reload(name) || LEAVE_SOMETHING.contains(&name.as_str());
-    held::may_be_sliced(content) && content.differing_settings().iter().any(of_server)
+    slice_rules::may_be_sliced(content) && content.differing_settings().iter().any(of_server)
 }
 
 /// Why users' changes cannot be made on several servers of this machine at once.
@@ -142,10 +145,10 @@ fn with_those_apart(content: &Content, copies: Copies, facts: &Facts) -> Result<
 #[cfg(test)]
 mod tests {
     use super::super::tests::plan;
-    use super::super::{Plan, Scheme};
     use super::*;
     use crate::plan::{setups, words};
     use crate::setup::At;
+    use spec::plan::{Plan, Scheme};
 
     fn compared(builtins: &[&str], target: &str, what: &str) -> Plan {
         let workloads =
@@ -216,8 +219,8 @@ mod tests {
             change.replace("do = \"CREATE INDEX i ON t (x)\"", "do = { command = \"x\" }\nundo = \"y\"");
         let plan = compared(&["select-only"], MANAGED, &command);
         assert!(
-            plan.standing() == Some(&Standing::AsTheyAre)
-                && words::standing_words(&plan).contains("a command may change")
+            plan.arm_placement() == Some(&ArmPlacement::AsTheyAre)
+                && words::arm_placement_words(&plan).contains("a command may change")
         );
         assert_eq!(turns(&plan)[0], "select-only without, select-only with");
     }
@@ -226,7 +229,7 @@ mod tests {
     fn what_works_in_the_background_keeps_arms_that_write_apart() {
         let log = settings("max_wal_size = \"1GB\"\nwal_buffers = \"1MB\"", "wal_buffers = \"16MB\"");
         let alone = compared(&["tpcb-like"], MANAGED, &log);
-        let why = words::standing_words(&alone);
+        let why = words::arm_placement_words(&alone);
         assert!(why.starts_with("half-rounds") && why.contains("tpcb-like writes"), "{why}");
         assert!(why.contains("max_wal_size, wal_buffers"), "{why}");
         assert_eq!(alone.scheme(), Scheme::HalfRounds);
@@ -239,9 +242,9 @@ mod tests {
         let alone: Vec<bool> = both.runs[..4].iter().map(|run| both.runs_alone(run)).collect();
         assert_eq!(alone, [false, false, true, true]);
         assert!(
-            words::standing_words(&both).contains("half-rounds for tpcb-like"),
+            words::arm_placement_words(&both).contains("half-rounds for tpcb-like"),
             "{}",
-            words::standing_words(&both)
+            words::arm_placement_words(&both)
         );
         // Settings of memory do not matter.
         let memory = compared(&["tpcb-like"], MANAGED, &buffers());
@@ -250,7 +253,8 @@ mod tests {
 
     #[test]
     fn arms_stand_side_by_side_only_where_that_is_better() {
-        let none = |target: &str, what: &str| compared(&["select-only"], target, what).decisions.standing;
+        let none =
+            |target: &str, what: &str| compared(&["select-only"], target, what).decisions.arm_placement;
         let memory = settings("work_mem = \"1MB\"", "work_mem = \"64MB\"");
         assert_eq!(none(MANAGED, &memory), None, "switching costs nothing");
         let change = "[change.index.without]\n[change.index.with]\ndo = \"x\"\nundo = \"y\"\n\

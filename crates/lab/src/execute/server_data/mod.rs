@@ -10,7 +10,7 @@ pub(super) use ask::ask;
 pub(super) use differ::{Differences, Names};
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Held {
+pub(super) struct ServerData {
     /// By name: the tables in its texts, also through views and functions.
     pub(super) tables: BTreeMap<String, Table>,
     /// `version()`: with the compiler, since two builds of one version differ in it.

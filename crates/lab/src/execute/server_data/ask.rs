@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 
-use super::{Held, Rows, Table};
+use super::{Rows, ServerData, Table};
 
 /// Tables up to this size are counted, bytes: it takes well below a second.
 const COUNTED_BYTES: u64 = 64 << 20;
@@ -69,7 +69,7 @@ const SETTINGS: &str = "SELECT name, pg_catalog.current_setting(name) FROM pg_ca
      AND name !~ '^(archive_|restore_|recovery_|primary_|ssl_|cluster_name|search_path|data_|in_hot_standby|transaction_|debug_)' \
      UNION ALL SELECT name, pg_catalog.current_setting(name) FROM pg_catalog.pg_settings WHERE name = 'max_connections'";
 
-pub(in crate::execute) fn ask(sql: &mut dyn Sql, texts: &[String]) -> Result<Held, SqlError> {
+pub(in crate::execute) fn ask(sql: &mut dyn Sql, texts: &[String]) -> Result<ServerData, SqlError> {
     let version = sql.scalar("SELECT pg_catalog.version()")?.unwrap_or_default();
     let pairs = sql.rows(SETTINGS)?.into_iter().filter_map(|row| {
         let mut row = row.into_iter();
@@ -78,7 +78,7 @@ pub(in crate::execute) fn ask(sql: &mut dyn Sql, texts: &[String]) -> Result<Hel
     let settings: BTreeMap<String, String> = pairs.collect();
     let names = named(sql, texts)?;
     let tables = if names.is_empty() { BTreeMap::new() } else { tables(sql, &names)? };
-    Ok(Held { tables, version, settings, redis_keys: None })
+    Ok(ServerData { tables, version, settings, redis_keys: None })
 }
 
 struct Named {

@@ -5,26 +5,25 @@ use std::collections::BTreeMap;
 use protocol::postgres::sql::Sql;
 use results::Store;
 use server::Stop;
-use server::change::Change;
 use server::child::Watchdog;
 use server::home::Home;
 use server::managed::{self, Cluster};
 use server::storage::overcommitted;
 use sha2::{Digest, Sha256};
-use spec::plan::{Decision, Fact};
+use spec::plan::change::Change;
+use spec::plan::{ArmPlacement, Copies, Decision, Fact, Plan, TargetSpec};
 use spec::{Class, Error};
 
 use super::arms::check_arms;
-use super::room::{NOTHING_YET, Room, at_rest, fits};
+use super::room::{NOTHING_YET, Room, at_rest, copies_fit};
 use super::shared::{Opened, share};
-use super::{Invocation, Options, changes, other_name};
+use super::{ExecutionOptions, Invocation, changes, other_name};
 use crate::error::{interrupted, of_sql};
 use crate::experiment::ExperimentFile;
 use crate::jobs::{Prepared, prepare};
-use crate::plan::{Copies, Plan, Standing, identity, levels, setups, turns, words};
-use crate::runner::{Progress, Stage, Step, Surroundings, Tell, is_as_it_was};
+use crate::plan::{identity, levels, setups, turns, words};
+use crate::runner::{Progress, ProgressExt, Stage, Step, Surroundings, check_undone};
 use crate::setup::At;
-use crate::target_spec::TargetSpec;
 
 /// Connections left for clients, without two of our own: of the server, or of a role or database with a lower
 /// limit.
@@ -38,7 +37,7 @@ const LET_IN: &str = "SELECT greatest(1, least(pg_catalog.current_setting('max_c
      FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend') seen \
      WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()";
 
-pub(super) struct Ground {
+pub(super) struct PreparedServers {
     pub(super) begun: Invocation,
     pub(super) stages: Vec<(At, Stage)>,
     /// Copied servers: stopped, and reserved.
@@ -49,12 +48,12 @@ pub(super) struct Ground {
     pub(super) storages: BTreeMap<At, String>,
 }
 
-impl Ground {
-    pub(super) fn lay(
+impl PreparedServers {
+    pub(super) fn open(
         file: &ExperimentFile,
         mut begun: Invocation,
         store: &mut Store,
-        options: &Options,
+        options: &ExecutionOptions,
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, Error> {
@@ -94,22 +93,23 @@ impl Ground {
                 return Err(stages.iter_mut().fold(error, |error, (_, stage)| stage.explain(error)));
             }
         };
-        let mut ground = Self { begun, stages, templates: Vec::new(), jobs, surroundings, targets, storages };
-        ground.stand(file, progress)?;
-        ground.ask_for_clients(file)?;
-        Ok(ground)
+        let mut servers =
+            Self { begun, stages, templates: Vec::new(), jobs, surroundings, targets, storages };
+        servers.place_arms(file, progress)?;
+        servers.ask_for_clients(file)?;
+        Ok(servers)
     }
 
-    fn stand(&mut self, file: &ExperimentFile, mut progress: &mut dyn Progress) -> Result<(), Error> {
+    fn place_arms(&mut self, file: &ExperimentFile, mut progress: &mut dyn Progress) -> Result<(), Error> {
         let Some(copies) = self.begun.plan.copies().cloned() else { return Ok(()) };
-        let fact = match self.fits(&copies)? {
+        let fact = match self.check_room(&copies)? {
             Ok(why) => Fact::Copies { fit: true, why },
             Err(why) if self.begun.known.is_some() => return Err(began_on_copies(&why)),
             Err(why) => Fact::Copies { fit: false, why },
         };
         self.begun.learn(file, fact)?;
         can_do_without(file, &self.begun.plan)?;
-        progress.note(words::standing_words(&self.begun.plan));
+        progress.note(words::arm_placement_words(&self.begun.plan));
         match self.begun.plan.copies().cloned() {
             Some(copies) => self.copy(&copies, progress),
             None => Ok(()),
@@ -131,7 +131,7 @@ impl Ground {
     }
 
     /// What the copies need; as an inner error, why there cannot be any.
-    fn fits(&mut self, copies: &Copies) -> Result<Result<String, String>, Error> {
+    fn check_room(&mut self, copies: &Copies) -> Result<Result<String, String>, Error> {
         let mut takes = BTreeMap::new();
         let mut names = Vec::new();
         for (at, stage) in &mut self.stages {
@@ -144,7 +144,7 @@ impl Ground {
             takes.insert(at.clone(), stage.takes()?);
             names.push(name);
         }
-        Ok(fits(&self.begun.plan, copies, &takes, &Room::here(&names)))
+        Ok(copies_fit(&self.begun.plan, copies, &takes, &Room::here(&names)))
     }
 
     fn copy(&mut self, copies: &Copies, progress: &mut dyn Progress) -> Result<(), Error> {
@@ -171,7 +171,7 @@ impl Ground {
 /// Whether copies of the present data would fit: if not, or if data are still to be prepared, that decides
 /// nothing in favour of copies. `None` if it does not matter.
 pub(super) fn look_for_room(plan: &Plan) -> Option<Fact> {
-    let open = plan.decisions.standing.as_ref().filter(|standing| standing.is_open());
+    let open = plan.decisions.arm_placement.as_ref().filter(|arm_placement| arm_placement.is_open());
     let copies = open?.value().copies()?;
     let mut takes = BTreeMap::new();
     let (mut names, mut all_there) = (Vec::new(), true);
@@ -183,7 +183,7 @@ pub(super) fn look_for_room(plan: &Plan) -> Option<Fact> {
         takes.insert(at, found.unwrap_or(NOTHING_YET));
         names.push(name.clone());
     }
-    match fits(plan, copies, &takes, &Room::here(&names)) {
+    match copies_fit(plan, copies, &takes, &Room::here(&names)) {
         Ok(figures) => all_there.then_some(Fact::CopiesSoFar { figures }),
         Err(why) => Some(Fact::Copies { fit: false, why }),
     }
@@ -206,7 +206,7 @@ pub(super) fn remove_left(plan: &Plan) -> Result<(), Error> {
 fn opened(
     file: &ExperimentFile,
     plan: &Plan,
-    options: &Options,
+    options: &ExecutionOptions,
     mut progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Vec<(At, Stage)>, Error> {
@@ -216,10 +216,10 @@ fn opened(
     for at in setups::sites(plan) {
         let access = file.access(levels::target(&plan.content, &at));
         let programs = (options.pg_bin.clone(), setups::widest_way(plan));
-        let opened = Stage::open_to_be_alone(&access, programs, progress, stop);
+        let opened = Stage::open_exclusive(&access, programs, progress, stop);
         let mut stage = opened.map_err(|error| of_level(&at, error))?;
         stage.expect_connections(setups::most_connections(plan));
-        is_as_it_was(&stage)?;
+        check_undone(&stage)?;
         stage.makes_changes(file.folder());
         progress.note(stage.target.redacted());
         if let Some(pooled) = stage.pooled_words(&at) {
@@ -236,7 +236,7 @@ fn opened(
         stages.push((at, stage));
     }
     for (at, stage) in &mut stages {
-        stage.be_alone(sets, progress).map_err(|error| of_level(at, error))?;
+        stage.reserve(sets, progress).map_err(|error| of_level(at, error))?;
     }
     Ok(stages)
 }
@@ -273,8 +273,9 @@ fn prepared(
 /// # Errors
 /// When arms do not run on copies, and a change has no undo.
 pub(super) fn can_do_without(file: &ExperimentFile, plan: &Plan) -> Result<(), Error> {
-    let standing = plan.decisions.standing.as_ref().filter(|it| *it.value() == Standing::AsTheyAre);
-    let Some(why) = standing.map(Decision::why) else { return Ok(()) };
+    let arm_placement =
+        plan.decisions.arm_placement.as_ref().filter(|it| *it.value() == ArmPlacement::AsTheyAre);
+    let Some(why) = arm_placement.map(Decision::why) else { return Ok(()) };
     let name = plan.content.compared();
     let without = plan.content.named.changes.get(name).into_iter().flatten();
     let lacks = |change: &Change| server::change::validate(change, false).is_err();

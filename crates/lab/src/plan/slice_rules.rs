@@ -1,6 +1,7 @@
 //! Whether slices are possible, wherever arms run.
 
-use super::{CACHE, Content, PlannedLoad, Slices};
+use spec::plan::{CACHE, Content, PlannedLoad, Slices};
+
 use crate::factors::PLACEMENT;
 use crate::measure::SHORTEST;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use spec::bytes;
 
-use super::{Held, Rows, Table};
+use super::{Rows, ServerData, Table};
 
 /// Counted rows that differ by more than this share are different data.
 const ROWS: f64 = 0.01;
@@ -22,7 +22,7 @@ const TOLD: usize = 6;
 #[derive(Debug, Clone, Copy)]
 pub(in crate::execute) struct Names<'a> {
     pub(in crate::execute) base: &'a str,
-    pub(in crate::execute) own: &'a str,
+    pub(in crate::execute) other: &'a str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,37 +34,37 @@ pub(in crate::execute) struct Differences {
 }
 
 impl Differences {
-    pub(in crate::execute) fn of(base: &Held, own: &Held, names: Names<'_>) -> Self {
+    pub(in crate::execute) fn of(base: &ServerData, other: &ServerData, names: Names<'_>) -> Self {
         let mut found = Self::default();
-        let all: BTreeSet<&String> = base.tables.keys().chain(own.tables.keys()).collect();
+        let all: BTreeSet<&String> = base.tables.keys().chain(other.tables.keys()).collect();
         for name in all {
-            match (base.tables.get(name), own.tables.get(name)) {
-                (Some(base), Some(own)) => found.table(name, base, own, names),
+            match (base.tables.get(name), other.tables.get(name)) {
+                (Some(base), Some(other)) => found.table(name, base, other, names),
                 (Some(_), None) => found.data.push(format!("table {name} is only at {}", names.base)),
-                (None, Some(_)) => found.data.push(format!("table {name} is only at {}", names.own)),
+                (None, Some(_)) => found.data.push(format!("table {name} is only at {}", names.other)),
                 (None, None) => {}
             }
         }
-        if let (Some(old), Some(now)) = (base.redis_keys, own.redis_keys)
+        if let (Some(old), Some(now)) = (base.redis_keys, other.redis_keys)
             && differ(old as f64, now as f64, ROWS)
         {
             found.data.push(two("Redis keys", &number(now as f64), &number(old as f64), names));
         }
-        if base.version != own.version {
-            let [old, now] = [base, own].map(|held| shortened(&held.version, [base, own]));
+        if base.version != other.version {
+            let [old, now] = [base, other].map(|held| shortened(&held.version, [base, other]));
             found.setup.push(two("server", &now, &old, names));
         }
         for (name, old) in &base.settings {
-            if let Some(now) = own.settings.get(name).filter(|now| *now != old) {
+            if let Some(now) = other.settings.get(name).filter(|now| *now != old) {
                 found.setup.push(two(name, now, old, names));
             }
         }
         found
     }
 
-    fn table(&mut self, name: &str, base: &Table, own: &Table, names: Names<'_>) {
+    fn table(&mut self, name: &str, base: &Table, other: &Table, names: Names<'_>) {
         let mut same_rows = true;
-        if let (Some(old), Some(now)) = (base.rows, own.rows) {
+        if let (Some(old), Some(now)) = (base.rows, other.rows) {
             let tolerance = if old.is_exact && now.is_exact { ROWS } else { ESTIMATES };
             same_rows = !differ(old.count, now.count, tolerance);
             if !same_rows {
@@ -73,7 +73,7 @@ impl Differences {
         }
         if same_rows {
             for (what, old, now) in
-                [("size of", base.bytes, own.bytes), ("indexes of", base.index_bytes, own.index_bytes)]
+                [("size of", base.bytes, other.bytes), ("indexes of", base.index_bytes, other.index_bytes)]
             {
                 let ratio = now.max(1) as f64 / old.max(1) as f64;
                 if old.max(now) >= SMALL && ratio.max(ratio.recip()) >= SIZES {
@@ -81,7 +81,7 @@ impl Differences {
                 }
             }
         }
-        for (lacks, has, of) in [(base, own, names.own), (own, base, names.base)] {
+        for (lacks, has, of) in [(base, other, names.other), (other, base, names.base)] {
             for index in has.indexes.difference(&lacks.indexes) {
                 self.data.push(format!("an index of {name} is only at {of}: {index}"));
             }
@@ -89,22 +89,22 @@ impl Differences {
                 self.data.push(format!("{name}: {form} only at {of}"));
             }
         }
-        self.statistics(name, base, own, names);
+        self.statistics(name, base, other, names);
     }
 
-    fn statistics(&mut self, name: &str, base: &Table, own: &Table, names: Names<'_>) {
+    fn statistics(&mut self, name: &str, base: &Table, other: &Table, names: Names<'_>) {
         let age = |of: &Table| match (of.has_statistics, of.statistics_age_s) {
             (false, _) => "none".to_owned(),
             (true, None) => "of unknown age".to_owned(),
             (true, Some(age)) => format!("{} old", old(age)),
         };
-        let one_lacks = base.has_statistics != own.has_statistics;
-        let is_stale = base.statistics_age_s.zip(own.statistics_age_s).is_some_and(|(old, now)| {
+        let one_lacks = base.has_statistics != other.has_statistics;
+        let is_stale = base.statistics_age_s.zip(other.statistics_age_s).is_some_and(|(old, now)| {
             let (less, more) = (old.min(now), old.max(now));
             more > OLD_S && more > 10.0 * less
         });
         if one_lacks || is_stale && base.has_statistics {
-            self.setup.push(two(&format!("statistics of {name}"), &age(own), &age(base), names));
+            self.setup.push(two(&format!("statistics of {name}"), &age(other), &age(base), names));
         }
     }
 
@@ -127,8 +127,8 @@ fn told(all: &[String]) -> Option<String> {
 }
 
 /// `rows of orders: new 635,000, old 403,000`.
-fn two(what: &str, own: &str, base: &str, names: Names<'_>) -> String {
-    format!("{what}: {} {own}, {} {base}", names.own, names.base)
+fn two(what: &str, other: &str, base: &str, names: Names<'_>) -> String {
+    format!("{what}: {} {other}, {} {base}", names.other, names.base)
 }
 
 fn differ(one: f64, other: f64, tolerance: f64) -> bool {
@@ -162,17 +162,17 @@ fn old(seconds: f64) -> String {
 }
 
 /// `PostgreSQL 15.18`; the whole text if both have that in common.
-fn shortened(version: &str, both: [&Held; 2]) -> String {
+fn shortened(version: &str, both: [&ServerData; 2]) -> String {
     let short = |version: &str| version.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
-    let [base, own] = both.map(|held| short(&held.version));
-    if base == own { version.to_owned() } else { short(version) }
+    let [base, other] = both.map(|held| short(&held.version));
+    if base == other { version.to_owned() } else { short(version) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const NAMES: Names<'_> = Names { base: "old", own: "new" };
+    const NAMES: Names<'_> = Names { base: "old", other: "new" };
 
     fn table(rows: f64) -> Table {
         Table {
@@ -186,9 +186,9 @@ mod tests {
         }
     }
 
-    fn held(orders: Table) -> Held {
+    fn held(orders: Table) -> ServerData {
         let settings = [("work_mem".to_owned(), "4MB".to_owned())].into();
-        Held {
+        ServerData {
             tables: [("orders".to_owned(), orders)].into(),
             version: "PostgreSQL 15.18 on x86_64, gcc 12".into(),
             settings,
@@ -216,15 +216,15 @@ mod tests {
 
     #[test]
     fn indexes_sizes_settings_builds_and_statistics_are_told() {
-        let mut own = held(table(1000.0));
-        let orders = own.tables.get_mut("orders").unwrap();
+        let mut other = held(table(1000.0));
+        let orders = other.tables.get_mut("orders").unwrap();
         orders.bytes = 5 << 20;
         orders.indexes = BTreeSet::from(["USING btree (customer)".to_owned()]);
         orders.has_statistics = false;
-        own.tables.insert("notes".into(), table(1.0));
-        own.settings.insert("work_mem".into(), "64MB".into());
-        own.version = "PostgreSQL 15.18 on x86_64, clang 14".into();
-        let found = Differences::of(&held(table(1000.0)), &own, NAMES);
+        other.tables.insert("notes".into(), table(1.0));
+        other.settings.insert("work_mem".into(), "64MB".into());
+        other.version = "PostgreSQL 15.18 on x86_64, clang 14".into();
+        let found = Differences::of(&held(table(1000.0)), &other, NAMES);
         assert_eq!(
             found.data,
             [
@@ -247,10 +247,10 @@ mod tests {
     /// An unlogged table against a logged one was "9.6 times faster", without a remark.
     #[test]
     fn tables_that_are_made_otherwise_are_told() {
-        let mut own = held(table(1000.0));
-        let orders = own.tables.get_mut("orders").unwrap();
+        let mut other = held(table(1000.0));
+        let orders = other.tables.get_mut("orders").unwrap();
         orders.forms = ["unlogged", "column id numeric"].map(str::to_owned).into();
-        let found = Differences::of(&held(table(1000.0)), &own, NAMES);
+        let found = Differences::of(&held(table(1000.0)), &other, NAMES);
         assert_eq!(
             found.data,
             [
