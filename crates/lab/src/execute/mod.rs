@@ -31,9 +31,10 @@ use self::servers::PreparedServers;
 pub use self::suspended::SuspendedRuns;
 use crate::error::explain;
 use crate::experiment::ExperimentFile;
-use crate::facts;
+use crate::facts::{self, StoredExperiment};
 use crate::plan::{diff, identity, jobs_of, levels, resolve};
 use crate::runner::{FailedChange, LabEvent, Progress, Results, texts};
+use crate::setup::At;
 use crate::strategies::{self, Done};
 use crate::words;
 use spec::plan::{Fact, Facts, Plan, PlannedRun};
@@ -136,7 +137,7 @@ impl Invocation {
         (plan, facts): (Plan, Facts),
         options: &ExecutionOptions,
     ) -> Result<Self, Error> {
-        let (known, stored) = facts::stored(store, &plan, options.again)?;
+        let StoredExperiment { id: known, facts: stored, .. } = facts::stored(store, &plan, options.again)?;
         let stored_facts = if known.is_some() { stored.all().len() } else { 0 };
         let facts = stored.followed_by(facts);
         let plan = resolve(file, &facts)?;
@@ -145,6 +146,16 @@ impl Invocation {
             let (done, superseded) = (Vec::new(), Vec::new());
             return Ok(Self { plan, facts, stored_facts, again, known, done, superseded });
         };
+        let began = store.experiment(id)?.experiment.seed;
+        if began != plan.seed() {
+            let what = format!(
+                "{}: experiment {} began with seed {began}, and its facts give {}: something else changed the file",
+                options.results.display(),
+                id.0,
+                plan.seed()
+            );
+            return Err(Error::new(Class::BadInput, what).with_hint("begin it anew: --again"));
+        }
         let done = done(store, id, &plan)?;
         // With a growing number of clients, a finished search is finished with the clients it had.
         if strategies::of(&plan, &[]).left(&done).is_empty() {
@@ -152,6 +163,24 @@ impl Invocation {
         }
         let superseded = store.superseded_runs(id)?;
         Ok(Self { plan, facts, stored_facts, again, known, done, superseded })
+    }
+
+    /// A server must have the version that the experiment began with.
+    fn check_version(&mut self, at: &At, version: &str) -> Result<(), Error> {
+        let server = at.to_string();
+        match self.facts.server_version(&server).filter(|began| *began != version) {
+            None => {
+                self.facts.learn(Fact::ServerVersion { server, version: version.to_owned() });
+                Ok(())
+            }
+            Some(began) => {
+                let on = if server.is_empty() { String::new() } else { format!(" on {server}") };
+                let what =
+                    format!("this experiment began with PostgreSQL {began}{on}, and that is {version} now");
+                Err(Error::new(Class::Usage, what)
+                    .with_hint("give it that version again (--pg-bin), or begin anew with --again"))
+            }
+        }
     }
 
     /// Adds a fact; the plan follows.

@@ -1,15 +1,17 @@
 //! An experiment before it begins: what can be learnt without creating or changing anything, and the plan that
 //! follows.
 
+use std::collections::HashSet;
+
 use server::Stop;
 use spec::plan::{Decision, Facts, Plan};
-use spec::{Class, Error};
+use spec::{Class, Error, RunKey};
 
 use super::look::check_sizes;
 use super::promised::check_promise;
 use super::{ExecutionOptions, servers};
 use crate::experiment::ExperimentFile;
-use crate::facts;
+use crate::facts::{self, StoredExperiment};
 use crate::plan::{check_left, check_waiting, resolve};
 
 /// What is known before an experiment begins.
@@ -17,6 +19,8 @@ use crate::plan::{check_left, check_waiting, resolve};
 pub struct Planned {
     pub plan: Plan,
     pub facts: Facts,
+    /// Number of its runs that are stored.
+    pub kept: usize,
     /// In a dry run: why it is not known whether the experiment has begun.
     pub unknown: Option<String>,
 }
@@ -36,12 +40,14 @@ pub fn planned(
     let (stored, unknown) = match facts::of_results(&all, &options.results, options.again) {
         Ok(stored) => (stored, None),
         // A dry run needs no results file.
-        Err(error) if dry_run => (Facts::default(), Some(error.to_string())),
+        Err(error) if dry_run => (StoredExperiment::default(), Some(error.to_string())),
         Err(error) => return Err(error),
     };
-    let mut facts = stored.followed_by(files);
+    let mut facts = stored.facts.followed_by(files);
+    facts::check_cpus(&facts)?;
+    let next_round = stored.runs.iter().map(|run| run.round).max().unwrap_or(0) + 1;
     let programs = (options.pg_bin.as_deref(), dry_run);
-    for fact in facts::of_programs(&facts, &all, file, programs, stop)? {
+    for fact in facts::of_programs((&facts, next_round), &all, file, programs, stop)? {
         facts.learn(fact);
     }
     facts.learn(facts::calibration());
@@ -58,7 +64,9 @@ pub fn planned(
     if !dry_run {
         check_sizes(&plan)?;
     }
-    Ok(Planned { plan, facts, unknown })
+    let stored: HashSet<RunKey> = stored.runs.into_iter().collect();
+    let kept = plan.runs.iter().filter(|run| stored.contains(&run.key())).count();
+    Ok(Planned { plan, facts, kept, unknown })
 }
 
 /// The placement that an experiment began with may no longer be available.

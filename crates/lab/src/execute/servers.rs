@@ -61,10 +61,13 @@ impl PreparedServers {
         let mut stages = opened(file, &begun.plan, options, progress, stop)?;
         let shared = stages.iter().any(|(_, stage)| stage.is_shared());
         begun.learn(file, Fact::Servers { shared })?;
+        let targets = targets(&stages)?;
+        for (at, target) in &targets {
+            begun.check_version(at, &target.server_version)?;
+        }
         let plan = &begun.plan;
         let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
         let surroundings = Surroundings::of(first)?;
-        let targets = targets(&stages)?;
         let stands_on = |(at, stage): &(At, Stage)| Some((at.clone(), stage.target.storage_label()?));
         let storages = stages.iter().filter_map(stands_on).collect();
         if let Some(said) = Home::locate().ok().as_ref().and_then(overcommitted) {

@@ -11,7 +11,7 @@ use server::Stop;
 use server::placement::allowed;
 use server::settings::Machine;
 use spec::plan::{Fact, Facts, PlacementAdvice, Plan, PlannedPreparation};
-use spec::{Class, Error};
+use spec::{Class, Error, RunKey};
 use workloads::Preparation;
 
 use crate::experiment::ExperimentFile;
@@ -48,47 +48,69 @@ pub(crate) fn preparation(jobs: &Preparation) -> Result<PlannedPreparation, Erro
     planned_preparation(jobs, &facts)
 }
 
-/// What the results file has of an experiment: the facts that it began with, if it goes on.
+/// What a results file has of an experiment.
+#[derive(Debug, Default)]
+pub struct StoredExperiment {
+    /// `None` if it begins.
+    pub id: Option<ExperimentId>,
+    /// The facts that it began with.
+    pub facts: Facts,
+    /// Its runs that count.
+    pub runs: Vec<RunKey>,
+}
+
+/// What the results file has of an experiment.
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn of_results(plan: &Plan, results: &Path, again: bool) -> Result<Facts, Error> {
+pub fn of_results(plan: &Plan, results: &Path, again: bool) -> Result<StoredExperiment, Error> {
     // It is created when the first run is stored.
     match Store::open_if_there(results)? {
-        Some(store) => stored(&store, plan, again).map(|(_, facts)| facts),
+        Some(store) => stored(&store, plan, again),
         None => Ok(first(0)),
     }
 }
 
-/// The same of an open file, with the number of the experiment that goes on.
-pub(crate) fn stored(
-    store: &Store,
-    plan: &Plan,
-    again: bool,
-) -> Result<(Option<ExperimentId>, Facts), Error> {
+/// The same of an open file.
+pub(crate) fn stored(store: &Store, plan: &Plan, again: bool) -> Result<StoredExperiment, Error> {
     let hash = identity::hash(&plan.content);
     let mut same = store.experiments()?;
     same.retain(|known| known.hash == hash);
     let Some(newest) = same.last().filter(|_| !again) else {
-        return Ok((None, first(same.len() as u64)));
+        return Ok(first(same.len() as u64));
     };
     let facts = store.facts(newest.id)?;
     if !facts.all().is_empty() {
-        return Ok((Some(newest.id), facts));
+        let runs = store.finished_runs(newest.id)?;
+        return Ok(StoredExperiment { id: Some(newest.id), facts, runs });
     }
     // Killed after it was created and before its first run was stored.
     if newest.runs == 0 {
-        return Ok((None, first(same.len() as u64 - 1)));
+        return Ok(first(same.len() as u64 - 1));
     }
     let what =
         format!("{} began with an earlier pgdyno, which did not store what it was planned with", plan.name);
     Err(Error::new(Class::Usage, what).with_hint("begin it anew: --again"))
 }
 
-fn first(repetition: u64) -> Facts {
+fn first(repetition: u64) -> StoredExperiment {
     let mut facts = Facts::default();
     facts.learn(Fact::Repetition { repetition });
-    facts
+    StoredExperiment { facts, ..StoredExperiment::default() }
+}
+
+/// The CPUs that an experiment began with must be those of now: runs on others are not comparable.
+///
+/// # Errors
+/// When they are not.
+pub(crate) fn check_cpus(facts: &Facts) -> Result<(), Error> {
+    let (Some((_, _, Some(began))), Ok(now)) = (facts.host(), allowed()) else { return Ok(()) };
+    if *began == now {
+        return Ok(());
+    }
+    let what = format!("this experiment began on CPUs {began}, and pgdyno may use {now} now");
+    Err(Error::new(Class::Usage, what)
+        .with_hint("let pgdyno use those CPUs again, or begin anew with --again"))
 }
 
 /// What `pgdyno calibrate` advises for this host.
@@ -113,19 +135,25 @@ fn none(why: String) -> PlacementAdvice {
     PlacementAdvice { level: None, day: String::new(), why }
 }
 
-/// Which parts of a plan can be run here. A dry run executes no program that the file names.
+/// Which parts of a plan can be run here. A dry run executes no program that the file names. What was missing before
+/// is run from the first round that is not measured yet (`next_round`).
 ///
 /// # Errors
 /// When a part that the experiment began with is no longer available.
 pub fn of_programs(
-    facts: &Facts,
+    (facts, next_round): (&Facts, u32),
     plan: &Plan,
     file: &ExperimentFile,
     (pg_bin, dry_run): (Option<&Path>, bool),
     stop: &Stop,
 ) -> Result<Vec<Fact>, Error> {
-    let learnt = programs::learn(plan, file, pg_bin, dry_run, stop);
-    for fact in &learnt {
+    let mut learnt = programs::learn(plan, file, pg_bin, dry_run, stop);
+    for fact in &mut learnt {
+        if let Fact::Found { what, from_round } = fact
+            && facts.missing(what).is_some()
+        {
+            *from_round = next_round;
+        }
         if let Fact::Missing { what, why } = fact
             && facts.was_found(what)
         {
@@ -152,16 +180,35 @@ mod tests {
         let mut facts = of_files(&file).unwrap();
         let all = resolve(&file, &facts).unwrap();
         let stop = Stop::new();
-        let learnt = of_programs(&facts, &all, &file, (None, true), &stop).unwrap();
+        let learnt = of_programs((&facts, 1), &all, &file, (None, true), &stop).unwrap();
         learnt.into_iter().for_each(|fact| facts.learn(fact));
         let plan = resolve(&file, &facts).unwrap();
         assert!(plan.not_run().iter().any(|not_run| not_run.what == "version 99"), "{:?}", plan.not_run());
         assert!(plan.runs.len() < all.runs.len() && plan.decisions.left_out.is_open());
 
         let mut began = Facts::default();
-        began.learn(Fact::Found { what: "version 99".into() });
-        let error = of_programs(&began, &all, &file, (None, true), &stop).unwrap_err();
+        began.learn(Fact::Found { what: "version 99".into(), from_round: 1 });
+        let error = of_programs((&began, 1), &all, &file, (None, true), &stop).unwrap_err();
         assert!(error.to_string().contains("began with version 99"), "{error}");
         assert!(error.hint().unwrap().contains("--again"), "{error}");
+    }
+    /// An arm that came later was paired with runs of an earlier invocation.
+    #[test]
+    fn what_is_found_later_is_in_no_round_that_was_measured_without_it() {
+        let text = "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { builtin = \"select-only\" }\n\
+                    [factors]\nversion = [15, 99]\n[compare]\nfactor = \"version\"\nbase = 15\n[measure]\nrounds = 4\n";
+        let file = ExperimentFile::parse(Path::new("e.toml"), text, false, &|_| None).unwrap();
+        let mut facts = of_files(&file).unwrap();
+        facts.learn(Fact::Missing { what: "version 99".into(), why: "not installed".into() });
+        facts.learn(Fact::Found { what: "version 99".into(), from_round: 3 });
+        let plan = resolve(&file, &facts).unwrap();
+        let rounds = |arm: &str| -> Vec<u32> {
+            let own = plan.runs.iter().filter(|run| run.arm.as_deref() == Some(arm));
+            let mut rounds: Vec<u32> = own.map(|run| run.round).collect();
+            rounds.sort_unstable();
+            rounds
+        };
+        assert_eq!(rounds("99"), [3, 4]);
+        assert!(plan.not_run()[0].why.contains("rounds before 3"), "{:?}", plan.not_run());
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn learn(
         for (what, why) in parts.into_iter().filter_map(|(what, why)| Some((what, why?))) {
             if seen.insert(what.clone()) {
                 facts.push(match why {
-                    None => Fact::Found { what },
+                    None => Fact::Found { what, from_round: 1 },
                     Some(why) => Fact::Missing { what, why },
                 });
             }

@@ -24,7 +24,12 @@ pub(crate) fn of_cell(plan: &Plan, run: &PlannedRun) -> String {
 pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
     let missing = |run: &PlannedRun| {
         [of_server(plan, run), of_cell(plan, run)].into_iter().find_map(|what| {
-            let why = facts.missing(&what)?.to_owned();
+            if let Some(why) = facts.missing(&what) {
+                let why = why.to_owned();
+                return Some(NotRun { what, why });
+            }
+            let from = facts.found_from(&what).filter(|from| run.round < *from)?;
+            let why = format!("rounds before {from} were measured when it was not available");
             Some(NotRun { what, why })
         })
     };
@@ -33,7 +38,8 @@ pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
     let is_found =
         |run: &PlannedRun| facts.was_found(&of_server(plan, run)) && facts.was_found(&of_cell(plan, run));
     plan.decisions.left_out = match plan.runs.iter().all(is_found) {
-        true => Decision::decided(Vec::new(), "all of it can be run here"),
+        true if unique.is_empty() => Decision::decided(Vec::new(), "all of it can be run here"),
+        true => Decision::decided(unique.into_iter().collect(), "a pair is of one time"),
         false => Decision::open(
             unique.into_iter().collect(),
             "what is not available is left out until it is",

@@ -775,7 +775,7 @@ fn learnable() -> impl Strategy<Value = Fact> {
     ]);
     let level = prop::option::of(prop::sample::select(vec!["free", "apart", "same", "awake", "nowhere"]));
     prop_oneof![
-        part.clone().prop_map(|what| Fact::Found { what: what.into() }),
+        part.clone().prop_map(|what| Fact::Found { what: what.into(), from_round: 1 }),
         part.prop_map(|what| Fact::Missing { what: what.into(), why: "not installed".into() }),
         (0_u64..3).prop_map(|repetition| Fact::Repetition { repetition }),
         level.prop_map(|level| Fact::Calibration {
@@ -866,8 +866,8 @@ fn enough_facts_decide_everything() {
         };
         assert!(!open(&plan).is_empty(), "{text}");
         for run in &plan.runs {
-            facts.learn(Fact::Found { what: part::of_server(&plan, run) });
-            facts.learn(Fact::Found { what: part::of_cell(&plan, run) });
+            facts.learn(Fact::Found { what: part::of_server(&plan, run), from_round: 1 });
+            facts.learn(Fact::Found { what: part::of_cell(&plan, run), from_round: 1 });
         }
         facts.learn(Fact::Repetition { repetition: 0 });
         facts.learn(Fact::Calibration {

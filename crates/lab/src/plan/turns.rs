@@ -69,7 +69,7 @@ pub(super) fn in_slices(
 ) -> String {
     let length = match content.measure.slices {
         Some(Slices::Length(length_s)) => format!("{:.0} ms", length_s * 1e3),
-        _ => "0.1 s (more where transactions are long)".to_owned(),
+        _ => "0.1 s (more where transactions are long, none where they take too long for that)".to_owned(),
     };
     // Compared workloads share one name.
     let writes = match content.workloads.contains_key(workload) {

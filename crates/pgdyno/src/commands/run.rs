@@ -128,7 +128,7 @@ impl How<'_> {
             pg_bin: self.pg_bin.map(Path::to_owned),
             command: Some(typed::command()),
         };
-        let Planned { plan, facts, unknown } = execute::planned(file, &options, self.dry_run, &stop)?;
+        let Planned { plan, facts, kept, unknown } = execute::planned(file, &options, self.dry_run, &stop)?;
         if let Some(why) = unknown {
             warning(&format!("whether it has begun already is not known: {why}"));
         }
@@ -138,6 +138,13 @@ impl How<'_> {
         }
         if let Some(over) = plan::over_budget(&plan, file) {
             warning(&over);
+        }
+        if kept > 0 {
+            screen.line(&format!(
+                "{kept} of {} runs are stored in {}",
+                plan.runs.len(),
+                options.results.display()
+            ));
         }
         if self.dry_run {
             return self.dry_run(file, &plan);

@@ -30,8 +30,13 @@ pub enum Fact {
     Texts { workload: String, level: Option<String>, texts: BTreeMap<String, String> },
     /// What a workload does to a server.
     Workload { workload: String, writes: bool, is_job: bool, reconnects: bool },
-    /// A part of the experiment can be run on this machine.
-    Found { what: String },
+    /// A part of the experiment can be run on this machine, from this round on: earlier ones were measured without
+    /// it.
+    Found {
+        what: String,
+        #[serde(default = "first_round")]
+        from_round: u32,
+    },
     /// A part of the experiment cannot be run on this machine.
     Missing { what: String, why: String },
     /// How often the same experiment was measured before, by the results file.
@@ -44,10 +49,16 @@ pub enum Fact {
     CopiesSoFar { figures: String },
     /// Whether two servers given by URL are one.
     Servers { shared: bool },
+    /// The version of a server, as it reports it.
+    ServerVersion { server: String, version: String },
     /// The most clients that the servers accept; `None` without a known limit.
     Clients { most: Option<u32> },
     /// Lengths of transactions in the warm-up of runs that take turns, by their UUIDs; `None` if none ended.
     Transactions { runs: Vec<String>, lengths: Option<TransactionLengths> },
+}
+
+fn first_round() -> u32 {
+    1
 }
 
 /// What `pgdyno calibrate` found on this host.
@@ -82,12 +93,15 @@ impl Fact {
             | (Self::CopiesSoFar { .. }, Self::CopiesSoFar { .. })
             | (Self::Servers { .. }, Self::Servers { .. })
             | (Self::Clients { .. }, Self::Clients { .. }) => true,
+            (Self::ServerVersion { server, .. }, Self::ServerVersion { server: other, .. }) => {
+                server == other
+            }
             (Self::File { path, .. }, Self::File { path: other, .. }) => path == other,
             (Self::Texts { workload, level, .. }, Self::Texts { workload: of, level: other, .. }) => {
                 (workload, level) == (of, other)
             }
             (Self::Workload { workload, .. }, Self::Workload { workload: other, .. }) => workload == other,
-            (Self::Found { what }, Self::Found { what: other })
+            (Self::Found { what, .. }, Self::Found { what: other, .. })
             | (Self::Missing { what, .. }, Self::Missing { what: other, .. }) => what == other,
             (Self::Transactions { runs, .. }, Self::Transactions { runs: other, .. }) => runs == other,
             _ => false,
@@ -167,7 +181,7 @@ impl Facts {
     /// known.
     #[must_use]
     pub fn missing(&self, part: &str) -> Option<&str> {
-        let found = |fact: &Fact| matches!(fact, Fact::Found { what } if what == part);
+        let found = |fact: &Fact| matches!(fact, Fact::Found { what, .. } if what == part);
         if self.0.iter().any(found) {
             return None;
         }
@@ -177,10 +191,28 @@ impl Facts {
         })
     }
 
+    /// The first round with this part; `None` if it was not found.
+    #[must_use]
+    pub fn found_from(&self, part: &str) -> Option<u32> {
+        self.find(|fact| match fact {
+            Fact::Found { what, from_round } if what == part => Some(*from_round),
+            _ => None,
+        })
+    }
+
+    /// The version of the server of a part, if it was opened.
+    #[must_use]
+    pub fn server_version(&self, part: &str) -> Option<&str> {
+        self.0.iter().find_map(|fact| match fact {
+            Fact::ServerVersion { server, version } if server == part => Some(&**version),
+            _ => None,
+        })
+    }
+
     /// Whether this part could be run when the experiment began.
     #[must_use]
     pub fn was_found(&self, part: &str) -> bool {
-        self.0.iter().any(|fact| matches!(fact, Fact::Found { what } if what == part))
+        self.found_from(part).is_some()
     }
 
     /// Memory in bytes, cores, and usable CPUs of the machine of the load generator.
@@ -263,7 +295,7 @@ mod tests {
         assert_eq!(facts.missing("version 19"), Some("not installed"));
         assert_eq!(facts.copies(), Some((true, "small")));
         // What is found later can be run, and stays so.
-        facts.learn(Fact::Found { what: "version 19".into() });
+        facts.learn(Fact::Found { what: "version 19".into(), from_round: 3 });
         facts.learn(missing("removed"));
         assert_eq!((facts.missing("version 19"), facts.was_found("version 19")), (None, true));
         let text = serde_json::to_string(&facts).unwrap();
