@@ -128,6 +128,8 @@ pub struct Column {
     pub optional: bool,
     /// People do not see it, unless it is selected.
     pub hidden: bool,
+    /// The head for people, if not made from the name.
+    pub head: Option<&'static str>,
 }
 
 /// How a column's head and values are written for people.
@@ -201,6 +203,18 @@ impl Table {
         for name in names {
             self.columns.iter_mut().filter(|column| column.name == name.as_ref()).for_each(change);
         }
+    }
+
+    /// Sets heads for people.
+    #[must_use]
+    pub fn with_heads(mut self, heads: &[(&str, &'static str)]) -> Self {
+        for (name, head) in heads {
+            self.columns
+                .iter_mut()
+                .filter(|column| column.name == *name)
+                .for_each(|column| column.head = Some(head));
+        }
+        self
     }
 
     /// The columns of these names in this order, for people; names without a column are left out.

@@ -112,6 +112,9 @@ fn table(table: &Table) -> Markup {
 
 /// `tps mean` of a column `tps_mean`.
 fn heading(column: &Column) -> String {
+    if let Some(head) = column.head {
+        return head.to_owned();
+    }
     let name = Units::Suited.heading(column);
     if column.kind == ColumnKind::Named { name.replace('_', " ") } else { name.to_owned() }
 }

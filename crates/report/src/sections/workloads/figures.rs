@@ -54,7 +54,12 @@ impl<'a> WorkloadFigures<'a> {
     }
 
     fn selected(&self, caption: &str, columns: &[&str]) -> Table {
-        let mut table = cells_of(&self.cells, |cell| self.label(cell)).select(columns);
+        let heads = [
+            ("commands_per_s_mean", "commands per s"),
+            (figures::HIT_PCT.name, "hits"),
+            ("evicted_keys", "keys evicted"),
+        ];
+        let mut table = cells_of(&self.cells, |cell| self.label(cell)).select(columns).with_heads(&heads);
         table.optional(["arm", "bytes_per_transaction"]);
         Table { caption: caption.to_owned(), ..table }
     }
