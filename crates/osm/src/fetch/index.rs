@@ -99,7 +99,7 @@ impl Index {
     /// the last part of an id (`delaware`) or a name (`Malta`). Case is ignored.
     ///
     /// # Errors
-    /// An error with an [`UnknownExtract`], or one with the ids that fit.
+    /// An error with an [`UnknownExtract`](super::UnknownExtract), or one with the ids that fit.
     pub fn find(&self, name: &str) -> Result<&IndexEntry, Error> {
         let wanted = name.trim().to_lowercase();
         let is_id = |entry: &&IndexEntry| entry.id.to_lowercase() == wanted || entry.path() == wanted;
