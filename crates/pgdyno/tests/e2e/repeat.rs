@@ -296,6 +296,22 @@ fn an_experiment_without_its_facts_does_not_go_on() {
     let facts = "select count(*) from fact where json_extract(fact, '$.texts.workload') = 'w'";
     assert_eq!(place.sql(facts), "1");
     let results = rusqlite::Connection::open(place.results()).unwrap();
+    for (change, code, told) in [
+        ("'$.server_version.version', '9.6'", 64, "began with PostgreSQL 9.6"),
+        ("'$.repetition.repetition', 7", 65, "began with seed"),
+        ("'$.host.cpus', json('[0, 999]')", 64, "began on CPUs 0,999"),
+    ] {
+        let key = change.split('.').nth(1).unwrap();
+        let of = format!("WHERE fact LIKE '{{\"{key}\"%'");
+        let before: String =
+            results.query_row(&format!("SELECT fact FROM fact {of}"), [], |row| row.get(0)).unwrap();
+        results.execute(&format!("UPDATE fact SET fact = json_set(fact, {change}) {of}"), []).unwrap();
+        run(&["--rounds", "2"]).expect(code).says(&[told, "--again"]);
+        results.execute(&format!("UPDATE fact SET fact = ?1 {of}"), [before]).unwrap();
+    }
+    run(&["--rounds", "2", "--dry-run"]).expect(0).says(&["2 of 4 runs are stored"]);
+    results.execute("UPDATE fact SET fact = '{' WHERE number = 1", []).unwrap();
+    run(&["--rounds", "2"]).expect(65).says(&["a fact of experiment 1", "--again"]);
     results.execute("DELETE FROM fact", []).unwrap();
     run(&["--rounds", "2"]).expect(64).says(&["began with an earlier pgdyno", "--again"]);
     // Killed before its first run was stored.
