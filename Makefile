@@ -37,7 +37,9 @@ uninstall: ## what install put there (same PREFIX and DESTDIR)
 
 test: ## every check: format, lints, docs, unit, property, snapshot and end-to-end tests
 	@setup/install rust lint
-	@$(MAKE) --no-print-directory -j 2 programs check
+	@$(MAKE) --no-print-directory programs & programs=$$!; \
+	$(MAKE) --no-print-directory check; code=$$?; \
+	wait $$programs && exit $$code
 	@$(MAKE) --no-print-directory unit
 
 # What tests start. It is downloaded and unpacked while the checks compile.

@@ -10,7 +10,7 @@ use super::order::{derive, runs};
 use super::{arm_placement, cost, generator, identity, part, placement, slicing};
 use crate::experiment::{DurationSpec, ExperimentFile};
 
-/// The plan of an experiment; `facts` are at least of its files and of the host ([`crate::facts::of_files`]).
+/// The plan of an experiment; `facts` are at least of its files and of the host.
 ///
 /// # Errors
 /// When a setting or an option has a wrong value, or a level does not belong to its factor.
