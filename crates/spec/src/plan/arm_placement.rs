@@ -36,7 +36,8 @@ impl ArmPlacement {
             Self::AsTheyAre => "as they were prepared".to_owned(),
             Self::Copies(Copies { each, swapped, .. }) => {
                 let swap = if *swapped { ", swapped every round" } else { "" };
-                format!("{each} copies of each prepared server{swap}")
+                let copies = if *each == 1 { "a copy".to_owned() } else { format!("{each} copies") };
+                format!("{copies} of each prepared server{swap}")
             }
         }
     }
