@@ -154,7 +154,7 @@ impl Invocation {
                 id.0,
                 plan.seed()
             );
-            return Err(Error::new(Class::BadInput, what).with_hint("begin it anew: --again"));
+            return Err(Error::new(Class::BadInput, what).with_hint("start again: --again"));
         }
         let done = done(store, id, &plan)?;
         // With a growing number of clients, a finished search is finished with the clients it had.
@@ -178,7 +178,7 @@ impl Invocation {
                 let what =
                     format!("this experiment began with PostgreSQL {began}{on}, and that is {version} now");
                 Err(Error::new(Class::Usage, what)
-                    .with_hint("give it that version again (--pg-bin), or begin anew with --again"))
+                    .with_hint("give it that version again (--pg-bin), or start again with --again"))
             }
         }
     }
@@ -214,7 +214,7 @@ fn finished(
     );
     let hint = match plan.content.measure.search.is_some() {
         true => format!(
-            "see it with pgdyno table limits -e {called} or pgdyno report -e {called}; add --again to search anew"
+            "see it with pgdyno table limits -e {called} or pgdyno report -e {called}; add --again to search again"
         ),
         false => format!(
             "see it with pgdyno compare -e {called} or pgdyno report -e {called}; add --again to measure it anew, or a larger \

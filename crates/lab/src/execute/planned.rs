@@ -81,7 +81,7 @@ fn check_placement(plan: &Plan) -> Result<(), Error> {
                 chosen.words()
             ),
         )
-        .with_hint("let pgdyno use those CPUs again, or begin anew with --again")
+        .with_hint("let pgdyno use those CPUs again, or start again with --again")
     })
 }
 

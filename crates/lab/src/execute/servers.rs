@@ -301,7 +301,7 @@ fn began_on_copies(why: &str) -> Error {
         "this experiment was begun with its arms side by side on copies, and that cannot be now: {why}"
     );
     Error::new(Class::Missing, what)
-        .with_hint("make room and run the same command again, or begin anew with --again")
+        .with_hint("make room and run the same command again, or start again with --again")
 }
 
 fn nothing_to_run() -> Error {

@@ -90,7 +90,7 @@ pub(crate) fn stored(store: &Store, plan: &Plan, again: bool) -> Result<StoredEx
     }
     let what =
         format!("{} began with an earlier pgdyno, which did not store what it was planned with", plan.name);
-    Err(Error::new(Class::Usage, what).with_hint("begin it anew: --again"))
+    Err(Error::new(Class::Usage, what).with_hint("start again: --again"))
 }
 
 fn first(repetition: u64) -> StoredExperiment {
@@ -110,7 +110,7 @@ pub(crate) fn check_cpus(facts: &Facts) -> Result<(), Error> {
     }
     let what = format!("this experiment began on CPUs {began}, and pgdyno may use {now} now");
     Err(Error::new(Class::Usage, what)
-        .with_hint("let pgdyno use those CPUs again, or begin anew with --again"))
+        .with_hint("let pgdyno use those CPUs again, or start again with --again"))
 }
 
 /// What `pgdyno calibrate` advises for this host.
@@ -161,7 +161,7 @@ pub fn of_programs(
                 Class::Missing,
                 format!("this experiment began with {what}, and that is no longer available: {why}"),
             )
-            .with_hint("make it available again, or begin anew with --again"));
+            .with_hint("make it available again, or start again with --again"));
         }
     }
     Ok(learnt)
@@ -192,6 +192,7 @@ mod tests {
         assert!(error.to_string().contains("began with version 99"), "{error}");
         assert!(error.hint().unwrap().contains("--again"), "{error}");
     }
+
     /// An arm that came later was paired with runs of an earlier invocation.
     #[test]
     fn what_is_found_later_is_in_no_round_that_was_measured_without_it() {
@@ -210,5 +211,10 @@ mod tests {
         };
         assert_eq!(rounds("99"), [3, 4]);
         assert!(plan.not_run()[0].why.contains("rounds before 3"), "{:?}", plan.not_run());
+        // A cell without pairs is measured in all rounds.
+        let alone = text.replace("[compare]\nfactor = \"version\"\nbase = 15\n", "");
+        let file = ExperimentFile::parse(Path::new("e.toml"), &alone, false, &|_| None).unwrap();
+        let plan = resolve(&file, &facts).unwrap();
+        assert_eq!((plan.runs.len(), plan.not_run().len()), (8, 0));
     }
 }

@@ -22,13 +22,23 @@ pub(crate) fn of_cell(plan: &Plan, run: &PlannedRun) -> String {
 
 /// Leaves out the runs that are not possible, until what they need is found.
 pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
+    let parts = |run: &PlannedRun| [of_server(plan, run), of_cell(plan, run)];
+    let is_early = |run: &&PlannedRun| {
+        parts(run).iter().all(|part| {
+            facts.missing(part).is_none() && facts.found_from(part).is_none_or(|from| from <= run.round)
+        })
+    };
+    let block = |run: &PlannedRun| (run.round, run.factors.clone());
+    // Blocks that were measured when a later arm was not available.
+    let begun: BTreeSet<_> = plan.runs.iter().filter(is_early).map(block).collect();
     let missing = |run: &PlannedRun| {
-        [of_server(plan, run), of_cell(plan, run)].into_iter().find_map(|what| {
+        parts(run).into_iter().find_map(|what| {
             if let Some(why) = facts.missing(&what) {
                 let why = why.to_owned();
                 return Some(NotRun { what, why });
             }
-            let from = facts.found_from(&what).filter(|from| run.round < *from)?;
+            let from =
+                facts.found_from(&what).filter(|from| run.round < *from && begun.contains(&block(run)))?;
             let why = format!("rounds before {from} were measured when it was not available");
             Some(NotRun { what, why })
         })

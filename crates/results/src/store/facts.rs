@@ -34,7 +34,7 @@ impl Store {
         let select = "SELECT fact FROM fact WHERE experiment_id = ?1 ORDER BY number";
         let facts: Vec<Fact> = self.rows(select, [experiment.0], |row| json(row, 0)).map_err(|error| {
             let what = format!("{error}; it is a fact of experiment {}", experiment.0);
-            error.in_words(what).with_hint("begin it anew: --again")
+            error.in_words(what).with_hint("start again: --again")
         })?;
         let mut log = Facts::default();
         facts.into_iter().for_each(|fact| log.learn(fact));
