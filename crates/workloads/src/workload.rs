@@ -225,6 +225,17 @@ pub trait ClientWorkload: Workload {
         Vec::new()
     }
 
+    /// Position of a command at which a client failed ([`engine::Abort::statement`]): `file.sql, line 3:
+    /// SELECT …`.
+    fn place(&self, _statement: usize) -> Option<String> {
+        None
+    }
+
+    /// Value of pgbench's `:scale`, if there is one; known after `check`.
+    fn scale(&self) -> Option<u64> {
+        None
+    }
+
     /// Tiles with separate figures, in the order of `Io::item`; called after `prepare`.
     fn items(&self) -> Vec<TileItem> {
         Vec::new()

@@ -26,13 +26,13 @@ use crate::strategies::{self, Aside, Block, Cause, Course, Done, Next};
 type Taken = (Finished, Option<Cause>);
 
 pub(super) struct Execution<'a> {
-    file: &'a ExperimentFile,
-    plan: &'a Plan,
+    pub(super) file: &'a ExperimentFile,
+    pub(super) plan: &'a Plan,
     facts: &'a Facts,
     /// Runs of earlier invocations that were excluded because the machine disturbed them.
     superseded: &'a [RunKey],
-    runner: Runner<'a>,
-    results: Results,
+    pub(super) runner: Runner<'a>,
+    pub(super) results: Results,
     pace: Pace,
     done: Vec<Done>,
     /// Number of `done` runs from earlier invocations.
@@ -466,8 +466,9 @@ pub(super) fn light(mut run: Run) -> Run {
     run
 }
 
-pub(super) fn record_of(
-    file: &ExperimentFile,
+/// The experiment as it is stored; `file_text` is empty without a file.
+pub(crate) fn record_of(
+    file_text: String,
     plan: &Plan,
     arms: Vec<spec::ArmRecord>,
 ) -> spec::ExperimentRecord {
@@ -476,7 +477,7 @@ pub(super) fn record_of(
         hash: identity::hash(&plan.content),
         name: plan.name.clone(),
         question: plan.question.clone(),
-        file_text: file.text_of(plan.content.measure.duration_s),
+        file_text,
         plan: without_credentials(&plan.clone().into()),
         seed: plan.seed(),
         order_scheme: plan.scheme().into(),

@@ -231,7 +231,8 @@ impl<'g, 'a> Guard<'g, 'a> {
         let (stage, progress, _) = self.runner.on_stage(&setup.at())?;
         stage.lets_through(&*workload)?;
         stage.look_by(setup.search_path())?;
-        let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed(), chosen.as_ref(), progress)?;
+        let how = (self.plan.seed(), self.plan.try_first.unwrap_or(true));
+        let mut ready = Ready::guarded(stage, &name, workload, how, chosen.as_ref(), progress)?;
         stage.look_by(None)?;
         // The choice of an earlier invocation, stored with its first run, must equal the present one.
         if let Some(before) = self.results.artifact(&format!("prepared/{name}"))? {

@@ -7,6 +7,7 @@ mod arms;
 mod carry_out;
 mod guard;
 mod look;
+mod once;
 mod planned;
 mod promised;
 mod room;
@@ -16,7 +17,7 @@ mod shared;
 mod stored_arms;
 mod suspended;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -24,14 +25,17 @@ use results::{ExperimentId, Store};
 use server::Stop;
 use server::change::ChangeFailure;
 
-use self::carry_out::{Execution, light, record_of};
+pub(crate) use self::carry_out::record_of;
+use self::carry_out::{Execution, light};
 pub use self::look::{Looked, look, look_at_sizes};
+pub use self::once::{OneRun, run_once};
 pub use self::planned::{Planned, planned};
 use self::servers::PreparedServers;
 pub use self::suspended::SuspendedRuns;
 use crate::error::explain;
 use crate::experiment::ExperimentFile;
 use crate::facts::{self, StoredExperiment};
+use crate::jobs::Prepared;
 use crate::plan::{diff, identity, jobs_of, levels, resolve};
 use crate::runner::{FailedChange, LabEvent, Progress, Results, texts};
 use crate::setup::At;
@@ -46,6 +50,9 @@ pub struct ExecutionOptions {
     pub results: PathBuf,
     /// Measure a finished experiment again, as a new one.
     pub again: bool,
+    /// Measure one further round, with this seed; it is not compared with other invocations, so a server of another
+    /// version begins the experiment again.
+    pub further_round: Option<u64>,
     pub pg_bin: Option<PathBuf>,
     /// The command to repeat it, without passwords; stored with the experiment.
     pub command: Option<spec::shell::PrintedCommand>,
@@ -75,18 +82,35 @@ pub fn run(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Outcome, Error> {
-    let began = Instant::now();
-    let mut store = Store::create_or_open(&options.results)?;
+    let store = Store::create_or_open(&options.results)?;
     let plan = resolve(file, &facts)?;
     // Until the end, and before stored data are read.
     let _alone = store.alone_with(&identity::hash(&plan.content))?;
-    let begun = Invocation::of(file, &store, (plan, facts), options)?;
-    let servers = explain(stop, PreparedServers::open(file, begun, &mut store, options, progress, stop))?;
+    with_servers(file, (Some(store), facts), options, progress, stop, |execution, jobs| {
+        execution.keep_jobs(jobs)?;
+        execution.carry_out()
+    })
+}
+
+/// Opens the servers of an experiment, prepared, and closes them after the work.
+fn with_servers<T>(
+    file: &ExperimentFile,
+    (mut store, facts): (Option<Store>, Facts),
+    options: &ExecutionOptions,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+    work: impl FnOnce(&mut Execution<'_>, &[(At, Vec<Prepared>)]) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let began = Instant::now();
+    let begun = Invocation::of(file, store.as_ref(), facts, options)?;
+    let servers = explain(stop, PreparedServers::open(file, begun, store.as_mut(), options, progress, stop))?;
+    let store = store.filter(|_| options.further_round.is_none());
     let PreparedServers { begun, stages, templates, jobs, surroundings, targets, storages } = servers;
     let plan = &begun.plan;
     let arms = stored_arms::arms(plan, (&targets, &storages), stop)?;
-    let at = (record_of(file, plan, arms), surroundings);
-    let results = Results::of_experiment(store, &options.results, at, begun.known, options.again)?;
+    let text = file.text_of(plan.content.measure.duration_s);
+    let at = (record_of(text, plan, arms), surroundings);
+    let results = Results::of_experiment(store, &options.results, at, begun.known, begun.again)?;
     let mut results = results.made_by(options.command.clone());
     results.add_facts(begun.facts.all()[begun.stored_facts..].to_vec());
     let content = &plan.content;
@@ -94,7 +118,7 @@ pub fn run(
         results.add_texts(texts::of_preparation(&jobs_of(prepare), file.folder()));
     }
     let mut execution = Execution::begin(file, &begun, stages, results, progress, stop, began);
-    let result = execution.keep_jobs(&jobs).and_then(|()| execution.carry_out());
+    let result = work(&mut execution, &jobs);
     // Suspended runs may have their cause in the copies.
     let goes_on = matches!(&result, Err(error) if error.attached::<SuspendedRuns>().is_none());
     let closed = execution.close(goes_on);
@@ -120,6 +144,8 @@ pub fn run(
 struct Invocation {
     plan: Plan,
     facts: Facts,
+    /// What was learnt before it, without what is stored.
+    given: Facts,
     /// Number of the facts that are stored already.
     stored_facts: usize,
     again: bool,
@@ -133,18 +159,32 @@ impl Invocation {
     /// Reads what is stored, now that no other process carries out the experiment.
     fn of(
         file: &ExperimentFile,
-        store: &Store,
-        (plan, facts): (Plan, Facts),
+        store: Option<&Store>,
+        facts: Facts,
         options: &ExecutionOptions,
     ) -> Result<Self, Error> {
-        let StoredExperiment { id: known, facts: stored, .. } = facts::stored(store, &plan, options.again)?;
-        let stored_facts = if known.is_some() { stored.all().len() } else { 0 };
-        let facts = stored.followed_by(facts);
         let plan = resolve(file, &facts)?;
-        let again = options.again;
-        let Some(id) = known else {
+        let stored_runs = |again| match store {
+            Some(store) => facts::stored(store, &plan, again),
+            None => Ok(facts::first(0)),
+        };
+        let mut again = options.again;
+        let mut stored = stored_runs(again)?;
+        if options.further_round.is_some() && facts::check_cpus(&stored.facts).is_err() {
+            again = true;
+            stored = stored_runs(again)?;
+        }
+        let StoredExperiment { id: known, facts: stored, runs } = stored;
+        let stored_facts = if known.is_some() { stored.all().len() } else { 0 };
+        let (given, mut facts) = (facts.clone(), stored.followed_by(facts));
+        if let Some(seed) = options.further_round {
+            let last = runs.iter().map(|run| run.round).fold(facts.last_round(), u32::max);
+            facts.learn(Fact::Round { round: last + 1, seed });
+        }
+        let plan = resolve(file, &facts)?;
+        let Some((id, store)) = known.zip(store) else {
             let (done, superseded) = (Vec::new(), Vec::new());
-            return Ok(Self { plan, facts, stored_facts, again, known, done, superseded });
+            return Ok(Self { plan, facts, given, stored_facts, again, known, done, superseded });
         };
         let began = store.experiment(id)?.experiment.seed;
         if began != plan.seed() {
@@ -162,7 +202,31 @@ impl Invocation {
             return Err(finished(store, id, plan, &done, options)?);
         }
         let superseded = store.superseded_runs(id)?;
-        Ok(Self { plan, facts, stored_facts, again, known, done, superseded })
+        Ok(Self { plan, facts, given, stored_facts, again, known, done, superseded })
+    }
+
+    /// The servers must have the versions that the experiment began with. If this is a further round, it begins
+    /// again with other versions.
+    fn with_versions(
+        mut self,
+        file: &ExperimentFile,
+        (store, options): (Option<&Store>, &ExecutionOptions),
+        targets: &BTreeMap<At, spec::MeasuredTarget>,
+    ) -> Result<Self, Error> {
+        for (at, target) in targets {
+            match self.check_version(at, &target.server_version) {
+                Err(_) if options.further_round.is_some() && !self.again => {
+                    let again = ExecutionOptions { again: true, ..options.clone() };
+                    return Self::of(file, store, self.given, &again)?.with_versions(
+                        file,
+                        (store, &again),
+                        targets,
+                    );
+                }
+                checked => checked?,
+            }
+        }
+        Ok(self)
     }
 
     /// A server must have the version that the experiment began with.

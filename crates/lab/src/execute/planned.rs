@@ -38,6 +38,8 @@ pub fn planned(
     let files = facts::of_files(file)?;
     let all = resolve(file, &files)?;
     let (stored, unknown) = match facts::of_results(&all, &options.results, options.again) {
+        // It is read when the round begins.
+        _ if options.further_round.is_some() => (StoredExperiment::default(), None),
         Ok(stored) => (stored, None),
         // A dry run needs no results file.
         Err(error) if dry_run => (StoredExperiment::default(), Some(error.to_string())),

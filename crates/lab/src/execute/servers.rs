@@ -18,7 +18,7 @@ use super::arms::check_arms;
 use super::room::{NOTHING_YET, Room, at_rest, copies_fit};
 use super::shared::{Opened, share};
 use super::{ExecutionOptions, Invocation, changes, other_name};
-use crate::error::{interrupted, of_sql};
+use crate::error::{interrupted, of_sql, stopped};
 use crate::experiment::ExperimentFile;
 use crate::jobs::{Prepared, prepare};
 use crate::plan::{identity, levels, setups, turns, words};
@@ -51,8 +51,8 @@ pub(super) struct PreparedServers {
 impl PreparedServers {
     pub(super) fn open(
         file: &ExperimentFile,
-        mut begun: Invocation,
-        store: &mut Store,
+        begun: Invocation,
+        store: Option<&mut Store>,
         options: &ExecutionOptions,
         mut progress: &mut dyn Progress,
         stop: &Stop,
@@ -60,11 +60,9 @@ impl PreparedServers {
         progress.step(Step::Target, "make, start or reach the servers");
         let mut stages = opened(file, &begun.plan, options, progress, stop)?;
         let shared = stages.iter().any(|(_, stage)| stage.is_shared());
-        begun.learn(file, Fact::Servers { shared })?;
         let targets = targets(&stages)?;
-        for (at, target) in &targets {
-            begun.check_version(at, &target.server_version)?;
-        }
+        let mut begun = begun.with_versions(file, (store.as_deref(), options), &targets)?;
+        begun.learn(file, Fact::Servers { shared })?;
         let plan = &begun.plan;
         let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
         let surroundings = Surroundings::of(first)?;
@@ -76,19 +74,23 @@ impl PreparedServers {
         if let Some(placed) = turns::placement_words(plan) {
             progress.note(placed);
         }
-        progress.step(Step::Results, format!("{}", options.results.display()));
-        store.check_writable()?;
-        if let Some((last, changes)) = changes(store, plan) {
-            progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
-        }
-        if let Some(name) = other_name(store, &begun)? {
-            progress.note(format!(
-                "the same experiment as {name}: it goes on, under that name and with that question"
-            ));
+        // A further round is not checked here again, and all of them have one name.
+        if let Some(store) = store.filter(|_| options.further_round.is_none()) {
+            progress.step(Step::Results, format!("{}", options.results.display()));
+            store.check_writable()?;
+            if let Some((last, changes)) = changes(store, plan) {
+                progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
+            }
+            if let Some(name) = other_name(store, &begun)? {
+                progress.note(format!(
+                    "the same experiment as {name}: it goes on, under that name and with that question"
+                ));
+            }
         }
         let (kept, planned) = (begun.done.len(), plan.runs.len());
         let jobs = match prepared(file, plan, &mut stages, progress, stop) {
             Ok(jobs) => jobs,
+            Err(_) if stop.soon() && options.further_round.is_some() => return Err(stopped()),
             Err(_) if stop.soon() => {
                 return Err(interrupted(kept, planned, begun.again));
             }

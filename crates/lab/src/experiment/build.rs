@@ -86,6 +86,7 @@ impl Builder<'_, '_> {
             (target, _) => self.target(&["target"], target),
         };
         let arms = self.arms(written.settings);
+        let is_compared = written.compare.is_some();
         let arms = self.taken_apart(arms, written.compare.as_ref());
         let former = "load.limit is now load.promise; the experiment is the same";
         ExperimentFile {
@@ -111,7 +112,7 @@ impl Builder<'_, '_> {
             beside,
             arms,
             load,
-            measure: self.measure(written.measure, written.load.search.is_some()),
+            measure: self.measure(written.measure, &written.load, is_compared),
             prices: self.prices(written.prices),
             commands: Vec::new(),
             notes: written.load.limit.iter().map(|_| former.to_owned()).collect(),
@@ -372,7 +373,12 @@ impl Builder<'_, '_> {
             }
             // Scripts, lists of tiles and extracts come from files.
             None if error.class() == Class::BadInput => (
-                vec![vec!["pgbench", "files"], vec!["tiles", "picker"], vec!["osm", "extract"]],
+                vec![
+                    vec!["pgbench", "files"],
+                    vec!["pgbench", "scripts"],
+                    vec!["tiles", "picker"],
+                    vec!["osm", "extract"],
+                ],
                 None,
                 error.to_string(),
             ),
@@ -802,14 +808,27 @@ impl Builder<'_, '_> {
         written
     }
 
-    fn measure(&mut self, written: written::Measure, searches: bool) -> Measure {
+    fn measure(
+        &mut self,
+        written: written::Measure,
+        load: &written::LoadShape,
+        is_compared: bool,
+    ) -> Measure {
+        let searches = load.search.is_some();
+        if written.transactions.is_some() {
+            self.only_by_length(&written, load, is_compared);
+        }
         if searches && written.rounds.is_some() {
             let message = "a search repeats its trials by itself".to_owned();
             self.document.wrong_key(&["measure", "rounds"], message, Some("leave it out"));
         }
         Measure {
             warmup: written.warmup.map_or(WARMUP, |warmup| warmup.0),
-            duration: self.duration(written.duration, written.budget),
+            duration: match written.transactions {
+                Some(_) => DurationSpec::Fixed(Duration::ZERO),
+                None => self.duration(written.duration, written.budget),
+            },
+            transactions: written.transactions.map(|number| number.0),
             rounds: match searches {
                 // A search repeats its trials itself.
                 true => 1,
@@ -820,9 +839,29 @@ impl Builder<'_, '_> {
             slices: written.slices.and_then(|written| self.noted(&["measure", "slices"], slices(&written))),
             repeat_disturbed: written.repeat_disturbed.map(|times| times.0 as u32),
             explain: written.explain,
+            try_first: written.try_first,
+            statements: written.statements,
+            counting: written.counting.unwrap_or_default(),
             driver: written.driver.unwrap_or_default(),
             wait: written.wait.unwrap_or_default(),
         }
+    }
+
+    /// Refuses a number of transactions where runs need a length.
+    fn only_by_length(&mut self, written: &written::Measure, load: &written::LoadShape, is_compared: bool) {
+        let why = if written.duration.is_some() || written.budget.is_some() {
+            "a run ends after a number of transactions or after a duration, not both"
+        } else if is_compared {
+            "arms are compared over runs of one length"
+        } else if load.search.is_some() {
+            "a limit is looked for in runs of one length"
+        } else if load.users.is_some() {
+            "users work for a length of time"
+        } else {
+            return;
+        };
+        let hint = Some("write duration = \"10s\" in its place");
+        self.document.wrong_key(&["measure", "transactions"], why.to_owned(), hint);
     }
 
     /// `duration = "10s"`, or `budget = "4min"` with `duration = { from = "1s", to = "10s" }`.

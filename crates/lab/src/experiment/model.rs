@@ -19,7 +19,7 @@ use spec::experiment::value::described;
 use spec::experiment::value::time;
 use spec::experiment::{BoundedDuration, Whole};
 use spec::experiment::{Experiment, LengthOrBounds};
-use spec::plan::{AskedDriver, CellOrder, Named, TargetSpec, Waiting};
+use spec::plan::{AskedCounting, AskedDriver, CellOrder, Named, TargetSpec, Waiting};
 
 /// An experiment as its file describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,6 +110,8 @@ pub(crate) enum LoadKind {
 pub(crate) struct Measure {
     pub(crate) warmup: Duration,
     pub(crate) duration: DurationSpec,
+    /// Transactions of each client, in place of a duration.
+    pub(crate) transactions: Option<u64>,
     pub(crate) rounds: u32,
     pub(crate) threads: u32,
     pub(crate) order: CellOrder,
@@ -119,6 +121,10 @@ pub(crate) struct Measure {
     pub(crate) repeat_disturbed: Option<u32>,
     /// Whether a sample of transactions is explained; `None` for the default.
     pub(crate) explain: Option<bool>,
+    /// Whether scripts are executed once before the first run; `None` for the default.
+    pub(crate) try_first: Option<bool>,
+    pub(crate) statements: bool,
+    pub(crate) counting: AskedCounting,
     pub(crate) driver: AskedDriver,
     /// What a client thread does while it waits for answers.
     pub(crate) wait: Waiting,

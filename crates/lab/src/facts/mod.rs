@@ -93,7 +93,7 @@ pub(crate) fn stored(store: &Store, plan: &Plan, again: bool) -> Result<StoredEx
     Err(Error::new(Class::Usage, what).with_hint("start again: --again"))
 }
 
-fn first(repetition: u64) -> StoredExperiment {
+pub(crate) fn first(repetition: u64) -> StoredExperiment {
     let mut facts = Facts::default();
     facts.learn(Fact::Repetition { repetition });
     StoredExperiment { facts, ..StoredExperiment::default() }

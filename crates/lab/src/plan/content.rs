@@ -76,6 +76,8 @@ fn measure(file: &ExperimentFile) -> PlannedMeasure {
             DurationSpec::Fixed(duration) => duration.as_secs_f64(),
             DurationSpec::Sized { from, .. } => from.as_secs_f64(),
         },
+        transactions: file.measure.transactions,
+        counting: file.measure.counting,
         threads: file.measure.threads,
         slices: file.measure.slices,
         search: file.load.search.clone(),

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::Until;
-use spec::plan::{Arm, Content, Placement, PlannedLoad, PlannedPreparation, PlannedRun, TargetSpec};
+use spec::plan::{
+    Arm, AskedCounting, Content, Placement, PlannedLoad, PlannedPreparation, PlannedRun, TargetSpec,
+};
 use spec::{Class, Error};
 use workloads::Spec;
 
@@ -48,7 +50,10 @@ pub(crate) fn setup(
         threads: content.measure.threads,
         promise: content.measure.promise_s.map(Duration::from_secs_f64),
         warmup: Duration::from_secs_f64(content.measure.warmup_s),
-        until: Until::Elapsed(Duration::from_secs_f64(content.measure.duration_s).as_nanos() as u64),
+        until: match content.measure.transactions {
+            Some(number) => Until::PerClient(number),
+            None => Until::Elapsed(Duration::from_secs_f64(content.measure.duration_s).as_nanos() as u64),
+        },
         statements: false,
         transactions: false,
         driver: driver_choice(content.measure.driver),
@@ -56,7 +61,10 @@ pub(crate) fn setup(
         placement: Placement::default(),
         seed: 0,
         sought: None,
-        counting: Counting::EXPERIMENT,
+        counting: match content.measure.counting {
+            AskedCounting::Pgdyno => Counting::EXPERIMENT,
+            AskedCounting::Pgbench => Counting::BENCH,
+        },
     };
     let levels = cell.iter().map(|(key, level)| (key.as_str(), level.as_str()));
     let mut levels: Vec<_> = levels.chain(arm.map(|arm| (content.compared(), arm))).collect();

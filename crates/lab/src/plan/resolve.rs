@@ -35,9 +35,12 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
     let seed = seed(&content, &repetition);
     let arm_placement = arm_placement::arm_placement(&content, facts);
     let slices = slicing::slices(&content, arm_placement.as_ref(), facts);
-    let rounds = file.asked_rounds.unwrap_or(rounds);
-    let runs =
+    let rounds = file.asked_rounds.unwrap_or(rounds).max(facts.last_round());
+    let mut runs =
         runs(&content, *seed.value(), rounds, arm_placement.as_ref().map(Decision::value)).map_err(wrong)?;
+    for run in &mut runs {
+        run.seed = facts.seed_of(run.round).unwrap_or(run.seed);
+    }
     let clients = clients(&content, facts);
     let decisions = Decisions { repetition, seed, arm_placement, slices, clients, ..Decisions::default() };
     let mut plan = Plan {
@@ -48,6 +51,8 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
         rounds,
         repeat_disturbed: file.measure.repeat_disturbed,
         explain: file.measure.explain,
+        try_first: file.measure.try_first,
+        statements: file.measure.statements,
         runs,
         decisions,
         content,

@@ -2,17 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::Until;
 use results::{ExperimentId, Finished, Store};
 use server::host;
 use sha2::{Digest, Sha256};
-use spec::plan::{Fact, Recorded, SingleEnd, SingleLoad, SinglePlan, TargetSpec, WorkloadOptions};
+use spec::plan::{Fact, Recorded};
 use spec::{Artifact, Error, ExperimentRecord, Host, MeasuredTarget, RunKey, Text};
-use workloads::{ScriptInfo, pgbench};
 
 use crate::event::{Progress, ProgressExt, Step};
 use crate::experiment::without_credentials;
-use crate::setup::Setup;
 use crate::stage::Stage;
 
 /// Checks before the work whether results can be stored.
@@ -44,32 +41,6 @@ pub(crate) struct Identity<'a> {
     /// All that identifies it except the command and the seed.
     pub(crate) plan: Recorded,
     pub(crate) seed: u64,
-}
-
-/// The plan of a run of pgbench scripts; `threads` as requested.
-pub(crate) fn plan_of(
-    target: &TargetSpec,
-    options: &pgbench::PgbenchOptions,
-    scripts: &[ScriptInfo],
-    setup: &Setup,
-    threads: u32,
-) -> SinglePlan {
-    let script = |script: &ScriptInfo| (script.name.clone(), script.text_hash.clone(), script.weight);
-    let load = SingleLoad {
-        workload: WorkloadOptions::of(options),
-        scripts: scripts.iter().map(script).collect(),
-        clients: setup.clients,
-        threads,
-        until: match setup.until {
-            Until::Elapsed(time) => SingleEnd::Elapsed(time as f64 / 1e9),
-            Until::PerClient(count) => SingleEnd::PerClient(count),
-            Until::Caller => SingleEnd::Told,
-        },
-        warmup_s: setup.warmup.as_secs_f64(),
-        rate: setup.load.profile().cloned(),
-        promise_s: setup.promise.map(|promise| promise.as_secs_f64()),
-    };
-    SinglePlan { target: target.identity(), prepare: None, load: Some(load) }
 }
 
 impl Identity<'_> {
@@ -104,7 +75,8 @@ impl Identity<'_> {
 /// An experiment's place in a results file. Without a run nothing is stored.
 #[derive(Debug)]
 pub(crate) struct Results {
-    store: Store,
+    /// `None` to open the file whenever something is read or stored: it is not created before.
+    store: Option<Store>,
     path: PathBuf,
     experiment: ExperimentRecord,
     at: Surroundings,
@@ -125,13 +97,15 @@ pub(crate) struct Results {
 impl Results {
     /// For a planned experiment, in a writable file; `known` is the experiment of earlier invocations.
     pub(crate) fn of_experiment(
-        mut store: Store,
+        mut store: Option<Store>,
         path: &Path,
         (experiment, at): (ExperimentRecord, Surroundings),
         known: Option<ExperimentId>,
         again: bool,
     ) -> Result<Self, Error> {
-        store.check_writable()?;
+        if let Some(store) = &mut store {
+            store.check_writable()?;
+        }
         let (path, begun, numbers, command) = (path.to_owned(), None, None, None);
         let (texts, facts) = (Vec::new(), Vec::new());
         Ok(Self { store, path, experiment, at, again, known, begun, texts, facts, numbers, command })
@@ -152,6 +126,7 @@ impl Results {
         let experiment = identity.experiment(round);
         let (path, begun, again, command) = (path.to_owned(), None, false, None);
         let (texts, facts) = (Vec::new(), Vec::new());
+        let store = Some(store);
         Ok(Self { store, path, experiment, at, again, known, begun, texts, facts, numbers, command })
     }
 
@@ -165,32 +140,52 @@ impl Results {
 
     /// Stored and valid runs.
     pub(crate) fn finished(&self) -> Result<Vec<RunKey>, Error> {
-        Ok(self.id().map(|id| self.store.finished_runs(id)).transpose()?.unwrap_or_default())
+        let Some(id) = self.id() else { return Ok(Vec::new()) };
+        self.read(|store| store.finished_runs(id))
     }
 
     pub(crate) fn artifact(&self, name: &str) -> Result<Option<Artifact>, Error> {
-        Ok(self.id().map(|id| self.store.artifact(id, name)).transpose()?.flatten())
+        let Some(id) = self.id() else { return Ok(None) };
+        self.read(|store| store.artifact(id, name))
     }
 
     /// Usual duration of a job with an input of so many bytes, seconds.
     pub(crate) fn usual_job_s(&self, input_bytes: u64) -> Result<Option<f64>, Error> {
-        self.store.usual_job_s(input_bytes)
+        self.read(|store| store.usual_job_s(input_bytes))
+    }
+
+    fn read<T: Default>(&self, read: impl FnOnce(&Store) -> Result<T, Error>) -> Result<T, Error> {
+        match &self.store {
+            Some(store) => read(store),
+            None => Store::open_if_there(&self.path)?.map_or_else(|| Ok(T::default()), |store| read(&store)),
+        }
     }
 
     /// Stores runs of this invocation that belong together, and returns their numbers.
     pub(crate) fn keep(&mut self, block: &mut [Finished]) -> Result<Vec<i64>, Error> {
+        match self.store.take() {
+            Some(mut store) => {
+                let kept = self.keep_in(&mut store, block);
+                self.store = Some(store);
+                kept
+            }
+            None => self.keep_in(&mut Store::create_or_open(&self.path)?, block),
+        }
+    }
+
+    fn keep_in(&mut self, store: &mut Store, block: &mut [Finished]) -> Result<Vec<i64>, Error> {
         let (id, invocation) = match self.begun {
             Some(begun) => begun,
             None => {
                 let Surroundings { host, target } = &self.at;
-                self.store.begin_experiment(&self.experiment, host, target, self.again)?
+                store.begin_experiment(&self.experiment, host, target, self.again)?
             }
         };
         self.begun = Some((id, invocation));
-        self.store.keep_texts(id, &std::mem::take(&mut self.texts))?;
-        self.store.keep_facts(id, &std::mem::take(&mut self.facts))?;
+        store.keep_texts(id, &std::mem::take(&mut self.texts))?;
+        store.keep_facts(id, &std::mem::take(&mut self.facts))?;
         if let Some(command) = self.command.take() {
-            self.store.keep_command(id, &command)?;
+            store.keep_command(id, &command)?;
         }
         for Finished { run, .. } in &mut *block {
             run.invocation = invocation;
@@ -201,7 +196,7 @@ impl Results {
                 *sequence += 1;
             }
         }
-        self.store.store(id, block)
+        store.store(id, block)
     }
 
     pub(crate) fn add_texts(&mut self, texts: Vec<Text>) {
@@ -213,10 +208,10 @@ impl Results {
     }
 
     pub(crate) fn supersede(&mut self, runs: &[i64], why: &str) -> Result<(), Error> {
-        self.store.supersede(runs, why)
+        self.store.as_mut().map_or(Ok(()), |store| store.supersede(runs, why))
     }
 
     pub(crate) fn set_aside(&mut self, runs: &[i64], why: &str) -> Result<(), Error> {
-        self.store.set_aside(runs, why)
+        self.store.as_mut().map_or(Ok(()), |store| store.set_aside(runs, why))
     }
 }

@@ -25,17 +25,18 @@ impl Ready {
         Self { scripts: workload.scripts(), items: Vec::new(), workload, prepared, guarded, artifacts, files }
     }
 
-    /// A workload that was checked, chose its requests (or reuses the stored choice), and proved that it does
-    /// something.
+    /// A workload that was checked, chose its requests (or reuses the stored choice), and, with `try_first`,
+    /// proved that it does something.
     pub(crate) fn guarded(
         stage: &mut Stage,
         name: &str,
         mut workload: Work,
-        seed: u64,
+        (seed, try_first): (u64, bool),
         chosen: Option<&Prepared>,
         mut progress: &mut dyn Progress,
     ) -> Result<Self, Error> {
-        progress.step(Step::Guard, format!("{name}: does it do something?"));
+        let asked = if try_first { "does it do something?" } else { "is there what it needs?" };
+        progress.step(Step::Guard, format!("{name}: {asked}"));
         let named = |error: Error| {
             let what = format!("workload {name}: {error}");
             error.in_words(what)
@@ -48,10 +49,13 @@ impl Ready {
             Some(chosen) => workload.adopt(chosen).map(|()| chosen.clone()).map_err(named)?,
             None => stage.with_site(|site| workload.prepare(site, seed)).map_err(named)?,
         };
-        if !prepared.summary.is_empty() {
+        if !prepared.summary.is_empty() && try_first {
             progress.note(format!("{name}: {}", prepared.summary));
         }
-        let guarded = stage.with_site(|site| workload.guard(site, seed)).map_err(named)?;
+        let guarded = match try_first {
+            true => stage.with_site(|site| workload.guard(site, seed)).map_err(named)?,
+            false => Guarded::default(),
+        };
         for note in &guarded.notes {
             progress.note(format!("{name}: {note}"));
         }

@@ -125,6 +125,7 @@ impl How<'_> {
         let options = execute::ExecutionOptions {
             results: self.output.results.path(),
             again: self.again,
+            further_round: None,
             pg_bin: self.pg_bin.map(Path::to_owned),
             command: Some(typed::command()),
         };

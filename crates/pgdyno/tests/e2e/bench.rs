@@ -515,14 +515,14 @@ fn a_script_at_the_wrong_scale_is_no_longer_silent() {
     place.run(["bench", "-i", "-q", "-s", "2", &server.url()]).expect(0);
     let by_scale =
         "\\set aid random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n";
-    place.write("by_scale.sql", by_scale);
+    place.write("by_factor.sql", by_scale);
     let bench = |more: &[&str]| {
         let all = ["bench", "-n", "-c", "2", "-t", "200"].iter().chain(more).copied().map(str::to_owned);
         place.run(all.chain([server.url()]))
     };
     for mode in ["simple", "extended", "prepared"] {
-        let done = bench(&["-f", "by_scale.sql", "-s", "20", "-M", mode]).expect(0);
-        done.says(&["found nothing: by_scale.sql: ", ":scale is 20, but pgbench's tables have scale 2"]);
+        let done = bench(&["-f", "by_factor.sql", "-s", "20", "-M", mode]).expect(0);
+        done.says(&["found nothing: by_factor.sql: ", ":scale is 20, but pgbench's tables have scale 2"]);
     }
     let stored = place.sql("select validity || ' ' || doubts from v_run order by run_id desc limit 1");
     assert!(stored.contains("suspect found_nothing"), "{stored}");
@@ -533,11 +533,11 @@ fn a_script_at_the_wrong_scale_is_no_longer_silent() {
     bench(&["-f", "pipeline.sql", "-s", "20", "-M", "extended"])
         .expect(0)
         .says(&["found nothing: pipeline.sql: "]);
-    let allowed = bench(&["-f", "by_scale.sql", "-s", "20", "--may-be-empty"]).expect(0);
+    let allowed = bench(&["-f", "by_factor.sql", "-s", "20", "--may-be-empty"]).expect(0);
     assert!(!allowed.stderr.contains("found nothing"), "{}", allowed.stderr);
-    let missing = bench(&["-f", "by_scale.sql"]).expect(0);
+    let missing = bench(&["-f", "by_factor.sql"]).expect(0);
     missing.says(&[":scale is 1 (no scale was given), but pgbench's tables have scale 2"]);
-    let right = bench(&["-f", "by_scale.sql", "-s", "2"]).expect(0);
+    let right = bench(&["-f", "by_factor.sql", "-s", "2"]).expect(0);
     assert!(!right.stderr.contains("scale") && !right.stderr.contains("found nothing"), "{}", right.stderr);
     bench(&["-S", "-s", "20"])
         .expect(0)

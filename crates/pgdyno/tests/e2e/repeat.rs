@@ -213,7 +213,8 @@ fn scripts_of_a_single_run_are_kept_as_they_are() {
     run(file.to_str().unwrap());
     let folder = place.path().join("again");
     let exported = place.run(["export", "experiment", "bench", folder.to_str().unwrap()]).expect(0);
-    exported.says(&["pgdyno bench -f files/one.sql -t 3 -c 2 -n"]);
+    let exported = exported.says(&["it is the same experiment", "&& pgdyno run bench.toml"]);
+    assert!(!exported.stderr.contains("outside"), "{}", exported.stderr);
     let written = folder.join("files/one.sql");
     assert_eq!(std::fs::read_to_string(&written).unwrap(), script);
     for file in [&place.results(), &written] {
@@ -230,8 +231,7 @@ fn scripts_of_a_single_run_are_kept_as_they_are() {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let folder = place.path().join("third");
     let exported = place.run(["export", "experiment", "bench", folder.to_str().unwrap()]).expect(0);
-    let exported = exported.says(&["pgdyno bench -f up.sql -t 3 -n"]);
-    assert!(!exported.stderr.contains("--results"), "{}", exported.stderr);
+    exported.says(&["it is the same experiment", "&& pgdyno run in/bench.toml"]);
     assert!(folder.join("up.sql").is_file());
 }
 

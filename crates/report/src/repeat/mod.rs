@@ -98,13 +98,8 @@ impl Kit {
             self.notes.push(format!("The command runs the programs in {programs}."));
         }
         let command = command.without_options(&WRITTEN);
-        let command = match name {
-            "bench" | "pgbench" => {
-                let seed = format!("--random-seed={}", data.experiment.seed);
-                command.without_options(&["--random-seed"]).flag(&seed)
-            }
-            _ => command,
-        };
+        let seed = format!("--random-seed={}", data.experiment.seed);
+        let command = command.without_options(&["--random-seed"]).flag(&seed);
         let scripts = data.texts.iter().filter(|text| text.kind == TextKind::File);
         let placed =
             |command: PrintedCommand, text: &Text| command.with_path(&text.name, &places.of_name(&text.name));
@@ -147,13 +142,21 @@ impl Kit {
                 "{path}: what may have been a password is not kept: it says (hidden: …) there."
             ));
         }
-        self.files.push(KitFile { path: path.clone(), used_by: Vec::new(), sha256: None, text: Some(text) });
         match &data.commands {
-            Ok(commands) => self.commands.clone_from(commands),
+            Ok(commands) => {
+                // A file that was moved into the folder is not outside of it any more.
+                let line = |text: &str, line: usize| text.lines().nth(line - 1).map(str::to_owned);
+                let is_moved = |command: &FileCommand| {
+                    command.by.is_none()
+                        && command.line.is_some_and(|at| line(&text, at) != line(&data.experiment.file_text, at))
+                };
+                self.commands = commands.iter().filter(|command| !is_moved(command)).cloned().collect();
+            }
             Err(why) => self.notes.push(format!(
                 "{path}: which commands, programs and files of other folders it names is not known, since it cannot be read: {why}"
             )),
         }
+        self.files.push(KitFile { path: path.clone(), used_by: Vec::new(), sha256: None, text: Some(text) });
         self.experiment = Some(path);
         if data.texts.is_empty() && kept_before(data) {
             let note = "The pgdyno that stored this kept no texts of scripts and SQL files: put them where the file names them.";

@@ -21,7 +21,7 @@ pub use self::values::{BoundedDuration, Share, ValueList, Whole};
 use crate::Prices;
 pub use crate::plan::CellOrder;
 use crate::plan::change::{Change, ChangeStep};
-use crate::plan::{AskedDriver, Placement, Waiting, pooler};
+use crate::plan::{AskedCounting, AskedDriver, Placement, Waiting, pooler};
 
 /// 30 days, the longest part of a run, µs.
 const LONGEST: u64 = 30 * A_DAY;
@@ -183,6 +183,8 @@ pub struct Users {
 pub struct Measure {
     pub warmup: Option<BoundedDuration<0, LONGEST>>,
     pub duration: Option<LengthOrBounds>,
+    /// Transactions of each client, in place of a duration.
+    pub transactions: Option<Whole<1, MAX_SEED>>,
     pub budget: Option<PartLength>,
     pub rounds: Option<Whole<1, 10_000>>,
     pub threads: Option<Whole<1, 1024>>,
@@ -191,6 +193,12 @@ pub struct Measure {
     pub slices: Option<Value>,
     pub repeat_disturbed: Option<Whole<0, 2>>,
     pub explain: Option<bool>,
+    /// Whether each script is executed once before the first run; true by default.
+    pub try_first: Option<bool>,
+    /// Whether the latency of each statement is measured.
+    #[serde(skip_serializing_if = "is_default")]
+    pub statements: bool,
+    pub counting: Option<AskedCounting>,
     pub driver: Option<AskedDriver>,
     pub wait: Option<Waiting>,
 }

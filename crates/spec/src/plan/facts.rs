@@ -41,6 +41,8 @@ pub enum Fact {
     Missing { what: String, why: String },
     /// How often the same experiment was measured before, by the results file.
     Repetition { repetition: u64 },
+    /// A further round was asked for, with the seed of its runs.
+    Round { round: u32, seed: u64 },
     /// The advice of `pgdyno calibrate` for this host.
     Calibration { advice: PlacementAdvice },
     /// Whether the copies of the prepared servers fit, with the figures or the reason.
@@ -96,6 +98,7 @@ impl Fact {
             (Self::ServerVersion { server, .. }, Self::ServerVersion { server: other, .. }) => {
                 server == other
             }
+            (Self::Round { round, .. }, Self::Round { round: other, .. }) => round == other,
             (Self::File { path, .. }, Self::File { path: other, .. }) => path == other,
             (Self::Texts { workload, level, .. }, Self::Texts { workload: of, level: other, .. }) => {
                 (workload, level) == (of, other)
@@ -132,6 +135,22 @@ impl Facts {
 
     fn find<T>(&self, of: impl FnMut(&Fact) -> Option<T>) -> Option<T> {
         self.0.iter().find_map(of)
+    }
+
+    /// The last of the rounds that were asked for one by one; 0 without any.
+    #[must_use]
+    pub fn last_round(&self) -> u32 {
+        let round = |fact: &Fact| if let Fact::Round { round, .. } = fact { *round } else { 0 };
+        self.0.iter().map(round).max().unwrap_or(0)
+    }
+
+    /// The seed that was asked for with a round.
+    #[must_use]
+    pub fn seed_of(&self, wanted: u32) -> Option<u64> {
+        self.find(|fact| match fact {
+            Fact::Round { round, seed } if *round == wanted => Some(*seed),
+            _ => None,
+        })
     }
 
     /// SHA-256 of a file, hex.

@@ -16,7 +16,13 @@ pub struct PlannedMeasure {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
     pub warmup_s: f64,
+    /// 0 with a number of transactions.
     pub duration_s: f64,
+    /// Transactions of each client, in place of a duration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<u64>,
+    #[serde(default, skip_serializing_if = "AskedCounting::is_default")]
+    pub counting: AskedCounting,
     /// Threads of the load generator; at most the number of clients.
     pub threads: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,6 +33,23 @@ pub struct PlannedMeasure {
     pub wait: Waiting,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<AskedLimit>,
+}
+
+/// The rules at the edges of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AskedCounting {
+    /// One schedule for all threads; transactions that are open at the end may take 10 s more.
+    #[default]
+    Pgdyno,
+    /// A schedule for each thread; transactions that are open at the end may take 60 s more.
+    Pgbench,
+}
+
+impl AskedCounting {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// How load is offered; the rate of an open load is a factor of the run.

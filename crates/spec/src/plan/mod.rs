@@ -29,7 +29,9 @@ pub use expanded::{PLACEMENT, Plan};
 pub use facts::{Fact, Facts, PlacementAdvice, TransactionLengths};
 pub use former::of_former;
 pub use generator::{AskedDriver, Generator, Waiting};
-pub use measure::{CellOrder, OrderScheme, PlannedComparison, PlannedLoad, PlannedMeasure, Scheme, Slices};
+pub use measure::{
+    AskedCounting, CellOrder, OrderScheme, PlannedComparison, PlannedLoad, PlannedMeasure, Scheme, Slices,
+};
 pub use named::Named;
 pub use placement::{ChosenPlacement, Placement};
 pub use recorded::{CalibrationPlan, Recorded, SingleEnd, SingleLoad, SinglePlan};

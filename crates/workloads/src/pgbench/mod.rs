@@ -24,6 +24,6 @@ mod writes;
 
 pub use check::{TableFacts, TablesError, Vacuuming, count_tables, tables, vacuum};
 pub use drop_in::{ClientGroup, DropInOptions, HostPolicy, Shell, ShellCommand, ShellDone, WhenDone};
-pub use options::{PgbenchOptions, QueryProtocol};
+pub use options::{PgbenchOptions, QueryProtocol, ScriptOption};
 pub use source::ScriptSource;
 pub use workload::Pgbench;

@@ -23,6 +23,9 @@ pub struct PgbenchOptions {
     /// Script files, each with an optional weight after the last `@`; relative to the experiment file.
     #[serde(deserialize_with = "one_or_many")]
     pub files: Vec<String>,
+    /// Scripts of any kind in one order, after those of `builtin` and `files`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<ScriptOption>,
     pub mode: QueryProtocol,
     /// Variables set before the first script, as with `-D`.
     #[serde(deserialize_with = "texts")]
@@ -52,6 +55,7 @@ impl Default for PgbenchOptions {
         Self {
             builtin: Vec::new(),
             files: Vec::new(),
+            scripts: Vec::new(),
             mode: QueryProtocol::Simple,
             define: BTreeMap::new(),
             scale: None,
@@ -62,6 +66,47 @@ impl Default for PgbenchOptions {
             vacuum: true,
             latency_limit_ms: None,
             may_be_empty: false,
+        }
+    }
+}
+
+/// A script of `scripts`: `{ builtin = "select-only@2" }`, `{ file = "a.sql" }`, `{ text = "SELECT 1;" }`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "{ builtin = \"…\" }, { file = \"…\" } or { text = \"…\" }"
+)]
+pub enum ScriptOption {
+    Builtin {
+        builtin: String,
+    },
+    File {
+        file: String,
+    },
+    /// A script without a file, and its name in reports.
+    Text {
+        text: String,
+        #[serde(default = "text_name")]
+        name: String,
+        #[serde(default = "one")]
+        weight: u32,
+    },
+}
+
+fn text_name() -> String {
+    "text".to_owned()
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl ScriptOption {
+    fn file(&self) -> Option<&str> {
+        match self {
+            Self::File { file } => Some(file),
+            Self::Builtin { .. } | Self::Text { .. } => None,
         }
     }
 }
@@ -120,13 +165,20 @@ impl PgbenchOptions {
 
     /// Its script files, without their weights.
     pub(crate) fn file_names(&self) -> impl Iterator<Item = String> {
-        self.files.iter().filter_map(|word| weighted("files", word).ok()).map(|file| file.name)
+        let files = self.files.iter().map(String::as_str);
+        let files = files.chain(self.scripts.iter().filter_map(ScriptOption::file));
+        files.filter_map(|word| weighted("files", word).ok()).map(|file| file.name)
     }
 
     /// The options without the folders of the files.
     pub(crate) fn portable(&self) -> Self {
-        let files = self.files.iter().map(|file| file_name(Path::new(file)));
-        Self { files: files.collect(), ..self.clone() }
+        let name = |file: &String| file_name(Path::new(file));
+        let script = |script: &ScriptOption| match script {
+            ScriptOption::File { file } => ScriptOption::File { file: name(file) },
+            other => other.clone(),
+        };
+        let (files, scripts) = (self.files.iter().map(name), self.scripts.iter().map(script));
+        Self { files: files.collect(), scripts: scripts.collect(), ..self.clone() }
     }
 
     /// Checks values.
@@ -139,7 +191,12 @@ impl PgbenchOptions {
             return Err(error::option("pgbench.latency_limit_ms", problem));
         }
         self.builtin.iter().try_for_each(|word| find_builtin(word, false).map(drop))?;
-        self.files.iter().try_for_each(|word| weighted("files", word).map(drop))
+        self.files.iter().try_for_each(|word| weighted("files", word).map(drop))?;
+        self.scripts.iter().try_for_each(|script| match script {
+            ScriptOption::Builtin { builtin } => find_builtin(builtin, false).map(drop),
+            ScriptOption::File { file } => weighted("scripts", file).map(drop),
+            ScriptOption::Text { .. } => Ok(()),
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::{Client, GapStream, Gaps};
-use script::{Random, Streams};
+use script::{Random, Streams, Weighted};
 use spec::{Artifact, Error};
 
 use super::check::{TableFacts, TablesError, branches, count_tables, tables, vacuum_quietly};
@@ -12,7 +12,7 @@ use super::client::clients;
 use super::drop_in::DropInOptions;
 use super::explain::explain;
 use super::guard::{first_execution, sample};
-use super::options::{PgbenchOptions, QueryProtocol};
+use super::options::{PgbenchOptions, QueryProtocol, ScriptOption};
 use super::prepare::PreparedScripts;
 use super::prepare::default_seed_given;
 use super::source::{ScriptSource, weighted};
@@ -40,18 +40,27 @@ pub struct Pgbench {
 }
 
 impl Pgbench {
-    /// Reads the scripts in `options`: built-in ones first, then files (relative to `folder`); `tpcb-like`
-    /// when there are none.
+    /// Reads the scripts in `options`: built-in ones first, then files (relative to `folder`), then those in
+    /// one order; `tpcb-like` when there are none.
     ///
     /// # Errors
     /// When a file cannot be read, or a script is invalid or unsupported.
     pub fn open(options: &PgbenchOptions, folder: &Path) -> Result<Self, Error> {
-        let mut sources: Vec<_> = options.builtin.iter().cloned().map(ScriptSource::Builtin).collect();
-        for word in &options.files {
-            let file = weighted("files", word)?;
-            let path = folder.join(&file.name);
-            sources.push(ScriptSource::File { path, shown: file.name, weight: file.weight });
-        }
+        let file = |word: &String| {
+            let Weighted { name, weight } = weighted("files", word)?;
+            Ok::<_, Error>(ScriptSource::File { path: folder.join(&name), shown: name, weight })
+        };
+        let builtin = options.builtin.iter().cloned().map(|name| Ok(ScriptSource::Builtin(name)));
+        let scripts = options.scripts.iter().map(|script| match script {
+            ScriptOption::Builtin { builtin } => Ok(ScriptSource::Builtin(builtin.clone())),
+            ScriptOption::File { file: word } => file(word),
+            ScriptOption::Text { text, name, weight } => {
+                let (name, text) = (name.clone(), text.clone().into_bytes());
+                Ok(ScriptSource::Text { name, text, weight: *weight })
+            }
+        });
+        let mut sources =
+            builtin.chain(options.files.iter().map(file)).chain(scripts).collect::<Result<Vec<_>, _>>()?;
         if sources.is_empty() {
             sources.push(ScriptSource::Builtin("tpcb-like".to_owned()));
         }
@@ -134,13 +143,6 @@ impl Pgbench {
     pub fn scale(&self) -> u64 {
         self.scale
     }
-
-    /// Position of a command at which a client failed ([`engine::Abort::statement`]): `file.sql, line 3:
-    /// SELECT …`.
-    #[must_use]
-    pub fn place(&self, statement: usize) -> Option<String> {
-        self.program.place(statement)
-    }
 }
 
 impl Workload for Pgbench {
@@ -222,6 +224,14 @@ impl Workload for Pgbench {
 impl ClientWorkload for Pgbench {
     fn statements(&self) -> Vec<StatementInfo> {
         self.program.statements()
+    }
+
+    fn place(&self, statement: usize) -> Option<String> {
+        self.program.place(statement)
+    }
+
+    fn scale(&self) -> Option<u64> {
+        Some(self.scale)
     }
 
     /// The gaps between starts of transactions at this rate, as in pgbench: drawn from a separate stream per

@@ -1,8 +1,9 @@
 //! The arguments of `pgdyno bench`: pgbench's where possible, so that its users need not learn new ones.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, ArgMatches, Args, ValueEnum};
+use script::Weighted;
 use spec::experiment::Experiment;
 
 use super::against_args::AgainstArgs;
@@ -289,6 +290,17 @@ pub(super) enum QueryProtocolArg {
     Prepared,
 }
 
+impl QueryProtocolArg {
+    /// pgbench's name of it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Simple => "simple",
+            Self::Extended => "extended",
+            Self::Prepared => "prepared",
+        }
+    }
+}
+
 /// How accounts are divided among partitions, as in pgbench.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum PartitionMethod {
@@ -305,6 +317,23 @@ pub(crate) enum ScriptChoice {
     File(String),
     /// `-b` and its short forms, with its weight.
     Builtin(String),
+}
+
+impl ScriptChoice {
+    /// Whether it is standard input.
+    pub(super) fn is_input(&self) -> bool {
+        matches!(self, Self::File(name) if name == "-" || name.starts_with("-@"))
+    }
+
+    /// Its name without folder, extension and weight.
+    pub(super) fn stem(&self) -> String {
+        let (Self::File(written) | Self::Builtin(written)) = self;
+        if self.is_input() {
+            return "input".to_owned();
+        }
+        let name = Weighted::parse(written).map_or_else(|_| written.clone(), |weighted| weighted.name);
+        Path::new(&name).file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned())
+    }
 }
 
 impl Scripts {

@@ -1,7 +1,7 @@
 //! Options that several commands share: commands that make an experiment file from their arguments.
 
 use super::args::{BenchArgs, Conduct, ScriptChoice, Scripts, TableArgs, TargetArgs};
-use super::{source, usage_with};
+use super::{check_script, usage_with};
 
 #[derive(Debug, Clone, Copy)]
 pub(in crate::commands) struct BenchRequest<'a> {
@@ -38,12 +38,11 @@ impl<'a> BenchRequest<'a> {
     /// # Errors
     /// An option that is not available `there`, or an invalid script.
     pub(in crate::commands) fn check(&self, there: &str) -> anyhow::Result<()> {
-        let of_input = |script: &ScriptChoice| matches!(script, ScriptChoice::File(name) if name == "-" || name.starts_with("-@"));
         let refused = [
             (self.tables.initialize, "-i", "--managed makes pgbench's tables by itself, at scale -s"),
             (self.conduct.progress.is_some(), "-P", "runs are shown as they end"),
             (
-                self.scripts.in_order.iter().any(of_input),
+                self.scripts.in_order.iter().any(ScriptChoice::is_input),
                 "-f -",
                 "write the script into a file: it is read again for every run",
             ),
@@ -53,6 +52,6 @@ impl<'a> BenchRequest<'a> {
             return Err(usage_with(&format!("{option} cannot be had {there}"), hint));
         }
         self.tables.steps()?;
-        self.scripts.in_order.iter().try_for_each(|script| source(script).map(drop))
+        self.scripts.in_order.iter().try_for_each(check_script)
     }
 }

@@ -5,42 +5,33 @@ pub(super) mod against_args;
 mod args;
 pub(super) mod asked;
 mod given;
+mod once;
 mod show;
 #[cfg(test)]
 mod tests;
 mod watched;
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
-use engine::Until;
 use lab::bench;
 use lab::target_spec::TargetAccess;
 use results::{ExperimentId, Store};
-use script::{Seed, Weighted};
-use spec::{Error, Profile, ProfileError, Reason, shell};
-use workloads::Preparation;
+use script::Weighted;
+use spec::{Error, shell};
 use workloads::pgbench::init::{self, InitOptions, parse_steps};
-use workloads::pgbench::{self, ScriptSource};
 
 use args::BenchArgs;
 pub(super) use args::{BenchArgs as Args, Conduct, Scripts, TableArgs, TargetArgs};
 pub(super) use given::Given;
 pub(super) use show::phases;
 
-use self::against::base::{BaseServer, BaseWorkload};
-use self::args::{PartitionMethod, QueryProtocolArg, ScriptChoice};
+use self::against::base::BaseServer;
+use self::args::{PartitionMethod, ScriptChoice};
 use self::asked::BenchRequest;
-use self::watched::Watched;
 use super::{print, signals};
 use crate::commands::typed;
-use crate::exit::{
-    CommandFailure, ExitResult, GUARD, INPUT_OUTPUT, INTERRUPTED, INVALID, SAME_OR_BETTER, UNREACHABLE,
-    USAGE, of_class,
-};
-use crate::options::OutputFormat;
-use crate::print::{data, talk, warning};
+use crate::exit::{CommandFailure, ExitResult, INPUT_OUTPUT, SAME_OR_BETTER, UNREACHABLE, USAGE, of_class};
+use crate::print::talk;
 use crate::progress::Screen;
 
 // The same bounds as in experiment files: larger values are typing errors.
@@ -81,8 +72,10 @@ fn alone(args: &Args) -> ExitResult {
         Some(_) => args.given.is_ours(&results)?,
         None => args.given.check(args.tables.initialize, &results)?,
     }
-    let target = BaseServer::of(&BenchRequest::of(args))?.access();
-    if args.tables.initialize { initialize(args, &target) } else { measure(args, target) }
+    if args.tables.initialize {
+        return initialize(args, &BaseServer::of(&BenchRequest::of(args))?.access());
+    }
+    once::measure(args)
 }
 
 fn initialize(args: &Args, target: &TargetAccess) -> ExitResult {
@@ -127,75 +120,6 @@ impl TableArgs {
     }
 }
 
-fn measure(args: &Args, target: TargetAccess) -> ExitResult {
-    let options = options(args, target)?;
-    let stop = signals::listen_at_once()?;
-    let mut screen = Watched::new(Screen::new(args.output.verbose), &args.conduct, &options);
-    let _measuring = args.output.measuring(&mut screen);
-    let mut done = bench::run(&options, &mut screen, &stop)?;
-    drop(screen);
-    done.remarks.iter().for_each(|remark| warning(remark));
-    match args.output.format.format {
-        OutputFormat::Text => data(&show::text(&options, &done))?,
-        format => print(&show::table(&done, &options, format == OutputFormat::Json), format)?,
-    }
-    let refused = refused(&done).map(|(error, said)| {
-        done.run.doubts.retain(|doubt| Some(doubt.reason) != said);
-        error
-    });
-    for doubt in &done.run.doubts {
-        warning(&format!("{}: {}", doubt.reason.text(), doubt.detail));
-    }
-    let code = match done.run.validity {
-        _ if done.measured.interrupted => INTERRUPTED,
-        spec::Validity::Invalid => INVALID,
-        _ => SAME_OR_BETTER,
-    };
-    let id = done.stored.as_ref().and_then(|stored| stored.as_ref().ok()).copied();
-    match (stored(done.stored), options.results) {
-        (Ok(()), Some(path)) => told_where(&path, &["runs"], id),
-        (Ok(()), None) => {}
-        (Err(not_stored), _) => {
-            // One error ends the program; the other is shown as a warning.
-            if let Some(refused) = refused {
-                warning(&refused.to_string());
-            }
-            return Err(not_stored);
-        }
-    }
-    match (refused, done.lost) {
-        (Some(refused), _) => Err(refused),
-        (None, Some(lost)) => Err(without_counters(&lost)),
-        (None, None) => Ok(code),
-    }
-}
-
-/// The result was measured, but the server's counters are missing.
-fn without_counters(lost: &Error) -> anyhow::Error {
-    let what = format!("the result above is without the server's counters: {lost}");
-    CommandFailure::with_code(of_class(lost.class()), what, lost.hint().map(str::to_owned))
-}
-
-/// Why a run has no valid figures: first clients that aborted, whose message is the error; then a script that
-/// does nothing. Also returns the doubt that this error covers.
-fn refused(done: &bench::Benched) -> Option<(anyhow::Error, Option<Reason>)> {
-    if let Some(abort) = done.measured.aborts.first() {
-        let more = done.measured.aborts.len() - 1;
-        let others = match more {
-            0 => String::new(),
-            more => format!(" (and {})", lab::words::count(more, "more client")),
-        };
-        let code = if abort.lost { UNREACHABLE } else { GUARD };
-        let place = done.gave_up_at.as_ref().map(|place| format!("{place}\n")).unwrap_or_default();
-        return Some((CommandFailure::with_code(code, format!("{place}{abort}{others}"), None), None));
-    }
-    let empty = done.run.doubts.iter().find(|doubt| doubt.reason == Reason::EmptyResults);
-    let empty = empty.filter(|_| !done.measured.interrupted)?;
-    let what = format!("{}: {}", empty.reason.text(), empty.detail);
-    let hint = Some("pgdyno bench --may-be-empty, if that is right".into());
-    Some((CommandFailure::with_code(GUARD, what, hint), Some(empty.reason)))
-}
-
 /// Prints where the result is stored, and commands that show it.
 pub(super) fn told_where(results: &Path, tables: &[&str], id: Option<ExperimentId>) {
     let which = id.and_then(|id| Store::open_read_only(results).ok()?.called(id).ok());
@@ -238,128 +162,22 @@ fn check_bounds(args: &Args) -> anyhow::Result<()> {
     within("--latency-limit (ms)", args.pace.latency_limit, LEAST_LIMIT_MS, DAY_MS)
 }
 
-/// Data for a private server: pgbench's tables if a script uses them, and the user's SQL files.
-fn preparation(args: &Args) -> anyhow::Result<Preparation> {
-    if args.target.managed.is_none() {
-        return Ok(Preparation::default());
-    }
-    let asked = BenchRequest::of(args);
-    let asks_tables = BaseWorkload::of(&asked).asks_pgbench_tables();
-    asked.tables_fit(asks_tables)?;
-    let makes_tables = asks_tables || args.tables.scale.is_some();
-    let pgbench = makes_tables.then(|| args.tables.options()).transpose()?;
-    Ok(Preparation { pgbench, sql: args.target.prepare.clone(), ..Preparation::default() })
-}
-
-fn options(args: &Args, target: TargetAccess) -> anyhow::Result<bench::BenchOptions> {
-    check_bounds(args)?;
-    let until = match (args.load.time, args.load.transactions) {
-        (Some(seconds), _) => Until::Elapsed(seconds.saturating_mul(1_000_000_000)),
-        (None, transactions) => Until::PerClient(transactions.unwrap_or(10)),
-    };
-    Ok(bench::BenchOptions {
-        target,
-        pg_bin: None,
-        prepare: preparation(args)?,
-        workload: workload(args)?,
-        scripts: args.scripts.in_order.iter().map(source).collect::<anyhow::Result<_>>()?,
-        clients: args.load.client,
-        threads: args.load.jobs,
-        until,
-        warmup: Duration::from_secs_f64(args.load.warmup.unwrap_or(0.0)),
-        rate: rate(args)?,
-        promise: args.pace.latency_limit.map(|ms| Duration::from_secs_f64(ms / 1e3)),
-        statements: args.conduct.report_per_command,
-        driver: args.conduct.driver.into(),
-        waiting: args.conduct.wait.into(),
-        seed: seed(args.conduct.random_seed.as_deref())?,
-        results: Some(args.output.results.path()),
-        command: Some(typed::command()),
-    })
-}
-
-/// The rate asked for; a changing one must fit into the run.
-fn rate(args: &Args) -> anyhow::Result<Option<Profile>> {
-    let Some(written) = &args.pace.rate else { return Ok(None) };
-    let profile: Profile = written.parse().map_err(|error: ProfileError| {
-        CommandFailure::with_code(USAGE, format!("--rate {}", error.what()), Some(error.advice().to_owned()))
-    })?;
-    match args.load.time {
-        _ if profile.is_constant() => {}
-        None => return Err(usage("--rate: a rate that changes needs a duration (-T)")),
-        Some(seconds) if profile.lasts_s() > seconds as f64 => {
-            let needed = profile.lasts_s();
-            return Err(usage(&format!(
-                "--rate \"{profile}\" takes {needed} s, and the run lasts {seconds} s (-T)"
-            )));
-        }
-        Some(_) => {}
-    }
-    Ok(Some(profile))
-}
-
-pub(super) fn seed(given: Option<&str>) -> anyhow::Result<u64> {
-    match given.map(Seed::parse).transpose() {
-        Ok(Some(Seed::Value(seed))) => Ok(seed),
-        Ok(None | Some(Seed::Time | Seed::Strong)) => Ok(fresh_seed()),
-        Err(_) => Err(usage("--random-seed: write a number, time or rand")),
-    }
-}
-
-fn workload(args: &Args) -> anyhow::Result<pgbench::PgbenchOptions> {
-    if args.conduct.max_tries == 0 && args.load.time.is_none() && args.pace.latency_limit.is_none() {
-        return Err(usage("--max-tries 0 needs a bound: a duration (-T) or a latency limit (-L)"));
-    }
-    let define = args.scripts.define.iter().map(|pair| match pair.split_once('=') {
-        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
-            Ok((name.to_owned(), value.to_owned()))
-        }
-        _ => Err(usage(&format!("-D {pair}: write NAME=VALUE"))),
-    });
-    Ok(pgbench::PgbenchOptions {
-        mode: match args.scripts.mode {
-            QueryProtocolArg::Simple => pgbench::QueryProtocol::Simple,
-            QueryProtocolArg::Extended => pgbench::QueryProtocol::Extended,
-            QueryProtocolArg::Prepared => pgbench::QueryProtocol::Prepared,
-        },
-        define: define.collect::<anyhow::Result<_>>()?,
-        scale: args.tables.scale,
-        max_tries: args.conduct.max_tries,
-        reconnect: args.conduct.connect,
-        reconnect_lost: args.conduct.reconnect,
-        continue_on_error: args.conduct.continue_on_error,
-        vacuum: !args.conduct.no_vacuum,
-        latency_limit_ms: args.pace.latency_limit,
-        may_be_empty: args.conduct.may_be_empty,
-        ..pgbench::PgbenchOptions::default()
-    })
-}
-
-fn source(argument: &ScriptChoice) -> anyhow::Result<ScriptSource> {
-    match argument {
+/// Checks the words of a script's option.
+fn check_script(script: &ScriptChoice) -> anyhow::Result<()> {
+    match script {
         ScriptChoice::Builtin(name) => {
             let weighted = Weighted::parse(name).map_err(|error| usage(&format!("-b {name}: {error}")))?;
-            script::Builtin::find(&weighted.name).map_err(|error| {
+            script::Builtin::find(&weighted.name).map(drop).map_err(|error| {
                 let known: Vec<_> = script::BUILTINS.iter().map(|builtin| builtin.name).collect();
                 CommandFailure::with_code(
                     USAGE,
                     format!("-b {name}: {error}"),
                     Some(format!("one of {}", known.join(", "))),
                 )
-            })?;
-            Ok(ScriptSource::Builtin(name.clone()))
+            })
         }
         ScriptChoice::File(name) => {
-            let weighted = Weighted::parse(name).map_err(|error| usage(&format!("-f {name}: {error}")))?;
-            if weighted.name == "-" {
-                let mut text = Vec::new();
-                std::io::stdin()
-                    .read_to_end(&mut text)
-                    .map_err(|error| usage(&format!("-f -: standard input cannot be read: {error}")))?;
-                return Ok(ScriptSource::Text { name: weighted.name, text, weight: weighted.weight });
-            }
-            let path = PathBuf::from(&weighted.name);
-            Ok(ScriptSource::File { path, shown: weighted.name, weight: weighted.weight })
+            Weighted::parse(name).map(drop).map_err(|error| usage(&format!("-f {name}: {error}")))
         }
     }
 }

@@ -3,12 +3,15 @@
 use std::fmt::Write;
 
 use engine::Until;
-use lab::bench::{self, Benched};
+use lab::execute::OneRun;
 use report::visible::line;
 use results::{CellValue, Table};
 use spec::figures::{self, Counters};
-use spec::{Arrivals, Counts, Doubt, Offer, Run};
+use spec::{Arrivals, Counts, Doubt, Offer, Profile, Run};
 use stats::{Histogram, TooFew};
+
+use super::args::BenchArgs;
+use super::once::until;
 
 use crate::commands::pgbench::losses;
 
@@ -16,26 +19,26 @@ const QUANTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
 
 /// The report for people.
-pub(super) fn text(options: &bench::BenchOptions, done: &Benched) -> String {
+pub(super) fn text(args: &BenchArgs, rate: Option<&Profile>, done: &OneRun) -> String {
     let mut out = String::new();
     let seconds = done.run.measured_s;
-    head(&mut out, options, done);
+    head(&mut out, args, done);
     let totals = done.measured.totals();
-    counts(&mut out, "", &totals, options);
+    counts(&mut out, "", &totals, args);
     open_at_the_end(&mut out, &done.measured);
-    if options.workload.reconnect_lost {
+    if args.conduct.reconnect {
         let _ = write!(out, "{}", losses(&done.measured));
     }
     let arrivals = Arrivals::of(&done.run);
     if let Some(arrivals) = &arrivals {
-        if let Some(profile) = options.rate.as_ref().filter(|profile| !profile.is_constant()) {
+        if let Some(profile) = rate.filter(|profile| !profile.is_constant()) {
             let _ = writeln!(out, "rate = {profile}");
         }
         open_load(&mut out, arrivals);
     }
     let started_only = arrivals.is_some_and(|arrivals| arrivals.started_only);
     distribution(&mut out, "", &done.run.response(), started_only);
-    if options.rate.is_some() {
+    if rate.is_some() {
         lags(&mut out, &done.measured);
     }
     let _ = writeln!(out, "initial connection time = {:.3} ms", done.measured.connecting as f64 / 1e6);
@@ -47,7 +50,7 @@ pub(super) fn text(options: &bench::BenchOptions, done: &Benched) -> String {
     let tps = done.run.tps().unwrap_or_default();
     let _ = writeln!(out, "tps = {tps:.6} (without initial connection time)");
     if done.scripts.len() > 1 {
-        scripts(&mut out, options, done, seconds, started_only);
+        scripts(&mut out, args, done, seconds, started_only);
     }
     statements(&mut out, done);
     verdict(&mut out, &done.run);
@@ -69,26 +72,26 @@ fn doubts(run: &Run) -> String {
     run.doubts.iter().map(doubt).collect::<Vec<_>>().join("; ")
 }
 
-fn head(out: &mut String, options: &bench::BenchOptions, done: &Benched) {
+fn head(out: &mut String, args: &BenchArgs, done: &OneRun) {
     let kind = match &done.scripts[..] {
         [only] => line(&only.name).into_owned(),
         _ => "multiple scripts".to_owned(),
     };
     let _ = writeln!(out, "transaction type: {kind}");
-    let _ = writeln!(out, "scaling factor: {}", done.scale);
-    let _ = writeln!(out, "query mode: {}", options.workload.mode.name());
-    let _ = writeln!(out, "number of clients: {}", options.clients);
+    let _ = writeln!(out, "scaling factor: {}", done.scale.unwrap_or(1));
+    let _ = writeln!(out, "query mode: {}", args.scripts.mode.name());
+    let _ = writeln!(out, "number of clients: {}", args.load.client);
     let _ = writeln!(out, "number of threads: {}", done.run.threads);
-    let _ = match options.until {
+    let _ = match until(args) {
         Until::Elapsed(ns) => writeln!(out, "duration: {} s", ns / 1_000_000_000),
         Until::PerClient(count) => writeln!(out, "number of transactions per client: {count}"),
         // A single run never waits for its caller.
         Until::Caller => Ok(()),
     };
-    let _ = writeln!(out, "random seed: {}", options.seed);
+    let _ = writeln!(out, "random seed: {}", done.run.seed);
 }
 
-fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &bench::BenchOptions) {
+fn counts(out: &mut String, prefix: &str, counts: &Counts, args: &BenchArgs) {
     let all = counts.processed() + counts.failed + counts.skipped;
     let share = |part: u64| if all == 0 { 0.0 } else { 100.0 * part as f64 / all as f64 };
     let _ = writeln!(out, "{prefix}number of transactions actually processed: {}", counts.processed());
@@ -98,7 +101,7 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &bench::Benc
         counts.failed,
         share(counts.failed)
     );
-    if options.workload.max_tries != 1 {
+    if args.conduct.max_tries != 1 {
         let _ = writeln!(
             out,
             "{prefix}number of transactions retried: {} ({:.3}%)",
@@ -107,7 +110,7 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &bench::Benc
         );
         let _ = writeln!(out, "{prefix}total number of retries: {}", counts.retries);
     }
-    if options.rate.is_some() && options.promise.is_some() {
+    if args.pace.rate.is_some() && args.pace.latency_limit.is_some() {
         let _ = writeln!(
             out,
             "{prefix}number of transactions skipped: {} ({:.3}%)",
@@ -115,12 +118,12 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &bench::Benc
             share(counts.skipped)
         );
     }
-    if let Some(limit) = options.promise {
+    if let Some(limit_ms) = args.pace.latency_limit {
         let late = 100.0 * counts.late as f64 / counts.processed().max(1) as f64;
         let _ = writeln!(
             out,
             "{prefix}number of transactions above the {} ms latency limit: {}/{} ({late:.3}%)",
-            report::numbers::as_given(limit.as_secs_f64() * 1e3),
+            report::numbers::as_given(limit_ms),
             counts.late,
             counts.processed()
         );
@@ -218,13 +221,7 @@ fn distribution(out: &mut String, prefix: &str, latency: &Histogram, started_onl
     let _ = writeln!(out, "{prefix}latency percentiles{of} = {} ms{few}", parts.join(", "));
 }
 
-fn scripts(
-    out: &mut String,
-    options: &bench::BenchOptions,
-    done: &Benched,
-    seconds: f64,
-    started_only: bool,
-) {
+fn scripts(out: &mut String, args: &BenchArgs, done: &OneRun, seconds: f64, started_only: bool) {
     let weights: u64 = done.scripts.iter().map(|script| u64::from(script.weight)).sum();
     for (index, (script, figures)) in done.scripts.iter().zip(&done.measured.scripts).enumerate() {
         let share = 100.0 * f64::from(script.weight) / weights.max(1) as f64;
@@ -232,13 +229,13 @@ fn scripts(
         let _ = writeln!(out, " - weight: {} (targets {share:.1}% of total)", script.weight);
         let tps = figures.completed as f64 / seconds.max(f64::MIN_POSITIVE);
         let _ = writeln!(out, " - tps = {tps:.6}");
-        counts(out, " - ", &figures.counts, options);
+        counts(out, " - ", &figures.counts, args);
         distribution(out, " - ", &figures.response, started_only);
     }
 }
 
-fn statements(out: &mut String, done: &Benched) {
-    if done.statements.is_empty() {
+fn statements(out: &mut String, done: &OneRun) {
+    if done.measured.statements.is_empty() {
         return;
     }
     let _ = writeln!(out, "statement latencies in milliseconds (average, p95, p99) and failures:");
@@ -265,15 +262,15 @@ fn statements(out: &mut String, done: &Benched) {
 
 /// The same for programs: a row per script, and one for all. `whole` adds the distributions, needed to import
 /// the run elsewhere.
-pub(super) fn table(done: &Benched, options: &bench::BenchOptions, whole: bool) -> Table {
+pub(super) fn table(done: &OneRun, args: &BenchArgs, whole: bool) -> Table {
     let mut columns = COLUMNS.to_vec();
     columns.extend(DISTRIBUTIONS.iter().filter(|_| whole));
     let mut table = Table::new(&columns);
     let all = Arrivals::of(&done.run);
     let mut push = |head, figures: ShownFigures<'_>, arrivals| {
         let mut cells = row(head, &figures, arrivals, done);
-        cells.extend(run(done, options));
-        let open = options.rate.is_some();
+        cells.extend(run(done, args));
+        let open = args.pace.rate.is_some();
         let distributions = [Some(figures.response), Some(figures.service).filter(|_| open)];
         let texts = distributions.map(|of| of.filter(|of| of.count() > 0).map(Histogram::to_text).into());
         cells.extend(texts.into_iter().filter(|_| whole));
@@ -369,7 +366,7 @@ fn row(
     head: [CellValue; 2],
     figures: &ShownFigures<'_>,
     arrivals: Option<Arrivals>,
-    done: &Benched,
+    done: &OneRun,
 ) -> Vec<CellValue> {
     let [name, weight] = head;
     let ShownFigures { counts, response: latency, .. } = figures;
@@ -410,14 +407,14 @@ fn row(
     ]
 }
 
-fn run(done: &Benched, options: &bench::BenchOptions) -> [CellValue; 11] {
+fn run(done: &OneRun, args: &BenchArgs) -> [CellValue; 11] {
     let run = &done.run;
     let version = run.settings.iter().find(|setting| setting.name == "server_version");
     [
         run.clients.into(),
         run.threads.into(),
-        options.workload.mode.name().into(),
-        done.scale.into(),
+        args.scripts.mode.name().into(),
+        done.scale.unwrap_or(1).into(),
         run.offered_rate.into(),
         run.warmup_s.into(),
         run.measured_s.into(),

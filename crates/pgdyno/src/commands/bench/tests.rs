@@ -147,7 +147,7 @@ fn a_rate_that_changes_needs_its_time() {
         let words = ["pgdyno", "bench", "-R", rate].into_iter().chain(rest.split_whitespace());
         let parsed = parse_from(words.map(Into::into)).expect("any text is an argument").command;
         let Command::Bench(args) = parsed else { panic!("{parsed:?}") };
-        match super::rate(&args) {
+        match super::once::rate(&args) {
             Ok(profile) => profile.map(|profile| profile.to_string()).unwrap_or_default(),
             Err(error) => error.to_string(),
         }

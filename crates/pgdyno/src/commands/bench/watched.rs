@@ -1,9 +1,8 @@
 //! `-P` of `pgdyno bench`: pgbench's progress lines in place of the usual ones.
 
-use lab::bench;
 use lab::runner::{LabEvent, Progress};
 
-use super::args::Conduct;
+use super::args::BenchArgs;
 use crate::commands::pgbench::{ProgressLines, Ticker};
 use crate::progress::Screen;
 
@@ -13,15 +12,11 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    pub(super) fn new(screen: Screen, conduct: &Conduct, options: &bench::BenchOptions) -> Self {
+    pub(super) fn new(screen: Screen, args: &BenchArgs) -> Self {
+        let (conduct, pace) = (&args.conduct, &args.pace);
         let ticker = conduct.progress.map(|seconds| {
             let lines = ProgressLines { seconds, timestamp: conduct.progress_timestamp };
-            Ticker::new(
-                lines,
-                options.rate.is_some(),
-                options.promise.is_some(),
-                options.workload.max_tries != 1,
-            )
+            Ticker::new(lines, pace.rate.is_some(), pace.latency_limit.is_some(), conduct.max_tries != 1)
         });
         Self { screen, ticker }
     }

@@ -6,7 +6,7 @@ use toml::Value;
 use super::args::{LadderArgs, Rungs};
 use super::{MadeExperiment, usage};
 use crate::commands::bench::against::base::Folder;
-use crate::commands::bench::against::parts::{make_room, of_scripts};
+use crate::commands::bench::against::parts::{make_room, of_scripts, seed};
 
 /// Clients for a ladder of rates: enough that arrivals rarely wait for a client.
 const CLIENTS: u32 = 16;
@@ -17,6 +17,7 @@ pub(super) fn made(args: &LadderArgs, folder: &Folder) -> anyhow::Result<MadeExp
     let steps = Steps::of(rungs)?;
     let question = |name: &str| question(name, rungs, &steps);
     let mut made = of_scripts(&args.made.asked(), super::SAVED_BY, question, folder)?;
+    made.experiment.seed = seed(args.made.asked().conduct.random_seed.as_deref())?;
     made.name.push_str("-ladder");
     let experiment = &mut made.experiment;
     let mut vary =

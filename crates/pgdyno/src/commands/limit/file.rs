@@ -8,7 +8,7 @@ use super::args::{ClientsArg, LimitArgs, Search};
 use crate::commands::bench::against::base::Folder;
 use crate::commands::bench::against::file::{Compared, made as compared};
 use crate::commands::bench::against::kind::AgainstChange;
-use crate::commands::bench::against::parts::{make_room, of_scripts};
+use crate::commands::bench::against::parts::{make_room, of_scripts, seed};
 
 /// First number of clients with `auto`.
 const FIRST_CLIENTS: u32 = 8;
@@ -47,6 +47,7 @@ fn alone(args: &LimitArgs, promise: &str, folder: &Folder) -> anyhow::Result<Mad
     let question = |name: &str| format!("How much {name} can it take at {promise}?");
     let asked = args.made.asked();
     let mut made = of_scripts(&asked, super::SAVED_BY, question, folder)?;
+    made.experiment.seed = seed(asked.conduct.random_seed.as_deref())?;
     let clients = clients(&args.search);
     made.experiment.factors.insert("clients".to_owned(), [i64::from(clients)].into_iter().collect());
     make_room(&mut made.experiment, clients);

@@ -9,7 +9,6 @@ use script::Weighted;
 use spec::experiment::{Managed, TargetChoice};
 use toml::Value;
 
-use super::kind::AgainstScript as OtherScript;
 use super::usage;
 use super::values::{flag, one_or_many, scalar, table};
 use crate::commands::bench::args::{self, QueryProtocolArg, ScriptChoice};
@@ -110,69 +109,89 @@ impl BaseServer {
 pub(in crate::commands) struct BaseWorkload {
     /// The name in arms, tables and reports.
     pub(in crate::commands) name: String,
-    builtin: Vec<String>,
-    files: Vec<String>,
+    /// As given, built-in ones with their full name.
+    scripts: Vec<ScriptChoice>,
 }
 
 impl BaseWorkload {
     /// The workload of bench: tpcb-like by default.
     pub(in crate::commands) fn of(args: &BenchRequest<'_>) -> Self {
-        let scripts = args.scripts.in_order.iter();
-        let builtin = scripts.clone().filter_map(|script| match script {
-            ScriptChoice::Builtin(name) => Some(canonical(name)),
-            ScriptChoice::File(_) => None,
-        });
-        let files = scripts.clone().filter_map(|script| match script {
-            ScriptChoice::File(name) => Some(name.clone()),
-            ScriptChoice::Builtin(_) => None,
-        });
-        Self::new(builtin.collect(), files.collect())
+        Self::new(args.scripts.in_order.clone())
     }
 
-    pub(super) fn of_other(scripts: &[OtherScript]) -> Self {
-        let (mut builtin, mut files) = (Vec::new(), Vec::new());
-        for script in scripts {
-            match script {
-                OtherScript::Builtin(name) => builtin.push(name.clone()),
-                OtherScript::File(name) => files.push(name.clone()),
+    pub(super) fn of_other(scripts: &[ScriptChoice]) -> Self {
+        Self::new(scripts.to_vec())
+    }
+
+    fn new(mut scripts: Vec<ScriptChoice>) -> Self {
+        if scripts.is_empty() {
+            scripts.push(ScriptChoice::Builtin("tpcb-like".to_owned()));
+        }
+        for script in &mut scripts {
+            if let ScriptChoice::Builtin(name) = script {
+                *name = canonical(name);
             }
         }
-        Self::new(builtin, files)
-    }
-
-    fn new(mut builtin: Vec<String>, files: Vec<String>) -> Self {
-        if builtin.is_empty() && files.is_empty() {
-            builtin.push("tpcb-like".to_owned());
-        }
-        let names = builtin.iter().chain(&files).map(|name| stem(name));
-        let name = plain(&names.collect::<Vec<_>>().join(" and "));
-        Self { name, builtin, files }
+        let names: Vec<String> = scripts.iter().map(ScriptChoice::stem).collect();
+        Self { name: plain(&names.join(" and ")), scripts }
     }
 
     pub(in crate::commands) fn asks_pgbench_tables(&self) -> bool {
-        !self.builtin.is_empty()
+        self.scripts.iter().any(|script| matches!(script, ScriptChoice::Builtin(_)))
     }
 
-    /// The workload as experiment value; paths are relative to `folder`.
+    /// The workload as experiment value; paths are relative to `folder`. Reads standard input if it is a script.
     pub(in crate::commands) fn value(
         &self,
         args: &BenchRequest<'_>,
         folder: &Folder,
     ) -> anyhow::Result<Value> {
-        let texts = |texts: Vec<String>| one_or_many(texts.into_iter().map(Value::from).collect());
-        let builtin = (!self.builtin.is_empty()).then(|| texts(self.builtin.clone()));
-        let files = (!self.files.is_empty())
-            .then(|| texts(self.files.iter().map(|file| folder.path(file)).collect()));
         // pgbench's tables give the scale themselves.
-        let scale = args.tables.scale.filter(|_| self.builtin.is_empty());
-        let options = [
-            ("builtin", builtin),
-            ("files", files),
-            ("scale", scale.map(|scale| Value::Integer(scale.into()))),
-        ];
-        let options = options.into_iter().chain(options_of(args)?);
+        let scale = args.tables.scale.filter(|_| !self.asks_pgbench_tables());
+        let scale = ("scale", scale.map(|scale| Value::Integer(scale.into())));
+        let options = [self.scripts(folder)?, scale].into_iter().chain(options_of(args)?);
         Ok(Value::Table(table([("pgbench", Some(Value::Table(table(options))))])))
     }
+
+    /// The option with the scripts: that of one kind, or that of any kinds in one order.
+    fn scripts(&self, folder: &Folder) -> anyhow::Result<(&'static str, Option<Value>)> {
+        let builtin = self.scripts.iter().map(|script| match script {
+            ScriptChoice::Builtin(name) => Some(Value::from(name.as_str())),
+            ScriptChoice::File(_) => None,
+        });
+        let files = self.scripts.iter().map(|script| match script {
+            ScriptChoice::File(file) if !script.is_input() => Some(Value::from(folder.path(file))),
+            _ => None,
+        });
+        if let Some(names) = builtin.collect::<Option<Vec<_>>>() {
+            return Ok(("builtin", Some(one_or_many(names))));
+        }
+        if let Some(files) = files.collect::<Option<Vec<_>>>() {
+            return Ok(("files", Some(one_or_many(files))));
+        }
+        let each = self.scripts.iter().map(|script| {
+            Ok(Value::Table(match script {
+                ScriptChoice::Builtin(name) => table([("builtin", Some(name.as_str().into()))]),
+                ScriptChoice::File(file) if script.is_input() => of_input(file)?,
+                ScriptChoice::File(file) => table([("file", Some(folder.path(file).into()))]),
+            }))
+        });
+        Ok(("scripts", Some(Value::Array(each.collect::<anyhow::Result<_>>()?))))
+    }
+}
+
+/// `-f -`: the script that standard input holds.
+fn of_input(written: &str) -> anyhow::Result<toml::Table> {
+    let Weighted { weight, .. } =
+        Weighted::parse(written).map_err(|error| usage(&format!("-f {written}: {error}"), ""))?;
+    let text = std::io::read_to_string(std::io::stdin()).map_err(|error| {
+        usage(&format!("-f -: standard input cannot be read: {error}"), "name a file: -f FILE")
+    })?;
+    Ok(table([
+        ("text", Some(text.into())),
+        ("name", Some("-".into())),
+        ("weight", (weight != 1).then(|| Value::Integer(weight.into()))),
+    ]))
 }
 
 fn options_of(args: &BenchRequest<'_>) -> anyhow::Result<[(&'static str, Option<Value>); 9]> {
@@ -238,12 +257,6 @@ fn canonical(written: &str) -> String {
         Ok(found) => written.replacen(&name, found.name, 1),
         Err(_) => written.to_owned(),
     }
-}
-
-/// A script's name without folder, extension and weight.
-fn stem(written: &str) -> String {
-    let name = Weighted::parse(written).map_or_else(|_| written.to_owned(), |weighted| weighted.name);
-    Path::new(&name).file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// Replaces all characters except letters, digits, spaces, `_` and `-`.

@@ -273,7 +273,7 @@ fn of_scripts(
 ) -> anyhow::Result<Sides> {
     let name = if other.name == base.name { format!("{} new", other.name) } else { other.name.clone() };
     made.experiment.workload.insert(&name, other.value(asked, folder)?);
-    for option in ["builtin", "files"] {
+    for option in ["builtin", "files", "scripts"] {
         made.origins.add(&["workload", &name, "pgbench", option], "--against 'script: …'");
     }
     let called = [base.name.clone(), name.clone()];

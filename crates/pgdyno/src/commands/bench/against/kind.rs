@@ -5,6 +5,7 @@ use std::path::Path;
 use protocol::nearest;
 use script::Weighted;
 
+use crate::commands::bench::args::ScriptChoice;
 use crate::options::AGAINST as KINDS;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,19 +13,13 @@ pub(in crate::commands) enum AgainstChange {
     /// In the order given.
     Settings(Vec<(String, String)>),
     /// Scripts in place of the base's: files and built-in ones, with weights after `@`.
-    Scripts(Vec<AgainstScript>),
+    Scripts(Vec<ScriptChoice>),
     /// Another server.
     Url(String),
     /// Another PostgreSQL; with two versions, the first is the base.
     Version { base: Option<String>, new: String },
     /// SQL run on the other side's server before it is measured.
     Sql(String),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::commands) enum AgainstScript {
-    File(String),
-    Builtin(String),
 }
 
 impl AgainstChange {
@@ -136,20 +131,20 @@ fn unquoted(value: &str) -> Option<String> {
 }
 
 /// `a.sql@2, b.sql`: files, else built-in scripts.
-fn scripts(what: &str) -> Result<Vec<AgainstScript>, String> {
+fn scripts(what: &str) -> Result<Vec<ScriptChoice>, String> {
     parts(what)?.into_iter().map(script).collect()
 }
 
-fn script(written: &str) -> Result<AgainstScript, String> {
+fn script(written: &str) -> Result<ScriptChoice, String> {
     let written = unquoted(written).unwrap_or_default();
     let weighted =
         Weighted::parse(&written).map_err(|_| format!("{} has no weight after its @", shown(&written)))?;
     if Path::new(&weighted.name).is_file() {
-        return Ok(AgainstScript::File(written));
+        return Ok(ScriptChoice::File(written));
     }
     let known: Vec<_> = script::BUILTINS.iter().map(|builtin| builtin.name).collect();
     if known.contains(&weighted.name.as_str()) {
-        return Ok(AgainstScript::Builtin(written));
+        return Ok(ScriptChoice::Builtin(written));
     }
     let near = nearest(&weighted.name, known.iter().copied());
     let advice = near.map_or_else(
@@ -251,13 +246,13 @@ mod tests {
             ),
             (
                 "script: select-only@3",
-                AgainstChange::Scripts(vec![AgainstScript::Builtin("select-only@3".into())]),
+                AgainstChange::Scripts(vec![ScriptChoice::Builtin("select-only@3".into())]),
             ),
             (
                 &format!("script: '{here}@2', simple-update"),
                 AgainstChange::Scripts(vec![
-                    AgainstScript::File(format!("{here}@2")),
-                    AgainstScript::Builtin("simple-update".into()),
+                    ScriptChoice::File(format!("{here}@2")),
+                    ScriptChoice::Builtin("simple-update".into()),
                 ]),
             ),
         ] {

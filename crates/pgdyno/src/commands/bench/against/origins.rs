@@ -25,6 +25,7 @@ const USUAL: &[(&str, &str)] = &[
     ("prepare.pgbench.index_tablespace", "--index-tablespace"),
     ("workload.*.pgbench.builtin", "-b"),
     ("workload.*.pgbench.files", "-f"),
+    ("workload.*.pgbench.scripts", "-f"),
     ("workload.*.pgbench.mode", "-M"),
     ("workload.*.pgbench.define", "-D"),
     ("workload.*.pgbench.scale", "-s"),

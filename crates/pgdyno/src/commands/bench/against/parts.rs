@@ -13,7 +13,7 @@ use crate::commands::bench::asked::BenchRequest;
 /// Connections that a private server allows by default, without pgdyno's and superusers'.
 pub(in crate::commands) const ROOM: u32 = 90;
 
-/// An experiment with its question, seed, target, data and one workload of pgbench scripts.
+/// An experiment with its question, target, data and one workload of pgbench scripts.
 ///
 /// `saved_by` is the first line of its file; the question contains the workload's name.
 pub(in crate::commands) fn of_scripts(
@@ -27,7 +27,6 @@ pub(in crate::commands) fn of_scripts(
     let mut made = MadeExperiment::new(&plain(&workload.name), saved_by, &[&server]);
     let experiment = &mut made.experiment;
     experiment.question = Some(question(&workload.name));
-    experiment.seed = seed(asked.conduct.random_seed.as_deref())?;
     experiment.target = Some(server.target());
     if server.is_managed() {
         experiment.prepare = prepared(asked, workload.asks_pgbench_tables(), folder);

@@ -1,0 +1,181 @@
+//! `pgdyno bench` without a comparison: one run, with a report as pgbench prints it. It is a further round of its
+//! experiment.
+
+use engine::Until;
+use lab::execute::{self, ExecutionOptions, OneRun};
+use script::Seed as SeedChoice;
+use spec::experiment::{BoundedDuration, LengthOrBounds, LoadShape, Measure, Whole};
+use spec::plan::AskedCounting;
+use spec::{Error, Profile, ProfileError, Reason};
+
+use super::against::base::Folder;
+use super::against::made::MadeExperiment;
+use super::against::parts::{make_room, of_scripts};
+use super::against::values;
+use super::args::BenchArgs;
+use super::asked::BenchRequest;
+use super::watched::Watched;
+use super::{check_bounds, check_script, fresh_seed, show, stored, told_where, usage};
+use crate::commands::{print, signals, typed};
+use crate::exit::{
+    CommandFailure, ExitResult, GUARD, INTERRUPTED, INVALID, SAME_OR_BETTER, UNREACHABLE, USAGE, of_class,
+};
+use crate::options::OutputFormat;
+use crate::print::{data, warning};
+use crate::progress::Screen;
+
+const SAVED_BY: &str = "Made by pgdyno bench; docs/experiment.md explains every key.";
+
+pub(super) fn measure(args: &BenchArgs) -> ExitResult {
+    let rate = rate(args)?;
+    let seed = seed(args.conduct.random_seed.as_deref())?;
+    let file = made(args)?.read("bench", None)?;
+    let options = ExecutionOptions {
+        results: args.output.results.path(),
+        again: false,
+        further_round: Some(seed),
+        pg_bin: None,
+        command: Some(typed::command()),
+    };
+    let stop = signals::listen_at_once()?;
+    let mut screen = Watched::new(Screen::new(args.output.verbose), args);
+    let _measuring = args.output.measuring(&mut screen);
+    let facts = execute::planned(&file, &options, false, &stop)?.facts;
+    let mut done = execute::run_once(&file, facts, &options, &mut screen, &stop)?;
+    drop(screen);
+    done.remarks.iter().for_each(|remark| warning(remark));
+    match args.output.format.format {
+        OutputFormat::Text => data(&show::text(args, rate.as_ref(), &done))?,
+        format => print(&show::table(&done, args, format == OutputFormat::Json), format)?,
+    }
+    let refused = refused(&done).map(|(error, said)| {
+        done.run.doubts.retain(|doubt| Some(doubt.reason) != said);
+        error
+    });
+    for doubt in &done.run.doubts {
+        warning(&format!("{}: {}", doubt.reason.text(), doubt.detail));
+    }
+    let code = match done.run.validity {
+        _ if done.measured.interrupted => INTERRUPTED,
+        spec::Validity::Invalid => INVALID,
+        _ => SAME_OR_BETTER,
+    };
+    let id = done.stored.as_ref().ok().copied();
+    if let Err(not_stored) = stored(Some(done.stored)) {
+        // One error ends the program; the other is shown as a warning.
+        if let Some(refused) = refused {
+            warning(&refused.to_string());
+        }
+        return Err(not_stored);
+    }
+    told_where(&options.results, &["runs"], id);
+    match (refused, done.lost) {
+        (Some(refused), _) => Err(refused),
+        (None, Some(lost)) => Err(without_counters(&lost)),
+        (None, None) => Ok(code),
+    }
+}
+
+/// The result was measured, but the server's counters are missing.
+fn without_counters(lost: &Error) -> anyhow::Error {
+    let what = format!("the result above is without the server's counters: {lost}");
+    CommandFailure::with_code(of_class(lost.class()), what, lost.hint().map(str::to_owned))
+}
+
+/// Why a run has no valid figures: first clients that aborted, whose message is the error; then a script that
+/// does nothing. Also returns the doubt that this error covers.
+fn refused(done: &OneRun) -> Option<(anyhow::Error, Option<Reason>)> {
+    if let Some(abort) = done.measured.aborts.first() {
+        let more = done.measured.aborts.len() - 1;
+        let others = match more {
+            0 => String::new(),
+            more => format!(" (and {})", lab::words::count(more, "more client")),
+        };
+        let code = if abort.lost { UNREACHABLE } else { GUARD };
+        let place = done.aborted_at.as_ref().map(|place| format!("{place}\n")).unwrap_or_default();
+        return Some((CommandFailure::with_code(code, format!("{place}{abort}{others}"), None), None));
+    }
+    let empty = done.run.doubts.iter().find(|doubt| doubt.reason == Reason::EmptyResults);
+    let empty = empty.filter(|_| !done.measured.interrupted)?;
+    let what = format!("{}: {}", empty.reason.text(), empty.detail);
+    let hint = Some("pgdyno bench --may-be-empty, if that is right".into());
+    Some((CommandFailure::with_code(GUARD, what, hint), Some(empty.reason)))
+}
+
+/// The experiment of one run a round.
+fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
+    check_bounds(args)?;
+    if args.conduct.max_tries == 0 && args.load.time.is_none() && args.pace.latency_limit.is_none() {
+        return Err(usage("--max-tries 0 needs a bound: a duration (-T) or a latency limit (-L)"));
+    }
+    args.scripts.in_order.iter().try_for_each(check_script)?;
+    let (asked, clients) = (BenchRequest::of(args), args.load.client);
+    let question =
+        |name: &str| format!("How fast is {name} with {}?", lab::words::count(clients as usize, "client"));
+    let mut made = of_scripts(&asked, SAVED_BY, question, &Folder::of(None))?;
+    "bench".clone_into(&mut made.name);
+    let experiment = &mut made.experiment;
+    experiment.factors.insert("clients".to_owned(), [i64::from(clients)].into_iter().collect());
+    make_room(experiment, clients);
+    experiment.load = LoadShape {
+        rate: args.pace.rate.as_deref().map(values::rate),
+        promise: args.pace.latency_limit.map(|limit_ms| BoundedDuration::seconds(limit_ms / 1e3)),
+        ..LoadShape::default()
+    };
+    experiment.measure = Measure {
+        warmup: Some(BoundedDuration::seconds(args.load.warmup.unwrap_or(0.0))),
+        duration: args
+            .load
+            .time
+            .map(|seconds| LengthOrBounds::Fixed(BoundedDuration::seconds(seconds as f64))),
+        transactions: per_client(args).map(Whole::new),
+        rounds: Some(Whole::new(1_u32)),
+        threads: (args.load.jobs != 1).then(|| Whole::new(args.load.jobs)),
+        try_first: Some(false),
+        statements: args.conduct.report_per_command,
+        counting: Some(AskedCounting::Pgbench),
+        ..std::mem::take(&mut experiment.measure)
+    };
+    Ok(made)
+}
+
+/// Transactions of each client; `None` if the run has a duration.
+fn per_client(args: &BenchArgs) -> Option<u64> {
+    args.load.time.is_none().then(|| args.load.transactions.unwrap_or(10))
+}
+
+/// When the run ends.
+pub(super) fn until(args: &BenchArgs) -> Until {
+    match (args.load.time, per_client(args)) {
+        (Some(seconds), _) => Until::Elapsed(seconds.saturating_mul(1_000_000_000)),
+        (None, number) => Until::PerClient(number.unwrap_or_default()),
+    }
+}
+
+/// The rate asked for; a changing one must fit into the run.
+pub(super) fn rate(args: &BenchArgs) -> anyhow::Result<Option<Profile>> {
+    let Some(written) = &args.pace.rate else { return Ok(None) };
+    let profile: Profile = written.parse().map_err(|error: ProfileError| {
+        CommandFailure::with_code(USAGE, format!("--rate {}", error.what()), Some(error.advice().to_owned()))
+    })?;
+    match args.load.time {
+        _ if profile.is_constant() => {}
+        None => return Err(usage("--rate: a rate that changes needs a duration (-T)")),
+        Some(seconds) if profile.lasts_s() > seconds as f64 => {
+            let needed = profile.lasts_s();
+            return Err(usage(&format!(
+                "--rate \"{profile}\" takes {needed} s, and the run lasts {seconds} s (-T)"
+            )));
+        }
+        Some(_) => {}
+    }
+    Ok(Some(profile))
+}
+
+fn seed(given: Option<&str>) -> anyhow::Result<u64> {
+    match given.map(SeedChoice::parse).transpose() {
+        Ok(Some(SeedChoice::Value(seed))) => Ok(seed),
+        Ok(None | Some(SeedChoice::Time | SeedChoice::Strong)) => Ok(fresh_seed()),
+        Err(_) => Err(usage("--random-seed: write a number, time or rand")),
+    }
+}
