@@ -1,8 +1,5 @@
-//! Single measurements and single jobs, without an experiment file: `pgdyno bench`, `pgdyno bench -i`,
-//! `pgdyno osm load`. Each is stored as an experiment of one cell; a repetition adds a round.
-
-mod connection;
-mod job;
+//! Single measurements without an experiment file: `pgdyno bench`. Each is stored as an experiment of one cell; a
+//! repetition adds a round.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,9 +12,6 @@ use spec::shell::PrintedCommand;
 use spec::{Class, Error, Profile, Run};
 use workloads::pgbench::{self, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Preparation, ScriptInfo, StatementInfo, Workload};
-
-pub use connection::at;
-pub use job::{KeepIn, Kept, initialize, load_osm};
 
 use crate::error::explain;
 use crate::facts;

@@ -52,7 +52,7 @@ pub struct ExecutionOptions {
 }
 
 /// The result of a completed experiment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Outcome {
     pub experiment: ExperimentId,
     pub results: PathBuf,
@@ -62,7 +62,21 @@ pub struct Outcome {
     pub repeated: usize,
     pub invalid: usize,
     pub suspect: usize,
+    /// The jobs that were done now, if there are only jobs.
+    pub jobs: Vec<DoneJob>,
 }
+
+/// A finished job.
+#[derive(Debug, Clone)]
+pub struct DoneJob {
+    /// The server that it was done on, without its password.
+    pub server: String,
+    pub run: Run,
+}
+
+/// Attached to the error of an experiment whose jobs were done and could not be stored.
+#[derive(Debug)]
+pub struct UnstoredJobs(pub Vec<DoneJob>);
 
 /// Carries out an experiment, or the rest of it; `facts` are those of [`planned`].
 ///
@@ -88,13 +102,16 @@ pub fn run(
     let at = (record_of(file, plan, arms), surroundings);
     let results = Results::of_experiment(store, &options.results, at, begun.known, options.again)?;
     let mut results = results.made_by(options.command.clone());
-    results.add_facts(begun.facts.all()[begun.stored_facts..].to_vec());
+    results.add_facts(begun.new_facts());
     let content = &plan.content;
     for prepare in [&content.prepare].into_iter().chain(content.data.values()) {
         results.add_texts(texts::of_preparation(&jobs_of(prepare), file.folder()));
     }
     let mut execution = Execution::begin(file, &begun, stages, results, progress, stop, began);
+    // Keep what jobs found even if the user stops now.
+    let concluding = begun.plan.content.has_only_jobs().then(|| stop.concluding());
     let result = execution.keep_jobs(&jobs).and_then(|()| execution.carry_out());
+    drop(concluding);
     // Suspended runs may have their cause in the copies.
     let goes_on = matches!(&result, Err(error) if error.attached::<SuspendedRuns>().is_none());
     let closed = execution.close(goes_on);
@@ -158,11 +175,19 @@ impl Invocation {
         }
         let done = done(store, id, &plan)?;
         // With a growing number of clients, a finished search is finished with the clients it had.
-        if strategies::of(&plan, &[]).left(&done).is_empty() {
+        if !plan.content.has_only_jobs() && strategies::of(&plan, &[]).left(&done).is_empty() {
             return Err(finished(store, id, plan, &done, options)?);
         }
         let superseded = store.superseded_runs(id)?;
         Ok(Self { plan, facts, stored_facts, again, known, done, superseded })
+    }
+
+    /// What the results file does not know yet. Where jobs are done again, what was learnt first stays.
+    fn new_facts(&self) -> Vec<Fact> {
+        match self.known {
+            Some(_) if self.plan.content.has_only_jobs() => Vec::new(),
+            _ => self.facts.all()[self.stored_facts..].to_vec(),
+        }
     }
 
     /// A server must have the version that the experiment began with.
@@ -252,6 +277,10 @@ fn other_name(store: &Store, begun: &Invocation) -> Result<Option<String>, Error
 
 /// What differs from the newest experiment of the same name, if it is another one.
 fn changes(store: &Store, plan: &Plan) -> Option<(ExperimentId, Vec<String>)> {
+    // Jobs of one name are different jobs.
+    if plan.content.has_only_jobs() {
+        return None;
+    }
     let hash = identity::hash(&plan.content);
     let known = store.experiments().ok()?;
     let last = known.iter().rev().find(|known| known.name == plan.name && known.runs > 0)?;

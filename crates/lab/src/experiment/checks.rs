@@ -10,6 +10,7 @@ use toml::de::DeValue;
 use super::build::known;
 use super::document::Document;
 use super::model::{Compare, DurationSpec, ExperimentFile, NamedWorkload};
+use super::only_jobs;
 use super::problem::suggestion;
 use crate::factors::{SETTINGS, STORAGE, factor, of_a_workload, ways};
 use crate::words::count;
@@ -17,6 +18,9 @@ use server::settings::{Machine, always_needs_restart, needs_reload, resolve};
 use workloads::Spec;
 
 pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
+    if file.has_only_jobs() {
+        return only_jobs::check(document, file);
+    }
     names_of_workloads(document, file);
     every_workload_is_used(document, file);
     super::unused::every_description_is_used(document, file);
@@ -216,7 +220,7 @@ fn workloads_have_their_own(document: &mut Document<'_>, file: &ExperimentFile) 
 }
 
 /// Only managed servers can exist in several copies with other data, storage or versions.
-fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
+pub(super) fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     let by_url =
         file.named.servers.values().chain([&file.target]).any(|spec| matches!(spec, TargetSpec::Url { .. }));
     let levels = file

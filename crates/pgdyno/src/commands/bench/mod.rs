@@ -6,6 +6,7 @@ mod args;
 pub(super) mod asked;
 mod given;
 mod show;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod watched;
@@ -27,17 +28,16 @@ use workloads::pgbench::{self, ScriptSource};
 use args::BenchArgs;
 pub(super) use args::{BenchArgs as Args, Conduct, Scripts, TableArgs, TargetArgs};
 pub(super) use given::Given;
-pub(super) use show::phases;
 
 use self::against::base::{BaseServer, BaseWorkload};
 use self::args::{PartitionMethod, QueryProtocolArg, ScriptChoice};
 use self::asked::BenchRequest;
 use self::watched::Watched;
+use super::jobs::not_stored;
 use super::{print, signals};
 use crate::commands::typed;
 use crate::exit::{
-    CommandFailure, ExitResult, GUARD, INPUT_OUTPUT, INTERRUPTED, INVALID, SAME_OR_BETTER, UNREACHABLE,
-    USAGE, of_class,
+    CommandFailure, ExitResult, GUARD, INTERRUPTED, INVALID, SAME_OR_BETTER, UNREACHABLE, USAGE, of_class,
 };
 use crate::options::OutputFormat;
 use crate::print::{data, talk, warning};
@@ -81,25 +81,8 @@ fn alone(args: &Args) -> ExitResult {
         Some(_) => args.given.is_ours(&results)?,
         None => args.given.check(args.tables.initialize, &results)?,
     }
-    let target = BaseServer::of(&BenchRequest::of(args))?.access();
-    if args.tables.initialize { initialize(args, &target) } else { measure(args, target) }
-}
-
-fn initialize(args: &Args, target: &TargetAccess) -> ExitResult {
-    let mut options = args.tables.options()?;
-    if args.conduct.no_vacuum {
-        options.steps.retain(|step| *step != init::InitStep::Vacuum);
-    }
-    let stop = signals::listen_at_once()?;
-    let mut screen = Screen::new(args.output.verbose);
-    let results = args.output.results.path();
-    let _measuring = args.output.measuring(&mut screen);
-    let keep = Some(bench::KeepIn { results: &results, command: typed::command() });
-    let kept = bench::initialize(target, None, &options, keep, &mut screen, &stop)?;
-    drop(screen);
-    print(&phases(&kept.run), args.output.format.format)?;
-    stored(kept.stored)?;
-    Ok(SAME_OR_BETTER)
+    let server = BaseServer::of(&BenchRequest::of(args))?;
+    if args.tables.initialize { tables::run(args, &server) } else { measure(args, server.access()) }
 }
 
 impl TableArgs {
@@ -207,10 +190,7 @@ pub(super) fn told_where(results: &Path, tables: &[&str], id: Option<ExperimentI
 /// An error if the printed result was not stored.
 pub(super) fn stored(stored: Option<Result<ExperimentId, Error>>) -> anyhow::Result<()> {
     match stored {
-        Some(Err(error)) => {
-            let what = format!("the result above is not stored: {error}");
-            Err(CommandFailure::with_code(INPUT_OUTPUT, what, error.hint().map(str::to_owned)))
-        }
+        Some(Err(error)) => Err(not_stored(&error)),
         _ => Ok(()),
     }
 }

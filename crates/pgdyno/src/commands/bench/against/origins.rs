@@ -64,7 +64,7 @@ const USUAL: &[(&str, &str)] = &[
 ];
 
 /// Options with file names: problems in those files are not wrong usage.
-const OF_FILES: [&str; 6] = ["-f", "--prepare", "LAYER", "--trace", "--osm", "--sql"];
+const OF_FILES: [&str; 8] = ["-f", "--prepare", "LAYER", "--trace", "--osm", "--sql", "EXTRACT", "--style"];
 
 #[derive(Debug)]
 pub(in crate::commands) struct Origins(Vec<(Vec<String>, &'static str)>);
