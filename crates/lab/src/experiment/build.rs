@@ -320,15 +320,6 @@ impl Builder<'_, '_> {
 
     fn prepare(&mut self) -> Preparation {
         let mut written: Preparation = self.document.read_at(&["prepare"]).unwrap_or_default();
-        for file in written.files_mut() {
-            let place: Vec<&str> =
-                ["prepare"].into_iter().chain(file.key.iter().map(String::as_str)).collect();
-            let Some(path) = self.expanded(&place, &file.path.to_string_lossy()) else { continue };
-            *file.path = self.folder().join(path);
-            if let (true, Err(why)) = (self.look, (file.check)(file.path)) {
-                self.document.wrong(&place, why, None);
-            }
-        }
         for (table, error) in written.problems() {
             let place: Vec<&str> = ["prepare"].into_iter().chain(table.iter().map(String::as_str)).collect();
             // A load that lacks a key because of a removed mistake is not a second mistake. A single load has
@@ -338,6 +329,15 @@ impl Builder<'_, '_> {
             let whole = if alone { &place[..place.len() - 1] } else { &place[..] };
             if !self.document.is_wrong(whole) {
                 self.workload_error(&place, &error);
+            }
+        }
+        for file in written.files_mut() {
+            let place: Vec<&str> =
+                ["prepare"].into_iter().chain(file.key.iter().map(String::as_str)).collect();
+            let Some(path) = self.expanded(&place, &file.path.to_string_lossy()) else { continue };
+            *file.path = self.folder().join(path);
+            if let (true, Err(why)) = (self.look, (file.check)(file.path)) {
+                self.document.wrong(&place, why, None);
             }
         }
         written

@@ -81,7 +81,7 @@ pub(crate) fn stored(store: &Store, plan: &Plan, again: bool) -> Result<StoredEx
     };
     // Nothing of it goes on: each invocation does all of it.
     if plan.content.has_only_jobs() {
-        return Ok(StoredExperiment { id: Some(newest.id), ..first(0) });
+        return Ok(StoredExperiment { id: Some(newest.id), ..first(same.len() as u64 - 1) });
     }
     let facts = store.facts(newest.id)?;
     if !facts.all().is_empty() {

@@ -52,6 +52,7 @@ fn made(args: &OsmLoadArgs, folder: &Folder) -> anyhow::Result<MadeExperiment> {
     };
     let saved_by = "Made by pgdyno osm load; docs/experiment.md explains every key.";
     let mut made = MadeExperiment::new(NAME, saved_by, &[&server]);
+    made.origins.are_input = true;
     made.origins.add(&["target", "url"], "--url");
     made.origins.add(&["prepare", "osm"], NAME);
     for (key, option) in ORIGINS {
