@@ -126,7 +126,6 @@ impl<'a> Execution<'a> {
         if done.is_empty() {
             return known.map(drop);
         }
-        self.runner.progress.step(Step::Store, self.results.path().display().to_string());
         let kept = known.and_then(|_| self.results.keep(&mut done));
         // Where runs follow, no server is named.
         let done = done.into_iter().zip(servers);

@@ -10,7 +10,6 @@ use toml::de::DeValue;
 use super::build::known;
 use super::document::Document;
 use super::model::{Compare, DurationSpec, ExperimentFile, NamedWorkload};
-use super::only_jobs;
 use super::problem::suggestion;
 use crate::factors::{SETTINGS, STORAGE, factor, of_a_workload, ways};
 use crate::words::count;
@@ -18,9 +17,6 @@ use server::settings::{Machine, always_needs_restart, needs_reload, resolve};
 use workloads::Spec;
 
 pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
-    if file.has_only_jobs() {
-        return only_jobs::check(document, file);
-    }
     names_of_workloads(document, file);
     every_workload_is_used(document, file);
     super::unused::every_description_is_used(document, file);

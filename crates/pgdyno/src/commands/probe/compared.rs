@@ -7,7 +7,7 @@ use results::{CellValue, ExperimentId, Store, Table};
 use spec::figures::Better;
 use workloads::probe::{FIGURES, ProbeFigure, Probed, ProbedFigure};
 
-use super::quantity::value;
+use crate::commands::jobs::quantity::value;
 use crate::commands::print_as_named;
 use crate::exit::{BAD_INPUT, CommandFailure, ExitResult, SAME_OR_BETTER};
 use crate::options::{OutputArgs, OutputFormat};

@@ -1,21 +1,17 @@
 //! `pgdyno probe`: measures a database's hardware with SQL alone.
 
 mod compared;
-mod quantity;
-mod shown;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use spec::experiment::{ProbeTable, ProbeTime, Size, Whole};
-use workloads::probe::Probed;
 
 use super::bench::against::base::BaseServer;
 use super::bench::against::made::{MadeExperiment, Use};
 use super::run::Shown;
 use crate::exit::ExitResult;
-use crate::options::{OutputArgs, OutputFormat, Programs};
-use crate::print::warning;
+use crate::options::{OutputArgs, Programs};
 
 const NAME: &str = "probe";
 
@@ -89,22 +85,6 @@ fn made(args: &Args) -> anyhow::Result<MadeExperiment> {
         backends: args.backends.map(Whole::new),
     });
     Ok(made)
-}
-
-/// Prints what a probe of this server found; `read_only` was asked for.
-pub(super) fn print(
-    server: &str,
-    probed: &Probed,
-    read_only: bool,
-    format: OutputFormat,
-) -> anyhow::Result<()> {
-    if let Some(why) = probed.restricted.as_ref().filter(|_| !read_only) {
-        warning(&format!(
-            "{why}: what needs to write is left out; on a primary, a role that may make a schema (GRANT CREATE ON DATABASE … TO …) \
-             gets all figures"
-        ));
-    }
-    shown::print(server, probed, format)
 }
 
 fn time(text: &str) -> Result<Duration, String> {

@@ -1,5 +1,8 @@
 //! What is printed of an experiment that only does jobs: the phases and amounts of each, or what a probe found.
 
+mod probed;
+pub(super) mod quantity;
+
 use ::report::tables::amounts;
 use lab::execute::{DoneJob, Outcome, UnstoredJobs};
 use results::{CellValue, Store, Table};
@@ -7,7 +10,7 @@ use spec::plan::Plan;
 use spec::{Error, Run, shell};
 use workloads::probe::Probed;
 
-use super::{print, probe};
+use super::print;
 use crate::exit::{CommandFailure, ExitResult, INPUT_OUTPUT, INVALID, SAME_OR_BETTER};
 use crate::options::OutputFormat;
 use crate::print::{data, talk};
@@ -53,7 +56,7 @@ enum Found {
 fn print_one(job: &DoneJob, plan: &Plan, format: OutputFormat) -> anyhow::Result<Found> {
     if let Some(probed) = Probed::of(&job.run) {
         let read_only = plan.content.probe.as_ref().is_some_and(|asked| asked.read_only);
-        probe::print(&job.server, &probed, read_only, format)?;
+        probed::print(&job.server, &probed, read_only, format)?;
         return Ok(if probed.is_empty() { Found::Nothing } else { Found::Probed });
     }
     print(&phases(&job.run), format)?;
