@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 
 use results::{CellValue, ExperimentId, Store};
 use server::host;
@@ -10,7 +11,8 @@ use spec::plan::{Plan, PlannedLoad, PlannedRun, TargetSpec};
 use stats::DetectableChange;
 
 use crate::few;
-use crate::plan::{setups, turns};
+use crate::jobs::input_bytes;
+use crate::plan::{jobs_of, setups, turns};
 
 /// Fewest pairs of a set for a spread.
 const LEAST: usize = 3;
@@ -25,6 +27,9 @@ const MOST_ROUNDS: u32 = 1000;
 /// without a comparison, or if throughput does not decide.
 #[must_use]
 pub fn foresee(plan: &Plan, results: &Path) -> Vec<String> {
+    if plan.content.has_only_jobs() {
+        return earlier_jobs(plan, results);
+    }
     // A job's time depends on its extract and options, so earlier runs of that name predict nothing.
     let only_jobs = plan.runs.iter().all(PlannedRun::is_job);
     let few = few::planned(plan);
@@ -48,6 +53,22 @@ pub fn foresee(plan: &Plan, results: &Path) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// How long jobs with the same input took before, by this results file.
+fn earlier_jobs(plan: &Plan, results: &Path) -> Vec<String> {
+    // Only a note depends on it.
+    let Ok(store) = Store::open_read_only(results) else { return Vec::new() };
+    let jobs = jobs_of(&plan.content.prepare);
+    let usual = jobs.jobs().into_iter().filter_map(|job| {
+        let took = store.usual_job_s(input_bytes(&*job)).ok()??;
+        let took = crate::words::duration(Duration::from_secs_f64(took));
+        Some(format!(
+            "{}: earlier ones of the same size took {took} on average, with whatever options",
+            job.what()
+        ))
+    });
+    usual.collect()
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,10 +2,10 @@
 //!
 //! Only this crate both runs and stores.
 
-pub mod bench;
 pub mod beside;
 pub mod calibrate;
 pub mod collectors;
+pub mod connection;
 pub mod doctor;
 pub mod dropin;
 mod error;
@@ -23,7 +23,6 @@ mod known_host;
 mod lateness;
 pub mod measure;
 pub mod plan;
-pub mod probe;
 mod promise;
 pub mod runner;
 pub mod setup;

@@ -4,7 +4,7 @@
 //! target have what it needs), *prepare* (choose the requests, as plain data), *guard* (check that it does
 //! something), *client* (driven by the engine) or *job* (run once to its end), and *what it records*. A
 //! [`Workload`] is either a [`ClientWorkload`] or a [`JobWorkload`]; one list has all of them, [`Spec`] and
-//! [`Preparation`]. [`probe`] is a job that no experiment uses.
+//! [`Preparation`]. [`probe`] is a job that writes no data to stay.
 //!
 //! Nothing here starts a program, opens a connection or reads a clock: the caller provides child programs,
 //! time and control connections.

@@ -17,8 +17,8 @@ use spec::{Class, Doubt, Error, Setting};
 use workloads::pgbench::{self, Pgbench};
 use workloads::{ScriptInfo, Workload};
 
-use crate::bench;
 use crate::collectors::{self, Collector, Watched};
+use crate::connection;
 use crate::error::of_sql;
 use crate::execute::record_of;
 use crate::known_host::KnownHost;
@@ -49,7 +49,7 @@ impl Recorder {
     pub fn open(path: &Path, dsn: &str, command: PrintedCommand) -> Result<Self, Error> {
         // Report an unusable file before the run.
         Store::try_out(path)?;
-        let target = TargetAccess::url(bench::at(Some(dsn), None, None, None)?);
+        let target = TargetAccess::url(connection::at(Some(dsn), None, None, None)?);
         let mut stage = Stage::beside(&target)?;
         let settings = recorded(stage.control()?).map_err(of_sql)?;
         let at = Surroundings::of(&stage)?;

@@ -10,7 +10,8 @@ use spec::{Class, Error, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, fi
 
 use super::guard::{Guard, Remarks};
 use super::suspended::{RunCounts, suspended};
-use super::{Invocation, Outcome, placed};
+use super::{DoneJob, Invocation, Outcome, UnstoredJobs, placed};
+use crate::beside;
 use crate::error::interrupted;
 use crate::experiment::{ExperimentFile, without_credentials};
 use crate::few;
@@ -22,6 +23,7 @@ use crate::runner::{LabEvent, Pace, Progress, ProgressExt, Results, RunSteps, Ru
 use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
 use crate::strategies::{self, Aside, Block, Cause, Course, Done, Next};
+use crate::validity::{JobEvidence, Machine, judge_job};
 
 type Taken = (Finished, Option<Cause>);
 
@@ -54,6 +56,8 @@ pub(super) struct Execution<'a> {
     /// Time until the first run, before that is stored.
     setup: Option<Duration>,
     again: bool,
+    /// The jobs that were done now, if there are only jobs.
+    jobs: Vec<DoneJob>,
     /// Reasons of suspended runs, as text, and advice for the first.
     waiting: Vec<String>,
     advice: &'static str,
@@ -92,27 +96,41 @@ impl<'a> Execution<'a> {
             began,
             setup: None,
             again: begun.again,
+            jobs: Vec::new(),
             waiting: Vec::new(),
             advice: "",
         }
     }
 
-    /// Stores the preparation jobs; jobs of an earlier invocation are in the experiment already.
+    /// Stores the jobs; existing data of an earlier invocation are in the experiment already.
     pub(super) fn keep_jobs(&mut self, jobs: &[(At, Vec<Prepared>)]) -> Result<(), Error> {
-        let stored = self.results.finished()?;
-        for (at, jobs) in jobs {
-            for (sequence, job) in jobs.iter().enumerate() {
-                let name = match at.to_string() {
-                    only if only.is_empty() => job.name.clone(),
-                    at => format!("{} on {at}", job.name),
-                };
-                let known = stored.iter().any(|key| key.round == 0 && key.workload == name);
-                if !known || !job.reused {
-                    self.results.keep(&mut [job.record.to_run(&name, sequence as u32, job.reused)])?;
-                }
+        let known = self.results.finished();
+        let stored: Vec<&RunKey> = known.iter().flatten().filter(|key| key.round == 0).collect();
+        let (mut done, mut servers) = (Vec::new(), Vec::new());
+        for (at, job) in jobs.iter().flat_map(|(at, jobs)| jobs.iter().map(move |job| (at, job))) {
+            let name = match at.to_string() {
+                only if only.is_empty() => job.name.clone(),
+                at => format!("{} on {at}", job.name),
+            };
+            if job.reused && stored.iter().any(|key| key.workload == name) {
+                continue;
             }
+            let mut finished = job.record.to_run(&name, (stored.len() + done.len()) as u32, job.reused);
+            if self.plan.content.has_only_jobs() {
+                let stage = self.runner.stage(at)?;
+                judge(&mut finished.run, stage);
+                servers.push(stage.target.redacted());
+            }
+            done.push(finished);
         }
-        Ok(())
+        if done.is_empty() {
+            return known.map(drop);
+        }
+        let kept = known.and_then(|_| self.results.keep(&mut done));
+        // Where runs follow, no server is named.
+        let done = done.into_iter().zip(servers);
+        self.jobs = done.map(|(finished, server)| DoneJob { server, run: finished.run }).collect();
+        kept.map(drop).map_err(|error| error.attach(UnstoredJobs(self.jobs.clone())))
     }
 
     pub(super) fn carry_out(&mut self) -> Result<Outcome, Error> {
@@ -140,6 +158,7 @@ impl<'a> Execution<'a> {
             repeated: self.repeated,
             invalid: count(Validity::Invalid),
             suspect: count(Validity::Suspect),
+            jobs: std::mem::take(&mut self.jobs),
         })
     }
 
@@ -149,6 +168,9 @@ impl<'a> Execution<'a> {
 
     fn all(&mut self, course: &dyn Course) -> Result<(), Error> {
         let left = course.left(&self.done);
+        if left.is_empty() {
+            return Ok(());
+        }
         let mut guard = Guard::new(self.plan, self.file.folder(), &mut self.runner, &self.results);
         guard.look(&left)?;
         let Guard { remarks, texts, .. } = guard;
@@ -457,6 +479,13 @@ impl<'a> Execution<'a> {
         let removed = if goes_on { Ok(()) } else { self.runner.remove_copies() };
         self.runner.close().and(removed).map_err(|error| placed(file, error))
     }
+}
+
+/// A job that is not one run of several: nothing but the machine can make it doubtful.
+fn judge(run: &mut Run, stage: &mut Stage) {
+    let machine = Machine::of_job(&run.figures);
+    (run.validity, run.doubts) = judge_job(&JobEvidence { machine, ..JobEvidence::default() });
+    beside::mark(run, stage.others_measuring());
 }
 
 /// A run without the data that only the file keeps.

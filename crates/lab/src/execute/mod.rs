@@ -59,7 +59,7 @@ pub struct ExecutionOptions {
 }
 
 /// The result of a completed experiment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Outcome {
     pub experiment: ExperimentId,
     pub results: PathBuf,
@@ -69,7 +69,21 @@ pub struct Outcome {
     pub repeated: usize,
     pub invalid: usize,
     pub suspect: usize,
+    /// The jobs that were done now, if there are only jobs.
+    pub jobs: Vec<DoneJob>,
 }
+
+/// A finished job.
+#[derive(Debug, Clone)]
+pub struct DoneJob {
+    /// The server that it was done on, without its password.
+    pub server: String,
+    pub run: Run,
+}
+
+/// Attached to the error of an experiment whose jobs were done and could not be stored.
+#[derive(Debug)]
+pub struct UnstoredJobs(pub Vec<DoneJob>);
 
 /// Carries out an experiment, or the rest of it; `facts` are those of [`planned`].
 ///
@@ -87,6 +101,8 @@ pub fn run(
     // Until the end, and before stored data are read.
     let _alone = store.alone_with(&identity::hash(&plan.content))?;
     with_servers(file, (Some(store), facts), options, progress, stop, |execution, jobs| {
+        // Keep what jobs found even if the user stops now.
+        let _concluding = execution.plan.content.has_only_jobs().then(|| stop.concluding());
         execution.keep_jobs(jobs)?;
         execution.carry_out()
     })
@@ -112,7 +128,7 @@ fn with_servers<T>(
     let at = (record_of(text, plan, arms), surroundings);
     let results = Results::of_experiment(store, &options.results, at, begun.known, begun.again)?;
     let mut results = results.made_by(options.command.clone());
-    results.add_facts(begun.facts.all()[begun.stored_facts..].to_vec());
+    results.add_facts(begun.new_facts());
     let content = &plan.content;
     for prepare in [&content.prepare].into_iter().chain(content.data.values()) {
         results.add_texts(texts::of_preparation(&jobs_of(prepare), file.folder()));
@@ -198,7 +214,7 @@ impl Invocation {
         }
         let done = done(store, id, &plan)?;
         // With a growing number of clients, a finished search is finished with the clients it had.
-        if strategies::of(&plan, &[]).left(&done).is_empty() {
+        if !plan.content.has_only_jobs() && strategies::of(&plan, &[]).left(&done).is_empty() {
             return Err(finished(store, id, plan, &done, options)?);
         }
         let superseded = store.superseded_runs(id)?;
@@ -227,6 +243,14 @@ impl Invocation {
             }
         }
         Ok(self)
+    }
+
+    /// What the results file does not know yet. Where jobs are done again, what was learnt first stays.
+    fn new_facts(&self) -> Vec<Fact> {
+        match self.known {
+            Some(_) if self.plan.content.has_only_jobs() => Vec::new(),
+            _ => self.facts.all()[self.stored_facts..].to_vec(),
+        }
     }
 
     /// A server must have the version that the experiment began with.
@@ -316,6 +340,10 @@ fn other_name(store: &Store, begun: &Invocation) -> Result<Option<String>, Error
 
 /// What differs from the newest experiment of the same name, if it is another one.
 fn changes(store: &Store, plan: &Plan) -> Option<(ExperimentId, Vec<String>)> {
+    // Jobs of one name are different jobs.
+    if plan.content.has_only_jobs() {
+        return None;
+    }
     let hash = identity::hash(&plan.content);
     let known = store.experiments().ok()?;
     let last = known.iter().rev().find(|known| known.name == plan.name && known.runs > 0)?;

@@ -20,7 +20,7 @@ use super::shared::{Opened, share};
 use super::{ExecutionOptions, Invocation, changes, other_name};
 use crate::error::{interrupted, of_sql, stopped};
 use crate::experiment::ExperimentFile;
-use crate::jobs::{Prepared, prepare};
+use crate::jobs::{Prepared, prepare, probe};
 use crate::plan::{identity, levels, setups, turns, words};
 use crate::runner::{Progress, ProgressExt, Stage, Step, Surroundings, check_undone};
 use crate::setup::At;
@@ -64,8 +64,9 @@ impl PreparedServers {
         let mut begun = begun.with_versions(file, (store.as_deref(), options), &targets)?;
         begun.learn(file, Fact::Servers { shared })?;
         let plan = &begun.plan;
-        let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
-        let surroundings = Surroundings::of(first)?;
+        if stages.is_empty() {
+            return Err(nothing_to_run());
+        }
         let stands_on = |(at, stage): &(At, Stage)| Some((at.clone(), stage.target.storage_label()?));
         let storages = stages.iter().filter_map(stands_on).collect();
         if let Some(said) = Home::locate().ok().as_ref().and_then(overcommitted) {
@@ -98,6 +99,8 @@ impl PreparedServers {
                 return Err(stages.iter_mut().fold(error, |error, (_, stage)| stage.explain(error)));
             }
         };
+        // After the preparation, which may have made the extensions whose versions are stored.
+        let surroundings = Surroundings::of(&stages[0].1)?;
         let mut servers =
             Self { begun, stages, templates: Vec::new(), jobs, surroundings, targets, storages };
         servers.place_arms(file, progress)?;
@@ -267,8 +270,14 @@ fn prepared(
         // Before the preparation, and not before the second arm.
         check_arms(file, plan, control, means)?;
     }
+    let content = &plan.content;
     let jobs = stages.iter_mut().map(|(at, stage)| {
-        Ok((at.clone(), prepare(stage, levels::preparation(&plan.content, at), true, progress, stop)?))
+        let probed = content.probe.as_ref().map(|options| probe(stage, options, progress, stop));
+        let mut done: Vec<Prepared> = probed.transpose()?.into_iter().collect();
+        // Where nothing is measured, it is the jobs that are asked about.
+        let reuse = !content.has_only_jobs();
+        done.extend(prepare(stage, levels::preparation(content, at), reuse, progress, stop)?);
+        Ok((at.clone(), done))
     });
     jobs.collect()
 }

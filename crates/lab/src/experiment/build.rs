@@ -23,7 +23,7 @@ use super::model::{
 use super::problem::suggestion;
 use super::unused::is_of_a_mistake;
 use super::variables;
-use super::{keys, tile_servers};
+use super::{keys, question, tile_servers};
 use crate::factors::{self, Known, SETTINGS, factor};
 use crate::promise;
 use crate::target_spec::by_url;
@@ -33,7 +33,7 @@ use spec::experiment::value::{described, text, whole_number};
 use spec::experiment::{self as written, CellOrder, LengthOrBounds, Tables, ValueList};
 use spec::plan::change::Change;
 use spec::plan::tile_server;
-use spec::plan::{Build, Named, Placement, TargetSpec};
+use spec::plan::{Build, Named, Placement, ProbeOptions, TargetSpec};
 
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);
@@ -63,9 +63,6 @@ impl Builder<'_, '_> {
         let mut written: written::Experiment = self.document.read();
         self.in_order(&mut written);
         let as_written = written.clone();
-        if written.question.is_none() {
-            self.document.missing(&[], "question");
-        }
         let workloads = self.workloads(written.workload.into_iter().map(|(name, _)| name).collect());
         let named = Named {
             poolers: self.poolers(written.pooler),
@@ -76,6 +73,7 @@ impl Builder<'_, '_> {
             storages: self.storages(written.storage),
         };
         let prepare = self.prepare();
+        let probe = written.probe.map(ProbeOptions::from);
         let known = Known { preparation: Some(Cow::Borrowed(&prepare)), ..known(&workloads, &named) };
         let beside = written.beside.map(|beside| self.beside(beside, &known));
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
@@ -84,6 +82,22 @@ impl Builder<'_, '_> {
         let target = match (written.target, named.servers.values().next()) {
             (None, Some(first)) => first.clone(),
             (target, _) => self.target(&["target"], target),
+        };
+        let has_jobs = probe.is_some() || prepare != Preparation::default();
+        let has_jobs = has_jobs || ["probe", "prepare"].iter().any(|table| self.document.is_wrong(&[table]));
+        if workloads.is_empty() && !has_jobs && !self.document.is_wrong(&["workload"]) {
+            self.document.missing(&[], "workload");
+        }
+        let question = match written.question {
+            None if workloads.is_empty() && has_jobs => {
+                let probed = named.servers.values().chain(Some(&target).filter(|_| named.servers.is_empty()));
+                question::of_jobs(&prepare, probed.filter(|_| probe.is_some()))
+            }
+            None => {
+                self.document.missing(&[], "question");
+                String::new()
+            }
+            Some(question) => question,
         };
         let arms = self.arms(written.settings);
         let is_compared = written.compare.is_some();
@@ -99,13 +113,14 @@ impl Builder<'_, '_> {
             text: kept.to_owned(),
             written: as_written,
             asked_rounds: None,
-            question: written.question.unwrap_or_default(),
+            question,
             taste: written.taste,
             seed: written.seed.map(|seed| seed.0),
             target,
             compare: written.compare.map(|compare| self.compare(compare, &known)),
             change_lines: self.lines_of_changes(&named.changes),
             prepare: prepare.clone(),
+            probe,
             named: named.clone(),
             workloads,
             factors,
@@ -306,15 +321,6 @@ impl Builder<'_, '_> {
 
     fn prepare(&mut self) -> Preparation {
         let mut written: Preparation = self.document.read_at(&["prepare"]).unwrap_or_default();
-        for file in written.files_mut() {
-            let place: Vec<&str> =
-                ["prepare"].into_iter().chain(file.key.iter().map(String::as_str)).collect();
-            let Some(path) = self.expanded(&place, &file.path.to_string_lossy()) else { continue };
-            *file.path = self.folder().join(path);
-            if let (true, Err(why)) = (self.look, (file.check)(file.path)) {
-                self.document.wrong(&place, why, None);
-            }
-        }
         for (table, error) in written.problems() {
             let place: Vec<&str> = ["prepare"].into_iter().chain(table.iter().map(String::as_str)).collect();
             // A load that lacks a key because of a removed mistake is not a second mistake. A single load has
@@ -324,6 +330,15 @@ impl Builder<'_, '_> {
             let whole = if alone { &place[..place.len() - 1] } else { &place[..] };
             if !self.document.is_wrong(whole) {
                 self.workload_error(&place, &error);
+            }
+        }
+        for file in written.files_mut() {
+            let place: Vec<&str> =
+                ["prepare"].into_iter().chain(file.key.iter().map(String::as_str)).collect();
+            let Some(path) = self.expanded(&place, &file.path.to_string_lossy()) else { continue };
+            *file.path = self.folder().join(path);
+            if let (true, Err(why)) = (self.look, (file.check)(file.path)) {
+                self.document.wrong(&place, why, None);
             }
         }
         written
@@ -342,9 +357,6 @@ impl Builder<'_, '_> {
                     *path = expanded.into();
                 }
             }
-        }
-        if written.is_empty() && !self.document.is_wrong(&["workload"]) {
-            self.document.missing(&[], "workload");
         }
         self.names_are_names("workload", "a workload");
         for (name, spec) in &written {

@@ -216,7 +216,7 @@ fn workloads_have_their_own(document: &mut Document<'_>, file: &ExperimentFile) 
 }
 
 /// Only managed servers can exist in several copies with other data, storage or versions.
-fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
+pub(super) fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     let by_url =
         file.named.servers.values().chain([&file.target]).any(|spec| matches!(spec, TargetSpec::Url { .. }));
     let levels = file

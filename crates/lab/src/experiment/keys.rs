@@ -1,8 +1,8 @@
 //! The keys of each table of an experiment file.
 
 use spec::experiment::{
-    Beside, Bounds, Compare, Experiment, Full, LoadShape, Managed, Measure, OwnChange, Search, StorageTable,
-    TargetChoice, Users, Version,
+    Beside, Bounds, Compare, Experiment, Full, LoadShape, Managed, Measure, OwnChange, ProbeTable, Search,
+    StorageTable, TargetChoice, Users, Version,
 };
 use spec::plan::{Placement, pooler};
 use workloads::{Preparation, fields};
@@ -19,6 +19,7 @@ pub(super) fn keys_of_tables() -> Vec<(String, Vec<&'static str>)> {
         ("target", fields::<TargetChoice>()),
         ("target.managed", fields::<Managed>()),
         ("prepare", fields::<Preparation>()),
+        ("probe", fields::<ProbeTable>()),
         ("beside", fields::<Beside>()),
         ("compare", fields::<Compare>()),
         ("server.NAME", fields::<TargetChoice>()),

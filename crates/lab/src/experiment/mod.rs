@@ -11,8 +11,10 @@ mod factors;
 mod kept;
 mod keys;
 mod model;
+mod only_jobs;
 mod outside;
 mod problem;
+mod question;
 mod tile_servers;
 mod unused;
 mod variables;
@@ -74,7 +76,10 @@ fn assemble(
     let one = |document: &mut Document<'_>| {
         let mut file = Builder { document, path, variables, look, logins: BTreeMap::new() }.file(&kept);
         file.balance_rounds();
-        checks::check(document, &file);
+        match file.has_only_jobs() {
+            true => only_jobs::check(document, &file),
+            false => checks::check(document, &file),
+        }
         file.commands = commands::commands(document, &file, variables);
         if let Some(compare) = &file.compare {
             // The base is always first, whatever the order in the file.

@@ -19,7 +19,9 @@ use spec::experiment::value::described;
 use spec::experiment::value::time;
 use spec::experiment::{BoundedDuration, Whole};
 use spec::experiment::{Experiment, LengthOrBounds};
-use spec::plan::{AskedCounting, AskedDriver, CellOrder, Named, TargetSpec, Waiting};
+use spec::plan::{
+    AskedCounting, AskedDriver, CellOrder, Named, ProbeOptions, TargetSpec, Waiting,
+};
 
 /// An experiment as its file describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +42,7 @@ pub struct ExperimentFile {
     /// and are not part of the plan.
     pub(crate) logins: BTreeMap<String, ConnectionString>,
     pub(crate) prepare: Preparation,
+    pub(crate) probe: Option<ProbeOptions>,
     pub(crate) workloads: Vec<NamedWorkload>,
     pub(crate) factors: Factors,
     /// Runs once per round outside the grid: workloads and clients.
@@ -163,8 +166,12 @@ impl ExperimentFile {
     /// Overrides the file. The stored text shows the new values too.
     ///
     /// # Errors
-    /// Rounds of a search, which repeats its trials itself.
+    /// Rounds of a search, which repeats its trials itself; options of runs where there are none.
     pub fn ask(&mut self, AskedBeside { slices, rounds, same }: AskedBeside) -> Result<(), Error> {
+        if self.has_only_jobs() && (slices.is_some() || rounds.is_some()) {
+            let what = "--rounds and --slices are about runs, and without a workload there are none";
+            return Err(Error::new(Class::Usage, what).with_hint("leave them out"));
+        }
         let before = self.written.clone();
         if let Some(AskedSlices(slices)) = slices {
             self.measure.slices = slices;
@@ -211,6 +218,12 @@ impl ExperimentFile {
             self.written.to_toml()
         );
         self.text = Document::parse(&text).kept_text();
+    }
+
+    /// Whether it measures nothing: it has no workload, and its jobs are done at each invocation.
+    #[must_use]
+    pub fn has_only_jobs(&self) -> bool {
+        self.workloads.is_empty()
     }
 
     /// Whether two of its arms may be the same.

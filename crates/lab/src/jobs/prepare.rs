@@ -9,9 +9,10 @@ use results::{Finished, Spool};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use spec::figures::{self, Figures};
-use spec::plan::PlannedPreparation;
+use spec::plan::{PlannedPreparation, ProbeOptions};
 use spec::{Artifact, Error, OfferedLoad, Phase, Relation, Run, RunEvent, RunKey, RunKind, Sample};
 use workloads::jobs::{Job, JobReport, relation_sizes};
+use workloads::probe::Probe;
 
 use super::report::fill_in;
 use super::report::succeeded;
@@ -267,17 +268,22 @@ impl Jobs<'_> {
     }
 }
 
-/// Runs a single job. Nothing remains on the target, so no record is stored.
-pub(crate) fn alone(
+/// Probes the hardware of a server. Nothing remains on it, so no record is stored there.
+pub(crate) fn probe(
     stage: &mut Stage,
-    job: &dyn Job,
+    options: &ProbeOptions,
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<JobRecord, Error> {
+) -> Result<Done, Error> {
+    let token = uuid::Uuid::new_v4().simple().to_string();
+    let job = Probe::new(options.clone(), &token[..12]);
     let started_at = jiff::Timestamp::now().to_string();
     let mut remarks = Vec::new();
-    let report = succeeded(run(stage, job, progress, stop, &mut remarks)?, &job.name())?;
-    Ok(JobRecord::of(started_at, report, remarks))
+    let report = succeeded(run(stage, &job, &mut *progress, stop, &mut remarks)?, &job.name())?;
+    let took = Duration::from_micros(report.elapsed_us);
+    progress.event(LabEvent::JobFinished { what: job.what(), took, reused: false });
+    let record = JobRecord::of(started_at, report, remarks);
+    Ok(Done { name: job.name(), record, reused: false })
 }
 
 fn forget(sql: &mut dyn Sql, name: &str) -> Result<(), SqlError> {

@@ -41,8 +41,19 @@ pub(super) fn varied(content: &Content) -> Vec<(&str, Vec<&str>)> {
 /// Every combination of the levels of all factors except the compared one; the first varies slowest. A cell
 /// omits factors that do not matter for its workload, and a workload's own levels replace the general ones.
 pub(super) fn grid(content: &Content) -> Vec<Cell> {
+    combinations(content, varied(content))
+}
+
+/// The cells of an experiment without a workload: nothing is measured in them, and each is a server.
+pub(super) fn of_servers(content: &Content) -> Vec<Cell> {
+    let of_runs = ["workload", "clients"];
+    let servers = varied(content).into_iter().filter(|(key, _)| !of_runs.contains(key));
+    combinations(content, servers.collect())
+}
+
+fn combinations(content: &Content, varied: Vec<(&str, Vec<&str>)>) -> Vec<Cell> {
     let known = known(content);
-    varied(content).into_iter().fold(vec![Cell::new()], |cells, (key, levels)| {
+    varied.into_iter().fold(vec![Cell::new()], |cells, (key, levels)| {
         let own = of_a_workload(key, &known);
         let concerns = |cell: &Cell| {
             let workload = cell.get("workload");

@@ -38,6 +38,7 @@ pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, E
         target: file.target.clone(),
         prepare: planned_preparation(&file.prepare, facts)?,
         data: data(file, facts)?,
+        probe: file.probe.clone(),
         workloads: workloads(file, facts)?,
         factors: file.factors.all().clone(),
         beside: Beside {

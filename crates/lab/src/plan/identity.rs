@@ -1,6 +1,6 @@
 //! The identity of a plan.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use spec::plan::Content;
 
@@ -28,6 +28,10 @@ pub(super) fn identity(content: &Content) -> Value {
         *target = target.identity();
     }
     let mut value = serde_json::to_value(&content).expect("plans are plain data");
+    // Probes of one server are of one experiment, whatever their limits were.
+    if content.probe.is_some() {
+        value["probe"] = Value::Object(Map::new());
+    }
     // The folder of a build does not identify it.
     for name in content.named.builds.keys() {
         value["builds"][name]["bin"] = Value::Null;

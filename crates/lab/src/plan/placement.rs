@@ -7,14 +7,14 @@ use spec::plan::{
 use super::{levels, setups};
 use crate::factors::{FREE, own_placement};
 
-/// The placement of clients and managed servers; `None` if levels set it, or a server is given by URL: that
+/// The placement of clients and managed servers; `None` if nothing is measured, levels set it, or a server is given by URL: that
 /// server, and the clients next to it, stay unchanged.
 pub(super) fn placement(plan: &Plan, facts: &Facts) -> Option<Decision<ChosenPlacement>> {
     let is_managed = |run: &PlannedRun| {
         let at = setups::setup(plan, run).at().template();
         matches!(levels::target(&plan.content, &at), TargetSpec::Managed { .. })
     };
-    if plan.chooses_placement() || !plan.runs.iter().all(is_managed) {
+    if plan.content.has_only_jobs() || plan.chooses_placement() || !plan.runs.iter().all(is_managed) {
         return None;
     }
     let free = || ChosenPlacement { level: FREE.to_owned(), placement: Placement::default() };

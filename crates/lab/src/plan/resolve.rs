@@ -17,7 +17,7 @@ use crate::experiment::{DurationSpec, ExperimentFile};
 pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
     let wrong = |problem| Error::new(Class::BadInput, format!("{}: {problem}", file.path.display()));
     let mut content = content(file, facts)?;
-    let rounds = file.measure.rounds;
+    let rounds = if content.has_only_jobs() { 1 } else { file.measure.rounds };
     if let DurationSpec::Sized { budget, from, to } = file.measure.duration {
         let all = runs(&content, 0, rounds, None).map_err(wrong)?.len();
         let arms = content.arms.len().saturating_sub(1);

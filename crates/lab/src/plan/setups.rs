@@ -58,8 +58,13 @@ pub(crate) fn most_connections(plan: &Plan) -> u32 {
     plan.runs.iter().map(connections).max().unwrap_or(0)
 }
 
-/// The servers to open for its runs, the base arm's first.
+/// The servers to open for its runs, the base arm's first; those of its jobs, if there are no runs.
 pub(crate) fn sites(plan: &Plan) -> Vec<At> {
+    if plan.content.has_only_jobs() {
+        let at = |cell| levels::setup(&plan.content, &cell, None).map(|setup| setup.at().template());
+        // Levels were read by their factors.
+        return cells::of_servers(&plan.content).into_iter().filter_map(|cell| at(cell).ok()).collect();
+    }
     let base = plan.content.compare.as_ref().map(|compare| &compare.base);
     let mut runs: Vec<&PlannedRun> = plan.runs.iter().collect();
     runs.sort_by_key(|run| run.arm.as_ref() != base);

@@ -6,7 +6,7 @@ use results::{CellValue, Table};
 use spec::plan::{Plan, PlannedRun, SHOWN_APART};
 
 use super::restarts::arms_need_restart;
-use super::{setups, turns};
+use super::{jobs_of, levels, setups, turns};
 use crate::factors::SETTINGS;
 
 /// Columns around the columns of further factors.
@@ -25,9 +25,12 @@ fn of_clients(run: &PlannedRun, value: CellValue) -> CellValue {
     if run.is_job() { CellValue::Null } else { value }
 }
 
-/// One row per step in order: switches of settings, and runs.
+/// One row per step in order: switches of settings, and runs; without runs the jobs.
 #[must_use]
 pub fn table(plan: &Plan) -> Table {
+    if plan.content.has_only_jobs() {
+        return of_jobs(plan);
+    }
     let further = further_factors(plan);
     let copy = plan.copies().map(|_| "copy");
     let columns = FIRST.into_iter().chain(further.iter().copied()).chain(copy).chain(LAST);
@@ -65,6 +68,21 @@ pub fn table(plan: &Plan) -> Table {
         ];
         let copy = copy.map(|_| CellValue::from(setups::setup(plan, run).at().copy));
         table.push(first.into_iter().chain(levels).chain(copy).chain(last));
+    }
+    table
+}
+
+/// One row per job in order.
+fn of_jobs(plan: &Plan) -> Table {
+    let mut table = Table::new(["step", "server", "job"]);
+    for at in setups::sites(plan) {
+        let server = levels::target(&plan.content, &at).called();
+        if plan.content.probe.is_some() {
+            table.push(["probe", server.as_str(), "probe"].map(CellValue::from));
+        }
+        for job in jobs_of(levels::preparation(&plan.content, &at)).jobs() {
+            table.push(["prepare".into(), CellValue::from(server.as_str()), job.name().into()]);
+        }
     }
     table
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use protocol::without_credentials;
 use spec::AskedLimit;
 use spec::plan::storage::Holds;
-use spec::plan::{Arm, ArmPlacement, CACHE, Generator, NotRun, Plan, Scheme, TargetSpec};
+use spec::plan::{Arm, ArmPlacement, CACHE, Generator, NotRun, Plan, ProbeOptions, Scheme, TargetSpec};
 
 use super::arm_placement::why_apart;
 use super::cells;
@@ -19,7 +19,11 @@ pub fn words(plan: &Plan) -> Vec<String> {
     let mut lines = vec![plan.question.clone()];
     lines.extend(plan.taste.iter().map(|taste| format!("a taste: {taste}")));
     lines.push(format!("target: {}", target_words(plan)));
+    lines.extend(plan.content.probe.as_ref().map(probe_words));
     lines.extend(preparation_words(plan));
+    if plan.content.has_only_jobs() {
+        return lines;
+    }
     lines.extend(arms_words(plan));
     lines.extend(plan.not_run().iter().map(|NotRun { what, why }| format!("not run: {what}: {why}")));
     lines.extend(storage_words(plan));
@@ -112,6 +116,10 @@ fn target_words(plan: &Plan) -> String {
         }
     };
     server + &tile_servers
+}
+
+fn probe_words(options: &ProbeOptions) -> String {
+    format!("probe: the hardware of each server, in about {}", crate::words::duration(options.time))
 }
 
 fn preparation_words(plan: &Plan) -> Vec<String> {

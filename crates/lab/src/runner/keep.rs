@@ -177,6 +177,8 @@ impl Results {
         let (id, invocation) = match self.begun {
             Some(begun) => begun,
             None => {
+                // It was opened before the preparation: since then a newer pgdyno may have changed it.
+                Store::try_out(&self.path)?;
                 let Surroundings { host, target } = &self.at;
                 store.begin_experiment(&self.experiment, host, target, self.again)?
             }

@@ -2,7 +2,7 @@
 //! that.
 
 use ::report::visible;
-use lab::bench;
+use lab::connection;
 use lab::doctor::{self, Examined, Part, Program};
 use results::Table;
 
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     }
     let examined = match &args.server {
         None => None,
-        Some(server) => Some(doctor::examine(&bench::at(Some(server), None, None, None)?)?),
+        Some(server) => Some(doctor::examine(&connection::at(Some(server), None, None, None)?)?),
     };
     match (args.format.format.is_for_people(), &examined) {
         (true, Some(examined)) => {

@@ -10,6 +10,7 @@ mod doctor;
 mod export;
 mod help;
 mod import;
+mod jobs;
 mod ladder;
 mod limit;
 mod man;

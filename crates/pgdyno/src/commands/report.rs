@@ -62,7 +62,7 @@ fn page(args: &Args) -> ExitResult {
 
 /// Refuses a probe: it compares nothing and has no rounds.
 fn is_no_probe(data: &ReportData) -> anyhow::Result<()> {
-    match data.runs.iter().any(|run| Probed::of(run).is_some()) {
+    match !data.runs.is_empty() && data.runs.iter().all(|run| Probed::of(run).is_some()) {
         true => {
             let hint = "pgdyno probe --compare shows what is stored, with --format md for a page of yours"
                 .to_owned();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::report::ReportData;
-use lab::execute::{self, Looked, Planned, SuspendedRuns};
+use lab::execute::{self, Looked, Outcome, Planned, SuspendedRuns};
 use lab::experiment::{AskedBeside, ExperimentFile, ReadOptions};
 use lab::foresight::foresee;
 use lab::plan::{self};
@@ -14,7 +14,9 @@ use results::{ExperimentId, Store};
 use spec::plan::Plan;
 use spec::{Class, Error};
 
-use super::{allowed, by_zoom, loaded, print, print_blocks, print_compared, report as page, signals, typed};
+use super::{
+    allowed, by_zoom, jobs, loaded, print, print_blocks, print_compared, report as page, signals, typed,
+};
 use crate::exit::{self, ExitResult, SAME_OR_BETTER};
 use crate::options::{OutputArgs, OutputFormat, Programs, WrittenSlices};
 use crate::print::{data, talk, warning};
@@ -120,7 +122,10 @@ impl How<'_> {
         for note in &file.notes {
             warning(note);
         }
-        let stop = signals::listen()?;
+        let stop = match file.has_only_jobs() {
+            true => signals::listen_at_once()?,
+            false => signals::listen()?,
+        };
         let mut screen = self.screen();
         let options = execute::ExecutionOptions {
             results: self.output.results.path(),
@@ -154,6 +159,10 @@ impl How<'_> {
         let outcome = execute::run(file, facts, &options, &mut screen, &stop);
         drop(screen);
         match outcome {
+            Ok(outcome) if file.has_only_jobs() => self.jobs_done(&outcome, &plan),
+            Err(error) if file.has_only_jobs() => {
+                Err(jobs::print_unstored(error, &plan, self.output.format.format))
+            }
             Ok(outcome) => self.conclude(&options.results, outcome.experiment),
             Err(error) => {
                 // A summary of the finished runs is useful, even if some must be measured again.
@@ -212,6 +221,15 @@ impl How<'_> {
             Shown::Tiles => by_zoom::print_below(stored, found, format),
             Shown::Answer | Shown::Ladders => Ok(false),
         }
+    }
+
+    fn jobs_done(&self, outcome: &Outcome, plan: &Plan) -> ExitResult {
+        if let Some(path) = self.report {
+            let found = loaded(&Store::open_read_only(&outcome.results)?, outcome.experiment)?;
+            page::write(path, &found)?;
+            talk(&format!("report:  {}", path.display()));
+        }
+        jobs::conclude(outcome, plan, self.output.format.format)
     }
 
     fn conclude(&self, results: &Path, experiment: ExperimentId) -> ExitResult {

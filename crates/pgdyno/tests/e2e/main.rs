@@ -22,6 +22,7 @@ mod install;
 mod left_behind;
 mod loads;
 mod maps;
+mod only_jobs;
 mod overload;
 mod placement;
 mod plans;

@@ -1,6 +1,7 @@
 //! An experiment as written: in a file, or by a command's arguments. Every key is a field;
 //! `docs/experiment.md` explains them. Only types are checked here.
 
+mod size;
 mod storage;
 mod tables;
 pub mod value;
@@ -14,6 +15,7 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::{Table, Value};
 
+pub use self::size::Size;
 pub use self::storage::StorageTable;
 pub use self::tables::Tables;
 use self::value::time;
@@ -21,7 +23,7 @@ pub use self::values::{BoundedDuration, Share, ValueList, Whole};
 use crate::Prices;
 pub use crate::plan::CellOrder;
 use crate::plan::change::{Change, ChangeStep};
-use crate::plan::{AskedCounting, AskedDriver, Placement, Waiting, pooler};
+use crate::plan::{AskedCounting, AskedDriver, Placement, ProbeOptions, Waiting, pooler};
 
 /// 30 days, the longest part of a run, µs.
 const LONGEST: u64 = 30 * A_DAY;
@@ -30,6 +32,10 @@ const SHORTEST: u64 = 1_000;
 /// Longest pause of a user, and longest promise, µs.
 const A_DAY: u64 = 24 * 3600 * 1_000_000;
 const MAX_SEED: u64 = i64::MAX as u64;
+/// Shortest and longest probe, µs.
+const PROBE_TIMES: [u64; 2] = [2_000_000, 3600 * 1_000_000];
+/// Least and greatest space of a probe, bytes.
+const PROBE_SPACES: [u64; 2] = [64 << 20, 1 << 40];
 
 /// The seed of all randomness.
 pub type Seed = Whole<0, MAX_SEED>;
@@ -37,6 +43,10 @@ pub type Seed = Whole<0, MAX_SEED>;
 pub type Pause = BoundedDuration<0, A_DAY>;
 /// A promise: slower transactions are late.
 pub type Promise = BoundedDuration<1, A_DAY>;
+/// The time of a probe.
+pub type ProbeTime = BoundedDuration<{ PROBE_TIMES[0] }, { PROBE_TIMES[1] }>;
+/// The space of a probe.
+pub type ProbeSpace = Size<{ PROBE_SPACES[0] }, { PROBE_SPACES[1] }>;
 /// The length of a run or of a part.
 pub type PartLength = BoundedDuration<SHORTEST, LONGEST>;
 
@@ -59,6 +69,8 @@ pub struct Experiment {
     /// Options of the preparation jobs, read by their own types.
     #[serde(skip_serializing_if = "is_default")]
     pub prepare: Table,
+    /// Each server is probed once, before anything is prepared.
+    pub probe: Option<ProbeTable>,
     /// By name: a table with the kind of the workload and its options, read by the workload's own type.
     #[serde(skip_serializing_if = "is_default")]
     pub workload: Tables<Value>,
@@ -116,6 +128,29 @@ pub struct Managed {
     pub extensions: ValueList,
     #[serde(skip_serializing_if = "is_default")]
     pub redis: bool,
+}
+
+/// A probe of a server's hardware.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProbeTable {
+    pub time: Option<ProbeTime>,
+    pub space: Option<ProbeSpace>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub read_only: bool,
+    pub backends: Option<Whole<1, 1024>>,
+}
+
+impl From<ProbeTable> for ProbeOptions {
+    fn from(written: ProbeTable) -> Self {
+        let usual = Self::default();
+        Self {
+            time: written.time.map_or(usual.time, |time| time.0),
+            space_bytes: written.space.map_or(usual.space_bytes, |space| space.0),
+            read_only: written.read_only,
+            backends: written.backends.map(|backends| backends.0 as u32),
+        }
+    }
 }
 
 /// Workloads that run once a round outside the grid.

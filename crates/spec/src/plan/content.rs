@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ArmPlacement, CellOrder, Cpus, Named, PlannedComparison, PlannedMeasure, PlannedPreparation, PlannedRun,
-    PlannedWorkload, Scheme, TargetSpec,
+    PlannedWorkload, ProbeOptions, Scheme, TargetSpec,
 };
 
 /// The factor whose levels are named tables of settings.
@@ -45,6 +45,9 @@ pub struct Content {
     /// Preparations of servers with other data, by levels of preparation options.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub data: BTreeMap<String, PlannedPreparation>,
+    /// Each server is probed once at each invocation. The options are not part of the identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeOptions>,
     /// Workloads in and outside of the grid, by name.
     pub workloads: BTreeMap<String, PlannedWorkload>,
     /// Levels of each factor, as written.
@@ -67,6 +70,12 @@ pub struct Content {
 }
 
 impl Content {
+    /// Whether it has no workload: its jobs are done at each invocation, always anew, and it is never finished.
+    #[must_use]
+    pub fn has_only_jobs(&self) -> bool {
+        self.workloads.is_empty()
+    }
+
     /// The factor whose levels are the arms.
     #[must_use]
     pub fn compared(&self) -> &str {

@@ -13,6 +13,7 @@ mod measure;
 mod named;
 mod placement;
 pub mod pooler;
+mod probe;
 mod recorded;
 mod run;
 mod slicing;
@@ -34,6 +35,7 @@ pub use measure::{
 };
 pub use named::Named;
 pub use placement::{ChosenPlacement, Placement};
+pub use probe::ProbeOptions;
 pub use recorded::{CalibrationPlan, Recorded, SingleEnd, SingleLoad, SinglePlan};
 pub use run::{PlannedRun, SHOWN_APART};
 pub use slicing::Slicing;

@@ -65,6 +65,15 @@ impl TargetSpec {
         }
     }
 
+    /// The server as text, without what else it has.
+    #[must_use]
+    pub fn called(&self) -> String {
+        match self {
+            Self::Managed { name, .. } => format!("managed server {name:?}"),
+            Self::Url { shown, .. } => shown.clone(),
+        }
+    }
+
     /// The same target with these tile servers in front of it.
     #[must_use]
     pub fn with_tile_servers(mut self, wanted: Vec<tile_server::TileServerOptions>) -> Self {

@@ -4,8 +4,8 @@ use protocol::postgres::sql::Sql;
 use spec::Error;
 
 use super::figures::Needs;
-use super::options::ProbeOptions;
 use crate::error;
+use spec::plan::ProbeOptions;
 
 /// TID range scans, which read chosen pages in order, exist from this version on.
 const OLDEST: u32 = 14;

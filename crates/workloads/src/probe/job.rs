@@ -6,7 +6,6 @@ use super::check::ServerState;
 use super::facts;
 use super::figures::{CPU_ONE, FIGURES, ProbeFigure};
 use super::leftovers::sweep;
-use super::options::ProbeOptions;
 use super::record::{Probed, ProbedFigure};
 use super::remarks::{busy, doubtful, flush, steal};
 use super::scratch::Scratch;
@@ -16,6 +15,7 @@ use crate::error;
 use crate::jobs::{Inputs, Job, JobReport, JobSite};
 use protocol::postgres::sql::Sql;
 use spec::Error;
+use spec::plan::ProbeOptions;
 
 /// Additional time after which a probe's scratch data counts as left behind.
 const SLACK: Duration = Duration::from_secs(120);

@@ -14,7 +14,6 @@ mod facts;
 mod figures;
 mod job;
 mod leftovers;
-mod options;
 mod record;
 mod remarks;
 mod scratch;
@@ -25,6 +24,5 @@ mod work;
 
 pub use figures::{FIGURES, ProbeFigure};
 pub use job::Probe;
-pub use options::ProbeOptions;
 pub use record::{FigureState, ProbeFact, Probed, ProbedFigure};
 pub use spread::Spread;

@@ -7,14 +7,13 @@ pub(super) mod asked;
 mod given;
 mod once;
 mod show;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod watched;
 
 use std::path::Path;
 
-use lab::bench;
-use lab::target_spec::TargetAccess;
 use results::{ExperimentId, Store};
 use script::Weighted;
 use spec::{Error, shell};
@@ -23,16 +22,13 @@ use workloads::pgbench::init::{self, InitOptions, parse_steps};
 use args::BenchArgs;
 pub(super) use args::{BenchArgs as Args, Conduct, Scripts, TableArgs, TargetArgs};
 pub(super) use given::Given;
-pub(super) use show::phases;
 
 use self::against::base::BaseServer;
 use self::args::{PartitionMethod, ScriptChoice};
 use self::asked::BenchRequest;
-use super::{print, signals};
-use crate::commands::typed;
-use crate::exit::{CommandFailure, ExitResult, INPUT_OUTPUT, SAME_OR_BETTER, UNREACHABLE, USAGE, of_class};
+use crate::commands::jobs::not_stored;
+use crate::exit::{CommandFailure, ExitResult, UNREACHABLE, USAGE, of_class};
 use crate::print::talk;
-use crate::progress::Screen;
 
 // The same bounds as in experiment files: larger values are typing errors.
 const MONTH_S: f64 = 30.0 * 86_400.0;
@@ -72,27 +68,10 @@ fn alone(args: &Args) -> ExitResult {
         Some(_) => args.given.is_ours(&results)?,
         None => args.given.check(args.tables.initialize, &results)?,
     }
-    if args.tables.initialize {
-        return initialize(args, &BaseServer::of(&BenchRequest::of(args))?.access());
+    match args.tables.initialize {
+        true => tables::run(args, &BaseServer::of(&BenchRequest::of(args))?),
+        false => once::measure(args),
     }
-    once::measure(args)
-}
-
-fn initialize(args: &Args, target: &TargetAccess) -> ExitResult {
-    let mut options = args.tables.options()?;
-    if args.conduct.no_vacuum {
-        options.steps.retain(|step| *step != init::InitStep::Vacuum);
-    }
-    let stop = signals::listen_at_once()?;
-    let mut screen = Screen::new(args.output.verbose);
-    let results = args.output.results.path();
-    let _measuring = args.output.measuring(&mut screen);
-    let keep = Some(bench::KeepIn { results: &results, command: typed::command() });
-    let kept = bench::initialize(target, None, &options, keep, &mut screen, &stop)?;
-    drop(screen);
-    print(&phases(&kept.run), args.output.format.format)?;
-    stored(kept.stored)?;
-    Ok(SAME_OR_BETTER)
 }
 
 impl TableArgs {
@@ -131,10 +110,7 @@ pub(super) fn told_where(results: &Path, tables: &[&str], id: Option<ExperimentI
 /// An error if the printed result was not stored.
 pub(super) fn stored(stored: Option<Result<ExperimentId, Error>>) -> anyhow::Result<()> {
     match stored {
-        Some(Err(error)) => {
-            let what = format!("the result above is not stored: {error}");
-            Err(CommandFailure::with_code(INPUT_OUTPUT, what, error.hint().map(str::to_owned)))
-        }
+        Some(Err(error)) => Err(not_stored(&error)),
         _ => Ok(()),
     }
 }

@@ -15,7 +15,8 @@ use super::against::values;
 use super::args::BenchArgs;
 use super::asked::BenchRequest;
 use super::watched::Watched;
-use super::{check_bounds, check_script, fresh_seed, show, stored, told_where, usage};
+use super::{check_bounds, check_script, fresh_seed, show, told_where, usage};
+use crate::commands::jobs::not_stored;
 use crate::commands::{print, signals, typed};
 use crate::exit::{
     CommandFailure, ExitResult, GUARD, INTERRUPTED, INVALID, SAME_OR_BETTER, UNREACHABLE, USAGE, of_class,
@@ -61,12 +62,12 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
         _ => SAME_OR_BETTER,
     };
     let id = done.stored.as_ref().ok().copied();
-    if let Err(not_stored) = stored(Some(done.stored)) {
+    if let Err(error) = done.stored {
         // One error ends the program; the other is shown as a warning.
         if let Some(refused) = refused {
             warning(&refused.to_string());
         }
-        return Err(not_stored);
+        return Err(not_stored(&error));
     }
     told_where(&options.results, &["runs"], id);
     match (refused, done.lost) {

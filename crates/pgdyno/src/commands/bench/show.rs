@@ -425,18 +425,6 @@ fn run(done: &OneRun, args: &BenchArgs) -> [CellValue; 11] {
     ]
 }
 
-/// Phases of a job, in milliseconds.
-pub(crate) fn phases(run: &Run) -> Table {
-    let mut table = Table::new(["phase", "item", "ms", "count"]);
-    for phase in &run.phases {
-        let ms = phase.duration_us as f64 / 1e3;
-        table.push(vec![phase.name.clone().into(), phase.item.clone().into(), ms.into(), phase.count.into()]);
-    }
-    let whole = vec!["all".into(), "".into(), (run.measured_s * 1e3).into(), CellValue::Null];
-    table.push(whole);
-    table
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use protocol::postgres::conninfo::ConnectionString;
 use report::ReportData;
 use script::without_literals;
 use serde_json::Value as Json;
-use spec::plan::{Recorded, WorkloadOptions};
+use spec::plan::{Plan, Recorded, TargetSpec, WorkloadOptions};
 use toml::{Table, Value};
 
 const REDACTED: &str = "redacted";
@@ -24,6 +24,9 @@ pub(super) fn redacted(mut data: ReportData) -> ReportData {
         text.replaced.clear();
     }
     let experiment = &mut data.experiment;
+    if let Some(plan) = experiment.plan.plan() {
+        experiment.question = without_servers(&experiment.question, plan);
+    }
     // Parsing and printing removes comments and sorts keys.
     match experiment.file_text.parse::<Table>() {
         Ok(mut file) => {
@@ -49,6 +52,15 @@ pub(super) fn redacted(mut data: ReportData) -> ReportData {
         });
     }
     data
+}
+
+/// The generated question of a probe names its servers.
+fn without_servers(question: &str, plan: &Plan) -> String {
+    let servers = plan.content.named.servers.values().chain([&plan.content.target]);
+    let by_url = servers.filter(|server| matches!(server, TargetSpec::Url { .. })).map(TargetSpec::called);
+    by_url
+        .filter(|shown| !shown.is_empty())
+        .fold(question.to_owned(), |question, shown| question.replace(&shown, &address(&shown)))
 }
 
 /// The SQL of changes; a generated question quotes it.
@@ -144,7 +156,7 @@ fn address(value: &str) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use spec::plan::{Content, Plan, PlannedWorkload};
+    use spec::plan::{Content, PlannedWorkload};
 
     use super::*;
 
@@ -177,6 +189,22 @@ mod tests {
         ] {
             assert!(text.contains(kept), "{kept}\n{text}");
         }
+    }
+
+    /// A question that was made from a target named its host and user.
+    #[test]
+    fn a_question_loses_the_servers_that_it_names() {
+        let shown = "host=geheim user=geheim dbname=shop".to_owned();
+        let target = TargetSpec::Url {
+            place: String::new(),
+            redis: None,
+            change_server: false,
+            tile_servers: Vec::new(),
+            shown: shown.clone(),
+        };
+        let plan = Plan { content: Content { target, ..Content::default() }, ..Plan::default() };
+        let question = without_servers(&format!("What is the hardware of {shown} worth?"), &plan);
+        assert_eq!(question, "What is the hardware of host=redacted dbname=shop worth?");
     }
 
     #[test]

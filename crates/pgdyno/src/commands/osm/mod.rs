@@ -1,21 +1,16 @@
 //! `pgdyno osm`: fetches, generates and loads extracts, with a time for every phase.
 
 mod fetch;
+mod load;
 mod synth;
 mod watched;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use lab::bench::{self, KeepIn};
-use lab::target_spec::TargetAccess;
 use osm::synth::ExtractScale;
 
-use super::bench::{phases, stored, told_where};
-use super::{print, signals};
-use crate::commands::typed;
-use crate::exit::{ExitResult, SAME_OR_BETTER};
+use crate::exit::ExitResult;
 use crate::options::{OutputArgs, Programs};
-use crate::progress::Screen;
 
 /// `pgdyno osm …`.
 #[derive(Debug, clap::Subcommand)]
@@ -38,7 +33,7 @@ pub(crate) struct OsmLoadArgs {
     #[arg(long, value_parser = synth::scale)]
     scale: Option<ExtractScale>,
     /// Its seed [default: 1]
-    #[arg(long, requires = "scale")]
+    #[arg(long, requires = "scale", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
     /// Database as connection string or URI [default: a private server that pgdyno makes]
     #[arg(long, short = 'd', value_name = "URI")]
@@ -48,18 +43,16 @@ pub(crate) struct OsmLoadArgs {
     /// Replace existing tables of the same names, also tables that pgdyno did not make
     #[arg(long)]
     replace: bool,
+    /// Also write this as an experiment file, for `pgdyno run FILE`
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     programs: Programs,
     #[command(flatten)]
     output: OutputArgs,
-}
-
-impl OsmLoadArgs {
-    /// Whether a scale was given, and the extract only by the environment variable for all commands.
-    fn is_only_in_environment(&self, extract: &Path) -> bool {
-        let variable = std::env::var_os("PGDYNO_DATA");
-        self.scale.is_some() && variable.is_some_and(|variable| variable == extract.as_os_str())
-    }
 }
 
 /// How osm2pgsql is asked; names and defaults are its own where it has them.
@@ -110,58 +103,10 @@ struct How {
     program: Option<PathBuf>,
 }
 
-impl How {
-    fn options(&self, extract: &Path, replace: bool) -> workloads::osm::OsmOptions {
-        workloads::osm::OsmOptions {
-            prefix: self.prefix.clone(),
-            output: self.output.clone(),
-            style: self.style.clone(),
-            slim: !self.no_slim,
-            drop: self.drop,
-            hstore: self.hstore,
-            cache_mb: self.cache,
-            processes: self.number_processes,
-            flat_nodes: self.flat_nodes.clone(),
-            args: self.args.clone(),
-            schemas: self.schemas.clone(),
-            program: self.program.clone(),
-            replace,
-            ..workloads::osm::OsmOptions::new(extract)
-        }
-    }
-}
-
 pub(crate) fn run(command: &OsmCommand) -> ExitResult {
     match command {
-        OsmCommand::Load(args) => load(args),
+        OsmCommand::Load(args) => load::run(args),
         OsmCommand::Fetch(args) => fetch::run(args),
         OsmCommand::Synth(args) => synth::run(args),
     }
-}
-
-fn load(args: &OsmLoadArgs) -> ExitResult {
-    let target = match &args.url {
-        Some(url) => TargetAccess::url(bench::at(Some(url), None, None, None)?),
-        None => TargetAccess::managed("default", &["postgis"]),
-    };
-    let extract = args.extract.as_deref().filter(|extract| !args.is_only_in_environment(extract));
-    let mut options = args.how.options(extract.unwrap_or(Path::new("")), args.replace);
-    (options.scale, options.seed) = (args.scale, args.seed);
-    let stop = signals::listen_at_once()?;
-    let results = args.output.results.path();
-    let mut screen = Screen::new(args.output.verbose);
-    let _measuring = args.output.measuring(&mut screen);
-    let keep = Some(KeepIn { results: &results, command: typed::command() });
-    let kept = bench::load_osm(&target, args.programs.pg_bin.clone(), &options, keep, &mut screen, &stop)?;
-    drop(screen);
-    print(&phases(&kept.run), args.output.format.format)?;
-    if args.output.format.format.is_for_people() {
-        let amounts = report::tables::amounts(&kept.run);
-        let amounts: Vec<String> = amounts.iter().map(|(name, amount)| format!("{name} {amount}")).collect();
-        crate::print::data(&format!("\n{}\n", amounts.join(", ")))?;
-    }
-    let id = kept.stored.as_ref().and_then(|stored| stored.as_ref().ok()).copied();
-    stored(kept.stored)?;
-    told_where(&results, &["jobs", "sizes"], id);
-    Ok(SAME_OR_BETTER)
 }

@@ -7,7 +7,7 @@ use results::{CellValue, ExperimentId, Store, Table};
 use spec::figures::Better;
 use workloads::probe::{FIGURES, ProbeFigure, Probed, ProbedFigure};
 
-use super::quantity::value;
+use crate::commands::jobs::quantity::value;
 use crate::commands::print_as_named;
 use crate::exit::{BAD_INPUT, CommandFailure, ExitResult, SAME_OR_BETTER};
 use crate::options::{OutputArgs, OutputFormat};
@@ -38,11 +38,7 @@ pub(super) fn run(which: &[String], output: &OutputArgs) -> ExitResult {
         [] => found.extend(of_file(&own)?),
         which => {
             for one in which {
-                found.extend(if is_file(one) {
-                    of_file(Path::new(one))?
-                } else {
-                    vec![of_number(&own, one)?]
-                });
+                found.extend(if is_file(one) { of_file(Path::new(one))? } else { of_number(&own, one)? });
             }
         }
     }
@@ -78,30 +74,50 @@ fn is_file(which: &str) -> bool {
 /// The newest probe of each server in a file, oldest server first.
 fn of_file(path: &Path) -> anyhow::Result<Vec<Stored>> {
     let store = Store::open_read_only(path)?;
-    let mut found = Vec::new();
-    for experiment in store.experiments()?.iter().filter(|experiment| experiment.name == "probe") {
-        found.extend(newest(&store, experiment.id)?);
+    let mut found: Vec<Stored> = Vec::new();
+    for experiment in store.experiments()? {
+        // Earlier builds kept no plan of them.
+        let plan = store.experiment(experiment.id)?.experiment.plan;
+        let probes = plan.plan().is_some_and(|plan| plan.content.probe.is_some());
+        if !probes && experiment.name != "probe" {
+            continue;
+        }
+        newest(&store, experiment.id)?.into_iter().for_each(|newer| put(newer, &mut found));
     }
     Ok(found)
 }
 
-fn of_number(path: &Path, which: &str) -> anyhow::Result<Stored> {
+fn of_number(path: &Path, which: &str) -> anyhow::Result<Vec<Stored>> {
     let store = Store::open_read_only(path)?;
     let id = store.find(Some(which))?;
-    newest(&store, id)?.ok_or_else(|| {
-        let what = format!("experiment {which} is no probe");
-        CommandFailure::with_code(
-            BAD_INPUT,
-            what,
-            Some("pgdyno table experiments lists those in a results file".into()),
-        )
-    })
+    let found = newest(&store, id)?;
+    if found.is_empty() {
+        let what = format!("experiment {which} has no probe");
+        let hint = "pgdyno table experiments lists those in a results file".to_owned();
+        return Err(CommandFailure::with_code(BAD_INPUT, what, Some(hint)));
+    }
+    Ok(found)
 }
 
-fn newest(store: &Store, id: ExperimentId) -> anyhow::Result<Option<Stored>> {
-    let label = store.experiment(id)?.target.dsn_redacted;
-    let probed = store.runs(id)?.iter().rev().find_map(Probed::of);
-    Ok(probed.map(|probed| Stored { label, probed }))
+/// The newest probe of each server of an experiment.
+fn newest(store: &Store, id: ExperimentId) -> anyhow::Result<Vec<Stored>> {
+    let target = store.experiment(id)?.target.dsn_redacted;
+    let mut found: Vec<Stored> = Vec::new();
+    for run in store.runs(id)? {
+        let Some(probed) = Probed::of(&run) else { continue };
+        // Several servers have names.
+        let label = run.workload.strip_prefix("probe on ").map_or_else(|| target.clone(), str::to_owned);
+        put(Stored { label, probed }, &mut found);
+    }
+    Ok(found)
+}
+
+/// In the place of an earlier probe of the same server.
+fn put(newer: Stored, found: &mut Vec<Stored>) {
+    match found.iter_mut().find(|known| known.label == newer.label) {
+        Some(known) => *known = newer,
+        None => found.push(newer),
+    }
 }
 
 /// Explains the columns of the table for people.

@@ -1,22 +1,19 @@
 //! `pgdyno probe`: measures a database's hardware with SQL alone.
 
 mod compared;
-mod quantity;
-mod shown;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use lab::bench;
-use lab::probe::{ProbeRunOptions, run as probe};
-use lab::target_spec::TargetAccess;
-use workloads::probe::Probed;
+use spec::experiment::{ProbeTable, ProbeTime, Size, Whole};
 
-use super::bench::stored;
-use super::signals;
-use crate::exit::{CommandFailure, ExitResult, INTERNAL, INVALID, SAME_OR_BETTER};
+use super::bench::against::base::BaseServer;
+use super::bench::against::made::{MadeExperiment, Use};
+use super::run::Shown;
+use crate::exit::ExitResult;
 use crate::options::{OutputArgs, Programs};
-use crate::print::{talk, warning};
-use crate::progress::Screen;
+
+const NAME: &str = "probe";
 
 /// `pgdyno probe`.
 #[derive(Debug, clap::Args)]
@@ -41,9 +38,15 @@ pub(crate) struct Args {
     /// How many backends "all" are [default: the host's CPUs if SQL tells them, else as many as add something]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     backends: Option<u32>,
+    /// Also write this as an experiment file, for `pgdyno run FILE`
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Probe nothing: show the newest stored probe of each server side by side, of the results file or of these
     /// experiments and results files
-    #[arg(long, value_name = "EXPERIMENT|FILE", num_args = 0.., conflicts_with_all = ["managed", "read_only", "backends", "time", "space", "pg_bin"])]
+    #[arg(long, value_name = "EXPERIMENT|FILE", num_args = 0.., conflicts_with_all = ["managed", "read_only", "backends", "time", "space", "pg_bin", "save", "dry_run"])]
     compare: Option<Vec<String>>,
     #[command(flatten)]
     programs: Programs,
@@ -55,46 +58,33 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     if let Some(which) = &args.compare {
         return compared::run(which, &args.output);
     }
-    let target = match &args.managed {
-        Some(name) => TargetAccess::managed(name, &[]),
-        None => TargetAccess::url(bench::at(args.dsn.as_deref(), None, None, None)?),
+    let of = Use {
+        nowhere: NAME,
+        asked: None,
+        save: args.save.as_deref(),
+        dry_run: args.dry_run,
+        again: false,
+        same: false,
+        report: None,
+        pg_bin: args.programs.pg_bin.as_deref(),
+        output: &args.output,
+        shown: Shown::Answer,
     };
-    let options = ProbeRunOptions {
-        target,
-        pg_bin: args.programs.pg_bin.clone(),
-        probe: workloads::probe::ProbeOptions {
-            time: args.time,
-            space_bytes: args.space,
-            read_only: args.read_only,
-            backends: args.backends,
-        },
-        results: args.output.results.path(),
-    };
-    let stop = signals::listen_at_once()?;
-    let mut screen = Screen::new(args.output.verbose);
-    let _measuring = args.output.measuring(&mut screen);
-    let done = probe(&options, &mut screen, &stop)?;
-    drop(screen);
-    let Some(probed) = Probed::of(&done.run) else {
-        return Err(CommandFailure::with_code(INTERNAL, "the probe left no record", None));
-    };
-    if let Some(why) = probed.restricted.as_ref().filter(|_| !args.read_only) {
-        warning(&format!(
-            "{why}: what needs to write is left out; on a primary, a role that may make a schema (GRANT CREATE ON DATABASE … TO …) \
-             gets all figures"
-        ));
-    }
-    shown::print(&done.server, &probed, args.output.format.format)?;
-    let id = done.stored.as_ref().ok().copied();
-    stored(Some(done.stored))?;
-    if let Some(id) = id {
-        talk(&format!(
-            "results: {}, experiment {} (try: pgdyno probe --compare)",
-            options.results.display(),
-            id.0
-        ));
-    }
-    Ok(if probed.is_empty() { INVALID } else { SAME_OR_BETTER })
+    of.carry_out(|_| made(args))
+}
+
+fn made(args: &Args) -> anyhow::Result<MadeExperiment> {
+    let server = BaseServer::given([args.dsn.as_deref(), None, None, None], args.managed.as_deref())?;
+    let saved_by = "Made by pgdyno probe; docs/experiment.md explains every key.";
+    let mut made = MadeExperiment::new(NAME, saved_by, &[&server]);
+    made.experiment.target = Some(server.target());
+    made.experiment.probe = Some(ProbeTable {
+        time: Some(ProbeTime::seconds(args.time.as_secs_f64())),
+        space: Some(Size(args.space)),
+        read_only: args.read_only,
+        backends: args.backends.map(Whole::new),
+    });
+    Ok(made)
 }
 
 fn time(text: &str) -> Result<Duration, String> {

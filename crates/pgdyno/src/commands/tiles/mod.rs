@@ -37,6 +37,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         again: args.again,
         same: args.arms.same,
         report: args.report.as_deref(),
+        pg_bin: None,
         output: &args.output,
         shown: Shown::Tiles,
     };

@@ -14,7 +14,6 @@ use self::pages::Pages;
 use super::check::ServerState;
 use super::facts::HostFacts;
 use super::figures::{Data, ProbeFigure, Values, fill};
-use super::options::ProbeOptions;
 use super::record::ProbedFigure;
 use super::scratch::Scratch;
 use super::shots::{CLOCK_US, ProbeMessage, ProbeSession, Shot, between, reason};
@@ -22,6 +21,7 @@ use super::together;
 use crate::error;
 use crate::jobs::Runtime;
 use protocol::postgres::sql::SqlError;
+use spec::plan::ProbeOptions;
 
 /// Longest time for a figure: more shots add nothing.
 const LONGEST: Duration = Duration::from_secs(15);

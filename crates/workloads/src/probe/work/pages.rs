@@ -18,9 +18,10 @@ use super::{ProbeSetup, ProbeWork};
 use crate::error;
 use crate::probe::facts::mb;
 use crate::probe::figures::{Data, ProbeFigure, Values, fill};
-use crate::probe::options::INDEX_BYTES;
 use crate::probe::shots::reason;
 
+/// Scratch data of the index build: subtracted from the space for pages.
+const INDEX_BYTES: u64 = 24 << 20;
 /// Share of the whole time for writing.
 const SHARE: f64 = 0.2;
 /// Bytes written first, to estimate the time of all.

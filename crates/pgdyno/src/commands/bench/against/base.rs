@@ -1,8 +1,8 @@
 //! The base of a comparison: the run that `bench` would do without it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use lab::bench;
+use lab::connection;
 use lab::target_spec::TargetAccess;
 use protocol::postgres::conninfo::ConnectionString;
 use script::Weighted;
@@ -53,7 +53,7 @@ impl BaseServer {
         port: Option<&str>,
         user: Option<&str>,
     ) -> anyhow::Result<Self> {
-        Ok(Self::Url(bench::at(dsn, host, port, user)?))
+        Ok(Self::Url(connection::at(dsn, host, port, user)?))
     }
 
     pub(in crate::commands) fn access(&self) -> TargetAccess {
@@ -244,9 +244,14 @@ impl Folder {
         }
     }
 
-    /// The same as an experiment value, with dollars escaped.
-    pub(in crate::commands) fn value(&self, path: &Path) -> Value {
+    /// The same with dollars escaped.
+    pub(in crate::commands) fn in_file(&self, path: &Path) -> PathBuf {
         self.path(&path.to_string_lossy()).replace('$', "$$").into()
+    }
+
+    /// The same as an experiment value.
+    pub(in crate::commands) fn value(&self, path: &Path) -> Value {
+        self.in_file(path).to_string_lossy().into_owned().into()
     }
 }
 

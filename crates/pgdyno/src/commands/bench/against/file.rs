@@ -119,7 +119,7 @@ pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Re
     asked.conduct.choose_generator(&mut made.experiment);
     targets(&mut made.experiment, &server, other_server.as_ref(), compare.change_server, &[]);
     if server.is_managed() {
-        made.experiment.prepare = prepared(&asked, asks_tables, folder);
+        made.experiment.prepare = prepared(&asked, asks_tables, folder)?;
     }
     made.experiment.workload.insert(&base.name, base.value(&asked, folder)?);
     // `max_connections` of a private server, if its default is too low.

@@ -38,6 +38,7 @@ pub(in crate::commands) struct Use<'a> {
     pub(in crate::commands) again: bool,
     pub(in crate::commands) same: bool,
     pub(in crate::commands) report: Option<&'a Path>,
+    pub(in crate::commands) pg_bin: Option<&'a Path>,
     pub(in crate::commands) output: &'a OutputArgs,
     pub(in crate::commands) shown: Shown,
 }
@@ -57,7 +58,7 @@ impl Use<'_> {
             dry_run: self.dry_run,
             again: self.again,
             report: self.report,
-            pg_bin: None,
+            pg_bin: self.pg_bin,
             output: self.output,
             shown: self.shown,
             is_brief: self.nowhere == NOWHERE,
@@ -86,7 +87,7 @@ impl MadeExperiment {
     /// Empty, except for the logins of these servers.
     pub(in crate::commands) fn new(name: &str, saved_by: &'static str, servers: &[&BaseServer]) -> Self {
         Self {
-            name: name.replace(' ', "-"),
+            name: name.to_owned(),
             experiment: Experiment::default(),
             origins: Origins::usual(),
             saved_by,

@@ -51,6 +51,7 @@ impl MadeArgs {
             again: self.again,
             same: false,
             report: self.report.as_deref(),
+            pg_bin: None,
             output: &self.output,
             shown,
         }

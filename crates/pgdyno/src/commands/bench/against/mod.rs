@@ -48,6 +48,7 @@ pub(super) fn run(args: &BenchArgs) -> ExitResult {
         again: own.again,
         same: own.same,
         report: own.report.as_deref(),
+        pg_bin: None,
         output: &args.output,
         shown: Shown::Answer,
     };

@@ -68,18 +68,23 @@ const USUAL: &[(&str, &str)] = &[
 const OF_FILES: [&str; 6] = ["-f", "--prepare", "LAYER", "--trace", "--osm", "--sql"];
 
 #[derive(Debug)]
-pub(in crate::commands) struct Origins(Vec<(Vec<String>, &'static str)>);
+pub(in crate::commands) struct Origins {
+    options: Vec<(Vec<String>, &'static str)>,
+    /// Whether wrong options are bad input: another program's own.
+    pub(in crate::commands) are_input: bool,
+}
 
 impl Origins {
     /// Common to all commands.
     pub(super) fn usual() -> Self {
         let steps = |path: &str| path.split('.').map(str::to_owned).collect();
-        Self(USUAL.iter().map(|(path, option)| (steps(path), *option)).collect())
+        let options = USUAL.iter().map(|(path, option)| (steps(path), *option)).collect();
+        Self { options, are_input: false }
     }
 
     /// Adds a part that comes from another option in this command.
     pub(in crate::commands) fn add(&mut self, path: &[&str], option: &'static str) {
-        self.0.push((path.iter().map(|step| (*step).to_owned()).collect(), option));
+        self.options.push((path.iter().map(|step| (*step).to_owned()).collect(), option));
     }
 
     /// The option of a part, or of the nearest part around it; the last added wins.
@@ -88,7 +93,7 @@ impl Origins {
             above.len() <= path.len()
                 && above.iter().zip(path).all(|(above, step)| above == "*" || above == step)
         };
-        let above = self.0.iter().filter(|(above, _)| is_above(above));
+        let above = self.options.iter().filter(|(above, _)| is_above(above));
         above.max_by_key(|(above, _)| above.len()).map(|(_, option)| *option)
     }
 
@@ -101,7 +106,7 @@ impl Origins {
             format!("{option}{colon} {said}")
         };
         let of_file = |option: &str| OF_FILES.contains(&option) || option.starts_with("--against");
-        let code = match found.problems.iter().any(|problem| of_file(option(problem))) {
+        let code = match self.are_input || found.problems.iter().any(|problem| of_file(option(problem))) {
             true => BAD_INPUT,
             false => USAGE,
         };

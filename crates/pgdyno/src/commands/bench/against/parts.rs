@@ -2,12 +2,12 @@
 
 use spec::experiment::{Experiment, Seed};
 use toml::{Table, Value};
+use workloads::pgbench::init::InitOptions;
 
 use super::base::{BaseServer, BaseWorkload, Folder, plain};
 use super::made::MadeExperiment;
 use super::usage;
-use super::values::{flag, table};
-use crate::commands::bench::args::PartitionMethod;
+use super::values::{changed, table};
 use crate::commands::bench::asked::BenchRequest;
 
 /// Connections that a private server allows by default, without pgdyno's and superusers'.
@@ -24,12 +24,12 @@ pub(in crate::commands) fn of_scripts(
 ) -> anyhow::Result<MadeExperiment> {
     let (server, workload) = (BaseServer::of(asked)?, BaseWorkload::of(asked));
     asked.tables_fit(workload.asks_pgbench_tables())?;
-    let mut made = MadeExperiment::new(&plain(&workload.name), saved_by, &[&server]);
+    let mut made = MadeExperiment::new(&plain(&workload.name).replace(' ', "-"), saved_by, &[&server]);
     let experiment = &mut made.experiment;
     experiment.question = Some(question(&workload.name));
     experiment.target = Some(server.target());
     if server.is_managed() {
-        experiment.prepare = prepared(asked, workload.asks_pgbench_tables(), folder);
+        experiment.prepare = prepared(asked, workload.asks_pgbench_tables(), folder)?;
     }
     experiment.workload.insert(&workload.name, workload.value(asked, folder)?);
     asked.conduct.choose_generator(experiment);
@@ -58,26 +58,19 @@ pub(in crate::commands) fn seed(text: Option<&str>) -> anyhow::Result<Option<See
 }
 
 /// pgbench's tables if scripts need them, and other data for a private server.
-pub(super) fn prepared(args: &BenchRequest<'_>, asks_tables: bool, folder: &Folder) -> Table {
-    let of = args.tables;
-    let is_hash = of.partition_method == PartitionMethod::Hash;
-    let tables = (asks_tables || of.scale.is_some()).then(|| {
-        table([
-            ("scale", Some(Value::Integer(of.scale.unwrap_or(1).into()))),
-            ("steps", (of.init_steps != "dtgvp").then(|| of.init_steps.as_str().into())),
-            ("fillfactor", (of.fillfactor != 100).then(|| Value::Integer(of.fillfactor.into()))),
-            ("unlogged", flag(of.unlogged_tables)),
-            ("foreign_keys", flag(of.foreign_keys)),
-            ("quiet", flag(of.quiet)),
-            ("partitions", (of.partitions > 0).then(|| Value::Integer(of.partitions.into()))),
-            ("partition_method", is_hash.then(|| "hash".into())),
-            ("tablespace", of.tablespace.as_deref().map(Value::from)),
-            ("index_tablespace", of.index_tablespace.as_deref().map(Value::from)),
-        ])
-    });
+pub(super) fn prepared(args: &BenchRequest<'_>, asks_tables: bool, folder: &Folder) -> anyhow::Result<Table> {
+    let makes_tables = asks_tables || args.tables.scale.is_some();
+    let tables = makes_tables.then(|| pgbench_tables(&args.tables.options()?)).transpose()?;
     let files: Vec<Value> = args.target.prepare.iter().map(|file| folder.value(file)).collect();
-    table([
+    Ok(table([
         ("pgbench", tables.map(Value::Table)),
         ("sql", (!files.is_empty()).then_some(Value::Array(files))),
-    ])
+    ]))
+}
+
+/// The table `prepare.pgbench`: the scale, and what differs from the defaults.
+pub(in crate::commands) fn pgbench_tables(options: &InitOptions) -> anyhow::Result<Table> {
+    let mut tables = changed(options, &InitOptions::default())?;
+    tables.insert("scale".to_owned(), Value::Integer(options.scale.into()));
+    Ok(tables)
 }

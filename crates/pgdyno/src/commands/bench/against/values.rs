@@ -1,6 +1,9 @@
 //! Converts words of a command line to experiment values.
 
+use serde::Serialize;
 use toml::{Table, Value};
+
+use super::usage;
 
 /// A number, `true` or `false`, else a text.
 pub(in crate::commands) fn scalar(text: &str) -> Value {
@@ -28,4 +31,15 @@ pub(in crate::commands) fn table(entries: impl IntoIterator<Item = (&'static str
 
 pub(in crate::commands) fn flag(wanted: bool) -> Option<Value> {
     wanted.then_some(Value::Boolean(true))
+}
+
+/// The options that differ from these defaults.
+///
+/// # Errors
+/// When a value cannot be written: a path that is no text.
+pub(in crate::commands) fn changed<T: Serialize>(options: &T, usual: &T) -> anyhow::Result<Table> {
+    let written = |options| Table::try_from(options).map_err(|error| usage(&error.to_string(), ""));
+    let (mut table, usual) = (written(options)?, written(usual)?);
+    table.retain(|key, value| usual.get(key) != Some(value));
+    Ok(table)
 }

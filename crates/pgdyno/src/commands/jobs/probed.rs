@@ -10,12 +10,24 @@ use workloads::probe::{FigureState, Probed, ProbedFigure};
 use super::quantity::{range, value};
 use crate::commands;
 use crate::options::OutputFormat;
-use crate::print::data;
+use crate::print::{data, warning};
 
 const TITLE: usize = 25;
 const FIGURE: usize = 17;
 
-pub(super) fn print(server: &str, probed: &Probed, format: OutputFormat) -> anyhow::Result<()> {
+/// Prints what a probe of this server found; `read_only` was asked for.
+pub(super) fn print(
+    server: &str,
+    probed: &Probed,
+    read_only: bool,
+    format: OutputFormat,
+) -> anyhow::Result<()> {
+    if let Some(why) = probed.restricted.as_ref().filter(|_| !read_only) {
+        warning(&format!(
+            "{why}: what needs to write is left out; on a primary, a role that may make a schema (GRANT CREATE ON DATABASE … TO …) \
+             gets all figures"
+        ));
+    }
     match format {
         OutputFormat::Text => Ok(data(&text(server, probed))?),
         OutputFormat::Md => {

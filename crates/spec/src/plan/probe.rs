@@ -1,14 +1,11 @@
-//! What a user may say about a probe.
+//! What a user may say about a probe of a server's hardware.
 
 use std::time::Duration;
 
-use serde::Serialize;
-
-/// Scratch data of the index build: subtracted from the space for pages.
-pub(super) const INDEX_BYTES: u64 = 24 << 20;
+use serde::{Deserialize, Serialize};
 
 /// The limits of a probe.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeOptions {
     /// Approximate total time: 2 s..=1 h.
     pub time: Duration,

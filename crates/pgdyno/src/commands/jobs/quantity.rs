@@ -5,7 +5,7 @@ use spec::figures::Unit;
 use workloads::probe::Spread;
 
 /// A value with its unit: `34.0 µs`, `24.9 M rows/s`, `8.31 GB/s`.
-pub(super) fn value(unit: Unit, value: f64) -> String {
+pub(in crate::commands) fn value(unit: Unit, value: f64) -> String {
     match unit {
         Unit::RowsPerSecond | Unit::PagesPerSecond => {
             let (divisor, prefix) = scale(value, &[(1e9, "G "), (1e6, "M "), (1e3, "k ")]);

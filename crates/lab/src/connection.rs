@@ -1,4 +1,4 @@
-//! The target of a single run, from the command line.
+//! The address of a server from the command line.
 
 use protocol::postgres::conninfo::ConnectionString;
 use protocol::postgres::{Env, Parameters};
