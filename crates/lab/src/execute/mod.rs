@@ -4,6 +4,7 @@
 //! servers are stopped, and finished runs stay in the results file; the same command continues.
 
 mod arms;
+mod calibration;
 mod carry_out;
 mod guard;
 mod look;
@@ -24,6 +25,7 @@ use results::{ExperimentId, Store};
 use server::Stop;
 use server::change::ChangeFailure;
 
+pub use self::calibration::UnstoredRuns;
 use self::carry_out::{Execution, light, record_of};
 pub use self::look::{Looked, look, look_at_sizes};
 pub use self::planned::{Planned, planned};
@@ -78,8 +80,10 @@ pub fn run(
     let began = Instant::now();
     let mut store = Store::create_or_open(&options.results)?;
     let plan = resolve(file, &facts)?;
-    // Until the end, and before stored data are read.
-    let _alone = store.alone_with(&identity::hash(&plan.content))?;
+    // Until the end, and before stored data are read. A calibration never goes on.
+    let goes_on = plan.content.calibrate.is_none();
+    let _alone = goes_on.then(|| store.alone_with(&identity::hash(&plan.content))).transpose()?;
+    let options = &ExecutionOptions { again: options.again || !goes_on, ..options.clone() };
     let begun = Invocation::of(file, &store, (plan, facts), options)?;
     let servers = explain(stop, PreparedServers::open(file, begun, &mut store, options, progress, stop))?;
     let PreparedServers { begun, stages, templates, jobs, surroundings, targets, storages } = servers;

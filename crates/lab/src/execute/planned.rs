@@ -37,7 +37,9 @@ pub fn planned(
 ) -> Result<Planned, Error> {
     let files = facts::of_files(file)?;
     let all = resolve(file, &files)?;
-    let (stored, unknown) = match facts::of_results(&all, &options.results, options.again) {
+    // A calibration never goes on: the machine may have changed.
+    let again = options.again || all.content.calibrate.is_some();
+    let (stored, unknown) = match facts::of_results(&all, &options.results, again) {
         Ok(stored) => (stored, None),
         // A dry run needs no results file.
         Err(error) if dry_run => (StoredExperiment::default(), Some(error.to_string())),

@@ -21,9 +21,9 @@ use super::{ExecutionOptions, Invocation, changes, other_name};
 use crate::error::{interrupted, of_sql};
 use crate::experiment::ExperimentFile;
 use crate::jobs::{Prepared, prepare};
-use crate::plan::{identity, levels, setups, turns, words};
+use crate::plan::{calibration, identity, levels, part, setups, turns, words};
 use crate::runner::{Progress, ProgressExt, Stage, Step, Surroundings, check_undone};
-use crate::setup::At;
+use crate::setup::{At, Setup};
 
 /// Connections left for clients, without two of our own: of the server, or of a role or database with a lower
 /// limit.
@@ -66,8 +66,11 @@ impl PreparedServers {
             begun.check_version(at, &target.server_version)?;
         }
         let plan = &begun.plan;
-        let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
-        let surroundings = Surroundings::of(first)?;
+        let surroundings = match stages.first() {
+            Some((_, first)) => Surroundings::of(first)?,
+            None if plan.content.calibrate.is_some() => Surroundings::without_server(),
+            None => return Err(nothing_to_run()),
+        };
         let stands_on = |(at, stage): &(At, Stage)| Some((at.clone(), stage.target.storage_label()?));
         let storages = stages.iter().filter_map(stands_on).collect();
         if let Some(said) = Home::locate().ok().as_ref().and_then(overcommitted) {
@@ -100,6 +103,7 @@ impl PreparedServers {
             Self { begun, stages, templates: Vec::new(), jobs, surroundings, targets, storages };
         servers.place_arms(file, progress)?;
         servers.ask_for_clients(file)?;
+        servers.try_placements(file)?;
         Ok(servers)
     }
 
@@ -131,6 +135,28 @@ impl PreparedServers {
             most = most.into_iter().chain(let_in).min();
         }
         self.begun.learn(file, Fact::Clients { most })
+    }
+
+    /// Which placements of a calibration the server can have.
+    fn try_placements(&mut self, file: &ExperimentFile) -> Result<(), Error> {
+        let plan = &self.begun.plan;
+        if plan.content.calibrate.is_none() {
+            return Ok(());
+        }
+        let runs = calibration::of_part(plan, calibration::PLACED);
+        let each: BTreeMap<String, Setup> =
+            runs.into_iter().map(|run| (part::of_cell(plan, run), setups::setup(plan, run))).collect();
+        for (_, stage) in &self.stages {
+            for (what, setup) in &each {
+                let what = what.clone();
+                let fact = match stage.place(&setup.placement) {
+                    Ok(_) => Fact::Found { what, from_round: 1 },
+                    Err(error) => Fact::Missing { what, why: error.to_string() },
+                };
+                self.begun.learn(file, fact)?;
+            }
+        }
+        Ok(())
     }
 
     /// What the copies need; as an inner error, why there cannot be any.

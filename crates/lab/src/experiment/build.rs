@@ -33,7 +33,7 @@ use spec::experiment::value::{described, text, whole_number};
 use spec::experiment::{self as written, CellOrder, LengthOrBounds, Tables, ValueList};
 use spec::plan::change::Change;
 use spec::plan::tile_server;
-use spec::plan::{Build, Named, Placement, TargetSpec};
+use spec::plan::{Build, Named, Placement, PlannedCalibration, TargetSpec};
 
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);
@@ -47,6 +47,25 @@ const MOST_WIDTH: f64 = 0.5;
 /// A load may exceed the limit, up to this factor.
 const MOST_SHARE: f64 = 10.0;
 const CONFIRM: &str = "confirm = [\"ramp 0.5..1 over 10s\", \"spike 0.5 to 1 for 2s at 5s\"]";
+
+const CALIBRATION_TIME: Duration = Duration::from_secs(30);
+const MOST_CLIENTS: u64 = 100_000;
+const CALIBRATION_CLIENTS: [u32; 3] = [1, 8, 64];
+/// Tables that describe the runs of other experiments.
+const OF_OTHERS: [&str; 12] = [
+    "server",
+    "version",
+    "workload",
+    "factors",
+    "beside",
+    "compare",
+    "settings",
+    "change",
+    "pooler",
+    "placement",
+    "storage",
+    "load",
+];
 
 pub(super) struct Builder<'d, 'a> {
     pub(super) document: &'d mut Document<'a>,
@@ -66,7 +85,9 @@ impl Builder<'_, '_> {
         if written.question.is_none() {
             self.document.missing(&[], "question");
         }
-        let workloads = self.workloads(written.workload.into_iter().map(|(name, _)| name).collect());
+        let calibrate = written.calibrate.as_ref().map(|calibrate| self.calibrate(calibrate, &as_written));
+        let workloads =
+            self.workloads(written.workload.into_iter().map(|(name, _)| name).collect(), calibrate.is_none());
         let named = Named {
             poolers: self.poolers(written.pooler),
             changes: self.changes(written.change),
@@ -80,6 +101,9 @@ impl Builder<'_, '_> {
         let beside = written.beside.map(|beside| self.beside(beside, &known));
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
         let load = self.load(&written.load, &mut factors);
+        if calibrate.is_some() {
+            factors = Factors::default();
+        }
         // With named servers the target is the first of them, unless it is named too.
         let target = match (written.target, named.servers.values().next()) {
             (None, Some(first)) => first.clone(),
@@ -111,8 +135,9 @@ impl Builder<'_, '_> {
             beside,
             arms,
             load,
-            measure: self.measure(written.measure, written.load.search.is_some()),
+            measure: self.measure(written.measure, (written.load.search.is_some(), calibrate.is_some())),
             prices: self.prices(written.prices),
+            calibrate,
             commands: Vec::new(),
             notes: written.load.limit.iter().map(|_| former.to_owned()).collect(),
         }
@@ -328,7 +353,7 @@ impl Builder<'_, '_> {
         written
     }
 
-    fn workloads(&mut self, names: Vec<String>) -> Vec<NamedWorkload> {
+    fn workloads(&mut self, names: Vec<String>, needed: bool) -> Vec<NamedWorkload> {
         let read = |name: String| {
             let spec: Spec = self.document.read_at(&["workload", &name])?;
             Some((name, spec))
@@ -342,7 +367,7 @@ impl Builder<'_, '_> {
                 }
             }
         }
-        if written.is_empty() && !self.document.is_wrong(&["workload"]) {
+        if needed && written.is_empty() && !self.document.is_wrong(&["workload"]) {
             self.document.missing(&[], "workload");
         }
         self.names_are_names("workload", "a workload");
@@ -802,16 +827,23 @@ impl Builder<'_, '_> {
         written
     }
 
-    fn measure(&mut self, written: written::Measure, searches: bool) -> Measure {
+    fn measure(&mut self, written: written::Measure, (searches, calibrates): (bool, bool)) -> Measure {
         if searches && written.rounds.is_some() {
             let message = "a search repeats its trials by itself".to_owned();
             self.document.wrong_key(&["measure", "rounds"], message, Some("leave it out"));
         }
         Measure {
-            warmup: written.warmup.map_or(WARMUP, |warmup| warmup.0),
-            duration: self.duration(written.duration, written.budget),
-            rounds: match searches {
-                // A search repeats its trials itself.
+            // The runs of a calibration have lengths of their own.
+            warmup: match calibrates {
+                true => Duration::ZERO,
+                false => written.warmup.map_or(WARMUP, |warmup| warmup.0),
+            },
+            duration: match calibrates {
+                true => DurationSpec::Fixed(Duration::ZERO),
+                false => self.duration(written.duration, written.budget),
+            },
+            rounds: match searches || calibrates {
+                // A search repeats its trials itself, and a calibration its runs.
                 true => 1,
                 false => written.rounds.map_or(ROUNDS, |rounds| rounds.0 as u32),
             },
@@ -822,6 +854,40 @@ impl Builder<'_, '_> {
             explain: written.explain,
             driver: written.driver.unwrap_or_default(),
             wait: written.wait.unwrap_or_default(),
+        }
+    }
+
+    /// A calibration, whose runs no other table describes.
+    fn calibrate(&mut self, read: &written::Calibrate, all: &written::Experiment) -> PlannedCalibration {
+        for table in OF_OTHERS {
+            if self.document.value(&[table]).is_none() {
+                continue;
+            }
+            let message = format!("`[{table}]` and `[calibrate]` cannot stand together");
+            self.document.wrong_key(&[table], message, Some("a calibration chooses its runs itself"));
+        }
+        for key in self.document.names(&["measure"]).iter().filter(|key| *key != "driver") {
+            let message = format!("`measure.{key}` and `[calibrate]` cannot stand together");
+            let hint = "a calibration chooses its runs itself; measure.driver can be given";
+            self.document.wrong_key(&["measure", key], message, Some(hint));
+        }
+        let is_managed = all.target.as_ref().is_none_or(|target| target.managed.is_some());
+        if !is_managed && !self.document.is_wrong(&["target"]) {
+            let message = "a calibration measures a private server of this host".to_owned();
+            self.document.wrong_key(&["target"], message, Some("write managed = { name = \"calibrate\" }"));
+        }
+        if self.document.value(&["prepare", "pgbench"]).is_none() && !self.document.is_wrong(&["prepare"]) {
+            let message = "a calibration reads pgbench's tables".to_owned();
+            self.document.wrong_key(&["calibrate"], message, Some("add [prepare.pgbench]"));
+        }
+        let mut clients = self.each(&["calibrate", "clients"], &read.clients, |_, _, value| {
+            whole_number(value, 1, MOST_CLIENTS).map(|clients| clients as u32)
+        });
+        clients.sort_unstable();
+        clients.dedup();
+        PlannedCalibration {
+            time_s: read.time.map_or(CALIBRATION_TIME, |time| time.0).as_secs_f64(),
+            clients: if read.clients.is_empty() { CALIBRATION_CLIENTS.to_vec() } else { clients },
         }
     }
 

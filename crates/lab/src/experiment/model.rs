@@ -19,7 +19,7 @@ use spec::experiment::value::described;
 use spec::experiment::value::time;
 use spec::experiment::{BoundedDuration, Whole};
 use spec::experiment::{Experiment, LengthOrBounds};
-use spec::plan::{AskedDriver, CellOrder, Named, TargetSpec, Waiting};
+use spec::plan::{AskedDriver, CellOrder, Named, PlannedCalibration, TargetSpec, Waiting};
 
 /// An experiment as its file describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +53,8 @@ pub struct ExperimentFile {
     pub(crate) load: LoadSpec,
     pub(crate) measure: Measure,
     pub(crate) prices: Option<Prices>,
+    /// If it is a calibration.
+    pub(crate) calibrate: Option<PlannedCalibration>,
     pub(crate) commands: Vec<FileCommand>,
     /// Notes for its author, such as a renamed key.
     pub notes: Vec<String>,
@@ -157,7 +159,7 @@ impl ExperimentFile {
     /// Overrides the file. The stored text shows the new values too.
     ///
     /// # Errors
-    /// Rounds of a search, which repeats its trials itself.
+    /// Rounds of a search or a calibration, which repeat their runs themselves.
     pub fn ask(&mut self, AskedBeside { slices, rounds, same }: AskedBeside) -> Result<(), Error> {
         let before = self.written.clone();
         if let Some(AskedSlices(slices)) = slices {
@@ -165,8 +167,12 @@ impl ExperimentFile {
             self.written.measure.slices = slices.map(value_of);
         }
         if let Some(rounds) = rounds {
-            if self.load.search.is_some() {
-                let what = "--rounds: a search repeats its trials by itself";
+            let has_no_rounds = match self.calibrate {
+                _ if self.load.search.is_some() => Some("--rounds: a search repeats its trials by itself"),
+                Some(_) => Some("--rounds: a calibration repeats its measurements by itself"),
+                None => None,
+            };
+            if let Some(what) = has_no_rounds {
                 return Err(Error::new(Class::Usage, what).with_hint("leave it out"));
             }
             let even = rounds + if self.compare.is_some() { rounds % 2 } else { 0 };

@@ -5,15 +5,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use spec::plan::{Decision, Facts, Needed, NotRun, Plan, PlannedRun};
 use spec::{Class, Error};
 
-use super::setups;
+use super::{calibration, setups};
+use crate::setup::Server;
+
+/// The server of a calibration, as a part that may not be available.
+pub(crate) const CALIBRATED: &str = "the server";
 
 /// The server of a run, as text.
 pub(crate) fn of_server(plan: &Plan, run: &PlannedRun) -> String {
-    setups::setup(plan, run).at().template().to_string()
+    match setups::setup(plan, run).server {
+        Server::Sink => "the sink".to_owned(),
+        Server::Target(_) if plan.content.calibrate.is_some() => CALIBRATED.to_owned(),
+        Server::Target(at) => at.template().to_string(),
+    }
 }
 
 /// The levels of a run, without its clients, as text.
 pub(crate) fn of_cell(plan: &Plan, run: &PlannedRun) -> String {
+    if plan.content.calibrate.is_some() {
+        return calibration::needs_words(run);
+    }
     let arm = run.arm.iter().map(|arm| format!("{} {arm}", plan.content.compared()));
     let cell = run.factors.iter().filter(|(key, _)| *key != "clients");
     let levels = cell.map(|(key, level)| format!("{key} {level}"));

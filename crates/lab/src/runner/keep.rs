@@ -1,5 +1,6 @@
 //! An experiment's place in the results file, created with its first run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use engine::Until;
@@ -33,6 +34,18 @@ impl Surroundings {
     pub(crate) fn of(stage: &Stage) -> Result<Self, Error> {
         let host = host::describe(stage.target.data_folder().as_deref());
         Ok(Self { host, target: stage.target.record(stage.versions())? })
+    }
+
+    /// Only a sink of pgdyno answers.
+    pub(crate) fn without_server() -> Self {
+        let target = MeasuredTarget {
+            kind: "sink".to_owned(),
+            dsn_redacted: String::new(),
+            server_version: String::new(),
+            postgis_version: None,
+            versions: BTreeMap::from([("pgdyno".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
+        };
+        Self { host: host::describe(None), target }
     }
 }
 

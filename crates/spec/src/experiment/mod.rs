@@ -37,6 +37,8 @@ pub type Seed = Whole<0, MAX_SEED>;
 pub type Pause = BoundedDuration<0, A_DAY>;
 /// A promise: slower transactions are late.
 pub type Promise = BoundedDuration<1, A_DAY>;
+/// Time of a calibration.
+pub type CalibrationTime = BoundedDuration<{ 5 * 1_000_000 }, { 3600 * 1_000_000 }>;
 /// The length of a run or of a part.
 pub type PartLength = BoundedDuration<SHORTEST, LONGEST>;
 
@@ -81,6 +83,7 @@ pub struct Experiment {
     #[serde(skip_serializing_if = "is_default")]
     pub measure: Measure,
     pub prices: Option<Prices>,
+    pub calibrate: Option<Calibrate>,
     pub full: Option<Full>,
 }
 
@@ -201,6 +204,17 @@ pub struct Measure {
 pub struct Bounds {
     pub from: PartLength,
     pub to: PartLength,
+}
+
+/// A calibration of this host: it chooses its runs itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Calibrate {
+    /// Approximate time of all its measurements together.
+    pub time: Option<CalibrationTime>,
+    /// Numbers of clients, all on one thread.
+    #[serde(skip_serializing_if = "ValueList::is_empty")]
+    pub clients: ValueList,
 }
 
 /// The longer form of an experiment.

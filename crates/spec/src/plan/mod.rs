@@ -22,7 +22,7 @@ pub mod tile_server;
 mod workload;
 
 pub use arm_placement::{ArmPlacement, Copies};
-pub use content::{Arm, Beside, CACHE, Content, SETTINGS, STORAGE};
+pub use content::{Arm, Beside, CACHE, Content, PlannedCalibration, SETTINGS, STORAGE};
 pub use cpus::Cpus;
 pub use decision::{Decision, DecisionRow, Decisions, Needed, NotRun};
 pub use expanded::{PLACEMENT, Plan};

@@ -12,6 +12,7 @@ use crate::Profile;
 pub enum Recorded {
     Plan(Box<Plan>),
     Single(Box<SinglePlan>),
+    /// Of an earlier build: a calibration has a [`Plan`] now.
     Calibration(Box<CalibrationPlan>),
     /// Imported runs have no plan, and a plan of another version may not be readable: its JSON is kept
     /// unread.
@@ -82,12 +83,6 @@ impl From<SinglePlan> for Recorded {
     }
 }
 
-impl From<CalibrationPlan> for Recorded {
-    fn from(plan: CalibrationPlan) -> Self {
-        Self::Calibration(Box::new(plan))
-    }
-}
-
 /// One run or job without an experiment file: two with equal plans are rounds of one experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SinglePlan {
@@ -129,7 +124,7 @@ pub enum SingleEnd {
     Told,
 }
 
-/// Two calibrations with equal plans are rounds of one.
+/// The plan of a calibration in files of earlier builds, where two with equal plans were rounds of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CalibrationPlan {
     pub driver: String,

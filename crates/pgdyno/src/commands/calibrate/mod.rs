@@ -1,23 +1,24 @@
-//! `pgdyno calibrate`: the limits of this host as a load generator.
+//! `pgdyno calibrate`: the limits of this host as a load generator, by an experiment with `[calibrate]`.
 
+mod file;
 mod placement;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use lab::calibrate::{self, Calibrated, HOST_FACTOR, Lateness, Limit, Row};
+use ::report::ReportData;
+use lab::calibrate::{Calibrated, HOST_FACTOR, Lateness, Limit, Row, calibrated};
+use lab::execute::UnstoredRuns;
 use results::{CellValue, Table};
 use spec::figures::{self, Figure};
 use spec::{Run, Validity};
 
-use super::bench::{fresh_seed, stored};
-use super::{print, signals};
-use crate::exit::{ExitResult, SAME_OR_BETTER};
+use super::print;
+use super::run::{How, Shown};
+use crate::exit::ExitResult;
 use crate::options::{Driver, OutputArgs, OutputFormat};
-use crate::print::{data, talk, warning};
-use crate::progress::Screen;
+use crate::print::{data, warning};
 
 /// `pgdyno calibrate`.
 #[derive(Debug, clap::Args)]
@@ -38,40 +39,49 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
+/// The name of the experiment, and of its unsaved file in messages.
+const NAME: &str = "calibrate";
+
 pub(crate) fn run(args: &Args) -> ExitResult {
-    let mut clients = args.clients.clone();
-    clients.sort_unstable();
-    clients.dedup();
-    let options = calibrate::CalibrationOptions {
-        driver: args.driver.into(),
-        time: Duration::from_secs(args.seconds.into()),
-        clients,
-        pg_bin: args.pg_bin.clone(),
-        results: args.output.results.path(),
-        seed: fresh_seed(),
+    let how = How {
+        name: NAME.to_owned(),
+        dry_run: false,
+        again: false,
+        report: None,
+        pg_bin: args.pg_bin.as_deref(),
+        output: &args.output,
+        shown: Shown::Answer,
+        is_brief: false,
     };
-    let stop = signals::listen()?;
-    let mut screen = Screen::new(args.output.verbose);
-    let _measuring = args.output.measuring(&mut screen);
-    let done = calibrate::run(&options, &mut screen, &stop)?;
-    drop(screen);
-    done.remarks.iter().for_each(|remark| warning(remark));
-    match args.output.format.format {
-        OutputFormat::Text => {
-            print(&narrow(table(&done)), OutputFormat::Text)?;
-            data(&words(&done))?;
-            data("\n")?;
-            if !done.placements.is_empty() {
-                print(&placement::table(&done.placements), OutputFormat::Text)?;
-            }
-            data(&placement::words(&done))?;
-        }
-        format => print(&table(&done), format)?,
+    let file = file::made(args).read(NAME, None)?;
+    how.carry_out(&file)
+}
+
+/// What a stored calibration found; `None` if the experiment is another one.
+pub(super) fn of_stored(found: &ReportData) -> Option<Calibrated> {
+    calibrated(found.experiment.plan.plan()?, &found.runs, found.host.cores)
+}
+
+/// The same of runs that could not be stored.
+pub(super) fn of_unstored(UnstoredRuns { plan, runs }: &UnstoredRuns) -> Option<Calibrated> {
+    calibrated(plan, runs, server::host::cores())
+}
+
+/// Prints what was found.
+pub(super) fn show(done: &Calibrated, format: OutputFormat) -> anyhow::Result<()> {
+    if let Some(why) = &done.no_server {
+        warning(&format!("no server was measured: {why}"));
     }
-    let id = done.stored.0;
-    stored(done.not_stored.map(Err))?;
-    talk(&format!("results: {} (try: pgdyno table runs -e {id})", options.results.display()));
-    Ok(SAME_OR_BETTER)
+    if format != OutputFormat::Text {
+        return print(&table(done), format);
+    }
+    print(&narrow(table(done)), OutputFormat::Text)?;
+    data(&words(done))?;
+    data("\n")?;
+    if !done.placements.is_empty() {
+        print(&placement::table(&done.placements), OutputFormat::Text)?;
+    }
+    Ok(data(&placement::words(done))?)
 }
 
 /// A row for each kind of operation and number of clients, then for the start lag, the highest rates,
@@ -109,7 +119,7 @@ fn line(row: &Row) -> Vec<CellValue> {
     let p50 = |lateness: Option<Lateness>| CellValue::from(lateness.map(|lateness| lateness.p50_us));
     let p99 = |lateness: Option<Lateness>| CellValue::from(lateness.map(|lateness| lateness.p99_us));
     vec![
-        row.what.into(),
+        row.what.clone().into(),
         row.clients.into(),
         row.driver.clone().into(),
         row.cpu_us.into(),
