@@ -58,8 +58,14 @@ pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
     let unique: BTreeSet<NotRun> = found.iter().flatten().cloned().collect();
     let is_found =
         |run: &PlannedRun| facts.was_found(&of_server(plan, run)) && facts.was_found(&of_cell(plan, run));
-    plan.decisions.left_out = match plan.runs.iter().all(is_found) {
+    // A calibration never goes on, so what is missing stays missing.
+    let is_missing = |run: &PlannedRun| parts(run).iter().any(|part| facts.missing(part).is_some());
+    let is_known = |run: &PlannedRun| is_found(run) || plan.content.calibrate.is_some() && is_missing(run);
+    plan.decisions.left_out = match plan.runs.iter().all(is_known) {
         true if unique.is_empty() => Decision::decided(Vec::new(), "all of it can be run here"),
+        true if plan.content.calibrate.is_some() => {
+            Decision::decided(unique.into_iter().collect(), "a calibration measures what this host has")
+        }
         true => Decision::decided(unique.into_iter().collect(), "a pair is of one time"),
         false => Decision::open(
             unique.into_iter().collect(),

@@ -60,8 +60,13 @@ pub fn words(plan: &Plan) -> Vec<String> {
 
 fn calibration_words(plan: &Plan, asked: &PlannedCalibration) -> Vec<String> {
     let measurements = calibration::Times::of(plan, asked).of_measurements();
-    let mut lines = vec![plan.question.clone(), format!("target: a sink and {}", target_words(plan))];
-    lines.extend(preparation_words(plan));
+    let mut lines = vec![plan.question.clone()];
+    if setups::sites(plan).is_empty() {
+        lines.push("target: a sink".to_owned());
+    } else {
+        lines.push(format!("target: a sink and {}", target_words(plan)));
+        lines.extend(preparation_words(plan));
+    }
     lines.push(format!(
         "{}, about {} in all, preparation not counted",
         crate::words::count(measurements.len(), "measurement"),
