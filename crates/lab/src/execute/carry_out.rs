@@ -133,6 +133,7 @@ impl<'a> Execution<'a> {
     pub(super) fn carry_out(&mut self) -> Result<Outcome, Error> {
         let course = strategies::of(self.plan, self.superseded);
         let result = self.all(&*course).map_err(|error| self.runner.explain(placed(self.file, error)));
+        self.measuring = None;
         if self.runner.stop().soon() && (result.is_err() || !course.left(&self.done).is_empty()) {
             let planned = course.planned(&self.done);
             return Err(match self.calibrates() {

@@ -14,9 +14,8 @@ use results::{ExperimentId, Store};
 use spec::plan::Plan;
 use spec::{Class, Error};
 
-use super::{
-    allowed, by_zoom, calibrate, loaded, print, print_blocks, print_compared, report as page, signals, typed,
-};
+use super::calibrate::shown as calibration;
+use super::{allowed, by_zoom, loaded, print, print_blocks, print_compared, report as page, signals, typed};
 use crate::exit::{self, ExitResult, SAME_OR_BETTER};
 use crate::options::{OutputArgs, OutputFormat, Programs, WrittenSlices};
 use crate::print::{data, talk, warning};
@@ -157,9 +156,10 @@ impl How<'_> {
         match outcome {
             Ok(outcome) => self.conclude(&options.results, outcome.experiment),
             Err(error) => {
-                let unstored = error.attached().and_then(|runs: &UnstoredRuns| calibrate::of_unstored(runs));
+                let unstored =
+                    error.attached().and_then(|runs: &UnstoredRuns| calibration::of_unstored(runs));
                 if let Some(found) = unstored {
-                    calibrate::show(&found, self.output.format.format)?;
+                    calibration::show(&found, self.output.format.format)?;
                 }
                 // A summary of the finished runs is useful, even if some must be measured again.
                 if let Some(SuspendedRuns { experiment }) = error.attached()
@@ -226,8 +226,8 @@ impl How<'_> {
         let store = Store::open_read_only(results)?;
         let found = loaded(&store, experiment)?;
         let found = if self.report.is_some() { found.with_tiles(&store)? } else { found };
-        if let Some(calibrated) = calibrate::of_stored(&found) {
-            calibrate::show(&calibrated, self.output.format.format)?;
+        if let Some(calibrated) = calibration::of_stored(&found) {
+            calibration::show(&calibrated, self.output.format.format)?;
             let tried = format!("pgdyno table runs -e {}", experiment.0);
             talk(&format!("results: {} (try: {tried})", results.display()));
             return self.written_report(&found).map(|()| SAME_OR_BETTER);
