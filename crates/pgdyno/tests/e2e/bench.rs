@@ -349,7 +349,7 @@ fn an_experiment_that_never_returns_rows_has_invalid_runs() {
 }
 
 /// Sets the schema version in the file header; the file must be closed.
-pub(crate) fn make_newer(results: &std::path::Path) {
+fn make_newer(results: &std::path::Path) {
     let mut bytes = std::fs::read(results).unwrap();
     bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
     std::fs::write(results, bytes).unwrap();
