@@ -30,6 +30,12 @@ pub(crate) fn interrupted(kept: usize, planned: usize, again: bool) -> Error {
     Error::new(Class::Interrupted, what).with_hint(hint)
 }
 
+/// The same for a calibration, which starts again from the beginning: the machine may have changed.
+pub(crate) fn interrupted_calibration(kept: usize, planned: usize) -> Error {
+    let are = if kept == 1 { "is" } else { "are" };
+    Error::new(Class::Interrupted, format!("stopped; {kept} of {planned} measurements {are} kept"))
+}
+
 /// The server's error on one of our queries.
 pub(crate) fn of_sql(error: SqlError) -> Error {
     server_error(error.to_string(), error)

@@ -8,8 +8,9 @@ use spec::{Error, Run};
 
 use crate::known_host::{KnownHost, Lag};
 use crate::measure::Keep;
+use crate::plan::calibration::{Operation, nothing_to_do};
 use crate::runner::{ProgressExt, Ready, RunSteps, Runner};
-use crate::strategies::calibration::{Operation, disturbed, lag_us, nothing_to_do};
+use crate::strategies::calibration::{disturbed, lag_us};
 
 /// Tries with nothing to do; the better one counts, since a disturbance is not a limit of the host.
 const TRIES: u32 = 2;

@@ -125,7 +125,7 @@ impl Strategy for Enough {
             takes,
             more_clients: false,
         };
-        Some(Block { runs: vec![next] })
+        Some(Block::of(vec![next]))
     }
 }
 
@@ -194,7 +194,7 @@ fn what_is_new_needs_nothing_but_the_seams() {
     // Two clients reach at most 100 transactions in 50 ms.
     let strategy = Enough { transactions: 110 };
     let mut done: Vec<Done> = Vec::new();
-    while let Some(Block { runs }) = strategy.next(&done) {
+    while let Some(Block { runs, .. }) = strategy.next(&done) {
         assert!(done.len() < 8, "it does not end");
         for Next { run: planned_run, setup, .. } in runs {
             let mut run = planned(&planned_run, &setup);

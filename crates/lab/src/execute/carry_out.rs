@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use results::Finished;
-use server::Stop;
+use server::{Stop, StopPhase, host};
 use spec::plan::{Fact, Facts, Plan, PlannedRun};
 use spec::{Class, Error, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, figures};
 
+use super::calibration::{self, UnstoredRuns};
 use super::guard::{Guard, Remarks};
 use super::suspended::{RunCounts, suspended};
 use super::{DoneJob, Invocation, Outcome, UnstoredJobs, placed};
 use crate::beside;
-use crate::error::interrupted;
+use crate::calibrate;
+use crate::error::{interrupted, interrupted_calibration};
 use crate::experiment::{ExperimentFile, without_credentials};
 use crate::few;
 use crate::jobs::{self, Prepared};
@@ -58,6 +60,12 @@ pub(super) struct Execution<'a> {
     again: bool,
     /// The jobs that were done now, if there are only jobs.
     jobs: Vec<DoneJob>,
+    /// Runs that are stored with the next ones.
+    pending: Vec<Finished>,
+    /// While there are some, the first interrupt lets the others finish: a part would not be stored.
+    measuring: Option<StopPhase>,
+    /// Why runs of a calibration are no longer stored: they are reported nevertheless.
+    not_stored: Option<Error>,
     /// Reasons of suspended runs, as text, and advice for the first.
     waiting: Vec<String>,
     advice: &'static str,
@@ -97,6 +105,9 @@ impl<'a> Execution<'a> {
             setup: None,
             again: begun.again,
             jobs: Vec::new(),
+            pending: Vec::new(),
+            measuring: None,
+            not_stored: None,
             waiting: Vec::new(),
             advice: "",
         }
@@ -104,6 +115,10 @@ impl<'a> Execution<'a> {
 
     /// Stores the jobs; existing data of an earlier invocation are in the experiment already.
     pub(super) fn keep_jobs(&mut self, jobs: &[(At, Vec<Prepared>)]) -> Result<(), Error> {
+        // The tables of a calibration say nothing about the load generator.
+        if self.calibrates() {
+            return Ok(());
+        }
         let known = self.results.finished();
         let stored: Vec<&RunKey> = known.iter().flatten().filter(|key| key.round == 0).collect();
         let (mut done, mut servers) = (Vec::new(), Vec::new());
@@ -136,10 +151,23 @@ impl<'a> Execution<'a> {
     pub(super) fn carry_out(&mut self) -> Result<Outcome, Error> {
         let course = strategies::of(self.plan, self.superseded);
         let result = self.all(&*course).map_err(|error| self.runner.explain(placed(self.file, error)));
+        self.measuring = None;
         if self.runner.stop().soon() && (result.is_err() || !course.left(&self.done).is_empty()) {
-            return Err(interrupted(self.kept(), course.planned(&self.done), self.again));
+            let planned = course.planned(&self.done);
+            return Err(match self.calibrates() {
+                true => interrupted_calibration(course.measured(self.kept()), planned),
+                false => interrupted(self.kept(), planned, self.again),
+            });
         }
         result?;
+        if self.calibrates() {
+            let remarks = calibrate::keep(self.plan, &self.done, host::cores());
+            remarks.into_iter().for_each(|remark| self.runner.progress.warn(remark));
+        }
+        if let Some(error) = self.not_stored.take() {
+            let runs = self.done.iter().map(|done| done.run.clone()).collect();
+            return Err(UnstoredRuns { plan: self.plan.clone(), runs }.into_error(&error));
+        }
         let experiment = self.results.id().ok_or_else(|| Error::new(Class::Internal, "no run was stored"))?;
         if !self.waiting.is_empty() {
             let planned = course.planned(&self.done);
@@ -163,10 +191,18 @@ impl<'a> Execution<'a> {
     }
 
     fn kept(&self) -> usize {
-        self.done.len() - self.marked.len() - self.repeated
+        self.done.len() - self.pending.len() - self.marked.len() - self.repeated
     }
 
-    fn all(&mut self, course: &dyn Course) -> Result<(), Error> {
+    fn calibrates(&self) -> bool {
+        self.plan.content.calibrate.is_some()
+    }
+
+    /// Opens and checks the workloads of the remaining runs.
+    fn get_ready(&mut self, course: &dyn Course) -> Result<(), Error> {
+        if self.calibrates() {
+            return calibration::get_ready(&mut self.runner, self.plan);
+        }
         let left = course.left(&self.done);
         if left.is_empty() {
             return Ok(());
@@ -182,6 +218,11 @@ impl<'a> Execution<'a> {
         if searches || course.left(&self.done).iter().any(|run| run.rate.is_some()) {
             judge_by_host(&mut self.runner, self.plan.seed());
         }
+        Ok(())
+    }
+
+    fn all(&mut self, course: &dyn Course) -> Result<(), Error> {
+        self.get_ready(course)?;
         let is_known = course.left(&self.done).iter().all(|run| self.pace.knows(run));
         let planned = course.planned(&self.done);
         let left = if is_known { self.left(course, &[]) } else { Duration::ZERO };
@@ -201,7 +242,8 @@ impl<'a> Execution<'a> {
         });
         self.setup = Some(self.began.elapsed());
         while let Some(block) = course.next(&self.done) {
-            if self.runner.stop().soon() || !self.block(course, &block)? {
+            let is_stopped = self.pending.is_empty() && self.runner.stop().soon();
+            if is_stopped || !self.block(course, &block)? {
                 break;
             }
         }
@@ -235,19 +277,51 @@ impl<'a> Execution<'a> {
             None => self.one_after_the_other(course, block)?,
         };
         let Some(taken) = taken else { return Ok(false) };
-        let (mut finished, causes): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
-        self.runner.progress.step(Step::Store, self.results.path().display().to_string());
-        let numbers = self.results.keep(&mut finished)?;
+        let (finished, causes): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
+        let runs: Vec<Run> = finished.iter().map(|finished| self.kept_run(&finished.run)).collect();
+        self.pending.extend(finished);
+        let numbers = if block.with_next { vec![0; runs.len()] } else { self.store(runs.len())? };
         let waits = Aside::of(&self.done).waits.len();
         let repeated = course.again(&self.done).repeated.len();
-        let stored = finished.into_iter().zip(causes).zip(numbers).enumerate();
-        for (position, ((Finished { run, .. }, cause), number)) in stored {
+        for (position, ((run, cause), number)) in runs.into_iter().zip(causes).zip(numbers).enumerate() {
             let cause = cause.filter(|_| course.may_set_aside(&run));
-            self.done.push(Done { run: light(run), cause, number, in_turn: in_turn && position > 0 });
+            self.done.push(Done { run, cause, number, in_turn: in_turn && position > 0 });
+        }
+        if let Some(words) = course.trial_words(&self.done) {
+            self.runner.progress.step(Step::Measure, words);
+        }
+        if block.with_next {
+            let stop = self.runner.stop();
+            self.measuring.get_or_insert_with(|| stop.measuring());
+        } else {
+            self.measuring = None;
         }
         self.set_aside(waits)?;
         self.measure_again(course, repeated)?;
         Ok(true)
+    }
+
+    /// Stores all pending runs together, and returns the numbers of the last of them.
+    fn store(&mut self, last: usize) -> Result<Vec<i64>, Error> {
+        let mut pending = std::mem::take(&mut self.pending);
+        if self.not_stored.is_some() {
+            return Ok(vec![0; last]);
+        }
+        self.runner.progress.step(Step::Store, self.results.path().display().to_string());
+        match self.results.keep(&mut pending) {
+            Ok(numbers) => Ok(numbers[numbers.len() - last..].to_vec()),
+            Err(error) if self.calibrates() => {
+                self.not_stored = Some(error);
+                Ok(vec![0; last])
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What a strategy needs of a run.
+    fn kept_run(&self, run: &Run) -> Run {
+        // The results of a calibration are computed from them, also if they cannot be stored.
+        if self.calibrates() { run.clone() } else { light(run.clone()) }
     }
 
     /// Runs of a block one after the other; `None` when interrupted.
@@ -261,7 +335,9 @@ impl<'a> Execution<'a> {
         // Once one is measured, the first interrupt lets all of them finish: a part would not be stored.
         let mut begun = None;
         for (position, next) in block.runs.iter().enumerate() {
-            self.tell_started(course, block, position);
+            if !block.goes_on {
+                self.tell_started(course, block, position);
+            }
             let start = Instant::now();
             // The servers are placed for the first run.
             let moves = position > 0 && self.plan.content.varies_storage();
@@ -274,7 +350,8 @@ impl<'a> Execution<'a> {
             let start = Instant::now();
             let keep = Keep::Distributions(self.results.path());
             let explain = self.plan.explains(&next.run);
-            let steps = RunSteps { more_clients: next.more_clients, explain, ..RunSteps::FULL };
+            let steps = if self.calibrates() { RunSteps::NONE } else { RunSteps::FULL };
+            let steps = RunSteps { more_clients: next.more_clients, explain, ..steps };
             let done = self.runner.run(&next.run, &next.setup, steps, keep)?;
             let Some(taken) = self.take(course, &block.runs[..=position], done, start.elapsed())? else {
                 return Ok(None);
@@ -351,8 +428,11 @@ impl<'a> Execution<'a> {
         self.tell_few(&done.finished.run);
         // Report it even if it cannot be stored, so that no result is lost.
         let left = self.left(course, over);
-        let (run, planned) = (&done.finished.run, course.planned(&self.done));
-        self.runner.progress.event(LabEvent::finished(run, next.number, planned, next.what.clone(), left));
+        let planned = course.planned(&self.done);
+        if let Some(run) = course.reported(&self.done, &done.finished.run) {
+            let event = LabEvent::finished(&run, next.number, planned, next.what.clone(), left);
+            self.runner.progress.event(event);
+        }
         Ok(Some((done.finished, done.cause)))
     }
 
@@ -453,6 +533,9 @@ impl<'a> Execution<'a> {
     }
 
     fn left(&self, course: &dyn Course, over: &[Next]) -> Duration {
+        if let Some(left) = course.time_left(self.done.len() + over.len()) {
+            return left;
+        }
         let over: BTreeSet<u32> = over.iter().map(|next| next.run.sequence).collect();
         let left = course.left(&self.done);
         let left: Vec<_> = left.into_iter().filter(|run| !over.contains(&run.sequence)).collect();

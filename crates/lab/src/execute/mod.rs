@@ -4,6 +4,7 @@
 //! servers are stopped, and finished runs stay in the results file; the same command continues.
 
 mod arms;
+mod calibration;
 mod carry_out;
 mod guard;
 mod look;
@@ -25,6 +26,7 @@ use results::{ExperimentId, Store};
 use server::Stop;
 use server::change::ChangeFailure;
 
+pub use self::calibration::UnstoredRuns;
 pub(crate) use self::carry_out::record_of;
 use self::carry_out::{Execution, light};
 pub use self::look::{Looked, look, look_at_sizes};
@@ -98,8 +100,10 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let store = Store::create_or_open(&options.results)?;
     let plan = resolve(file, &facts)?;
-    // Until the end, and before stored data are read.
-    let _alone = store.alone_with(&identity::hash(&plan.content))?;
+    // Until the end, and before stored data are read. A calibration never goes on.
+    let goes_on = plan.content.calibrate.is_none();
+    let _alone = goes_on.then(|| store.alone_with(&identity::hash(&plan.content))).transpose()?;
+    let options = &ExecutionOptions { again: options.again || !goes_on, ..options.clone() };
     with_servers(file, (Some(store), facts), options, progress, stop, |execution, jobs| {
         // Keep what jobs found even if the user stops now.
         let _concluding = execution.plan.content.has_only_jobs().then(|| stop.concluding());

@@ -37,7 +37,9 @@ pub fn planned(
 ) -> Result<Planned, Error> {
     let files = facts::of_files(file)?;
     let all = resolve(file, &files)?;
-    let (stored, unknown) = match facts::of_results(&all, &options.results, options.again) {
+    // A calibration never goes on: the machine may have changed.
+    let again = options.again || all.content.calibrate.is_some();
+    let (stored, unknown) = match facts::of_results(&all, &options.results, again) {
         // It is read when the round begins.
         _ if options.further_round.is_some() => (StoredExperiment::default(), None),
         Ok(stored) => (stored, None),

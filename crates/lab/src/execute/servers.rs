@@ -21,9 +21,9 @@ use super::{ExecutionOptions, Invocation, changes, other_name};
 use crate::error::{interrupted, of_sql, stopped};
 use crate::experiment::ExperimentFile;
 use crate::jobs::{Prepared, prepare, probe};
-use crate::plan::{identity, levels, setups, turns, words};
+use crate::plan::{calibration, identity, levels, part, setups, turns, words};
 use crate::runner::{Progress, ProgressExt, Stage, Step, Surroundings, check_undone};
-use crate::setup::At;
+use crate::setup::{At, Setup};
 
 /// Connections left for clients, without two of our own: of the server, or of a role or database with a lower
 /// limit.
@@ -64,7 +64,7 @@ impl PreparedServers {
         let mut begun = begun.with_versions(file, (store.as_deref(), options), &targets)?;
         begun.learn(file, Fact::Servers { shared })?;
         let plan = &begun.plan;
-        if stages.is_empty() {
+        if stages.is_empty() && plan.content.calibrate.is_none() {
             return Err(nothing_to_run());
         }
         let stands_on = |(at, stage): &(At, Stage)| Some((at.clone(), stage.target.storage_label()?));
@@ -100,11 +100,15 @@ impl PreparedServers {
             }
         };
         // After the preparation, which may have made the extensions whose versions are stored.
-        let surroundings = Surroundings::of(&stages[0].1)?;
+        let surroundings = match stages.first() {
+            Some((_, first)) => Surroundings::of(first)?,
+            None => Surroundings::without_server(),
+        };
         let mut servers =
             Self { begun, stages, templates: Vec::new(), jobs, surroundings, targets, storages };
         servers.place_arms(file, progress)?;
         servers.ask_for_clients(file)?;
+        servers.try_placements(file)?;
         Ok(servers)
     }
 
@@ -136,6 +140,28 @@ impl PreparedServers {
             most = most.into_iter().chain(let_in).min();
         }
         self.begun.learn(file, Fact::Clients { most })
+    }
+
+    /// Which placements of a calibration the server can have.
+    fn try_placements(&mut self, file: &ExperimentFile) -> Result<(), Error> {
+        let plan = &self.begun.plan;
+        if plan.content.calibrate.is_none() {
+            return Ok(());
+        }
+        let runs = calibration::of_part(plan, calibration::PLACED);
+        let each: BTreeMap<String, Setup> =
+            runs.into_iter().map(|run| (part::of_cell(plan, run), setups::setup(plan, run))).collect();
+        for (_, stage) in &self.stages {
+            for (what, setup) in &each {
+                let what = what.clone();
+                let fact = match stage.place(&setup.placement) {
+                    Ok(_) => Fact::Found { what, from_round: 1 },
+                    Err(error) => Fact::Missing { what, why: error.to_string() },
+                };
+                self.begun.learn(file, fact)?;
+            }
+        }
+        Ok(())
     }
 
     /// What the copies need; as an inner error, why there cannot be any.
@@ -224,7 +250,7 @@ fn opened(
     for at in setups::sites(plan) {
         let access = file.access(levels::target(&plan.content, &at));
         let programs = (options.pg_bin.clone(), setups::widest_way(plan));
-        let opened = Stage::open_exclusive(&access, programs, progress, stop);
+        let opened = Stage::open(&access, programs, progress, stop);
         let mut stage = opened.map_err(|error| of_level(&at, error))?;
         stage.expect_connections(setups::most_connections(plan));
         check_undone(&stage)?;

@@ -33,7 +33,7 @@ use spec::experiment::value::{described, text, whole_number};
 use spec::experiment::{self as written, CellOrder, LengthOrBounds, Tables, ValueList};
 use spec::plan::change::Change;
 use spec::plan::tile_server;
-use spec::plan::{Build, Named, Placement, ProbeOptions, TargetSpec};
+use spec::plan::{Build, Named, Placement, PlannedCalibration, ProbeOptions, TargetSpec};
 
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);
@@ -47,6 +47,25 @@ const MOST_WIDTH: f64 = 0.5;
 /// A load may exceed the limit, up to this factor.
 const MOST_SHARE: f64 = 10.0;
 const CONFIRM: &str = "confirm = [\"ramp 0.5..1 over 10s\", \"spike 0.5 to 1 for 2s at 5s\"]";
+
+const CALIBRATION_TIME: Duration = Duration::from_secs(30);
+const MOST_CLIENTS: u64 = 100_000;
+const CALIBRATION_CLIENTS: [u32; 3] = [1, 8, 64];
+/// Tables that describe the runs of other experiments.
+const OF_OTHERS: [&str; 12] = [
+    "server",
+    "version",
+    "workload",
+    "factors",
+    "beside",
+    "compare",
+    "settings",
+    "change",
+    "pooler",
+    "placement",
+    "storage",
+    "load",
+];
 
 pub(super) struct Builder<'d, 'a> {
     pub(super) document: &'d mut Document<'a>,
@@ -63,6 +82,7 @@ impl Builder<'_, '_> {
         let mut written: written::Experiment = self.document.read();
         self.in_order(&mut written);
         let as_written = written.clone();
+        let calibrate = written.calibrate.as_ref().map(|calibrate| self.calibrate(calibrate, &as_written));
         let workloads = self.workloads(written.workload.into_iter().map(|(name, _)| name).collect());
         let named = Named {
             poolers: self.poolers(written.pooler),
@@ -78,6 +98,9 @@ impl Builder<'_, '_> {
         let beside = written.beside.map(|beside| self.beside(beside, &known));
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
         let load = self.load(&written.load, &mut factors);
+        if calibrate.is_some() {
+            factors = Factors::default();
+        }
         // With named servers the target is the first of them, unless it is named too.
         let target = match (written.target, named.servers.values().next()) {
             (None, Some(first)) => first.clone(),
@@ -85,11 +108,12 @@ impl Builder<'_, '_> {
         };
         let has_jobs = probe.is_some() || prepare != Preparation::default();
         let has_jobs = has_jobs || ["probe", "prepare"].iter().any(|table| self.document.is_wrong(&[table]));
-        if workloads.is_empty() && !has_jobs && !self.document.is_wrong(&["workload"]) {
+        if workloads.is_empty() && !has_jobs && calibrate.is_none() && !self.document.is_wrong(&["workload"])
+        {
             self.document.missing(&[], "workload");
         }
         let question = match written.question {
-            None if workloads.is_empty() && has_jobs => {
+            None if workloads.is_empty() && has_jobs && calibrate.is_none() => {
                 let probed = named.servers.values().chain(Some(&target).filter(|_| named.servers.is_empty()));
                 question::of_jobs(&prepare, probed.filter(|_| probe.is_some()))
             }
@@ -127,8 +151,9 @@ impl Builder<'_, '_> {
             beside,
             arms,
             load,
-            measure: self.measure(written.measure, &written.load, is_compared),
+            measure: self.measure(written.measure, &written.load, (is_compared, calibrate.is_some())),
             prices: self.prices(written.prices),
+            calibrate,
             commands: Vec::new(),
             notes: written.load.limit.iter().map(|_| former.to_owned()).collect(),
         }
@@ -824,7 +849,7 @@ impl Builder<'_, '_> {
         &mut self,
         written: written::Measure,
         load: &written::LoadShape,
-        is_compared: bool,
+        (is_compared, calibrates): (bool, bool),
     ) -> Measure {
         let searches = load.search.is_some();
         if written.transactions.is_some() {
@@ -835,14 +860,18 @@ impl Builder<'_, '_> {
             self.document.wrong_key(&["measure", "rounds"], message, Some("leave it out"));
         }
         Measure {
-            warmup: written.warmup.map_or(WARMUP, |warmup| warmup.0),
-            duration: match written.transactions {
-                Some(_) => DurationSpec::Fixed(Duration::ZERO),
-                None => self.duration(written.duration, written.budget),
+            // The runs of a calibration have lengths of their own.
+            warmup: match calibrates {
+                true => Duration::ZERO,
+                false => written.warmup.map_or(WARMUP, |warmup| warmup.0),
+            },
+            duration: match calibrates || written.transactions.is_some() {
+                true => DurationSpec::Fixed(Duration::ZERO),
+                false => self.duration(written.duration, written.budget),
             },
             transactions: written.transactions.map(|number| number.0),
-            rounds: match searches {
-                // A search repeats its trials itself.
+            rounds: match searches || calibrates {
+                // A search repeats its trials itself, and a calibration its runs.
                 true => 1,
                 false => written.rounds.map_or(ROUNDS, |rounds| rounds.0 as u32),
             },
@@ -874,6 +903,40 @@ impl Builder<'_, '_> {
         };
         let hint = Some("write duration = \"10s\" in its place");
         self.document.wrong_key(&["measure", "transactions"], why.to_owned(), hint);
+    }
+
+    /// A calibration, whose runs no other table describes.
+    fn calibrate(&mut self, read: &written::Calibrate, all: &written::Experiment) -> PlannedCalibration {
+        for table in OF_OTHERS {
+            if self.document.value(&[table]).is_none() {
+                continue;
+            }
+            let message = format!("`[{table}]` and `[calibrate]` cannot stand together");
+            self.document.wrong_key(&[table], message, Some("a calibration chooses its runs itself"));
+        }
+        for key in self.document.names(&["measure"]).iter().filter(|key| *key != "driver") {
+            let message = format!("`measure.{key}` and `[calibrate]` cannot stand together");
+            let hint = "a calibration chooses its runs itself; measure.driver can be given";
+            self.document.wrong_key(&["measure", key], message, Some(hint));
+        }
+        let is_managed = all.target.as_ref().is_none_or(|target| target.managed.is_some());
+        if !is_managed && !self.document.is_wrong(&["target"]) {
+            let message = "a calibration measures a private server of this host".to_owned();
+            self.document.wrong_key(&["target"], message, Some("write managed = { name = \"calibrate\" }"));
+        }
+        if self.document.value(&["prepare", "pgbench"]).is_none() && !self.document.is_wrong(&["prepare"]) {
+            let message = "a calibration reads pgbench's tables".to_owned();
+            self.document.wrong_key(&["calibrate"], message, Some("add [prepare.pgbench]"));
+        }
+        let mut clients = self.each(&["calibrate", "clients"], &read.clients, |_, _, value| {
+            whole_number(value, 1, MOST_CLIENTS).map(|clients| clients as u32)
+        });
+        clients.sort_unstable();
+        clients.dedup();
+        PlannedCalibration {
+            time_s: read.time.map_or(CALIBRATION_TIME, |time| time.0).as_secs_f64(),
+            clients: if read.clients.is_empty() { CALIBRATION_CLIENTS.to_vec() } else { clients },
+        }
     }
 
     /// `duration = "10s"`, or `budget = "4min"` with `duration = { from = "1s", to = "10s" }`.

@@ -1,8 +1,8 @@
 //! The keys of each table of an experiment file.
 
 use spec::experiment::{
-    Beside, Bounds, Compare, Experiment, Full, LoadShape, Managed, Measure, OwnChange, ProbeTable, Search,
-    StorageTable, TargetChoice, Users, Version,
+    Beside, Bounds, Calibrate, Compare, Experiment, Full, LoadShape, Managed, Measure, OwnChange, ProbeTable,
+    Search, StorageTable, TargetChoice, Users, Version,
 };
 use spec::plan::{Placement, pooler};
 use workloads::{Preparation, fields};
@@ -31,6 +31,7 @@ pub(super) fn keys_of_tables() -> Vec<(String, Vec<&'static str>)> {
         ("load", fields::<LoadShape>()),
         ("load.users", fields::<Users>()),
         ("load.search", fields::<Search>()),
+        ("calibrate", fields::<Calibrate>()),
         ("full", fields::<Full>()),
     ];
     let in_full = varied.clone().map(|(table, keys)| (format!("full.{table}"), keys));

@@ -20,7 +20,7 @@ use spec::experiment::value::time;
 use spec::experiment::{BoundedDuration, Whole};
 use spec::experiment::{Experiment, LengthOrBounds};
 use spec::plan::{
-    AskedCounting, AskedDriver, CellOrder, Named, ProbeOptions, TargetSpec, Waiting,
+    AskedCounting, AskedDriver, CellOrder, Named, PlannedCalibration, ProbeOptions, TargetSpec, Waiting,
 };
 
 /// An experiment as its file describes it.
@@ -56,6 +56,8 @@ pub struct ExperimentFile {
     pub(crate) load: LoadSpec,
     pub(crate) measure: Measure,
     pub(crate) prices: Option<Prices>,
+    /// If it is a calibration.
+    pub(crate) calibrate: Option<PlannedCalibration>,
     pub(crate) commands: Vec<FileCommand>,
     /// Notes for its author, such as a renamed key.
     pub notes: Vec<String>,
@@ -166,7 +168,7 @@ impl ExperimentFile {
     /// Overrides the file. The stored text shows the new values too.
     ///
     /// # Errors
-    /// Rounds of a search, which repeats its trials itself; options of runs where there are none.
+    /// Rounds of a search or a calibration, which repeat their runs themselves; options of runs where there are none.
     pub fn ask(&mut self, AskedBeside { slices, rounds, same }: AskedBeside) -> Result<(), Error> {
         if self.has_only_jobs() && (slices.is_some() || rounds.is_some()) {
             let what = "--rounds and --slices are about runs, and without a workload there are none";
@@ -178,8 +180,12 @@ impl ExperimentFile {
             self.written.measure.slices = slices.map(value_of);
         }
         if let Some(rounds) = rounds {
-            if self.load.search.is_some() {
-                let what = "--rounds: a search repeats its trials by itself";
+            let has_no_rounds = match self.calibrate {
+                _ if self.load.search.is_some() => Some("--rounds: a search repeats its trials by itself"),
+                Some(_) => Some("--rounds: a calibration repeats its measurements by itself"),
+                None => None,
+            };
+            if let Some(what) = has_no_rounds {
                 return Err(Error::new(Class::Usage, what).with_hint("leave it out"));
             }
             let even = rounds + if self.compare.is_some() { rounds % 2 } else { 0 };
@@ -223,7 +229,7 @@ impl ExperimentFile {
     /// Whether it measures nothing: it has no workload, and its jobs are done at each invocation.
     #[must_use]
     pub fn has_only_jobs(&self) -> bool {
-        self.workloads.is_empty()
+        self.workloads.is_empty() && self.calibrate.is_none()
     }
 
     /// Whether two of its arms may be the same.

@@ -724,3 +724,40 @@ fn mistakes_in_the_loads_of_workloads_are_told_with_their_lines() {
         assert_eq!(problem.map(|problem| problem.line), Some(line), "{more}: {told}");
     }
 }
+
+const CALIBRATION: &str =
+    "question = \"?\"\n[target]\nmanaged = { name = \"calibrate\" }\n[prepare.pgbench]\n[calibrate]\n";
+
+#[test]
+fn a_calibration_needs_no_workload_and_has_one_round() {
+    let mut file = read(CALIBRATION).unwrap();
+    let asked = file.calibrate.clone().unwrap();
+    assert_eq!((asked.time_s, asked.clients, file.measure.rounds), (30.0, vec![1, 8, 64], 1));
+    assert!(file.factors.all().is_empty());
+    let error = file.ask(AskedBeside { rounds: Some(2), ..AskedBeside::default() }).unwrap_err();
+    assert!(error.to_string().contains("a calibration repeats its measurements"), "{error}");
+    let more =
+        read(&format!("{CALIBRATION}clients = [8, 1, 8]\ntime = \"5s\"\n[measure]\ndriver = \"portable\"\n"));
+    let asked = more.unwrap().calibrate.unwrap();
+    assert_eq!((asked.time_s, asked.clients), (5.0, vec![1, 8]));
+}
+
+/// A calibration chooses its runs itself.
+#[test]
+fn what_describes_other_runs_is_a_mistake_next_to_a_calibration() {
+    for (more, said) in [
+        ("[workload.w]\npgbench = { builtin = \"select-only\" }\n", "`[workload]` and `[calibrate]`"),
+        ("[load]\nrate = 5\n", "`[load]` and `[calibrate]`"),
+        ("[measure]\nduration = \"1s\"\n", "`measure.duration` and `[calibrate]`"),
+        ("clients = [0]\n", "`calibrate.clients` must be from 1"),
+        ("time = \"1s\"\n", "`calibrate.time` must be from 5s to 1h"),
+        ("seconds = 3\n", "unknown key `seconds` in [calibrate]"),
+    ] {
+        let problems = read(&format!("{CALIBRATION}{more}")).unwrap_err();
+        assert!(problems.problems.iter().any(|problem| problem.message.contains(said)), "{problems}");
+    }
+    let by_url = CALIBRATION.replace("managed = { name = \"calibrate\" }", "url = \"host=h\"");
+    assert!(read(&by_url).unwrap_err().to_string().contains("a private server of this host"));
+    let without = CALIBRATION.replace("[prepare.pgbench]\n", "");
+    assert!(read(&without).unwrap_err().to_string().contains("add [prepare.pgbench]"));
+}

@@ -10,13 +10,12 @@ use results::{ExperimentId, Store};
 use server::Stop;
 use server::placement::allowed;
 use server::settings::Machine;
-use spec::plan::{Fact, Facts, PlacementAdvice, Plan, PlannedPreparation};
+use spec::plan::{Fact, Facts, PlacementAdvice, Plan};
 use spec::{Class, Error, RunKey};
-use workloads::Preparation;
 
 use crate::experiment::ExperimentFile;
 use crate::known_host::KnownHost;
-use crate::plan::{identity, planned_preparation};
+use crate::plan::identity;
 
 /// What the files of an experiment contain, on this host: enough for a plan, and for the identity.
 ///
@@ -36,16 +35,6 @@ pub fn of_files_on(host: Fact, file: &ExperimentFile) -> Result<Facts, Error> {
     facts.learn(host);
     inputs::learn(&mut facts, file)?;
     Ok(facts)
-}
-
-/// The plan of a preparation, whose files are read now.
-///
-/// # Errors
-/// When a file cannot be read.
-pub(crate) fn preparation(jobs: &Preparation) -> Result<PlannedPreparation, Error> {
-    let mut facts = Facts::default();
-    inputs::of_preparation(&mut facts, jobs)?;
-    planned_preparation(jobs, &facts)
 }
 
 /// What a results file has of an experiment.

@@ -8,15 +8,17 @@ use server::child::Watchdog;
 use server::home::{Home, HomeFolder};
 use server::managed::{Choice, Installation, no_server_in};
 use server::page_cache;
+use server::placement::allowed;
 use server::pooler::{self, Installed};
 use server::storage::available;
 use spec::plan::storage::{Ground, Holds, Storage};
-use spec::plan::{Fact, Plan, TargetSpec};
+use spec::plan::{Fact, Plan, PlannedRun, TargetSpec};
 
 use crate::experiment::ExperimentFile;
+use crate::factors::{PLACEMENT, own_placement};
 use crate::plan::{levels, part, setups};
 use crate::runner::load_of;
-use crate::setup::{At, Cache, Connection, Setup};
+use crate::setup::{At, Cache, Connection, Server, Setup};
 
 /// Which parts of a plan can be run here. A dry run executes no program that the file names.
 pub(super) fn learn(
@@ -31,9 +33,15 @@ pub(super) fn learn(
     let mut facts = Vec::new();
     for run in &plan.runs {
         let setup = setups::setup(plan, run);
-        let server = looked.without_server(&setup.at().template());
-        let rest =
-            server.is_none().then(|| looked.without_pooler(&setup).or_else(|| looked.without_cache(&setup)));
+        let server = match &setup.server {
+            Server::Sink => None,
+            Server::Target(at) => looked.without_server(&at.template()),
+        };
+        let rest = match plan.content.calibrate {
+            _ if server.is_some() => None,
+            None => Some(looked.without_pooler(&setup).or_else(|| looked.without_cache(&setup))),
+            Some(_) => looked.without_placement(run),
+        };
         let parts = [(part::of_server(plan, run), Some(server)), (part::of_cell(plan, run), rest)];
         for (what, why) in parts.into_iter().filter_map(|(what, why)| Some((what, why?))) {
             if seen.insert(what.clone()) {
@@ -63,8 +71,14 @@ impl Looked<'_> {
             return known.clone();
         }
         let why = match levels::target(&self.plan.content, at) {
-            // Without levels the start of the server itself reports the reason and the fix.
-            TargetSpec::Managed { .. } if *at == At::default() => None,
+            // Without levels the start of the server itself reports the reason and the fix. A machine that only
+            // generates load need not have a server to be calibrated.
+            TargetSpec::Managed { .. }
+                if *at == At::default()
+                    && (self.plan.content.calibrate.is_none() || self.pg_bin.is_some()) =>
+            {
+                None
+            }
             TargetSpec::Managed { version, bin, extensions, storage, .. } => {
                 let lacks_storage = storage.and_then(|storage| available(&storage.on).err());
                 let lacks_programs = match bin {
@@ -84,6 +98,22 @@ impl Looked<'_> {
         };
         self.installed.insert(at.clone(), why.clone());
         why
+    }
+
+    /// Why a placement cannot be calibrated; `None` if that shows only with its server.
+    fn without_placement(&self, run: &PlannedRun) -> Option<Option<String>> {
+        let Some(level) = run.factors.get(PLACEMENT) else { return Some(None) };
+        let cpus = match allowed() {
+            Ok(cpus) if cpus.count() < 2 => {
+                let why = format!(
+                    "pgdyno may use one CPU, number {cpus}: client and server are always on the same"
+                );
+                return Some(Some(why));
+            }
+            Ok(cpus) => cpus,
+            Err(error) => return Some(Some(error.to_string())),
+        };
+        own_placement(level, Some(&cpus)).err().map(Some)
     }
 
     fn without_pooler(&mut self, setup: &Setup) -> Option<String> {

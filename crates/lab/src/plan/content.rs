@@ -53,6 +53,7 @@ pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, E
             margin: compare.margin,
         }),
         measure: measure(file),
+        calibrate: file.calibrate.clone(),
         order: file.measure.order,
         scheme,
         cpus: cpus.cloned(),

@@ -6,6 +6,7 @@
 
 mod arm_placement;
 pub(crate) mod burden;
+pub(crate) mod calibration;
 pub(crate) mod cells;
 mod content;
 pub(crate) mod cost;

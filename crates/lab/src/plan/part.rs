@@ -5,15 +5,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use spec::plan::{Decision, Facts, Needed, NotRun, Plan, PlannedRun};
 use spec::{Class, Error};
 
-use super::setups;
+use super::{calibration, setups};
+use crate::setup::Server;
+
+/// The server of a calibration, as a part that may not be available.
+pub(crate) const CALIBRATED: &str = "the server";
 
 /// The server of a run, as text.
 pub(crate) fn of_server(plan: &Plan, run: &PlannedRun) -> String {
-    setups::setup(plan, run).at().template().to_string()
+    match setups::setup(plan, run).server {
+        Server::Sink => "the sink".to_owned(),
+        Server::Target(_) if plan.content.calibrate.is_some() => CALIBRATED.to_owned(),
+        Server::Target(at) => at.template().to_string(),
+    }
 }
 
 /// The levels of a run, without its clients, as text.
 pub(crate) fn of_cell(plan: &Plan, run: &PlannedRun) -> String {
+    if plan.content.calibrate.is_some() {
+        return calibration::needs_words(run);
+    }
     let arm = run.arm.iter().map(|arm| format!("{} {arm}", plan.content.compared()));
     let cell = run.factors.iter().filter(|(key, _)| *key != "clients");
     let levels = cell.map(|(key, level)| format!("{key} {level}"));
@@ -47,8 +58,14 @@ pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
     let unique: BTreeSet<NotRun> = found.iter().flatten().cloned().collect();
     let is_found =
         |run: &PlannedRun| facts.was_found(&of_server(plan, run)) && facts.was_found(&of_cell(plan, run));
-    plan.decisions.left_out = match plan.runs.iter().all(is_found) {
+    // A calibration never goes on, so what is missing stays missing.
+    let is_missing = |run: &PlannedRun| parts(run).iter().any(|part| facts.missing(part).is_some());
+    let is_known = |run: &PlannedRun| is_found(run) || plan.content.calibrate.is_some() && is_missing(run);
+    plan.decisions.left_out = match plan.runs.iter().all(is_known) {
         true if unique.is_empty() => Decision::decided(Vec::new(), "all of it can be run here"),
+        true if plan.content.calibrate.is_some() => {
+            Decision::decided(unique.into_iter().collect(), "a calibration measures what this host has")
+        }
         true => Decision::decided(unique.into_iter().collect(), "a pair is of one time"),
         false => Decision::open(
             unique.into_iter().collect(),

@@ -7,7 +7,7 @@ use spec::{Class, Error};
 use super::content::content;
 use super::cost::sized;
 use super::order::{derive, runs};
-use super::{arm_placement, cost, generator, identity, part, placement, slicing};
+use super::{arm_placement, calibration, cost, generator, identity, part, placement, slicing};
 use crate::experiment::{DurationSpec, ExperimentFile};
 
 /// The plan of an experiment; `facts` are at least of its files and of the host.
@@ -36,8 +36,11 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
     let arm_placement = arm_placement::arm_placement(&content, facts);
     let slices = slicing::slices(&content, arm_placement.as_ref(), facts);
     let rounds = file.asked_rounds.unwrap_or(rounds).max(facts.last_round());
-    let mut runs =
-        runs(&content, *seed.value(), rounds, arm_placement.as_ref().map(Decision::value)).map_err(wrong)?;
+    let mut runs = match (&content.calibrate, facts.host()) {
+        (Some(asked), Some((_, cores, _))) => calibration::runs(asked, cores, *seed.value()),
+        _ => runs(&content, *seed.value(), rounds, arm_placement.as_ref().map(Decision::value))
+            .map_err(wrong)?,
+    };
     for run in &mut runs {
         run.seed = facts.seed_of(run.round).unwrap_or(run.seed);
     }
@@ -57,8 +60,11 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
         decisions,
         content,
     };
-    plan.decisions.placement = placement::placement(&plan, facts);
-    plan.decisions.generator = generator::generator(&plan);
+    // A calibration compares placements, and each of its runs has the driver that suits it.
+    if plan.content.calibrate.is_none() {
+        plan.decisions.placement = placement::placement(&plan, facts);
+        plan.decisions.generator = generator::generator(&plan);
+    }
     part::leave_out(&mut plan, facts);
     Ok(plan)
 }

@@ -6,7 +6,7 @@ use engine::DriverChoice;
 use server::managed::NetworkAccess;
 use spec::plan::{AskedDriver, Generator, Plan, PlannedRun, TargetSpec, Waiting};
 
-use super::{cells, levels, workload};
+use super::{calibration, cells, levels, workload};
 use crate::setup::{At, Connection, Server, Setup, driver_choice};
 
 /// An unplanned run: the only cell of its experiment.
@@ -69,7 +69,10 @@ pub(crate) fn sites(plan: &Plan) -> Vec<At> {
     let mut runs: Vec<&PlannedRun> = plan.runs.iter().collect();
     runs.sort_by_key(|run| run.arm.as_ref() != base);
     let mut sites = Vec::new();
-    for at in runs.into_iter().map(|run| setup(plan, run).at().template()) {
+    for run in runs {
+        // A sink is no server of the experiment.
+        let Server::Target(at) = setup(plan, run).server else { continue };
+        let at = at.template();
         if !sites.contains(&at) {
             sites.push(at);
         }
@@ -112,6 +115,9 @@ pub(crate) fn scripts(plan: &Plan, run: &PlannedRun) -> String {
 /// The setup of a run of this plan.
 #[must_use]
 pub fn setup(plan: &Plan, run: &PlannedRun) -> Setup {
+    if let Some(asked) = &plan.content.calibrate {
+        return calibration::setup(plan, asked, run);
+    }
     let setup = levels::setup(&plan.content, &run.factors, run.arm.as_deref())
         .expect("its levels were applied when it was planned");
     // Runs outside the grid work with any settings.

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use engine::Until;
 use results::{CellValue, Table};
 use spec::plan::{Plan, PlannedRun, SHOWN_APART};
 
 use super::restarts::arms_need_restart;
 use super::{jobs_of, levels, setups, turns};
 use crate::factors::SETTINGS;
+use crate::setup::Setup;
 
 /// Columns around the columns of further factors.
 const FIRST: [&str; 5] = ["step", "round", "workload", "clients", "rate_per_s"];
@@ -60,10 +62,11 @@ pub fn table(plan: &Plan) -> Table {
             rate(run.rate),
         ];
         let levels = further.iter().map(|key| CellValue::from(run.factors.get(*key).cloned()));
+        let [warmup_s, duration_s] = lengths(plan, run);
         let last = [
             run.arm.clone().into(),
-            of_clients(run, turns::warmup_of(plan, run).into()),
-            of_clients(run, plan.content.measure.duration_s.into()),
+            of_clients(run, warmup_s.into()),
+            of_clients(run, duration_s.into()),
             run.seed.into(),
         ];
         let copy = copy.map(|_| CellValue::from(setups::setup(plan, run).at().copy));
@@ -85,6 +88,16 @@ fn of_jobs(plan: &Plan) -> Table {
         }
     }
     table
+}
+
+/// Warm-up and measured part, seconds.
+fn lengths(plan: &Plan, run: &PlannedRun) -> [f64; 2] {
+    match setups::setup(plan, run) {
+        Setup { warmup, until: Until::Elapsed(length_ns), .. } if plan.content.calibrate.is_some() => {
+            [warmup.as_secs_f64(), length_ns as f64 / 1e9]
+        }
+        _ => [turns::warmup_of(plan, run), plan.content.measure.duration_s],
+    }
 }
 
 fn further_factors(plan: &Plan) -> Vec<&str> {

@@ -5,17 +5,22 @@ use std::collections::BTreeMap;
 use protocol::without_credentials;
 use spec::AskedLimit;
 use spec::plan::storage::Holds;
-use spec::plan::{Arm, ArmPlacement, CACHE, Generator, NotRun, Plan, ProbeOptions, Scheme, TargetSpec};
+use spec::plan::{
+    Arm, ArmPlacement, CACHE, Generator, NotRun, Plan, PlannedCalibration, ProbeOptions, Scheme, TargetSpec,
+};
 
 use super::arm_placement::why_apart;
 use super::cells;
-use super::{cost, jobs_of, levels, setups, turns};
+use super::{calibration, cost, jobs_of, levels, setups, turns};
 use crate::factors::{SETTINGS, STORAGE};
 use crate::setup::At;
 
 /// A plan as text, a line each: target, preparation, arms, order, time.
 #[must_use]
 pub fn words(plan: &Plan) -> Vec<String> {
+    if let Some(asked) = &plan.content.calibrate {
+        return calibration_words(plan, asked);
+    }
     let mut lines = vec![plan.question.clone()];
     lines.extend(plan.taste.iter().map(|taste| format!("a taste: {taste}")));
     lines.push(format!("target: {}", target_words(plan)));
@@ -55,6 +60,23 @@ pub fn words(plan: &Plan) -> Vec<String> {
         if plan.content.starts_cold() { ", none where cold" } else { "" },
         longer_warmup(plan),
         crate::words::duration(estimate.total),
+    ));
+    lines
+}
+
+fn calibration_words(plan: &Plan, asked: &PlannedCalibration) -> Vec<String> {
+    let measurements = calibration::Times::of(plan, asked).of_measurements();
+    let mut lines = vec![plan.question.clone()];
+    if setups::sites(plan).is_empty() {
+        lines.push("target: a sink".to_owned());
+    } else {
+        lines.push(format!("target: a sink and {}", target_words(plan)));
+        lines.extend(preparation_words(plan));
+    }
+    lines.push(format!(
+        "{}, about {} in all, preparation not counted",
+        crate::words::count(measurements.len(), "measurement"),
+        crate::words::duration(measurements.iter().sum()),
     ));
     lines
 }

@@ -1,23 +1,14 @@
 //! An experiment's place in the results file, created with its first run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use results::{ExperimentId, Finished, Store};
 use server::host;
-use sha2::{Digest, Sha256};
-use spec::plan::{Fact, Recorded};
+use spec::plan::Fact;
 use spec::{Artifact, Error, ExperimentRecord, Host, MeasuredTarget, RunKey, Text};
 
-use crate::event::{Progress, ProgressExt, Step};
-use crate::experiment::without_credentials;
 use crate::stage::Stage;
-
-/// Checks before the work whether results can be stored.
-pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) -> Result<(), Error> {
-    let Some(path) = path else { return Ok(()) };
-    progress.step(Step::Results, path.display().to_string());
-    Store::try_out(path)
-}
 
 /// Where runs are measured, read before them, since the server may be unavailable afterwards.
 #[derive(Debug)]
@@ -31,44 +22,17 @@ impl Surroundings {
         let host = host::describe(stage.target.data_folder().as_deref());
         Ok(Self { host, target: stage.target.record(stage.versions())? })
     }
-}
 
-/// The identity of unplanned runs: runs of one identity are rounds of one experiment.
-#[derive(Debug)]
-pub(crate) struct Identity<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) question: &'a str,
-    /// All that identifies it except the command and the seed.
-    pub(crate) plan: Recorded,
-    pub(crate) seed: u64,
-}
-
-impl Identity<'_> {
-    /// Distinguishes it from other runs of the same command, 64 hex digits.
-    fn hash(&self) -> String {
-        // serde_json sorts the keys of objects, so equal plans give equal texts.
-        let plan = serde_json::to_value(&self.plan).expect("plans are plain data");
-        spec::hex(&Sha256::digest(format!("{} {plan}", self.name)))
-    }
-
-    fn experiment(&self, round: u32) -> ExperimentRecord {
-        ExperimentRecord {
-            hash: self.hash(),
-            name: self.name.to_owned(),
-            question: self.question.to_owned(),
-            file_text: String::new(),
-            plan: without_credentials(&self.plan),
-            seed: self.seed,
-            order_scheme: spec::OrderScheme::Single,
-            rounds: round,
-            compare_factor: None,
-            base: None,
-            arms: Vec::new(),
-            margin: 0.03,
-            taste: None,
-            created_at: jiff::Timestamp::now().to_string(),
-            control: None,
-        }
+    /// Only a sink of pgdyno answers.
+    pub(crate) fn without_server() -> Self {
+        let target = MeasuredTarget {
+            kind: "sink".to_owned(),
+            dsn_redacted: String::new(),
+            server_version: String::new(),
+            postgis_version: None,
+            versions: BTreeMap::from([("pgdyno".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
+        };
+        Self { host: host::describe(None), target }
     }
 }
 
@@ -89,8 +53,6 @@ pub(crate) struct Results {
     texts: Vec<Text>,
     /// What was learnt, and is not stored yet.
     facts: Vec<Fact>,
-    /// For unplanned runs: their round, and the number of runs before them.
-    numbers: Option<(u32, u32)>,
     command: Option<spec::shell::PrintedCommand>,
 }
 
@@ -106,28 +68,13 @@ impl Results {
         if let Some(store) = &mut store {
             store.check_writable()?;
         }
-        let (path, begun, numbers, command) = (path.to_owned(), None, None, None);
+        let (path, begun, command) = (path.to_owned(), None, None);
         let (texts, facts) = (Vec::new(), Vec::new());
-        Ok(Self { store, path, experiment, at, again, known, begun, texts, facts, numbers, command })
+        Ok(Self { store, path, experiment, at, again, known, begun, texts, facts, command })
     }
 
     pub(crate) fn made_by(self, command: Option<spec::shell::PrintedCommand>) -> Self {
         Self { command, ..self }
-    }
-
-    /// For unplanned runs: the next round of the same identity.
-    pub(crate) fn next_round(path: &Path, identity: &Identity<'_>, at: Surroundings) -> Result<Self, Error> {
-        let store = Store::create_or_open(path)?;
-        let known = store.newest_with_hash(&identity.hash())?;
-        let before = known.map(|id| store.finished_runs(id)).transpose()?.unwrap_or_default();
-        let jobs = before.iter().filter(|run| run.round == 0).count() as u32;
-        let round = before.iter().map(|run| run.round).fold(jobs, u32::max) + 1;
-        let numbers = Some((round, before.len() as u32));
-        let experiment = identity.experiment(round);
-        let (path, begun, again, command) = (path.to_owned(), None, false, None);
-        let (texts, facts) = (Vec::new(), Vec::new());
-        let store = Some(store);
-        Ok(Self { store, path, experiment, at, again, known, begun, texts, facts, numbers, command })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -191,12 +138,6 @@ impl Results {
         }
         for Finished { run, .. } in &mut *block {
             run.invocation = invocation;
-            if let Some((round, sequence)) = &mut self.numbers {
-                // Jobs have no round.
-                run.round = run.round.min(1) * *round;
-                run.sequence = *sequence;
-                *sequence += 1;
-            }
         }
         store.store(id, block)
     }

@@ -37,7 +37,7 @@ use workloads::{ClientWorkload, Places};
 pub use self::changes::FailedChange;
 pub(crate) use self::changes::check_undone;
 use self::credits::Credits;
-pub(crate) use self::keep::{Identity, Results, Surroundings, try_results};
+pub(crate) use self::keep::{Results, Surroundings};
 pub(crate) use self::pace::Pace;
 pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};

@@ -86,25 +86,9 @@ struct InUse {
 }
 
 impl Stage {
-    /// Creates, starts or reaches the servers of an experiment; reports what a killed pgdyno left on them.
+    /// Creates, starts or reaches a server of an experiment, which is to [reserve its settings](Self::reserve) there;
+    /// `via` is the widest access that its clients need to a managed one.
     pub(crate) fn open(
-        access: &TargetAccess,
-        pg_bin: Option<PathBuf>,
-        mut progress: &mut dyn Progress,
-        stop: &Stop,
-    ) -> Result<Self, Error> {
-        let (mut stage, removed) = Self::reach(access, pg_bin, NetworkAccess::Socket, Rights::Restore, stop)?;
-        removed.into_iter().for_each(|removed| progress.note(removed));
-        for recovered in stage.target.recovered() {
-            progress.warn(recovered.words());
-        }
-        stage.show(progress)?;
-        Ok(stage)
-    }
-
-    /// The same for an experiment, which is to [reserve its settings](Self::reserve) there; `via` is the widest access
-    /// that its clients need to a managed one.
-    pub(crate) fn open_exclusive(
         access: &TargetAccess,
         (pg_bin, via): (Option<PathBuf>, NetworkAccess),
         mut progress: &mut dyn Progress,

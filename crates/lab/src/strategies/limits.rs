@@ -145,7 +145,7 @@ impl Strategy for Limits<'_> {
                 run,
             };
             let runs: Vec<Next> = runs.into_iter().zip(done.len() + 1..).map(next).collect();
-            (!runs.is_empty()).then_some(Block { runs })
+            (!runs.is_empty()).then(|| Block::of(runs))
         })
     }
 }

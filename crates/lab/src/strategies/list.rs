@@ -53,7 +53,7 @@ impl Strategy for List<'_> {
         };
         let more = left[1..].iter().take_while(together).copied();
         let runs = std::iter::once(first).chain(more);
-        Some(Block { runs: runs.map(|run| self.next_of(run)).collect() })
+        Some(Block::of(runs.map(|run| self.next_of(run)).collect()))
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod limits;
 pub(crate) mod list;
 mod search;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use spec::plan::{Plan, PlannedRun};
@@ -31,13 +32,24 @@ pub(crate) struct Done {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Block {
     pub(crate) runs: Vec<Next>,
+    /// Whether it goes on with the measurement of the block before: both are told as one.
+    pub(crate) goes_on: bool,
+    /// Whether it is stored only with the next block, which depends on its result.
+    pub(crate) with_next: bool,
+}
+
+impl Block {
+    /// Runs that depend on no others.
+    pub(crate) fn of(runs: Vec<Next>) -> Self {
+        Self { runs, goes_on: false, with_next: false }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Next {
     pub(crate) run: PlannedRun,
     pub(crate) setup: Setup,
-    /// As text; consecutive runs with the same text are reported as one.
+    /// As text.
     pub(crate) what: String,
     /// Its number among all planned runs, from 1.
     pub(crate) number: usize,
@@ -49,9 +61,10 @@ pub(crate) struct Next {
 /// The strategy of a plan. `superseded` are runs of earlier invocations that were excluded because the
 /// machine disturbed them.
 pub(crate) fn of<'a>(plan: &'a Plan, superseded: &'a [RunKey]) -> Box<dyn Course + 'a> {
-    match &plan.content.measure.search {
-        Some(asked) => Box::new(limits::Limits::new(plan, asked)),
-        None => Box::new(list::List::new(plan, superseded)),
+    match (&plan.content.calibrate, &plan.content.measure.search) {
+        (Some(asked), _) => Box::new(calibration::Calibration::new(plan, asked)),
+        (None, Some(asked)) => Box::new(limits::Limits::new(plan, asked)),
+        (None, None) => Box::new(list::List::new(plan, superseded)),
     }
 }
 
@@ -79,4 +92,24 @@ pub(crate) trait Course: Strategy {
 
     /// Whether an invalid run indicates a mistake in its cell or workload.
     fn may_set_aside(&self, run: &Run) -> bool;
+
+    /// The run to report when `run` ends after `done`; `None` while its measurement goes on.
+    fn reported<'r>(&self, _done: &'r [Done], run: &'r Run) -> Option<Cow<'r, Run>> {
+        Some(Cow::Borrowed(run))
+    }
+
+    /// What the last of these runs showed, as text, if the search depends on it.
+    fn trial_words(&self, _done: &[Done]) -> Option<String> {
+        None
+    }
+
+    /// Number of whole measurements in so many runs.
+    fn measured(&self, runs: usize) -> usize {
+        runs
+    }
+
+    /// Time left after so many runs, if it is shared out beforehand.
+    fn time_left(&self, _runs: usize) -> Option<Duration> {
+        None
+    }
 }

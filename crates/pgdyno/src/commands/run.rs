@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::report::ReportData;
-use lab::execute::{self, Looked, Outcome, Planned, SuspendedRuns};
+use lab::execute::{self, Looked, Outcome, Planned, SuspendedRuns, UnstoredRuns};
 use lab::experiment::{AskedBeside, ExperimentFile, ReadOptions};
 use lab::foresight::foresee;
 use lab::plan::{self};
@@ -14,6 +14,7 @@ use results::{ExperimentId, Store};
 use spec::plan::Plan;
 use spec::{Class, Error};
 
+use super::calibrate::shown as calibration;
 use super::{
     allowed, by_zoom, jobs, loaded, print, print_blocks, print_compared, report as page, signals, typed,
 };
@@ -165,6 +166,11 @@ impl How<'_> {
             }
             Ok(outcome) => self.conclude(&options.results, outcome.experiment),
             Err(error) => {
+                let unstored =
+                    error.attached().and_then(|runs: &UnstoredRuns| calibration::of_unstored(runs));
+                if let Some(found) = unstored {
+                    calibration::show(&found, self.output.format.format)?;
+                }
                 // A summary of the finished runs is useful, even if some must be measured again.
                 if let Some(SuspendedRuns { experiment }) = error.attached()
                     && let Err(untold) = self.conclude(&options.results, *experiment)
@@ -239,6 +245,12 @@ impl How<'_> {
         let store = Store::open_read_only(results)?;
         let found = loaded(&store, experiment)?;
         let found = if self.report.is_some() { found.with_tiles(&store)? } else { found };
+        if let Some(calibrated) = calibration::of_stored(&found) {
+            calibration::show(&calibrated, self.output.format.format)?;
+            let tried = format!("pgdyno table runs -e {}", experiment.0);
+            talk(&format!("results: {} (try: {tried})", results.display()));
+            return self.written_report(&found).map(|()| SAME_OR_BETTER);
+        }
         let throughput = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
         // By response times, if schedules set the throughput.
         let comparison = found.compared().or(throughput.as_ref());
@@ -285,12 +297,17 @@ impl How<'_> {
         self.written(comparison, found)
     }
 
-    /// Writes the report if wanted, and returns the exit code.
-    fn written(&self, comparison: Option<&Comparison>, found: &ReportData) -> ExitResult {
+    fn written_report(&self, found: &ReportData) -> anyhow::Result<()> {
         if let Some(path) = self.report {
             page::write(path, found)?;
             talk(&format!("report:  {}", path.display()));
         }
+        Ok(())
+    }
+
+    /// Writes the report if wanted, and returns the exit code.
+    fn written(&self, comparison: Option<&Comparison>, found: &ReportData) -> ExitResult {
+        self.written_report(found)?;
         let outcome = Answer::of(found).outcome;
         let is_answered =
             comparison.is_some() || found.limits().is_some() || outcome == answer::AnswerOutcome::Invalid;

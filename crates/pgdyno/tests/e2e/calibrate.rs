@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{Place, Server, Watched, signal};
+use crate::support::{PATIENCE, Place, Server, Watched, signal};
 
 #[test]
 fn a_host_is_calibrated_and_every_measurement_kept() {
@@ -83,6 +83,48 @@ fn a_stopped_calibration_keeps_whole_measurements() {
     let others = "SELECT count(*) FROM v_run WHERE factors NOT LIKE '%\"part\":\"placement\"%'";
     assert_eq!(place.sql(others), "4");
     place.wait_until_quiet(Duration::from_secs(10));
+}
+
+#[test]
+fn a_calibration_that_cannot_be_stored_is_printed_all_the_same() {
+    let (place, results) = (Place::new(), Place::new());
+    let file = results.results();
+    let done = std::thread::scope(|scope| {
+        let (seconds, to) = ("10", file.to_str().unwrap());
+        let args = ["calibrate", "--seconds", seconds, "--clients", "1", "--results", to];
+        let running = scope.spawn(move || place.run(args));
+        let start = Instant::now();
+        let count = ["sql", "--format", "csv", "SELECT count(*) > 0 FROM run"];
+        while !(file.exists() && results.run(count).stdout.lines().nth(1) == Some("1")) {
+            assert!(start.elapsed() < PATIENCE && !running.is_finished());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        rusqlite::Connection::open(&file).unwrap().execute_batch("DROP TABLE run_figure").unwrap();
+        running.join().unwrap()
+    });
+    let done = done.expect(74).says(&["the result above is not stored", "run_figure"]);
+    assert!(done.stdout.contains("point read") || done.stdout.contains("start lag"), "{}", done.stdout);
+    assert!(done.stdout.contains("Limited by: ") && !done.stderr.contains("results:"), "{}", done.stdout);
+}
+
+/// A file does the same as the command, and each calibration is an experiment: the machine may have changed.
+#[test]
+fn a_file_calibrates_and_never_goes_on() {
+    let place = Place::new();
+    let text = "question = \"?\"\n[target]\nmanaged = { name = \"calibrate\" }\n[prepare.pgbench]\n[calibrate]\n\
+                time = \"5s\"\nclients = 1\n";
+    let file = place.write("host.toml", text);
+    let file = file.to_str().unwrap();
+    let dry = place.run(["run", "--dry-run", file]).expect(0);
+    assert!(dry.stdout.contains("start lag") && !place.results().exists(), "{}", dry.stdout);
+    for _ in 0..2 {
+        let done = place.run(["run", file]).expect(0).says(&["point read, 1 client", "results:"]);
+        assert!(done.stdout.contains("kept rate") && done.stdout.contains("Limited by: "), "{}", done.stdout);
+    }
+    assert_eq!(place.sql("SELECT count(*), max(rounds) FROM v_experiment WHERE name = 'host'"), "2,1");
+    let seeds = "SELECT count(DISTINCT seed) FROM experiment";
+    assert_eq!(place.sql(seeds), "2");
+    place.run(["run", "--rounds", "2", file]).expect(64).says(&["--rounds"]);
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub type Promise = BoundedDuration<1, A_DAY>;
 pub type ProbeTime = BoundedDuration<{ PROBE_TIMES[0] }, { PROBE_TIMES[1] }>;
 /// The space of a probe.
 pub type ProbeSpace = Size<{ PROBE_SPACES[0] }, { PROBE_SPACES[1] }>;
+/// Time of a calibration.
+pub type CalibrationTime = BoundedDuration<{ 5 * 1_000_000 }, { 3600 * 1_000_000 }>;
 /// The length of a run or of a part.
 pub type PartLength = BoundedDuration<SHORTEST, LONGEST>;
 
@@ -93,6 +95,7 @@ pub struct Experiment {
     #[serde(skip_serializing_if = "is_default")]
     pub measure: Measure,
     pub prices: Option<Prices>,
+    pub calibrate: Option<Calibrate>,
     pub full: Option<Full>,
 }
 
@@ -244,6 +247,17 @@ pub struct Measure {
 pub struct Bounds {
     pub from: PartLength,
     pub to: PartLength,
+}
+
+/// A calibration of this host: it chooses its runs itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Calibrate {
+    /// Approximate time of all its measurements together.
+    pub time: Option<CalibrationTime>,
+    /// Numbers of clients, all on one thread.
+    #[serde(skip_serializing_if = "ValueList::is_empty")]
+    pub clients: ValueList,
 }
 
 /// The longer form of an experiment.

@@ -36,6 +36,16 @@ pub struct Beside {
     pub clients: Vec<u32>,
 }
 
+/// What a calibration measures. It never goes on: each is measured from its beginning, since the machine may have
+/// changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedCalibration {
+    /// Approximate time of all its measurements together, without those of placements.
+    pub time_s: f64,
+    /// Numbers of clients, ascending, all on one thread.
+    pub clients: Vec<u32>,
+}
+
 /// The part of a plan that identifies an experiment: the identity is its hash.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Content {
@@ -61,6 +71,9 @@ pub struct Content {
     pub compare: Option<PlannedComparison>,
     #[serde(flatten)]
     pub measure: PlannedMeasure,
+    /// If it is a calibration, which chooses its runs itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibrate: Option<PlannedCalibration>,
     pub order: CellOrder,
     pub scheme: Scheme,
     /// CPUs that pgdyno may use on the machine that it was planned for: names of placements stand for some of
@@ -73,7 +86,7 @@ impl Content {
     /// Whether it has no workload: its jobs are done at each invocation, always anew, and it is never finished.
     #[must_use]
     pub fn has_only_jobs(&self) -> bool {
-        self.workloads.is_empty()
+        self.workloads.is_empty() && self.calibrate.is_none()
     }
 
     /// The factor whose levels are the arms.

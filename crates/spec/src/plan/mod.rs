@@ -23,7 +23,7 @@ pub mod tile_server;
 mod workload;
 
 pub use arm_placement::{ArmPlacement, Copies};
-pub use content::{Arm, Beside, CACHE, Content, SETTINGS, STORAGE};
+pub use content::{Arm, Beside, CACHE, Content, PlannedCalibration, SETTINGS, STORAGE};
 pub use cpus::Cpus;
 pub use decision::{Decision, DecisionRow, Decisions, Needed, NotRun};
 pub use expanded::{PLACEMENT, Plan};
@@ -36,7 +36,7 @@ pub use measure::{
 pub use named::Named;
 pub use placement::{ChosenPlacement, Placement};
 pub use probe::ProbeOptions;
-pub use recorded::{CalibrationPlan, Recorded, SingleEnd, SingleLoad, SinglePlan};
+pub use recorded::Recorded;
 pub use run::{PlannedRun, SHOWN_APART};
 pub use slicing::Slicing;
 pub use target::{Build, TargetSpec};

@@ -5,17 +5,10 @@ use std::time::Duration;
 
 use spec::{Reason, Run, figures};
 
-use super::LAG_RATE;
 use super::bottleneck::limited_by;
+use crate::plan::calibration::{AROUND_TRIAL, LAG_RATE};
 use crate::strategies::search::Search;
 use crate::validity::{HOST_FACTOR, LAG_US};
-
-/// Number of trials that the time is divided by; most searches need fewer.
-const TRIALS: f64 = 18.0;
-/// Time of a trial outside its measured part.
-const AROUND: Duration = Duration::from_millis(150);
-const SHORTEST: Duration = Duration::from_millis(250);
-const LONGEST: Duration = Duration::from_secs(10);
 
 /// The limit of this host.
 #[derive(Debug, Clone)]
@@ -43,7 +36,6 @@ pub(super) struct Trials {
     for_clean: bool,
     /// Start lag of 1 % of the arrivals with nothing to do, µs.
     idle_us: f64,
-    length: Duration,
     left: Duration,
     kept: Found,
     clean: Found,
@@ -81,11 +73,10 @@ impl Found {
 impl Trials {
     /// Trials that take about `time`; with nothing to do, 1 % of the arrivals start `idle_us` late.
     pub(super) fn new(idle_us: f64, time: Duration) -> Self {
-        let length = time.div_f64(TRIALS).saturating_sub(AROUND).clamp(SHORTEST, LONGEST);
         // Retries, and the second rate, may need more than planned; at most half as much again.
         let left = time.mul_f64(1.5);
         let (kept, clean) = Default::default();
-        Self { search: Search::from(LAG_RATE), for_clean: false, idle_us, length, left, kept, clean }
+        Self { search: Search::from(LAG_RATE), for_clean: false, idle_us, left, kept, clean }
     }
 
     /// Rate of the next trial, and whether it was tried before; `None` at the end.
@@ -93,12 +84,8 @@ impl Trials {
         self.search.next().filter(|_| !self.left.is_zero())
     }
 
-    pub(super) fn length(&self) -> Duration {
-        self.length
-    }
-
     pub(super) fn saw(&mut self, run: &Run) {
-        self.left = self.left.saturating_sub(Duration::from_secs_f64(run.measured_s) + AROUND);
+        self.left = self.left.saturating_sub(Duration::from_secs_f64(run.measured_s) + AROUND_TRIAL);
         // A run with a stalled generator does not count for its rate.
         if run.doubts.iter().any(|doubt| doubt.reason == Reason::GeneratorStalled) {
             return;

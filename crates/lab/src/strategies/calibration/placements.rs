@@ -1,25 +1,13 @@
 //! The effect of placement on this host: the same reads in each placement in turns, repeatedly, and which one
 //! is advised.
 
-use std::time::Duration;
-
 use spec::Run;
 use spec::figures::{self, Figure};
-use spec::plan::Placement;
+use spec::plan::PlannedRun;
 
-use super::{Calibration, Operation};
-use crate::setup::Setup;
-use crate::strategies::{Block, Done, Next, Strategy};
-
-/// Approximate time for all of them, as a share of the time for the rest, and its maximum.
-const SHARE: f64 = 0.6;
-const MOST: Duration = Duration::from_secs(18);
-/// Time of a run outside its measured part.
-const AROUND: Duration = Duration::from_millis(200);
-const SHORTEST: Duration = Duration::from_millis(150);
-/// Turns: each connects again, which is when the scheduler chooses.
-const FEWEST_TURNS: usize = 3;
-const MOST_TURNS: usize = 5;
+use super::Calibration;
+use crate::factors::PLACEMENT;
+use crate::strategies::Done;
 
 /// Highest ratio of a placement's fastest to its slowest run that needs no action.
 const STEADY: f64 = 1.25;
@@ -29,23 +17,10 @@ const CLEARLY: f64 = 0.5;
 /// measured instead.
 const FAST_ENOUGH: f64 = 0.7;
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Level {
-    pub(crate) name: &'static str,
-    pub(crate) placement: Placement,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Placements {
-    /// Empty if there is nothing to compare.
-    pub(crate) levels: Vec<Level>,
-    pub(crate) clients: Vec<u32>,
-}
-
 /// The result for a placement and a number of clients.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
-    pub level: &'static str,
+    pub level: String,
     pub clients: u32,
     /// Transactions per second; the median of the runs.
     pub tps: f64,
@@ -63,65 +38,30 @@ pub struct Placed {
 /// The advised placement, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advised {
-    pub level: &'static str,
+    pub level: String,
     pub why: String,
 }
 
-impl Placements {
-    fn cells(&self) -> Vec<(&Level, u32)> {
-        let with = |clients: &u32| self.levels.iter().map(move |level| (level, *clients)).collect::<Vec<_>>();
-        self.clients.iter().flat_map(with).collect()
+impl Calibration<'_> {
+    /// A run for placements; every other turn is reversed, so that no placement always comes first.
+    pub(super) fn placed(&self, run: usize) -> &PlannedRun {
+        let count = self.placements.len();
+        let (turn, at) = (run / count, run % count);
+        self.placements[if turn.is_multiple_of(2) { at } else { count - 1 - at }]
     }
 
-    pub(crate) fn time(&self, calibration: Duration) -> Duration {
-        if self.cells().is_empty() { Duration::ZERO } else { calibration.mul_f64(SHARE).min(MOST) }
-    }
-
-    fn turns(&self, calibration: Duration) -> usize {
-        let turn = (AROUND + SHORTEST).as_secs_f64() * self.cells().len() as f64;
-        ((self.time(calibration).as_secs_f64() / turn) as usize).clamp(FEWEST_TURNS, MOST_TURNS)
-    }
-
-    pub(crate) fn runs(&self, calibration: Duration) -> usize {
-        self.cells().len() * self.turns(calibration)
-    }
-
-    fn length(&self, calibration: Duration) -> Duration {
-        let each = self.time(calibration).div_f64(self.runs(calibration).max(1) as f64);
-        each.saturating_sub(AROUND).max(SHORTEST)
-    }
-
-    /// The cell of a run; every other turn is reversed, so that no placement always comes first.
-    fn cell(&self, run: usize) -> (&Level, u32) {
-        let mut cells = self.cells();
-        let (turn, at) = (run / cells.len(), run % cells.len());
-        if turn % 2 == 1 {
-            cells.reverse();
-        }
-        cells[at]
-    }
-
-    fn next(&self, calibration: &Calibration, done: usize) -> Next {
-        let (level, clients) = self.cell(done);
-        let length = self.length(calibration.time);
-        let plain = calibration.setup(Operation::PointRead, clients, None, length);
-        let setup = Setup { placement: level.placement.clone(), ..plain };
-        let mut next = calibration.step(1, "placement of clients and server".to_owned(), "placement", setup);
-        next.run.factors.insert("placement".to_owned(), level.name.to_owned());
-        next.takes = self.time(calibration.time);
-        next
-    }
-
-    pub(crate) fn found(&self, done: &[Done]) -> Vec<Placed> {
-        let of = |cell: (&Level, u32)| {
-            let own = done.iter().enumerate().filter(|(at, _)| self.cell(*at) == cell);
-            placed(cell.0.name, cell.1, &own.map(|(_, done)| &done.run).collect::<Vec<_>>())
+    /// The results for placements.
+    pub(crate) fn placements_found(&self, done: &[Done]) -> Vec<Placed> {
+        let (done, _) = self.parts(done);
+        let of = |cell: &&PlannedRun| {
+            let own = done.iter().map(|done| &done.run).filter(|run| run.factors == cell.factors);
+            placed(cell.factors.get(PLACEMENT)?, cell.clients, &own.collect::<Vec<_>>())
         };
-        self.cells().into_iter().filter_map(of).collect()
+        self.placements.iter().filter_map(of).collect()
     }
 }
 
-fn placed(level: &'static str, clients: u32, runs: &[&Run]) -> Option<Placed> {
+fn placed(level: &str, clients: u32, runs: &[&Run]) -> Option<Placed> {
     let mut tps: Vec<f64> = runs.iter().filter_map(|run| run.tps()).filter(|tps| *tps > 0.0).collect();
     tps.sort_by(f64::total_cmp);
     let mut p50: Vec<f64> =
@@ -133,7 +73,7 @@ fn placed(level: &'static str, clients: u32, runs: &[&Run]) -> Option<Placed> {
     };
     let moves = [figure(figures::CLIENT_MOVES_PER_S), figure(figures::BACKEND_MOVES_PER_S)];
     Some(Placed {
-        level,
+        level: level.to_owned(),
         clients,
         tps: *tps.get(tps.len() / 2)?,
         p50_us: p50.get(p50.len() / 2).copied(),
@@ -157,7 +97,7 @@ pub(crate) fn advised(found: &[Placed]) -> Option<Advised> {
     };
     let free = worst("free")?;
     let differ = |spread: f64| format!("the fastest run is {spread:.2} times as fast as the slowest");
-    let advise = |level, why| Some(Advised { level, why });
+    let advise = |level: &str, why| Some(Advised { level: level.to_owned(), why });
     if free <= STEADY {
         return advise("free", format!("runs are steady without: {}", differ(free)));
     }
@@ -174,99 +114,47 @@ pub(crate) fn advised(found: &[Placed]) -> Option<Advised> {
     }
 }
 
-/// A calibration after the placement runs, which are its first group.
-#[derive(Debug, Clone)]
-pub(crate) struct WithPlacements {
-    pub(crate) placements: Placements,
-    pub(crate) calibration: Calibration,
-}
-
-impl WithPlacements {
-    pub(crate) fn parts<'a>(&self, done: &'a [Done]) -> (&'a [Done], &'a [Done]) {
-        done.split_at(self.placements.runs(self.calibration.time).min(done.len()))
-    }
-
-    pub(crate) fn lengths(&self) -> Vec<Duration> {
-        let time = self.placements.time(self.calibration.time);
-        let first = (!time.is_zero()).then_some(time);
-        first.into_iter().chain(self.calibration.lengths()).collect()
-    }
-
-    pub(crate) fn planned(&self) -> usize {
-        self.lengths().len()
-    }
-}
-
-impl Strategy for WithPlacements {
-    fn next(&self, done: &[Done]) -> Option<Block> {
-        if done.len() < self.placements.runs(self.calibration.time) {
-            return Some(Block { runs: vec![self.placements.next(&self.calibration, done.len())] });
-        }
-        let before = self.lengths().len() - self.calibration.planned();
-        let mut block = self.calibration.next(self.parts(done).1)?;
-        block.runs.iter_mut().for_each(|next| next.number += before);
-        Some(block)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use engine::DriverChoice;
-
     use super::*;
 
-    fn placements(names: &[&'static str]) -> Placements {
-        let level = |name: &&'static str| Level { name, placement: Placement::default() };
-        Placements { levels: names.iter().map(level).collect(), clients: vec![1, 2] }
-    }
+    use super::super::tests::{plan, run};
+    use crate::strategies::{Course, Strategy};
 
-    fn both(seconds: u64, names: &[&'static str]) -> WithPlacements {
-        let (time, clients) = (Duration::from_secs(seconds), vec![1]);
-        let calibration = Calibration { time, clients, server: true, driver: DriverChoice::Auto, seed: 1 };
-        WithPlacements { placements: placements(names), calibration }
-    }
-
+    /// Placements were compared by turns, and always came first.
     #[test]
     fn placements_take_turns_and_come_first() {
-        let strategy = both(30, &["free", "apart"]);
-        let (runs, done) = (strategy.placements.runs(Duration::from_secs(30)), |runs| {
-            vec![Done { run: super::super::tests::run(1.0), cause: None, number: 0, in_turn: false }; runs]
-        });
-        assert_eq!(runs, 4 * MOST_TURNS);
+        let plan = plan(&["free", "apart"]);
+        let strategy = Calibration::new(&plan, plan.content.calibrate.as_ref().unwrap());
+        let runs = strategy.times.placed_runs();
+        let done = |runs: usize| vec![Done { run: run(1.0), cause: None, number: 0, in_turn: false }; runs];
         let cell = |at: usize| {
-            let next = strategy.next(&done(at)).unwrap().runs.remove(0);
-            assert_eq!(next.number, 1);
+            let block = strategy.next(&done(at)).unwrap();
+            assert_eq!((block.runs[0].number, block.goes_on), (1, at > 0));
+            assert_eq!(block.with_next, at + 1 < runs, "all of them are stored together");
+            let next = &block.runs[0];
             (next.run.factors["placement"].clone(), next.setup.clients)
         };
-        let turn = [("free", 1), ("apart", 1), ("free", 2), ("apart", 2)];
+        // The machine of the plan has 4 CPUs.
+        let turn = [("free", 1), ("apart", 1), ("free", 4), ("apart", 4)];
         for (at, (level, clients)) in turn.iter().chain(turn.iter().rev()).enumerate() {
             assert_eq!(cell(at), ((*level).to_owned(), *clients), "run {at}");
         }
         let after = strategy.next(&done(runs)).unwrap().runs.remove(0);
         assert_eq!((after.number, after.run.factors["part"].as_str()), (2, "cost"));
-        assert_eq!(strategy.planned(), 1 + strategy.calibration.planned());
-        let without = both(30, &[]);
+        let without = super::super::tests::plan(&[]);
+        let without = Calibration::new(&without, without.content.calibrate.as_ref().unwrap());
         assert_eq!(
-            (without.planned(), without.next(&[]).unwrap().runs[0].number),
-            (without.calibration.planned(), 1)
+            (without.planned(&[]) + 1, without.next(&[]).unwrap().runs[0].number),
+            (strategy.planned(&[]), 1)
         );
-    }
-
-    #[test]
-    fn the_look_at_placements_is_short() {
-        for (seconds, most) in [(5, 10.0), (30, 18.5), (3600, 18.5)] {
-            let (time, all) = (Duration::from_secs(seconds), placements(&["free", "same", "apart", "awake"]));
-            let each = all.length(time) + AROUND;
-            let takes = each.as_secs_f64() * all.runs(time) as f64;
-            assert!(takes <= most, "{takes} s beside {seconds} s");
-        }
     }
 
     #[test]
     fn advice_goes_by_steadiness_and_then_by_speed() {
         let found = |levels: &[(&'static str, f64, f64)]| {
             let at = |(level, tps, spread): &(&'static str, f64, f64)| Placed {
-                level,
+                level: (*level).to_owned(),
                 clients: 2,
                 tps: *tps,
                 p50_us: None,
@@ -287,7 +175,7 @@ mod tests {
             (&[("free", 100.0, 3.0), ("same", 200.0, 1.0)], Some("free")),
             (&[("apart", 100.0, 1.0)], None),
         ] {
-            assert_eq!(found(levels), wanted, "{levels:?}");
+            assert_eq!(found(levels).as_deref(), wanted, "{levels:?}");
         }
     }
 }

@@ -26,7 +26,6 @@ pub(super) use given::Given;
 use self::against::base::BaseServer;
 use self::args::{PartitionMethod, ScriptChoice};
 use self::asked::BenchRequest;
-use crate::commands::jobs::not_stored;
 use crate::exit::{CommandFailure, ExitResult, UNREACHABLE, USAGE, of_class};
 use crate::print::talk;
 
@@ -105,14 +104,6 @@ pub(super) fn told_where(results: &Path, tables: &[&str], id: Option<ExperimentI
     let which = which.map(|which| format!(" -e {}", shell::word(&which))).unwrap_or_default();
     let tables: Vec<String> = tables.iter().map(|table| format!("pgdyno table {table}{which}")).collect();
     talk(&format!("results: {} (try: {})", results.display(), tables.join(", ")));
-}
-
-/// An error if the printed result was not stored.
-pub(super) fn stored(stored: Option<Result<ExperimentId, Error>>) -> anyhow::Result<()> {
-    match stored {
-        Some(Err(error)) => Err(not_stored(&error)),
-        _ => Ok(()),
-    }
 }
 
 fn usage_with(what: &str, hint: &str) -> anyhow::Error {

@@ -1,23 +1,14 @@
-//! `pgdyno calibrate`: the limits of this host as a load generator.
+//! `pgdyno calibrate`: the limits of this host as a load generator, by an experiment with `[calibrate]`.
 
+mod file;
 mod placement;
+pub(super) mod shown;
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use lab::calibrate::{self, Calibrated, HOST_FACTOR, Lateness, Limit, Row};
-use results::{CellValue, Table};
-use spec::figures::{self, Figure};
-use spec::{Run, Validity};
-
-use super::bench::{fresh_seed, stored};
-use super::{print, signals};
-use crate::exit::{ExitResult, SAME_OR_BETTER};
-use crate::options::{Driver, OutputArgs, OutputFormat};
-use crate::print::{data, talk, warning};
-use crate::progress::Screen;
+use super::run::{How, Shown};
+use crate::exit::ExitResult;
+use crate::options::{Driver, OutputArgs};
 
 /// `pgdyno calibrate`.
 #[derive(Debug, clap::Args)]
@@ -38,209 +29,20 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
+/// The name of the experiment, and of its unsaved file in messages.
+const NAME: &str = "calibrate";
+
 pub(crate) fn run(args: &Args) -> ExitResult {
-    let mut clients = args.clients.clone();
-    clients.sort_unstable();
-    clients.dedup();
-    let options = calibrate::CalibrationOptions {
-        driver: args.driver.into(),
-        time: Duration::from_secs(args.seconds.into()),
-        clients,
-        pg_bin: args.pg_bin.clone(),
-        results: args.output.results.path(),
-        seed: fresh_seed(),
+    let how = How {
+        name: NAME.to_owned(),
+        dry_run: false,
+        again: false,
+        report: None,
+        pg_bin: args.pg_bin.as_deref(),
+        output: &args.output,
+        shown: Shown::Answer,
+        is_brief: false,
     };
-    let stop = signals::listen()?;
-    let mut screen = Screen::new(args.output.verbose);
-    let _measuring = args.output.measuring(&mut screen);
-    let done = calibrate::run(&options, &mut screen, &stop)?;
-    drop(screen);
-    done.remarks.iter().for_each(|remark| warning(remark));
-    match args.output.format.format {
-        OutputFormat::Text => {
-            print(&narrow(table(&done)), OutputFormat::Text)?;
-            data(&words(&done))?;
-            data("\n")?;
-            if !done.placements.is_empty() {
-                print(&placement::table(&done.placements), OutputFormat::Text)?;
-            }
-            data(&placement::words(&done))?;
-        }
-        format => print(&table(&done), format)?,
-    }
-    let id = done.stored.0;
-    stored(done.not_stored.map(Err))?;
-    talk(&format!("results: {} (try: pgdyno table runs -e {id})", options.results.display()));
-    Ok(SAME_OR_BETTER)
-}
-
-/// A row for each kind of operation and number of clients, then for the start lag, the highest rates,
-/// placements and the advice.
-fn table(done: &Calibrated) -> Table {
-    let mut table = Table::new([
-        "what",
-        "clients",
-        "driver",
-        "cpu_us",
-        "per_s",
-        "busy_pct",
-        "at_rate",
-        "wakeup_p50_us",
-        "wakeup_p99_us",
-        "lag_p50_us",
-        "lag_p99_us",
-        "verdict",
-    ])
-    .named(placement::COLUMNS);
-    let mut push = |mut line: Vec<CellValue>| {
-        line.resize(table.columns.len(), CellValue::Null);
-        table.push(line);
-    };
-    for row in done.rows.iter().chain([&done.idle, &done.start_lag]) {
-        push(line(row));
-    }
-    push(highest("highest clean rate", done.limit.clean.as_ref()));
-    push(highest("highest kept rate", done.limit.kept.as_ref()));
-    placement::rows(done, &table.names()).into_iter().for_each(|row| table.push(row));
-    table
-}
-
-fn line(row: &Row) -> Vec<CellValue> {
-    let p50 = |lateness: Option<Lateness>| CellValue::from(lateness.map(|lateness| lateness.p50_us));
-    let p99 = |lateness: Option<Lateness>| CellValue::from(lateness.map(|lateness| lateness.p99_us));
-    vec![
-        row.what.into(),
-        row.clients.into(),
-        row.driver.clone().into(),
-        row.cpu_us.into(),
-        row.per_second.into(),
-        row.busy_pct.into(),
-        row.rate.into(),
-        p50(row.wakeup),
-        p99(row.wakeup),
-        p50(row.start_lag),
-        p99(row.start_lag),
-        verdict(row.validity, row.doubts.iter().map(|doubt| doubt.reason.text())).into(),
-    ]
-}
-
-/// Columns that fit a terminal: verdicts without their reasons, which follow below.
-fn narrow(table: Table) -> Table {
-    let left_out = ["driver", "busy_pct", "at_rate", "lag_p50_us"];
-    let at = table.at(placement::COLUMNS[0]);
-    let is_left_out = |name: &str| left_out.contains(&name) || placement::COLUMNS.contains(&name);
-    let mut narrow = table;
-    narrow.rows.retain(|row| at.is_none_or(|at| row[at] == CellValue::Null));
-    for value in narrow.rows.iter_mut().flatten() {
-        if let CellValue::Text(text) = value {
-            text.truncate(text.find(':').unwrap_or(text.len()));
-        }
-    }
-    narrow.only(|table, at| !is_left_out(&table.columns[at].name))
-}
-
-/// `suspect: schedule late, client saturated`.
-fn verdict(validity: Validity, reasons: impl Iterator<Item = &'static str>) -> String {
-    let word = match validity {
-        Validity::Valid => return "valid".to_owned(),
-        Validity::Suspect => "suspect",
-        Validity::Invalid => "invalid",
-    };
-    let mut reasons: Vec<_> = reasons.collect();
-    reasons.dedup();
-    format!("{word}: {}", reasons.join(", "))
-}
-
-fn highest(what: &'static str, run: Option<&Run>) -> Vec<CellValue> {
-    let figure = |of: Figure| CellValue::from(run.and_then(|run| run.figures.get(of)));
-    let verdict = |run: &Run| verdict(run.validity, run.doubts.iter().map(|doubt| doubt.reason.text()));
-    vec![
-        what.into(),
-        run.map(|run| run.clients).into(),
-        run.map_or(CellValue::Null, |run| run.driver.clone().into()),
-        figure(figures::CLIENT_CPU_US_PER_TX),
-        run.and_then(Run::tps).into(),
-        figure(figures::CLIENT_BUSIEST_THREAD_PCT),
-        run.and_then(|run| run.offered_rate).into(),
-        figure(figures::TIMER_LATENESS_P50_US),
-        figure(figures::TIMER_LATENESS_P99_US),
-        figure(figures::START_LAG_P50_US),
-        figure(figures::START_LAG_P99_US),
-        run.map_or_else(|| "none found".to_owned(), verdict).into(),
-    ]
-}
-
-fn words(done: &Calibrated) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for doubt in done.rows.iter().chain([&done.idle, &done.start_lag]).flat_map(|row| &row.doubts) {
-        *counts.entry(doubt.reason.text()).or_default() += 1;
-    }
-    let mut out = String::from("\n");
-    if !counts.is_empty() {
-        let listed: Vec<_> = counts.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
-        let _ = writeln!(out, "Suspect: {} (docs/run-verdicts.md).", listed.join(", "));
-    }
-    out + &sentences(&done.limit)
-}
-
-fn sentences(limit: &Limit) -> String {
-    let rate = |run: &Option<Run>| run.as_ref().and_then(|run| run.offered_rate);
-    let (clean, kept) = (rate(&limit.clean), rate(&limit.kept));
-    let mut out = match clean {
-        Some(rate) => format!("Highest clean rate of this host, one thread: {rate}/s.\n"),
-        None => format!("Highest clean rate of this host, one thread: none; {}.\n", limit.no_clean),
-    };
-    match kept {
-        Some(rate) if kept > clean => {
-            let _ = writeln!(
-                out,
-                "Highest rate kept as well as this host can: {rate}/s (1 % of the arrivals up to {:.0} µs late, \
-                 {HOST_FACTOR} times what they are with nothing to do).",
-                limit.allowed_us
-            );
-        }
-        Some(_) => {}
-        None => {
-            out.push_str("No rate was kept even as well as this host can: something else limits it now.\n")
-        }
-    }
-    if let Some(next) = limit.next {
-        let _ = writeln!(out, "At {next}/s: {}.", limit.why);
-    }
-    let _ = writeln!(out, "Limited by: {}.", limit.limited_by);
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn limit() -> Limit {
-        Limit {
-            clean: None,
-            no_clean: "it wakes up too late".into(),
-            kept: None,
-            allowed_us: 280.0,
-            next: Some(84_000.0),
-            why: "schedule late: 1 % of …".into(),
-            limited_by: "the 2 CPUs".into(),
-        }
-    }
-
-    #[test]
-    fn what_is_not_found_is_told_with_its_reason() {
-        let wanted = "Highest clean rate of this host, one thread: none; it wakes up too late.\n\
-                      No rate was kept even as well as this host can: something else limits it now.\n\
-                      At 84000/s: schedule late: 1 % of ….\nLimited by: the 2 CPUs.\n";
-        assert_eq!(sentences(&limit()), wanted);
-        let open = Limit { next: None, ..limit() };
-        assert!(!sentences(&open).contains("At "));
-    }
-
-    #[test]
-    fn verdicts_name_each_reason_once() {
-        let reasons = ["schedule late", "schedule late", "CPU steal"];
-        assert_eq!(verdict(Validity::Suspect, reasons.into_iter()), "suspect: schedule late, CPU steal");
-        assert_eq!(verdict(Validity::Valid, [].into_iter()), "valid");
-    }
+    let file = file::made(args).read(NAME, None)?;
+    how.carry_out(&file)
 }

@@ -20,7 +20,7 @@ pub(super) fn rows(done: &Calibrated, columns: &[&str]) -> Vec<Vec<CellValue>> {
     let measured = done.placements.iter().map(|placed| {
         row(&[
             ("what", "placement".into()),
-            ("placement", placed.level.into()),
+            ("placement", placed.level.clone().into()),
             ("clients", placed.clients.into()),
             ("per_s", placed.tps.into()),
             ("p50_us", placed.p50_us.into()),
@@ -29,7 +29,7 @@ pub(super) fn rows(done: &Calibrated, columns: &[&str]) -> Vec<Vec<CellValue>> {
             ("fastest_to_slowest", placed.spread.into()),
         ])
     });
-    let said = |what: &'static str, level: &'static str, words: String| {
+    let said = |what: &str, level: &str, words: String| {
         row(&[("what", what.into()), ("placement", level.into()), ("verdict", words.into())])
     };
     let not =
@@ -45,7 +45,7 @@ pub(super) fn table(placed: &[Placed]) -> Table {
     let mut table = Table::new(&columns);
     for placed in placed {
         table.push(vec![
-            placed.level.into(),
+            placed.level.clone().into(),
             placed.clients.into(),
             placed.tps.into(),
             placed.p50_us.into(),
@@ -61,7 +61,7 @@ pub(super) fn words(done: &Calibrated) -> String {
     told(&done.not_placed, done.advised.as_ref())
 }
 
-fn told(not_placed: &[(&str, String)], advised: Option<&Advised>) -> String {
+fn told(not_placed: &[(String, String)], advised: Option<&Advised>) -> String {
     let mut out = String::new();
     for (level, why) in not_placed.iter().filter(|_| advised.is_some()) {
         let _ = writeln!(out, "Placement {level} is not available: {why}.");
@@ -88,15 +88,15 @@ mod tests {
 
     #[test]
     fn advice_and_what_there_is_not_are_told() {
-        let advised = Advised { level: "apart", why: "so and so".to_owned() };
-        let awake = [("awake", "no idle class".to_owned())];
+        let advised = Advised { level: "apart".to_owned(), why: "so and so".to_owned() };
+        let awake = [("awake".to_owned(), "no idle class".to_owned())];
         let words = told(&awake, Some(&advised));
         assert!(
             words.starts_with(
                 "Placement awake is not available: no idle class.\nAdvised placement: apart; so"
             )
         );
-        let one = ["free", "same"].map(|level| (level, "one CPU".to_owned()));
+        let one = ["free", "same"].map(|level| (level.to_owned(), "one CPU".to_owned()));
         assert_eq!(told(&one, None), "Placement was not measured: one CPU.\n");
     }
 }

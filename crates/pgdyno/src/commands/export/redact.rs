@@ -100,8 +100,6 @@ fn redact_plan(plan: &mut Recorded) {
         Recorded::Plan(plan) => {
             plan.content.workloads.values_mut().map(|workload| &mut workload.spec).collect()
         }
-        Recorded::Single(plan) => plan.load.iter_mut().map(|load| &mut load.workload).collect(),
-        Recorded::Calibration(_) => Vec::new(),
         Recorded::Unknown(plan) => return redact_variables(plan),
     };
     for options in options {

@@ -31,8 +31,9 @@ impl Operation {
         }
     }
 
-    pub(crate) fn costly(server: bool) -> impl Iterator<Item = Self> {
-        Self::COSTLY.into_iter().filter(move |operation| server || !operation.is_server())
+    /// The operation of a run.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::COSTLY.into_iter().chain([Self::Nothing]).find(|operation| operation.name() == name)
     }
 
     /// Whether a real server is used; else the sink.
