@@ -160,6 +160,14 @@ pub fn of_programs(
     Ok(learnt)
 }
 
+/// The plan of a preparation, whose files are read now.
+#[cfg(test)]
+pub(crate) fn preparation(jobs: &workloads::Preparation) -> Result<spec::plan::PlannedPreparation, Error> {
+    let mut facts = Facts::default();
+    inputs::of_preparation(&mut facts, jobs)?;
+    crate::plan::preparation::planned_preparation(jobs, &facts)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -35,7 +35,7 @@ pub use difference::diff;
 pub use generator::check_waiting;
 pub use identity::hash;
 pub use part::check_left;
-pub(crate) use preparation::{jobs_of, planned_preparation};
+pub(crate) use preparation::jobs_of;
 pub use resolve::resolve;
 pub use setups::{equal_arms, setup, single_run};
 pub use table::{short_table, table};
