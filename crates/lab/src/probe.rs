@@ -12,7 +12,9 @@ use workloads::probe;
 
 use crate::error::{explain, stopped};
 use crate::jobs;
-use crate::runner::{Identity, Progress, ProgressExt, Results, Stage, Step, Surroundings, try_results};
+use crate::runner::{
+    ExperimentStep, Identity, Progress, ProgressExt, Results, Stage, Surroundings, try_results,
+};
 use crate::target_spec::TargetAccess;
 
 /// Options of a probe of one server.
@@ -45,7 +47,7 @@ fn once(options: &ProbeRunOptions, mut progress: &mut dyn Progress, stop: &Stop)
     let token = uuid::Uuid::new_v4().simple().to_string();
     let job = probe::Probe::new(options.probe.clone(), &token[..12]);
     try_results(Some(&options.results), &mut *progress)?;
-    progress.step(Step::Target, "make, start or reach the server");
+    progress.step(ExperimentStep::Target, "make, start or reach the server");
     let mut stage = Stage::open(&options.target, options.pg_bin.clone(), &mut *progress, stop)?;
     let at = Surroundings::of(&stage)?;
     let record = match jobs::alone(&mut stage, &job, &mut *progress, stop) {
@@ -75,7 +77,7 @@ fn store(
     block: &mut [results::Finished],
     mut progress: &mut dyn Progress,
 ) -> Result<ExperimentId, Error> {
-    progress.step(Step::Store, options.results.display().to_string());
+    progress.step(ExperimentStep::Store, options.results.display().to_string());
     let mut results = Results::next_round(&options.results, identity, at)?;
     results.keep(block)?;
     results.id().ok_or_else(|| Error::new(Class::Internal, "the probe was not stored"))

@@ -14,7 +14,9 @@ use crate::beside;
 use crate::facts;
 use crate::jobs::{foresee, input_bytes, prepare};
 use crate::plan::{jobs_of, preparation};
-use crate::runner::{Identity, Progress, ProgressExt, Results, Stage, Step, Surroundings, try_results};
+use crate::runner::{
+    ExperimentStep, Identity, Progress, ProgressExt, Results, Stage, Surroundings, try_results,
+};
 use crate::target_spec::TargetAccess;
 use crate::validity::{JobEvidence, Machine, judge_job};
 use server::Stop;
@@ -107,7 +109,7 @@ fn single(
             .note(format!("earlier ones of the same size took {took} in the mean, with whatever options"));
     }
     foresee([(target.spec.clone(), plan)].into_iter())?;
-    progress.step(Step::Target, "make, start or reach the server");
+    progress.step(ExperimentStep::Target, "make, start or reach the server");
     let mut stage = Stage::open(target, pg_bin, progress, stop)?;
     let done = prepare(&mut stage, plan, false, &mut *progress, stop)?;
     let job = done.first().ok_or_else(|| Error::new(Class::Internal, "a job of no kind"))?;
@@ -117,7 +119,7 @@ fn single(
         judge_job(&JobEvidence { machine: Machine::of_job(&run.figures), ..JobEvidence::default() });
     beside::mark(run, stage.others_measuring());
     let stored = results.map(|KeepIn { results: path, command }| {
-        progress.step(Step::Store, path.display().to_string());
+        progress.step(ExperimentStep::Store, path.display().to_string());
         let prepare = Some(preparation::portable(plan));
         let plan = SinglePlan { target: target.spec.identity(), prepare, load: None };
         let seed = block[0].run.seed;

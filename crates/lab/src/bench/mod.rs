@@ -26,8 +26,8 @@ use crate::lateness::judge_by_host;
 use crate::measure::Keep;
 use crate::plan::{preparation, single_run};
 use crate::runner::{
-    Done, Identity, Progress, ProgressExt, Ready, Results, RunSteps, Runner, Stage, Step, Surroundings,
-    plan_of, texts, try_results,
+    Done, ExperimentStep, Identity, Progress, ProgressExt, Ready, Results, RunSteps, Runner, Stage,
+    Surroundings, plan_of, texts, try_results,
 };
 use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup};
 use crate::target_spec::TargetAccess;
@@ -96,11 +96,11 @@ fn once(options: &BenchOptions, mut progress: &mut dyn Progress, stop: &Stop) ->
     let prepare = facts::preparation(&options.prepare)?;
     try_results(options.results.as_deref(), &mut *progress)?;
     jobs::foresee([(options.target.spec.clone(), &prepare)].into_iter())?;
-    progress.step(Step::Target, "reach the server");
+    progress.step(ExperimentStep::Target, "reach the server");
     let mut stage = Stage::open(&options.target, options.pg_bin.clone(), progress, stop)?;
     stage.lets_through(&workload)?;
     jobs::prepare(&mut stage, &prepare, true, &mut *progress, stop).map_err(|error| stage.explain(error))?;
-    progress.step(Step::Guard, "does it do something?");
+    progress.step(ExperimentStep::Guard, "does it do something?");
     stage.with_site(|site| workload.check(site))?;
     stage.with_site(|site| workload.prepare(site, options.seed))?;
     let scripts = workload.scripts();
@@ -121,7 +121,7 @@ fn once(options: &BenchOptions, mut progress: &mut dyn Progress, stop: &Stop) ->
     let _concluding = stop.concluding();
     let mut block = [finished];
     let stored = options.results.as_deref().map(|path| {
-        runner.progress.step(Step::Store, path.display().to_string());
+        runner.progress.step(ExperimentStep::Store, path.display().to_string());
         let question = question(options, &scripts);
         let identity = Identity {
             name: "bench",

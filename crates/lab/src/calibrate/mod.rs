@@ -26,8 +26,8 @@ use crate::jobs::prepare;
 use crate::known_host::{Advice, KnownHost, Lag};
 use crate::measure::Keep;
 use crate::runner::{
-    Identity, LabEvent, Progress, ProgressExt, Ready, Results, RunSteps, Runner, Stage, Step, Surroundings,
-    try_results,
+    ExperimentStep, Identity, LabEvent, Progress, ProgressExt, Ready, Results, RunSteps, Runner, Stage,
+    Surroundings, try_results,
 };
 use crate::setup::At;
 pub use crate::strategies::calibration::{Advised, LAG_CLIENTS, LAG_RATE, Limit, Placed};
@@ -212,7 +212,7 @@ impl Calibrating<'_> {
                 }
                 if let Some(words) = self.strategy.calibration.trial_words(self.strategy.parts(&self.done).1)
                 {
-                    runner.progress.step(Step::Measure, words);
+                    runner.progress.step(ExperimentStep::Measure, words);
                 }
             }
         }
@@ -353,7 +353,7 @@ fn server(
     stop: &Stop,
     remarks: &mut Vec<String>,
 ) -> Result<Option<Stage>, Error> {
-    progress.step(Step::Target, "a sink and a private server");
+    progress.step(ExperimentStep::Target, "a sink and a private server");
     let target = TargetAccess::managed(SERVER, &[]);
     let mut stage = match Stage::open(&target, options.pg_bin.clone(), progress, stop) {
         Ok(stage) => stage,

@@ -18,7 +18,9 @@ use crate::jobs::{self, Prepared};
 use crate::lateness::judge_by_host;
 use crate::measure::{Keep, Turns};
 use crate::plan::{identity, setups, turns};
-use crate::runner::{LabEvent, Pace, Progress, ProgressExt, Results, RunSteps, Runner, Stage, Step, Turn};
+use crate::runner::{
+    ExperimentStep, LabEvent, Pace, Progress, ProgressExt, Results, RunSteps, Runner, Stage, Turn,
+};
 use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
 use crate::strategies::{self, Aside, Block, Cause, Course, Done, Next};
@@ -214,7 +216,7 @@ impl<'a> Execution<'a> {
         };
         let Some(taken) = taken else { return Ok(false) };
         let (mut finished, causes): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
-        self.runner.progress.step(Step::Store, self.results.path().display().to_string());
+        self.runner.progress.step(ExperimentStep::Store, self.results.path().display().to_string());
         let numbers = self.results.keep(&mut finished)?;
         let waits = Aside::of(&self.done).waits.len();
         let repeated = course.again(&self.done).repeated.len();

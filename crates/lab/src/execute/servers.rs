@@ -22,7 +22,7 @@ use crate::error::{interrupted, of_sql};
 use crate::experiment::ExperimentFile;
 use crate::jobs::{Prepared, prepare};
 use crate::plan::{identity, levels, setups, turns, words};
-use crate::runner::{Progress, ProgressExt, Stage, Step, Surroundings, check_undone};
+use crate::runner::{ExperimentStep, Progress, ProgressExt, Stage, Surroundings, check_undone};
 use crate::setup::At;
 
 /// Connections left for clients, without two of our own: of the server, or of a role or database with a lower
@@ -57,7 +57,7 @@ impl PreparedServers {
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, Error> {
-        progress.step(Step::Target, "make, start or reach the servers");
+        progress.step(ExperimentStep::Target, "make, start or reach the servers");
         let mut stages = opened(file, &begun.plan, options, progress, stop)?;
         let shared = stages.iter().any(|(_, stage)| stage.is_shared());
         begun.learn(file, Fact::Servers { shared })?;
@@ -76,7 +76,7 @@ impl PreparedServers {
         if let Some(placed) = turns::placement_words(plan) {
             progress.note(placed);
         }
-        progress.step(Step::Results, format!("{}", options.results.display()));
+        progress.step(ExperimentStep::Results, format!("{}", options.results.display()));
         store.check_writable()?;
         if let Some((last, changes)) = changes(store, plan) {
             progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));

@@ -19,7 +19,7 @@ use super::run::run;
 use super::size::fits_on;
 use crate::collectors::Counters;
 use crate::error::{of_sql, stopped};
-use crate::event::{LabEvent, Progress, ProgressExt, Step};
+use crate::event::{ExperimentStep, LabEvent, Progress, ProgressExt};
 use crate::plan::jobs_of;
 use crate::stage::Stage;
 use server::Stop;
@@ -219,7 +219,7 @@ impl Jobs<'_> {
         if let Some(fill) = job.fill().filter(|fill| fill.bytes > 0) {
             progress.note(fits_on(self.stage, &job.what(), &fill)?);
         }
-        progress.step(Step::Prepare, job.what());
+        progress.step(ExperimentStep::Prepare, job.what());
         // An interrupted job must not look like a finished one.
         forget(self.stage.control()?, &job.name()).map_err(of_sql)?;
         let read = self.read_by(job);

@@ -14,7 +14,7 @@ use super::{Done, PROBE_AFTER, PROBE_BEFORE, Runner, event, kept_probe};
 use crate::beside;
 use crate::collectors::Counters;
 use crate::error::of_sql;
-use crate::event::{ProgressExt, Step};
+use crate::event::{ExperimentStep, ProgressExt};
 use crate::jobs;
 use crate::setup::{Cache, Setup};
 use crate::stage::Stage;
@@ -77,12 +77,12 @@ impl Runner<'_> {
             disk: DiskTraffic::take(server),
         };
         measuring::look();
-        progress.step(Step::Measure, job.what());
+        progress.step(ExperimentStep::Measure, job.what());
         record.started_at = jiff::Timestamp::now().to_string();
         let mut remarks = Vec::new();
         let report = jobs::run(stage, job, &mut **progress, stop, &mut remarks)?;
         let _concluding = stop.concluding();
-        progress.step(Step::Collect, "counters, sizes and verdict");
+        progress.step(ExperimentStep::Collect, "counters, sizes and verdict");
         // First, so that later queries do not count for the job.
         let (host, now, disk) = (HostSample::take(server), others(), DiskTraffic::take(server));
         // A file changed in the meantime was read in a mixed state.

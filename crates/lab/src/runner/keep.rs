@@ -10,7 +10,7 @@ use spec::plan::{Fact, Recorded, SingleEnd, SingleLoad, SinglePlan, TargetSpec, 
 use spec::{Artifact, Error, ExperimentRecord, Host, MeasuredTarget, RunKey, Text};
 use workloads::{ScriptInfo, pgbench};
 
-use crate::event::{Progress, ProgressExt, Step};
+use crate::event::{ExperimentStep, Progress, ProgressExt};
 use crate::experiment::without_credentials;
 use crate::setup::Setup;
 use crate::stage::Stage;
@@ -18,7 +18,7 @@ use crate::stage::Stage;
 /// Checks before the work whether results can be stored.
 pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) -> Result<(), Error> {
     let Some(path) = path else { return Ok(()) };
-    progress.step(Step::Results, path.display().to_string());
+    progress.step(ExperimentStep::Results, path.display().to_string());
     Store::try_out(path)
 }
 

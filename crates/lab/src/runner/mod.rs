@@ -47,7 +47,7 @@ use crate::beside;
 use crate::collectors::{self, Encryption, Look, Watched};
 use crate::error::of_sql;
 pub(crate) use crate::event::ProgressExt;
-pub use crate::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step, Trial};
+pub use crate::event::{EVENTS_VERSION, ExperimentStep, LabEvent, Progress, ScriptSecond, Trial};
 use crate::fixed_cost::Probe;
 use crate::measure::{Keep, Measured, Measurement, measure};
 use crate::setup::{At, Cache, Connection, Server, Setup};
@@ -380,7 +380,7 @@ impl<'a> Runner<'a> {
         }
         let name = arm.name.clone().unwrap_or_else(|| "the server's own settings".to_owned());
         let on = setup.at().copy.map(|number| format!(", on copy {number}")).unwrap_or_default();
-        progress.step(Step::Settings, format!("{name}{on}"));
+        progress.step(ExperimentStep::Settings, format!("{name}{on}"));
         let first = stage.in_force.arm.take().is_none();
         let applied = stage.apply(&arm.settings)?;
         for added in applied.added.iter().filter(|_| first) {
@@ -417,7 +417,7 @@ impl<'a> Runner<'a> {
         if setup.cache == Cache::AsLeft {
             return Ok(());
         }
-        self.progress.step(Step::Cache, "the server is started anew");
+        self.progress.step(ExperimentStep::Cache, "the server is started anew");
         let stop = self.stop;
         let (told, resident) = cache::bring(self.stage(&setup.at())?, setup.cache, stop)?;
         record.figures.set(figures::PAGE_CACHE_PCT, resident.pct());
@@ -427,7 +427,7 @@ impl<'a> Runner<'a> {
 
     /// The same state before every run, recorded with it.
     fn settle(&mut self, setup: &Setup, record: &mut Run) -> Result<(), Error> {
-        self.progress.step(Step::Reset, "the workload's own data, autovacuum, a checkpoint");
+        self.progress.step(ExperimentStep::Reset, "the workload's own data, autovacuum, a checkpoint");
         let stop = self.stop;
         let Self { stages, workloads, concluding, .. } = self;
         let Some(stage) = stages.get_mut(&setup.at()) else { return Ok(()) };
@@ -483,7 +483,7 @@ impl<'a> Runner<'a> {
         (steps, keep): (RunSteps, Keep<'_>),
         encryption: &mut Encryption,
     ) -> Result<(Measured, Option<Error>, Option<String>), Error> {
-        self.progress.step(Step::WarmUp, "clients connect, then warm up");
+        self.progress.step(ExperimentStep::WarmUp, "clients connect, then warm up");
         let under_test = self.under_test(&setup.asked());
         let Self { stages, sink, workloads, progress, stop, .. } = self;
         let mut stage = stages.get_mut(&setup.at());
@@ -538,7 +538,7 @@ impl<'a> Runner<'a> {
         let _concluding = stop.concluding();
         let mut measured = measured?;
         let Some(stage) = stage.filter(|_| steps.counters) else { return Ok((measured, None, None)) };
-        telling.progress.step(Step::Collect, "counters and verdict");
+        telling.progress.step(ExperimentStep::Collect, "counters and verdict");
         let (lost, changed) = stage.afterwards(&mut measured, stop);
         Ok((measured, lost, changed))
     }
@@ -589,11 +589,11 @@ impl<'a> Runner<'a> {
 
     pub(crate) fn close(mut self) -> Result<(), Error> {
         let concluded = self.conclude();
-        self.progress.step(Step::Restore, "the server's own settings");
+        self.progress.step(ExperimentStep::Restore, "the server's own settings");
         // Each of them, even if one fails.
         let undone: Vec<_> = self.stages.values_mut().map(changes::undo_all).collect();
         let restored: Vec<_> = self.stages.values_mut().map(Stage::restore).collect();
-        self.progress.step(Step::Stop, "what was started");
+        self.progress.step(ExperimentStep::Stop, "what was started");
         self.stages.clear();
         std::iter::once(concluded).chain(undone).chain(restored).collect()
     }
@@ -664,7 +664,7 @@ impl Observer for Telling<'_> {
     }
 
     fn measuring(&mut self) {
-        self.progress.step(Step::Measure, "what happens from now on counts");
+        self.progress.step(ExperimentStep::Measure, "what happens from now on counts");
     }
 
     fn second(&mut self, second: &Second) {

@@ -3,7 +3,7 @@
 use spec::{Artifact, Class, Error};
 use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo, TileItem, Work};
 
-use crate::event::{Progress, ProgressExt, Step};
+use crate::event::{ExperimentStep, Progress, ProgressExt};
 use crate::jobs::Files;
 use crate::stage::Stage;
 
@@ -35,7 +35,7 @@ impl Ready {
         chosen: Option<&Prepared>,
         mut progress: &mut dyn Progress,
     ) -> Result<Self, Error> {
-        progress.step(Step::Guard, format!("{name}: does it do something?"));
+        progress.step(ExperimentStep::Guard, format!("{name}: does it do something?"));
         let named = |error: Error| {
             let what = format!("workload {name}: {error}");
             error.in_words(what)

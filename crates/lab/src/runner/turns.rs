@@ -13,7 +13,9 @@ use spec::{Doubt, Error, Reason, Run, RunEvent, Slice, Validity, figures};
 use workloads::Places;
 
 use super::record::planned;
-use super::{Done, LabEvent, ProgressExt, RunSteps, Runner, Stage, Step, clients_of, event, not_opened};
+use super::{
+    Done, ExperimentStep, LabEvent, ProgressExt, RunSteps, Runner, Stage, clients_of, event, not_opened,
+};
 use crate::collectors::{self, Collector, Watched};
 use crate::measure::{Arrival, Keep, Measured, Measurement, Taken, Turns, measure_in_turn};
 use crate::setup::{At, Setup};
@@ -88,7 +90,7 @@ impl Runner<'_> {
         how: &Turns,
         keep: Keep<'_>,
     ) -> Result<Option<InTurn>, Error> {
-        self.progress.step(Step::WarmUp, "clients of all arms connect, then warm up in turn");
+        self.progress.step(ExperimentStep::WarmUp, "clients of all arms connect, then warm up in turn");
         let asked: BTreeSet<String> = ready.iter().map(|turn| turn.setup.asked()).collect();
         let under_test: Option<Vec<_>> = asked.iter().map(|asked| self.under_test(asked)).collect();
         let under_test: Option<Vec<u32>> = under_test.map(|all| all.concat());
@@ -129,7 +131,7 @@ impl Runner<'_> {
             Err((_, error)) if is_crowded(&error) => return Ok(None),
             Err((arm, error)) => return Err(self.not_started(&ready[arm].setup.at(), error)),
         };
-        self.progress.step(Step::Collect, "counters and verdict");
+        self.progress.step(ExperimentStep::Collect, "counters and verdict");
         Ok(Some((measured, taken, cpus)))
     }
 
@@ -324,7 +326,7 @@ impl Observer for Teller<'_, '_> {
 
     fn measuring(&mut self) {
         let what = "what happens from now on counts; the arms take turns".to_owned();
-        (self.tell.borrow_mut())(LabEvent::Step { step: Step::Measure, what });
+        (self.tell.borrow_mut())(LabEvent::Step { step: ExperimentStep::Measure, what });
     }
 
     fn second(&mut self, second: &Second) {

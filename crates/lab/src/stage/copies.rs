@@ -10,7 +10,7 @@ use spec::Error;
 
 use super::{InForce, Stage};
 use crate::error::of_sql;
-use crate::event::{Progress, ProgressExt, Step};
+use crate::event::{ExperimentStep, Progress, ProgressExt};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Takes {
@@ -125,7 +125,7 @@ impl Stage {
         template.destroy_copies(&|number| !numbers.contains(&number))?;
         let mut copies = Vec::new();
         for number in numbers {
-            progress.step(Step::Copy, format!("{}: copy {number}", template.name()));
+            progress.step(ExperimentStep::Copy, format!("{}: copy {number}", template.name()));
             let copy = template.copy(number, made_for, &options, &mut |_| {});
             copies.push((number, copy?));
         }
@@ -139,7 +139,7 @@ impl Stage {
         let redis_pid = redis.as_ref().map(server::redis::PrivateRedis::pid);
         let mut stages = Vec::new();
         for (number, copy) in copies {
-            progress.step(Step::Start, format!("copy {number}"));
+            progress.step(ExperimentStep::Start, format!("copy {number}"));
             let changes = copy.done().and_then(|done| serde_json::from_str(done).ok());
             let mut target = Target::copied(copy, &options, &watchdog)?;
             target.use_database(&database)?;
