@@ -21,7 +21,7 @@ use crate::measure::{Keep, Measurement, measure};
 use crate::plan::single_run;
 use crate::runner::{Judged, judge_and_record, planned};
 use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup};
-use crate::strategies::{Block, Done, Next, Strategy};
+use crate::strategies::{Done, Next, RunBlock, Strategy};
 use crate::validity::Probes;
 use spec::experiment::value::whole_number;
 
@@ -108,7 +108,7 @@ struct Enough {
 }
 
 impl Strategy for Enough {
-    fn next(&self, done: &[Done]) -> Option<Block> {
+    fn next(&self, done: &[Done]) -> Option<RunBlock> {
         if done.iter().any(|done| done.run.count(figures::OK) >= self.transactions) {
             return None;
         }
@@ -125,7 +125,7 @@ impl Strategy for Enough {
             takes,
             more_clients: false,
         };
-        Some(Block { runs: vec![next] })
+        Some(RunBlock { runs: vec![next] })
     }
 }
 
@@ -194,7 +194,7 @@ fn what_is_new_needs_nothing_but_the_seams() {
     // Two clients reach at most 100 transactions in 50 ms.
     let strategy = Enough { transactions: 110 };
     let mut done: Vec<Done> = Vec::new();
-    while let Some(Block { runs }) = strategy.next(&done) {
+    while let Some(RunBlock { runs }) = strategy.next(&done) {
         assert!(done.len() < 8, "it does not end");
         for Next { run: planned_run, setup, .. } in runs {
             let mut run = planned(&planned_run, &setup);

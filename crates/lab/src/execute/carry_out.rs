@@ -23,7 +23,7 @@ use crate::runner::{
 };
 use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
-use crate::strategies::{self, Aside, Block, Cause, Course, Done, Next};
+use crate::strategies::{self, Aside, Cause, Course, Done, Next, RunBlock};
 
 type Taken = (Finished, Option<Cause>);
 
@@ -202,7 +202,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Measures the runs of a block and stores them together; false when interrupted.
-    fn block(&mut self, course: &dyn Course, block: &Block) -> Result<bool, Error> {
+    fn block(&mut self, course: &dyn Course, block: &RunBlock) -> Result<bool, Error> {
         let start = Instant::now();
         self.arrange_copies(&block.runs[0].run, &block.runs[0].setup)?;
         if self.plan.content.varies_storage() {
@@ -234,7 +234,7 @@ impl<'a> Execution<'a> {
     fn one_after_the_other(
         &mut self,
         course: &dyn Course,
-        block: &Block,
+        block: &RunBlock,
     ) -> Result<Option<Vec<Taken>>, Error> {
         let stop = self.runner.stop();
         let mut all = Vec::with_capacity(block.runs.len());
@@ -269,7 +269,7 @@ impl<'a> Execution<'a> {
     fn in_turn(
         &mut self,
         course: &dyn Course,
-        block: &Block,
+        block: &RunBlock,
         how: &Turns,
     ) -> Result<Option<Vec<Taken>>, Error> {
         self.tell_started(course, block, 0);
@@ -372,7 +372,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    fn tell_started(&mut self, course: &dyn Course, block: &Block, position: usize) {
+    fn tell_started(&mut self, course: &dyn Course, block: &RunBlock, position: usize) {
         let Next { run, what, number, takes, .. } = &block.runs[position];
         let takes = if run.is_job() { Duration::from_secs_f64(self.pace.takes_s(run)) } else { *takes };
         let after = course.left(&self.done);

@@ -7,7 +7,7 @@ use results::limits::{CellLimit, LimitNext};
 use spec::plan::{Plan, PlannedRun};
 use spec::{AskedLimit, Profile, Reason, Run, figures};
 
-use super::{Aside, Block, Course, Done, Next, Strategy};
+use super::{Aside, Course, Done, Next, RunBlock, Strategy};
 use crate::plan::{order, setups};
 
 /// The searches of a plan, cell after cell. Its runs are the fastest of each cell and arm.
@@ -130,7 +130,7 @@ fn between_words([lower, upper]: [Option<f64>; 2]) -> String {
 }
 
 impl Strategy for Limits<'_> {
-    fn next(&self, done: &[Done]) -> Option<Block> {
+    fn next(&self, done: &[Done]) -> Option<RunBlock> {
         let measure = &self.plan.content.measure;
         let takes = Duration::from_secs_f64(measure.warmup_s + measure.duration_s);
         self.cells(done).iter().find_map(|cell| {
@@ -145,7 +145,7 @@ impl Strategy for Limits<'_> {
                 run,
             };
             let runs: Vec<Next> = runs.into_iter().zip(done.len() + 1..).map(next).collect();
-            (!runs.is_empty()).then_some(Block { runs })
+            (!runs.is_empty()).then_some(RunBlock { runs })
         })
     }
 }

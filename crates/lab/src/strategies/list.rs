@@ -7,7 +7,7 @@ use spec::plan::{Plan, PlannedRun};
 use spec::{Run, RunKey};
 
 use super::again::{Again, Rule};
-use super::{Aside, Block, Course, Done, Next, Strategy};
+use super::{Aside, Course, Done, Next, RunBlock, Strategy};
 use crate::plan::{levels, setups};
 
 pub(crate) struct List<'a> {
@@ -44,7 +44,7 @@ impl<'a> List<'a> {
 
 impl Strategy for List<'_> {
     /// Adjacent arms of a cell are one block.
-    fn next(&self, done: &[Done]) -> Option<Block> {
+    fn next(&self, done: &[Done]) -> Option<RunBlock> {
         let left = self.missing(done);
         let first = *left.first()?;
         let together = |run: &&&PlannedRun| {
@@ -53,7 +53,7 @@ impl Strategy for List<'_> {
         };
         let more = left[1..].iter().take_while(together).copied();
         let runs = std::iter::once(first).chain(more);
-        Some(Block { runs: runs.map(|run| self.next_of(run)).collect() })
+        Some(RunBlock { runs: runs.map(|run| self.next_of(run)).collect() })
     }
 }
 

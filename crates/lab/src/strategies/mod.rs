@@ -29,7 +29,7 @@ pub(crate) struct Done {
 
 /// Runs that belong together: they are stored together, or not at all.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Block {
+pub(crate) struct RunBlock {
     pub(crate) runs: Vec<Next>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn of<'a>(plan: &'a Plan, superseded: &'a [RunKey]) -> Box<dyn Course
 
 pub(crate) trait Strategy {
     /// The next block, after these runs; `None` at the end.
-    fn next(&self, done: &[Done]) -> Option<Block>;
+    fn next(&self, done: &[Done]) -> Option<RunBlock>;
 }
 
 /// The strategy of an experiment: it can also predict the remaining runs.

@@ -18,7 +18,7 @@ use self::limit::Trials;
 pub(crate) use self::operation::Operation;
 pub use self::placements::{Advised, Placed};
 pub(crate) use self::placements::{Level, Placements, WithPlacements, advised};
-use super::{Block, Done, Next, Strategy, search};
+use super::{Done, Next, RunBlock, Strategy, search};
 use crate::plan::single_run;
 use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup};
 use crate::words::count;
@@ -167,7 +167,7 @@ impl Calibration {
 }
 
 impl Strategy for Calibration {
-    fn next(&self, done: &[Done]) -> Option<Block> {
+    fn next(&self, done: &[Done]) -> Option<RunBlock> {
         let cells = self.cells();
         let lag = |operation, number: usize, part: &str| {
             let setup = self.setup(operation, LAG_CLIENTS, Some(LAG_RATE), self.lengths()[number - 1]);
@@ -185,7 +185,7 @@ impl Strategy for Calibration {
                 self.step(self.planned(), "highest clean rate".to_owned(), part, setup)
             }
         };
-        Some(Block { runs: vec![next] })
+        Some(RunBlock { runs: vec![next] })
     }
 }
 
@@ -234,7 +234,7 @@ pub(crate) mod tests {
         let calibration = calibration(false);
         let mut done: Vec<Done> = Vec::new();
         let mut told = Vec::new();
-        while let Some(Block { runs }) = calibration.next(&done) {
+        while let Some(RunBlock { runs }) = calibration.next(&done) {
             let [Next { run: planned, setup, number, .. }] = &runs[..] else { panic!("one at a time") };
             told.push((*number, planned.factors["part"].clone(), setup.load.clone()));
             assert!(done.len() < 60, "it does not end");

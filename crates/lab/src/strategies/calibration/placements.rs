@@ -9,7 +9,7 @@ use spec::plan::Placement;
 
 use super::{Calibration, Operation};
 use crate::setup::Setup;
-use crate::strategies::{Block, Done, Next, Strategy};
+use crate::strategies::{Done, Next, RunBlock, Strategy};
 
 /// Approximate time for all of them, as a share of the time for the rest, and its maximum.
 const SHARE: f64 = 0.6;
@@ -198,9 +198,9 @@ impl WithPlacements {
 }
 
 impl Strategy for WithPlacements {
-    fn next(&self, done: &[Done]) -> Option<Block> {
+    fn next(&self, done: &[Done]) -> Option<RunBlock> {
         if done.len() < self.placements.runs(self.calibration.time) {
-            return Some(Block { runs: vec![self.placements.next(&self.calibration, done.len())] });
+            return Some(RunBlock { runs: vec![self.placements.next(&self.calibration, done.len())] });
         }
         let before = self.lengths().len() - self.calibration.planned();
         let mut block = self.calibration.next(self.parts(done).1)?;
