@@ -20,7 +20,7 @@ use crate::factors::{Factor, Known};
 use crate::measure::{Keep, Measurement, measure};
 use crate::plan::single_run;
 use crate::runner::{Judged, judge_and_record, planned};
-use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup};
+use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup};
 use crate::strategies::{Done, Next, RunBlock, Strategy};
 use crate::validity::Probes;
 use spec::experiment::value::whole_number;
@@ -161,7 +161,7 @@ impl Collector for Steps {
 fn setup() -> Setup {
     Setup {
         server: Server::Target(At::default()),
-        connection: Connection::Direct,
+        connection: ConnectionPath::Direct,
         changes: None,
         cache: Cache::AsLeft,
         arm: None,

@@ -29,7 +29,7 @@ use crate::runner::{
     Done, ExperimentStep, Identity, Progress, ProgressExt, Ready, Results, RunSteps, Runner, Stage,
     Surroundings, plan_of, texts, try_results,
 };
-use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup};
+use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup};
 use crate::target_spec::TargetAccess;
 
 /// Options of one run of pgbench scripts.
@@ -187,7 +187,7 @@ fn setup(options: &BenchOptions, scripts: &[ScriptInfo]) -> Setup {
     let names: Vec<_> = scripts.iter().map(|script| script.name.as_str()).collect();
     Setup {
         server: Server::Target(At::default()),
-        connection: Connection::Direct,
+        connection: ConnectionPath::Direct,
         changes: None,
         cache: Cache::AsLeft,
         arm: room(options),

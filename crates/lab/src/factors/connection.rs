@@ -5,13 +5,13 @@ use server::managed::NetworkAccess;
 use toml::Value;
 
 use super::{Factor, Known, name_of};
-use crate::setup::{Connection, Setup};
+use crate::setup::{ConnectionPath, Setup};
 
-const WAYS: [(&str, Connection); 4] = [
-    ("direct", Connection::Direct),
-    ("socket", Connection::Via(NetworkAccess::Socket)),
-    ("tcp", Connection::Via(NetworkAccess::Tcp)),
-    ("tls", Connection::Via(NetworkAccess::Tls)),
+const WAYS: [(&str, ConnectionPath); 4] = [
+    ("direct", ConnectionPath::Direct),
+    ("socket", ConnectionPath::Via(NetworkAccess::Socket)),
+    ("tcp", ConnectionPath::Via(NetworkAccess::Tcp)),
+    ("tls", ConnectionPath::Via(NetworkAccess::Tls)),
 ];
 
 pub(crate) fn ways<'w>() -> impl Iterator<Item = &'w str> {
@@ -40,7 +40,7 @@ impl Factor for Way {
     }
 }
 
-fn connection(level: &str, known: &Known<'_>) -> Option<Connection> {
+fn connection(level: &str, known: &Known<'_>) -> Option<ConnectionPath> {
     let way = WAYS.into_iter().find(|(name, _)| *name == level).map(|(_, way)| way);
-    way.or_else(|| known.named.poolers.get(level).cloned().map(Connection::Pooler))
+    way.or_else(|| known.named.poolers.get(level).cloned().map(ConnectionPath::Pooler))
 }

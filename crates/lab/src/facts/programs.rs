@@ -16,7 +16,7 @@ use spec::plan::{Fact, Plan, TargetSpec};
 use crate::experiment::ExperimentFile;
 use crate::plan::{levels, part, setups};
 use crate::runner::load_of;
-use crate::setup::{At, Cache, Connection, Setup};
+use crate::setup::{At, Cache, ConnectionPath, Setup};
 
 /// Which parts of a plan can be run here. A dry run executes no program that the file names.
 pub(super) fn learn(
@@ -87,7 +87,7 @@ impl Looked<'_> {
     }
 
     fn without_pooler(&mut self, setup: &Setup) -> Option<String> {
-        let Connection::Pooler(options) = &setup.connection else { return None };
+        let ConnectionPath::Pooler(options) = &setup.connection else { return None };
         let version = self.pooler.get_or_insert_with(|| find_pooler(self.stop)).clone();
         let version = match version {
             Ok(version) => version,

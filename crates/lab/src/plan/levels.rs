@@ -11,7 +11,7 @@ use workloads::Spec;
 use super::cells::{self, Cell};
 use super::workload;
 use crate::factors::{self, STORAGE, factor, with_options};
-use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup, driver_choice};
+use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup, driver_choice};
 use crate::target_spec::{on_storage, with_data, with_version};
 
 /// Warm-up of a run, seconds; none before a cold one, which it would warm.
@@ -32,7 +32,7 @@ pub(crate) fn setup(
     let only = <&[Arm; 1]>::try_from(&content.arms[..]).map(|[only]| only.clone());
     let mut setup = Setup {
         server: Server::Target(At::default()),
-        connection: Connection::Direct,
+        connection: ConnectionPath::Direct,
         changes: None,
         cache: Cache::AsLeft,
         arm: only.ok(),

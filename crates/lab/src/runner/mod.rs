@@ -50,7 +50,7 @@ pub(crate) use crate::event::ProgressExt;
 pub use crate::event::{EVENTS_VERSION, ExperimentStep, LabEvent, Progress, ScriptSecond, Trial};
 use crate::fixed_cost::Probe;
 use crate::measure::{Keep, Measured, Measurement, measure};
-use crate::setup::{At, Cache, Connection, Server, Setup};
+use crate::setup::{At, Cache, ConnectionPath, Server, Setup};
 pub(crate) use crate::stage::{Stage, Takes, load_of};
 use crate::strategies::Cause;
 use crate::validity::Probes;
@@ -622,7 +622,7 @@ fn event(kind: &str, detail: String) -> RunEvent {
 }
 
 fn by_tls(setup: &Setup) -> bool {
-    setup.connection == Connection::Via(NetworkAccess::Tls)
+    setup.connection == ConnectionPath::Via(NetworkAccess::Tls)
 }
 
 fn not_by_tls(why: String) -> Error {

@@ -17,7 +17,7 @@ use workloads::{LoadNeeds, Places, PostgresPlace, RedisServer, ServerPlace, Site
 use crate::error::of_sql;
 use crate::event::{Progress, ProgressExt};
 use crate::measure::Measured;
-use crate::setup::{At, ChangeLevel, Connection};
+use crate::setup::{At, ChangeLevel, ConnectionPath};
 use crate::target_spec::TargetAccess;
 use server::Stop;
 use server::change;
@@ -292,17 +292,17 @@ impl Stage {
     /// Sets how the clients of a run connect; a pooler gets the settings in force.
     pub(crate) fn connect_by(
         &mut self,
-        connection: &Connection,
+        connection: &ConnectionPath,
         clients: u32,
         carried: LoadNeeds,
     ) -> Result<(), Error> {
         match connection {
-            Connection::Direct => self.pooler = None,
-            Connection::Via(via) => {
+            ConnectionPath::Direct => self.pooler = None,
+            ConnectionPath::Via(via) => {
                 self.pooler = None;
                 self.target.reach_by(*via)?;
             }
-            Connection::Pooler(options) => {
+            ConnectionPath::Pooler(options) => {
                 let same = |used: &InUse| {
                     used.options == *options && used.clients == clients && used.carried == carried
                 };

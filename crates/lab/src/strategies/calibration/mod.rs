@@ -20,7 +20,7 @@ pub use self::placements::{Advised, Placed};
 pub(crate) use self::placements::{Level, Placements, WithPlacements, advised};
 use super::{Done, Next, RunBlock, Strategy, search};
 use crate::plan::single_run;
-use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup};
+use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup};
 use crate::words::count;
 
 /// Arrivals per second at which the start lag is measured.
@@ -126,7 +126,7 @@ impl Calibration {
     fn setup(&self, operation: Operation, clients: u32, rate: Option<f64>, length: Duration) -> Setup {
         Setup {
             server: if operation.is_server() { Server::Target(At::default()) } else { Server::Sink },
-            connection: Connection::Direct,
+            connection: ConnectionPath::Direct,
             changes: None,
             cache: Cache::AsLeft,
             arm: None,
