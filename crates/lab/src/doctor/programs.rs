@@ -27,51 +27,51 @@ pub enum Install {
 }
 
 /// A packaged program: its names, then the packages of Debian, Fedora, Alpine, Arch and Homebrew.
-struct Known {
+struct PackagedProgram {
     name: &'static str,
     programs: &'static [&'static str],
     packages: [&'static str; 5],
     needed_for: &'static str,
 }
 
-const KNOWN: [Known; 7] = [
-    Known {
+const KNOWN: [PackagedProgram; 7] = [
+    PackagedProgram {
         name: "osm2pgsql",
         programs: &["osm2pgsql"],
         packages: ["osm2pgsql", "osm2pgsql", "osm2pgsql", "osm2pgsql", "osm2pgsql"],
         needed_for: "osm load, tiles --osm",
     },
-    Known {
+    PackagedProgram {
         name: "redis-server",
         programs: &["redis-server", "valkey-server"],
         packages: ["redis-server", "redis", "redis", "redis", "redis"],
         needed_for: "experiments with Redis",
     },
-    Known {
+    PackagedProgram {
         name: "PgBouncer",
         programs: &["pgbouncer"],
         packages: ["pgbouncer", "pgbouncer", "pgbouncer", "pgbouncer", "pgbouncer"],
         needed_for: "experiments with a pooler",
     },
-    Known {
+    PackagedProgram {
         name: "mkfs.ext4",
         programs: &["mkfs.ext4"],
         packages: ["e2fsprogs", "e2fsprogs", "e2fsprogs", "e2fsprogs", ""],
         needed_for: "experiments on ext4",
     },
-    Known {
+    PackagedProgram {
         name: "mkfs.xfs",
         programs: &["mkfs.xfs"],
         packages: ["xfsprogs", "xfsprogs", "xfsprogs", "xfsprogs", ""],
         needed_for: "experiments on xfs",
     },
-    Known {
+    PackagedProgram {
         name: "mkfs.btrfs",
         programs: &["mkfs.btrfs"],
         packages: ["btrfs-progs", "btrfs-progs", "btrfs-progs", "btrfs-progs", ""],
         needed_for: "experiments on btrfs",
     },
-    Known {
+    PackagedProgram {
         name: "zpool",
         programs: &["zpool", "zfs-fuse"],
         packages: ["zfs-fuse", "", "zfs", "", ""],
