@@ -16,7 +16,7 @@ use toml::Value;
 use workloads::{ClientWorkload, Clients, Guarded, Places, Prepared, ScriptInfo, Site, Workload};
 
 use crate::collectors::Collector;
-use crate::factors::{Factor, Known};
+use crate::factors::{Factor, LevelNames};
 use crate::measure::{Keep, Measurement, measure};
 use crate::plan::single_run;
 use crate::runner::{Judged, judge_and_record, planned};
@@ -91,11 +91,17 @@ impl Factor for Length {
         "length_ms"
     }
 
-    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         whole_number(value, 1, 10_000).map(|ms| ms.to_string())
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        _known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         let ms: u64 = level.parse().map_err(|_| format!("{level:?} is no length"))?;
         setup.until = Until::Elapsed(ms * 1_000_000);
         Ok(())
@@ -114,7 +120,7 @@ impl Strategy for Enough {
         }
         let mut setup = setup();
         Length
-            .apply("length_ms", &(50 << done.len()).to_string(), &mut setup, &Known::default())
+            .apply("length_ms", &(50 << done.len()).to_string(), &mut setup, &LevelNames::default())
             .expect("a length");
         let takes = Duration::from_secs(1);
         let next = Next {
@@ -186,9 +192,9 @@ fn setup() -> Setup {
 
 #[test]
 fn what_is_new_needs_nothing_but_the_seams() {
-    assert_eq!(Length.read("length_ms", &Value::Integer(50), &Known::default()), Ok("50".to_owned()));
+    assert_eq!(Length.read("length_ms", &Value::Integer(50), &LevelNames::default()), Ok("50".to_owned()));
     assert_eq!(
-        Length.read("length_ms", &Value::Integer(0), &Known::default()),
+        Length.read("length_ms", &Value::Integer(0), &LevelNames::default()),
         Err("must be from 1 to 10000".to_owned())
     );
     // Two clients reach at most 100 transactions in 50 ms.

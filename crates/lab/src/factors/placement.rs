@@ -4,7 +4,7 @@
 use spec::plan::{Cpus, Placement};
 use toml::Value;
 
-use super::{Factor, Known, name_of};
+use super::{Factor, LevelNames, name_of};
 use crate::setup::Setup;
 
 pub(crate) const KEY: &str = spec::plan::PLACEMENT;
@@ -25,11 +25,17 @@ impl Factor for Places {
         KEY
     }
 
-    fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         name_of(value, &NAMES, "placement", known.named.placements.keys())
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         setup.placement = match known.named.placements.get(level) {
             Some(placement) => placement.clone(),
             None => own(level, known.cpus)?,

@@ -9,7 +9,7 @@ use workloads::Spec;
 
 use super::jobs_of;
 use super::restarts::arms_need_restart;
-use crate::factors::{self, Known, SETTINGS, factor, of_a_workload};
+use crate::factors::{self, LevelNames, SETTINGS, factor, of_a_workload};
 
 pub(super) type Cell = BTreeMap<String, String>;
 
@@ -72,11 +72,11 @@ pub(super) fn cells_beside(content: &Content) -> Vec<Cell> {
     cells.flat_map(|workload| clients.iter().map(move |clients| of(workload, clients))).collect()
 }
 
-pub(crate) fn known(content: &Content) -> Known<'_> {
+pub(crate) fn known(content: &Content) -> LevelNames<'_> {
     let spec = |planned: &PlannedWorkload| Some(Cow::Owned(Spec::of(&planned.spec).ok()?));
     let workloads =
         content.workloads.iter().filter_map(|(name, planned)| Some((name.as_str(), spec(planned)?)));
-    Known {
+    LevelNames {
         preparation: Some(Cow::Owned(jobs_of(&content.prepare))),
         workloads: workloads.collect(),
         arms: &content.arms,
