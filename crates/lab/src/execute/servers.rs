@@ -20,7 +20,7 @@ use super::shared::{Opened, share};
 use super::{ExecutionOptions, Invocation, changes, other_name};
 use crate::error::{interrupted, of_sql};
 use crate::experiment::ExperimentFile;
-use crate::jobs::{Prepared, prepare};
+use crate::jobs::{PreparedJob, prepare};
 use crate::plan::{identity, levels, setups, turns, words};
 use crate::runner::{ExperimentStep, Progress, ProgressExt, Stage, Surroundings, check_undone};
 use crate::setup::At;
@@ -42,7 +42,7 @@ pub(super) struct PreparedServers {
     pub(super) stages: Vec<(At, Stage)>,
     /// Copied servers: stopped, and reserved.
     pub(super) templates: Vec<(At, Stage)>,
-    pub(super) jobs: Vec<(At, Vec<Prepared>)>,
+    pub(super) jobs: Vec<(At, Vec<PreparedJob>)>,
     pub(super) surroundings: Surroundings,
     pub(super) targets: BTreeMap<At, spec::MeasuredTarget>,
     pub(super) storages: BTreeMap<At, String>,
@@ -259,7 +259,7 @@ fn prepared(
     stages: &mut [(At, Stage)],
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Vec<(At, Vec<Prepared>)>, Error> {
+) -> Result<Vec<(At, Vec<PreparedJob>)>, Error> {
     for (_, stage) in &mut *stages {
         let (control, means) = stage.control_and_means()?;
         // Before the preparation, and not before the second arm.

@@ -113,7 +113,7 @@ impl JobRecord {
 
 /// A job that was done, or found done.
 #[derive(Debug)]
-pub(crate) struct Done {
+pub(crate) struct PreparedJob {
     pub(crate) name: String,
     pub(crate) record: JobRecord,
     pub(crate) reused: bool,
@@ -126,7 +126,7 @@ pub(crate) fn prepare(
     reuse: bool,
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Vec<Done>, Error> {
+) -> Result<Vec<PreparedJob>, Error> {
     let mut jobs = Jobs { stage, plan, reuse, progress, stop, done: Vec::new(), changed: false };
     for job in jobs_of(plan).jobs() {
         jobs.job(&*job)?;
@@ -154,7 +154,7 @@ struct Jobs<'a> {
     reuse: bool,
     progress: &'a mut dyn Progress,
     stop: &'a Stop,
-    done: Vec<Done>,
+    done: Vec<PreparedJob>,
     /// A job was repeated: jobs that build on its data must be repeated too.
     changed: bool,
 }
@@ -174,7 +174,7 @@ impl Jobs<'_> {
         self.changed |= !reused;
         let took = Duration::from_micros(record.elapsed_us);
         self.progress.event(LabEvent::JobFinished { what: job.what(), took, reused });
-        self.done.push(Done { name: job.name(), record, reused });
+        self.done.push(PreparedJob { name: job.name(), record, reused });
         Ok(())
     }
 
