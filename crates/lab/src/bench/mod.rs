@@ -26,7 +26,7 @@ use crate::lateness::judge_by_host;
 use crate::measure::Keep;
 use crate::plan::{preparation, single_run};
 use crate::runner::{
-    Done, ExperimentStep, Identity, Progress, ProgressExt, Ready, Results, RunSteps, Runner, Stage,
+    ExperimentStep, Identity, MeasuredRun, Progress, ProgressExt, Ready, Results, RunSteps, Runner, Stage,
     Surroundings, plan_of, texts, try_results,
 };
 use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup};
@@ -115,7 +115,7 @@ fn once(options: &BenchOptions, mut progress: &mut dyn Progress, stop: &Stop) ->
         judge_by_host(&mut runner, options.seed);
     }
     let keep = options.results.as_deref().map_or(Keep::Counters, Keep::Distributions);
-    let Done { finished, measured, lost, .. } =
+    let MeasuredRun { finished, measured, lost, .. } =
         runner.run(&single_run(&setup), &setup, RunSteps::FULL, keep)?;
     // Keep what was measured even if the user stops now.
     let _concluding = stop.concluding();

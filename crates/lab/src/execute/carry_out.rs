@@ -14,7 +14,7 @@ use super::{Invocation, Outcome, placed};
 use crate::error::interrupted;
 use crate::experiment::{ExperimentFile, without_credentials};
 use crate::few;
-use crate::jobs::{self, Prepared};
+use crate::jobs::{self, PreparedJob};
 use crate::lateness::judge_by_host;
 use crate::measure::{Keep, Turns};
 use crate::plan::{identity, setups, turns};
@@ -100,7 +100,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Stores the preparation jobs; jobs of an earlier invocation are in the experiment already.
-    pub(super) fn keep_jobs(&mut self, jobs: &[(At, Vec<Prepared>)]) -> Result<(), Error> {
+    pub(super) fn keep_jobs(&mut self, jobs: &[(At, Vec<PreparedJob>)]) -> Result<(), Error> {
         let stored = self.results.finished()?;
         for (at, jobs) in jobs {
             for (sequence, job) in jobs.iter().enumerate() {
@@ -302,7 +302,7 @@ impl<'a> Execution<'a> {
         &mut self,
         course: &dyn Course,
         over: &[Next],
-        mut done: crate::runner::Done,
+        mut done: crate::runner::MeasuredRun,
         took: Duration,
     ) -> Result<Option<Taken>, Error> {
         let Some(next) = over.last() else { return Ok(None) };

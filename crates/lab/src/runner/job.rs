@@ -10,7 +10,7 @@ use spec::plan::storage::Holds;
 use spec::{Error, Run};
 use workloads::jobs::{JobReport, relation_sizes};
 
-use super::{Done, PROBE_AFTER, PROBE_BEFORE, Runner, event, kept_probe};
+use super::{MeasuredRun, PROBE_AFTER, PROBE_BEFORE, Runner, event, kept_probe};
 use crate::beside;
 use crate::collectors::Counters;
 use crate::error::of_sql;
@@ -55,7 +55,7 @@ fn note_storage(stage: &mut Stage, record: &mut Run) -> Result<(), Error> {
 
 impl Runner<'_> {
     /// Runs and judges a job. A failed one is a run, too: an invalid one, with its log.
-    pub(super) fn do_job(&mut self, setup: &Setup, mut record: Run) -> Result<Done, Error> {
+    pub(super) fn do_job(&mut self, setup: &Setup, mut record: Run) -> Result<MeasuredRun, Error> {
         let stop = self.stop;
         self.concluding.insert((setup.asked(), setup.at()));
         let under_test = self.under_test(&setup.asked());
@@ -104,7 +104,7 @@ impl Runner<'_> {
         self.take_report(setup, &mut record, report, changed.as_deref());
         let cause = Cause::of(&record, &[]);
         let finished = Finished { run: record, seconds: Spool::default() };
-        Ok(Done { finished, cause, measured: EngineResult::default(), lost: None })
+        Ok(MeasuredRun { finished, cause, measured: EngineResult::default(), lost: None })
     }
 
     fn take_report(&mut self, setup: &Setup, record: &mut Run, report: JobReport, changed: Option<&str>) {

@@ -75,7 +75,7 @@ impl RunSteps {
 }
 
 #[derive(Debug)]
-pub(crate) struct Done {
+pub(crate) struct MeasuredRun {
     pub(crate) finished: Finished,
     /// Why it is invalid, as far as it distinguishes such runs.
     pub(crate) cause: Option<Cause>,
@@ -85,7 +85,7 @@ pub(crate) struct Done {
     pub(crate) lost: Option<Error>,
 }
 
-impl Done {
+impl MeasuredRun {
     /// A run without load; its record has the reason.
     fn without_a_load(run: Run) -> Self {
         let finished = Finished { run, seconds: Spool::default() };
@@ -208,13 +208,13 @@ impl<'a> Runner<'a> {
         setup: &Setup,
         steps: RunSteps,
         keep: Keep<'_>,
-    ) -> Result<Done, Error> {
+    ) -> Result<MeasuredRun, Error> {
         let mut record = planned(run, setup);
         self.bring_about(setup, steps, &mut record)?;
         self.with_what_is_known_of(setup, &mut record)?;
         if record.validity == Validity::Invalid {
             // Known from the guard, so no time is spent, and each run records it.
-            return Ok(Done::without_a_load(record));
+            return Ok(MeasuredRun::without_a_load(record));
         }
         self.bring_cache(setup, &mut record)?;
         if self.workloads.get(&setup.asked()).is_some_and(|ready| ready.workload.job().is_some()) {
@@ -226,7 +226,7 @@ impl<'a> Runner<'a> {
                 record.validity = Validity::Invalid;
                 let detail = format!("not as many clients are let in: {error}");
                 record.doubts.push(Doubt { reason: Reason::Errors, detail });
-                return Ok(Done::without_a_load(record));
+                return Ok(MeasuredRun::without_a_load(record));
             }
             Err(error) => return Err(self.not_started(&setup.at(), error)),
             Ok(taken) => taken,
@@ -245,7 +245,7 @@ impl<'a> Runner<'a> {
         }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
-        Ok(Done { finished, cause, measured: measured.engine, lost })
+        Ok(MeasuredRun { finished, cause, measured: measured.engine, lost })
     }
 
     /// The idle probe directly after a run, before credits are earned again.

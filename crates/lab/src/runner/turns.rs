@@ -14,7 +14,8 @@ use workloads::Places;
 
 use super::record::planned;
 use super::{
-    Done, ExperimentStep, LabEvent, ProgressExt, RunSteps, Runner, Stage, clients_of, event, not_opened,
+    ExperimentStep, LabEvent, MeasuredRun, ProgressExt, RunSteps, Runner, Stage, clients_of, event,
+    not_opened,
 };
 use crate::collectors::{self, Collector, Watched};
 use crate::measure::{Arrival, Keep, Measured, Measurement, Taken, Turns, measure_in_turn};
@@ -43,7 +44,7 @@ impl Runner<'_> {
         turns: &[Turn<'_>],
         how: &Turns,
         keep: Keep<'_>,
-    ) -> Result<(Vec<Done>, Option<Option<TransactionLengths>>), Error> {
+    ) -> Result<(Vec<MeasuredRun>, Option<Option<TransactionLengths>>), Error> {
         let mut ready = Vec::with_capacity(turns.len());
         for Turn { run, setup, explain } in turns {
             let mut record = planned(run, setup);
@@ -70,7 +71,12 @@ impl Runner<'_> {
         Ok((done, taken.lengths))
     }
 
-    fn one_by_one(&mut self, turns: &[Turn<'_>], keep: Keep<'_>, why: &str) -> Result<Vec<Done>, Error> {
+    fn one_by_one(
+        &mut self,
+        turns: &[Turn<'_>],
+        keep: Keep<'_>,
+        why: &str,
+    ) -> Result<Vec<MeasuredRun>, Error> {
         let mut all = Vec::with_capacity(turns.len());
         for turn in turns {
             let steps = RunSteps { explain: turn.explain, ..RunSteps::FULL };
@@ -141,7 +147,7 @@ impl Runner<'_> {
         arm: usize,
         mut measured: Measured,
         taken: &Taken,
-    ) -> Result<Done, Error> {
+    ) -> Result<MeasuredRun, Error> {
         let ReadyTurn { setup, mut record, explain_at, .. } = turn;
         let stop = self.stop;
         let stage = self.stage(&setup.at())?;
@@ -160,7 +166,7 @@ impl Runner<'_> {
         }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
-        Ok(Done { finished, cause, measured: measured.engine, lost })
+        Ok(MeasuredRun { finished, cause, measured: measured.engine, lost })
     }
 }
 
