@@ -21,7 +21,7 @@ use crate::measure::{Keep, Measurement, measure};
 use crate::plan::single_run;
 use crate::runner::{Judged, judge_and_record, planned};
 use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup};
-use crate::strategies::{Done, Next, RunBlock, Strategy};
+use crate::strategies::{Next, PastRun, RunBlock, Strategy};
 use crate::validity::Probes;
 use spec::experiment::value::whole_number;
 
@@ -114,7 +114,7 @@ struct Enough {
 }
 
 impl Strategy for Enough {
-    fn next(&self, done: &[Done]) -> Option<RunBlock> {
+    fn next(&self, done: &[PastRun]) -> Option<RunBlock> {
         if done.iter().any(|done| done.run.count(figures::OK) >= self.transactions) {
             return None;
         }
@@ -199,7 +199,7 @@ fn what_is_new_needs_nothing_but_the_seams() {
     );
     // Two clients reach at most 100 transactions in 50 ms.
     let strategy = Enough { transactions: 110 };
-    let mut done: Vec<Done> = Vec::new();
+    let mut done: Vec<PastRun> = Vec::new();
     while let Some(RunBlock { runs }) = strategy.next(&done) {
         assert!(done.len() < 8, "it does not end");
         for Next { run: planned_run, setup, .. } in runs {
@@ -227,7 +227,7 @@ fn what_is_new_needs_nothing_but_the_seams() {
                 may_be_empty: true,
             };
             judge_and_record(&mut run, &setup, &mut measured.expect("measured"), &judged);
-            done.push(Done { run, cause: None, number: 0, in_turn: false });
+            done.push(PastRun { run, cause: None, number: 0, in_turn: false });
         }
     }
     assert!(done.len() > 1, "the first one cannot do");

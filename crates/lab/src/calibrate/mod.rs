@@ -32,7 +32,7 @@ use crate::runner::{
 use crate::setup::At;
 pub use crate::strategies::calibration::{Advised, LAG_CLIENTS, LAG_RATE, Limit, Placed};
 use crate::strategies::calibration::{Calibration, Operation, WithPlacements, advised, disturbed, lag_us};
-use crate::strategies::{Done, Strategy};
+use crate::strategies::{PastRun, Strategy};
 use crate::target_spec::TargetAccess;
 pub use crate::validity::HOST_FACTOR;
 
@@ -150,7 +150,7 @@ struct Calibrating<'a> {
     options: &'a CalibrationOptions,
     strategy: &'a WithPlacements,
     results: Results,
-    done: Vec<Done>,
+    done: Vec<PastRun>,
     not_placed: Vec<(&'static str, String)>,
     /// Why no more runs are stored; results are reported nevertheless.
     not_stored: Option<Error>,
@@ -197,7 +197,7 @@ impl Calibrating<'_> {
                 let keep = Keep::Distributions(&self.options.results);
                 let ran = runner.run(&next.run, &next.setup, RunSteps::NONE, keep)?;
                 self.stopped(runner.stop().at_once(), next.number)?;
-                self.done.push(Done {
+                self.done.push(PastRun {
                     run: ran.finished.run.clone(),
                     cause: ran.cause,
                     number: 0,

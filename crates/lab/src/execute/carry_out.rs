@@ -23,7 +23,7 @@ use crate::runner::{
 };
 use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
-use crate::strategies::{self, Aside, Cause, Course, Done, Next, RunBlock};
+use crate::strategies::{self, Aside, Cause, Course, Next, PastRun, RunBlock};
 
 type Taken = (Finished, Option<Cause>);
 
@@ -36,7 +36,7 @@ pub(super) struct Execution<'a> {
     runner: Runner<'a>,
     results: Results,
     pace: Pace,
-    done: Vec<Done>,
+    done: Vec<PastRun>,
     /// Number of `done` runs from earlier invocations.
     before: usize,
     /// The current round; 0 before the first.
@@ -72,7 +72,7 @@ impl<'a> Execution<'a> {
         began: Instant,
     ) -> Self {
         let plan = &begun.plan;
-        let done: Vec<Done> = begun.done.clone();
+        let done: Vec<PastRun> = begun.done.clone();
         Self {
             pace: Pace::of(plan),
             runner: Runner::new(stages, progress, stop),
@@ -223,7 +223,7 @@ impl<'a> Execution<'a> {
         let stored = finished.into_iter().zip(causes).zip(numbers).enumerate();
         for (position, ((Finished { run, .. }, cause), number)) in stored {
             let cause = cause.filter(|_| course.may_set_aside(&run));
-            self.done.push(Done { run: light(run), cause, number, in_turn: in_turn && position > 0 });
+            self.done.push(PastRun { run: light(run), cause, number, in_turn: in_turn && position > 0 });
         }
         self.set_aside(waits)?;
         self.measure_again(course, repeated)?;

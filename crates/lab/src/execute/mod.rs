@@ -35,7 +35,7 @@ use crate::facts::{self, StoredExperiment};
 use crate::plan::{diff, identity, jobs_of, levels, resolve};
 use crate::runner::{FailedChange, LabEvent, Progress, Results, texts};
 use crate::setup::At;
-use crate::strategies::{self, Done};
+use crate::strategies::{self, PastRun};
 use crate::words;
 use spec::plan::{Fact, Facts, Plan, PlannedRun};
 use spec::{Class, Error, Run, RunKey, RunKind};
@@ -124,7 +124,7 @@ struct Invocation {
     stored_facts: usize,
     again: bool,
     known: Option<ExperimentId>,
-    done: Vec<Done>,
+    done: Vec<PastRun>,
     /// Disturbed runs that are excluded, once for each repetition.
     superseded: Vec<RunKey>,
 }
@@ -196,7 +196,7 @@ fn finished(
     store: &Store,
     id: ExperimentId,
     plan: Plan,
-    done: &[Done],
+    done: &[PastRun],
     options: &ExecutionOptions,
 ) -> Result<Error, Error> {
     let name = name_in_results(&plan.name, &store.experiment(id)?.experiment.name);
@@ -225,7 +225,7 @@ fn finished(
 }
 
 /// The stored runs of a plan, in order; for a search with their figures, which decide the next trials.
-fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<Done>, Error> {
+fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<PastRun>, Error> {
     let searches = plan.content.measure.search.is_some();
     let runs: Vec<Run> = if searches {
         let all = store.runs(id)?.into_iter();
@@ -235,7 +235,7 @@ fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<Done>, Error
         let all = store.finished_runs(id)?.into_iter().filter(|key| planned.contains(key));
         all.map(|key| Run::new(RunKind::Client, key)).collect()
     };
-    Ok(runs.into_iter().map(|run| Done { run, cause: None, number: 0, in_turn: false }).collect())
+    Ok(runs.into_iter().map(|run| PastRun { run, cause: None, number: 0, in_turn: false }).collect())
 }
 
 /// The name of an experiment in the results file, whatever the present file is called.

@@ -17,7 +17,7 @@ pub(crate) use self::aside::{Aside, Cause};
 use crate::setup::Setup;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Done {
+pub(crate) struct PastRun {
     pub(crate) run: Run,
     /// Why it is invalid, as far as it distinguishes such runs; unknown for earlier invocations.
     pub(crate) cause: Option<Cause>,
@@ -57,23 +57,23 @@ pub(crate) fn of<'a>(plan: &'a Plan, superseded: &'a [RunKey]) -> Box<dyn Course
 
 pub(crate) trait Strategy {
     /// The next block, after these runs; `None` at the end.
-    fn next(&self, done: &[Done]) -> Option<RunBlock>;
+    fn next(&self, done: &[PastRun]) -> Option<RunBlock>;
 }
 
 /// The strategy of an experiment: it can also predict the remaining runs.
 pub(crate) trait Course: Strategy {
-    fn planned(&self, done: &[Done]) -> usize;
+    fn planned(&self, done: &[PastRun]) -> usize;
 
     /// Usual minimum and maximum number of runs in all.
-    fn usual(&self, done: &[Done]) -> [usize; 2] {
+    fn usual(&self, done: &[PastRun]) -> [usize; 2] {
         [self.planned(done); 2]
     }
 
     /// The remaining runs, in order, without suspended ones.
-    fn left(&self, done: &[Done]) -> Vec<PlannedRun>;
+    fn left(&self, done: &[PastRun]) -> Vec<PlannedRun>;
 
     /// Disturbed runs to measure again: none if the strategy handles them itself.
-    fn again(&self, _done: &[Done]) -> Again {
+    fn again(&self, _done: &[PastRun]) -> Again {
         Again::default()
     }
 

@@ -18,7 +18,7 @@ use self::limit::Trials;
 pub(crate) use self::operation::Operation;
 pub use self::placements::{Advised, Placed};
 pub(crate) use self::placements::{Level, Placements, WithPlacements, advised};
-use super::{Done, Next, RunBlock, Strategy, search};
+use super::{Next, PastRun, RunBlock, Strategy, search};
 use crate::plan::single_run;
 use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup};
 use crate::words::count;
@@ -84,7 +84,7 @@ impl Calibration {
             .collect()
     }
 
-    pub(crate) fn found<'a>(&self, done: &'a [Done]) -> Found<'a> {
+    pub(crate) fn found<'a>(&self, done: &'a [PastRun]) -> Found<'a> {
         let cells = self.cells();
         let run = |at: usize| done.get(at).map(|done| &done.run);
         let first_lag = cells.len() * RUNS_OF_A_CELL;
@@ -98,7 +98,7 @@ impl Calibration {
         Found { cells: pairs.collect(), idle, lag: run(first_lag + 2) }
     }
 
-    fn trials(&self, done: &[Done]) -> Trials {
+    fn trials(&self, done: &[PastRun]) -> Trials {
         let idle_us = self.found(done).idle.and_then(lag_us).unwrap_or(0.0);
         let mut trials = Trials::new(idle_us, self.time.mul_f64(SEARCH_SHARE));
         let first = self.cells().len() * RUNS_OF_A_CELL + LAG_RUNS;
@@ -106,12 +106,12 @@ impl Calibration {
         trials
     }
 
-    pub(crate) fn limit(&self, done: &[Done], cores: u32) -> Limit {
+    pub(crate) fn limit(&self, done: &[PastRun], cores: u32) -> Limit {
         self.trials(done).into_limit(cores)
     }
 
     /// The last of these runs in one line, if it was a trial of the highest rate.
-    pub(crate) fn trial_words(&self, done: &[Done]) -> Option<String> {
+    pub(crate) fn trial_words(&self, done: &[PastRun]) -> Option<String> {
         let first = self.cells().len() * RUNS_OF_A_CELL + LAG_RUNS;
         let last = done.last().filter(|_| done.len() > first)?;
         Some(self.trials(done).words(&last.run))
@@ -150,7 +150,7 @@ impl Calibration {
     }
 
     /// Cost at full speed, then lateness at a third of that speed.
-    fn next_of_cells(&self, cells: &[(Operation, u32)], done: &[Done]) -> Next {
+    fn next_of_cells(&self, cells: &[(Operation, u32)], done: &[PastRun]) -> Next {
         let cell = done.len() / RUNS_OF_A_CELL;
         let (operation, clients) = cells[cell];
         let length = self.lengths()[cell];
@@ -167,7 +167,7 @@ impl Calibration {
 }
 
 impl Strategy for Calibration {
-    fn next(&self, done: &[Done]) -> Option<RunBlock> {
+    fn next(&self, done: &[PastRun]) -> Option<RunBlock> {
         let cells = self.cells();
         let lag = |operation, number: usize, part: &str| {
             let setup = self.setup(operation, LAG_CLIENTS, Some(LAG_RATE), self.lengths()[number - 1]);
@@ -232,7 +232,7 @@ pub(crate) mod tests {
     #[test]
     fn each_run_follows_from_those_before_it() {
         let calibration = calibration(false);
-        let mut done: Vec<Done> = Vec::new();
+        let mut done: Vec<PastRun> = Vec::new();
         let mut told = Vec::new();
         while let Some(RunBlock { runs }) = calibration.next(&done) {
             let [Next { run: planned, setup, number, .. }] = &runs[..] else { panic!("one at a time") };
@@ -250,7 +250,7 @@ pub(crate) mod tests {
             });
             run.counts.set(figures::OK, 9_000);
             run.figures.set(figures::START_LAG_P99_US, if done.len() == 12 { 90.0 } else { 50.0 });
-            done.push(Done { run, cause: None, number: 0, in_turn: false });
+            done.push(PastRun { run, cause: None, number: 0, in_turn: false });
         }
         assert_eq!(told[0], (1, "cost".to_owned(), Load::Closed));
         assert_eq!(told[1], (1, "lateness".to_owned(), Load::Rate(3000.0.into())));

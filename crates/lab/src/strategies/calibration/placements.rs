@@ -9,7 +9,7 @@ use spec::plan::Placement;
 
 use super::{Calibration, Operation};
 use crate::setup::Setup;
-use crate::strategies::{Done, Next, RunBlock, Strategy};
+use crate::strategies::{Next, PastRun, RunBlock, Strategy};
 
 /// Approximate time for all of them, as a share of the time for the rest, and its maximum.
 const SHARE: f64 = 0.6;
@@ -112,7 +112,7 @@ impl Placements {
         next
     }
 
-    pub(crate) fn found(&self, done: &[Done]) -> Vec<Placed> {
+    pub(crate) fn found(&self, done: &[PastRun]) -> Vec<Placed> {
         let of = |cell: (&Level, u32)| {
             let own = done.iter().enumerate().filter(|(at, _)| self.cell(*at) == cell);
             placed(cell.0.name, cell.1, &own.map(|(_, done)| &done.run).collect::<Vec<_>>())
@@ -182,7 +182,7 @@ pub(crate) struct WithPlacements {
 }
 
 impl WithPlacements {
-    pub(crate) fn parts<'a>(&self, done: &'a [Done]) -> (&'a [Done], &'a [Done]) {
+    pub(crate) fn parts<'a>(&self, done: &'a [PastRun]) -> (&'a [PastRun], &'a [PastRun]) {
         done.split_at(self.placements.runs(self.calibration.time).min(done.len()))
     }
 
@@ -198,7 +198,7 @@ impl WithPlacements {
 }
 
 impl Strategy for WithPlacements {
-    fn next(&self, done: &[Done]) -> Option<RunBlock> {
+    fn next(&self, done: &[PastRun]) -> Option<RunBlock> {
         if done.len() < self.placements.runs(self.calibration.time) {
             return Some(RunBlock { runs: vec![self.placements.next(&self.calibration, done.len())] });
         }
@@ -230,7 +230,7 @@ mod tests {
     fn placements_take_turns_and_come_first() {
         let strategy = both(30, &["free", "apart"]);
         let (runs, done) = (strategy.placements.runs(Duration::from_secs(30)), |runs| {
-            vec![Done { run: super::super::tests::run(1.0), cause: None, number: 0, in_turn: false }; runs]
+            vec![PastRun { run: super::super::tests::run(1.0), cause: None, number: 0, in_turn: false }; runs]
         });
         assert_eq!(runs, 4 * MOST_TURNS);
         let cell = |at: usize| {
