@@ -103,7 +103,7 @@ fn grants(examined: &Examined) -> String {
 fn of_uses(examined: &Examined) -> Table {
     let mut table = Table::new(["command", "works", "limits"]);
     for it in &examined.uses {
-        table.push(vec![it.command.into(), it.doubt.word().into(), it.doubt.why().into()]);
+        table.push(vec![it.command.into(), it.usability.word().into(), it.usability.why().into()]);
     }
     table
 }
@@ -140,8 +140,8 @@ fn all(programs: &[Program], parts: &[Part], examined: Option<&Examined>) -> Tab
             table.push(vec![
                 "command".into(),
                 it.command.into(),
-                it.doubt.word().into(),
-                it.doubt.why().into(),
+                it.usability.word().into(),
+                it.usability.why().into(),
                 None::<&str>.into(),
             ]);
         }
