@@ -74,7 +74,7 @@ pub fn examine(url: &ConnectionString) -> Result<Examined, Error> {
     let home = Home::locate()?;
     let target = Target::url(url.with_secrets(), Rights::ReadOnly, &[], &home, &watchdog)?;
     let mut control = target.control()?;
-    let facts = Facts::ask(&mut control)
+    let facts = RoleFacts::ask(&mut control)
         .map_err(|error| Error::new(Class::Refused, format!("asking what the role may do: {error}")))?;
     let pooler = target.pooling().words().map(|pooler| format!("; behind {pooler}")).unwrap_or_default();
     Ok(Examined { server: facts.words() + &pooler, rights: facts.rights(), uses: facts.uses() })
@@ -93,7 +93,7 @@ const SERVICES: [(&str, &str); 8] = [
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Facts {
+struct RoleFacts {
     version: String,
     number: u32,
     role: String,
@@ -116,7 +116,7 @@ struct Facts {
     service: Option<&'static str>,
 }
 
-impl Facts {
+impl RoleFacts {
     fn ask(sql: &mut dyn Sql) -> Result<Self, SqlError> {
         let number = sql.scalar("SELECT current_setting('server_version_num')")?;
         let number: u32 = number.and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -377,14 +377,14 @@ impl Facts {
 mod tests {
     use super::*;
 
-    fn plain_role() -> Facts {
-        Facts {
+    fn plain_role() -> RoleFacts {
+        RoleFacts {
             version: "17.2 (Debian)".into(),
             number: 170_002,
             role: "app".into(),
             database: "shop".into(),
             temporary: true,
-            ..Facts::default()
+            ..RoleFacts::default()
         }
     }
 
@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_superuser_lacks_nothing_but_a_shell() {
-        let facts = Facts {
+        let facts = RoleFacts {
             superuser: true,
             monitor: true,
             create: true,
@@ -427,7 +427,7 @@ mod tests {
 
     #[test]
     fn a_service_withholds_what_no_statement_gives() {
-        let facts = Facts { service: Some("Amazon RDS or Aurora"), ..plain_role() };
+        let facts = RoleFacts { service: Some("Amazon RDS or Aurora"), ..plain_role() };
         assert_eq!(facts.words(), "PostgreSQL 17.2, Amazon RDS or Aurora; database shop, role app");
         let rights = facts.rights();
         let grant = |name: &str| rights.iter().find(|right| right.name == name).unwrap().grant.as_str();
@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_standby_is_only_read() {
-        let facts = Facts { standby: true, create: true, create_tables: true, ..plain_role() };
+        let facts = RoleFacts { standby: true, create: true, create_tables: true, ..plain_role() };
         let uses = facts.uses();
         for command in ["bench -i", "bench --against 'sql"] {
             assert_eq!(of(&uses, command).why(), Some("a standby is read-only"), "{command}");
