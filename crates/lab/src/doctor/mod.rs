@@ -6,5 +6,5 @@ mod server;
 mod system;
 
 pub use self::server::{Examined, Right, Usability, Use, examine};
-pub use programs::{Program, install, programs};
+pub use programs::{NeededProgram, install, programs};
 pub use system::{Part, parts};
