@@ -12,9 +12,9 @@ use spec::experiment::value::text;
 const WARM: &str = "warm";
 const COLD: &str = "cold";
 
-pub(super) struct Caches;
+pub(super) struct CacheFactor;
 
-impl Factor for Caches {
+impl Factor for CacheFactor {
     fn name(&self) -> &'static str {
         "cache"
     }

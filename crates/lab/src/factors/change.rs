@@ -8,9 +8,9 @@ use super::{Factor, LevelNames};
 use crate::setup::{ChangeLevel, Setup};
 use spec::experiment::value::text;
 
-pub(super) struct OwnChange;
+pub(super) struct ChangeFactor;
 
-impl Factor for OwnChange {
+impl Factor for ChangeFactor {
     fn name(&self) -> &'static str {
         "CHANGE"
     }

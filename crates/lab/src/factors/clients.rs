@@ -8,9 +8,9 @@ use spec::experiment::value::whole_number;
 
 const MOST: u64 = 100_000;
 
-pub(super) struct Clients;
+pub(super) struct ClientsFactor;
 
-impl Factor for Clients {
+impl Factor for ClientsFactor {
     fn name(&self) -> &'static str {
         "clients"
     }
@@ -49,10 +49,10 @@ mod tests {
         let mut setup = setups::setup(&plan, &plan.runs[0]);
         let known = LevelNames::default();
         for level in ["many", "0", "-1", "1.5", ""] {
-            let refused = Clients.apply("clients", level, &mut setup, &known).unwrap_err();
+            let refused = ClientsFactor.apply("clients", level, &mut setup, &known).unwrap_err();
             assert_eq!(refused, format!("{level:?} is no number of clients"));
         }
-        assert_eq!(Clients.apply("clients", "16", &mut setup, &known), Ok(()));
+        assert_eq!(ClientsFactor.apply("clients", "16", &mut setup, &known), Ok(()));
         assert_eq!(setup.clients, 16);
     }
 }

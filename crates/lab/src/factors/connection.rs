@@ -18,9 +18,9 @@ pub(crate) fn ways<'w>() -> impl Iterator<Item = &'w str> {
     WAYS.iter().map(|(name, _)| *name)
 }
 
-pub(super) struct Way;
+pub(super) struct ConnectionFactor;
 
-impl Factor for Way {
+impl Factor for ConnectionFactor {
     fn name(&self) -> &'static str {
         "connection"
     }

@@ -11,9 +11,9 @@ use crate::setup::{Server, Setup};
 
 const BEGINNING: &str = "prepare.";
 
-pub(super) struct PreparedData;
+pub(super) struct DataFactor;
 
-impl Factor for PreparedData {
+impl Factor for DataFactor {
     fn name(&self) -> &'static str {
         "prepare.JOB.OPTION"
     }
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(names, ["planet_osm", "c"]);
         let known =
             LevelNames { preparation: Some(std::borrow::Cow::Borrowed(&both)), ..LevelNames::default() };
-        let refused = PreparedData.read("prepare.osm.prefix", &Value::from("x"), &known).unwrap_err();
+        let refused = DataFactor.read("prepare.osm.prefix", &Value::from("x"), &known).unwrap_err();
         assert!(refused.contains("give each its own prefix"), "{refused}");
         let one = with_data(&read(r#"{"osm": {"extract": "a"}}"#), "prepare.osm.prefix", "x").unwrap();
         assert_eq!(one.osm[0].prefix, "x");

@@ -9,9 +9,9 @@ use spec::experiment::value::text;
 
 const OPTION: &str = "mode";
 
-pub(super) struct QueryMode;
+pub(super) struct ModeFactor;
 
-impl Factor for QueryMode {
+impl Factor for ModeFactor {
     fn name(&self) -> &'static str {
         OPTION
     }

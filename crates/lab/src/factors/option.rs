@@ -12,9 +12,9 @@ use workloads::Spec;
 use super::{Factor, LevelNames, OF_A_WORKLOAD};
 use crate::setup::Setup;
 
-pub(super) struct WorkloadOption;
+pub(super) struct OptionFactor;
 
-impl Factor for WorkloadOption {
+impl Factor for OptionFactor {
     fn name(&self) -> &'static str {
         "WORKLOAD.OPTION"
     }

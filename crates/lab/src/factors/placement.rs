@@ -18,9 +18,9 @@ const APART: &str = "apart";
 /// As free, and idle CPUs are kept from sleeping.
 const AWAKE: &str = "awake";
 
-pub(super) struct Places;
+pub(super) struct PlacementFactor;
 
-impl Factor for Places {
+impl Factor for PlacementFactor {
     fn name(&self) -> &'static str {
         KEY
     }

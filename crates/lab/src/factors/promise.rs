@@ -11,9 +11,9 @@ const LEAST: u64 = 1;
 /// An hour is always kept: the histograms end there.
 const MOST: u64 = 3_600_000_000 - 1;
 
-pub(super) struct Promise;
+pub(super) struct PromiseFactor;
 
-impl Factor for Promise {
+impl Factor for PromiseFactor {
     fn name(&self) -> &'static str {
         "promise"
     }

@@ -7,9 +7,9 @@ use super::{Factor, LevelNames};
 use crate::setup::{Load, Setup};
 use spec::experiment::value::number;
 
-pub(super) struct Rate;
+pub(super) struct RateFactor;
 
-impl Factor for Rate {
+impl Factor for RateFactor {
     fn name(&self) -> &'static str {
         "rate"
     }

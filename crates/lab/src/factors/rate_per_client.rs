@@ -7,9 +7,9 @@ use super::{Factor, LevelNames};
 use crate::setup::{Load, Setup};
 use spec::experiment::value::number;
 
-pub(super) struct RatePerClient;
+pub(super) struct RatePerClientFactor;
 
-impl Factor for RatePerClient {
+impl Factor for RatePerClientFactor {
     fn name(&self) -> &'static str {
         "rate_per_client"
     }

@@ -5,9 +5,9 @@ use toml::Value;
 use super::{Factor, LevelNames, name_of};
 use crate::setup::{Server, Setup};
 
-pub(super) struct OneOfServers;
+pub(super) struct ServerFactor;
 
-impl Factor for OneOfServers {
+impl Factor for ServerFactor {
     fn name(&self) -> &'static str {
         "server"
     }

@@ -9,9 +9,9 @@ use spec::experiment::value::text;
 /// Its levels are the default arms of a comparison.
 pub(crate) const NAME: &str = spec::plan::SETTINGS;
 
-pub(super) struct Settings;
+pub(super) struct SettingsFactor;
 
-impl Factor for Settings {
+impl Factor for SettingsFactor {
     fn name(&self) -> &'static str {
         NAME
     }

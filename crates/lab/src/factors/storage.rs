@@ -8,9 +8,9 @@ use crate::setup::{Server, Setup};
 
 pub(crate) const NAME: &str = spec::plan::STORAGE;
 
-pub(super) struct Storages;
+pub(super) struct StorageFactor;
 
-impl Factor for Storages {
+impl Factor for StorageFactor {
     fn name(&self) -> &'static str {
         NAME
     }

@@ -8,9 +8,9 @@ use spec::experiment::value::whole_number;
 
 const MOST: u64 = 1024;
 
-pub(super) struct Threads;
+pub(super) struct ThreadsFactor;
 
-impl Factor for Threads {
+impl Factor for ThreadsFactor {
     fn name(&self) -> &'static str {
         "threads"
     }

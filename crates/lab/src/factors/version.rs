@@ -7,9 +7,9 @@ use super::{Factor, LevelNames};
 use crate::setup::{Server, Setup};
 use spec::experiment::value::{text, whole_number};
 
-pub(super) struct Version;
+pub(super) struct VersionFactor;
 
-impl Factor for Version {
+impl Factor for VersionFactor {
     fn name(&self) -> &'static str {
         "version"
     }

@@ -6,9 +6,9 @@ use super::{Factor, LevelNames};
 use crate::setup::Setup;
 use spec::experiment::value::text;
 
-pub(super) struct Workload;
+pub(super) struct WorkloadFactor;
 
-impl Factor for Workload {
+impl Factor for WorkloadFactor {
     fn name(&self) -> &'static str {
         "workload"
     }
