@@ -440,7 +440,7 @@ fn second_opinion(differences: &[f64], estimate: &Estimate) -> Option<SecondOpin
     let (center, p) = (stats::hodges_lehmann(differences)?, stats::sign_flip_p(differences)?);
     let other_sign = center.signum() != estimate.log_ratio.signum();
     let other_side = differences.len() >= 6 && (p < 0.05) != (estimate.p()? < 0.05);
-    (other_sign || other_side).then(|| SecondOpinion { change_pct: stats::percent(center), p })
+    (other_sign || other_side).then(|| SecondOpinion { change_pct: stats::percent_change(center), p })
 }
 
 fn mean(cells: &[&CellComparison]) -> Option<GridEstimate> {
