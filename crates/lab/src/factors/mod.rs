@@ -163,11 +163,11 @@ pub(crate) fn of_a_workload<'k>(key: &'k str, known: &LevelNames<'_>) -> Option<
 /// The factor of this key; `reporting.clients` gives the factor `clients`.
 #[must_use]
 pub fn factor(key: &str, known: &LevelNames<'_>) -> Option<&'static dyn Factor> {
-    FACTORS.get(place(key, known)).copied()
+    FACTORS.get(position(key, known)).copied()
 }
 
 /// Position of a factor in the list, by its key.
-pub(crate) fn place(key: &str, known: &LevelNames<'_>) -> usize {
+pub(crate) fn position(key: &str, known: &LevelNames<'_>) -> usize {
     let key = of_a_workload(key, known).map_or(key, |(_, own)| own);
     FACTORS.iter().position(|factor| factor.is(key, known)).unwrap_or(FACTORS.len())
 }

@@ -34,7 +34,7 @@ pub(super) fn varied(content: &Content) -> Vec<(&str, Vec<&str>)> {
     let settings = Some((SETTINGS, settings)).filter(|(_, names)| names.len() > 1);
     let mut varied: Vec<_> = listed.chain(settings).filter(|(key, _)| *key != content.compared()).collect();
     let known = known(content);
-    varied.sort_by_key(|(key, _)| factors::place(key, &known));
+    varied.sort_by_key(|(key, _)| factors::position(key, &known));
     varied
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn setup(
     let levels = cell.iter().map(|(key, level)| (key.as_str(), level.as_str()));
     let mut levels: Vec<_> = levels.chain(arm.map(|arm| (content.compared(), arm))).collect();
     let known = cells::known(content);
-    levels.sort_by_key(|(key, _)| factors::place(key, &known));
+    levels.sort_by_key(|(key, _)| factors::position(key, &known));
     for (key, level) in levels {
         factor(key, &known)
             .ok_or_else(|| format!("there is no factor {key:?}"))?
