@@ -139,7 +139,7 @@ fn once(options: &BenchOptions, mut progress: &mut dyn Progress, stop: &Stop) ->
     Ok(Benched {
         statements,
         scale,
-        gave_up_at: measured.aborts.first().and_then(|abort| positions.place(abort.statement?)),
+        gave_up_at: measured.aborts.first().and_then(|abort| positions.statement_position(abort.statement?)),
         remarks: remarks.map(|event| event.detail.clone()).collect(),
         run: finished.run,
         measured,

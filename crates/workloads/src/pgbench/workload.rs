@@ -138,8 +138,8 @@ impl Pgbench {
     /// Position of a command at which a client failed ([`engine::Abort::statement`]): `file.sql, line 3:
     /// SELECT …`.
     #[must_use]
-    pub fn place(&self, statement: usize) -> Option<String> {
-        self.program.place(statement)
+    pub fn statement_position(&self, statement: usize) -> Option<String> {
+        self.program.statement_position(statement)
     }
 }
 
@@ -314,7 +314,7 @@ mod tests {
             (4, None),
         ];
         for (statement, wanted) in cases {
-            assert_eq!(workload.place(statement).as_deref(), wanted, "{statement}");
+            assert_eq!(workload.statement_position(statement).as_deref(), wanted, "{statement}");
         }
     }
 }
