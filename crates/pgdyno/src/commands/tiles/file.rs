@@ -13,7 +13,7 @@ use crate::commands::bench::against::kind::AgainstChange;
 use crate::commands::bench::against::made::MadeExperiment;
 use crate::commands::bench::against::parts::{make_room, seed};
 use crate::commands::bench::against::usage;
-use crate::commands::bench::against::values::{flag, rate, table};
+use crate::commands::bench::against::values::{flag, rate, toml_table};
 use crate::options::WrittenSlices;
 
 /// Rounds without a comparison: enough for a spread.
@@ -59,7 +59,7 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
     experiment.seed = seed(args.load.random_seed.as_deref())?;
     targets(experiment, &server, other.as_ref(), compare.change_server, &ways.tile_servers());
     experiment.prepare = prepared(&args.server, folder);
-    let options = table(
+    let options = toml_table(
         [layers.entry()]
             .map(|(key, value)| (key, Some(value)))
             .into_iter()
@@ -68,7 +68,7 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
     if args.tiles.trace.is_some() {
         made.origins.add(&["workload", &name, "tiles", "picker"], "--trace");
     }
-    experiment.workload.insert(&name, table([("tiles", Some(options.into()))]).into());
+    experiment.workload.insert(&name, toml_table([("tiles", Some(options.into()))]).into());
     experiment.factors.insert("clients".to_owned(), [i64::from(args.load.clients)].into_iter().collect());
     let of_layers = layers.levels().map(|levels| (levels.key, levels.base, levels.all));
     let of_ways = ways.levels().map(|(base, all)| ("via", base, all));
@@ -116,15 +116,16 @@ fn server(args: &Where) -> anyhow::Result<BaseServer> {
 }
 
 fn prepared(args: &Where, folder: &Folder) -> Table {
-    let extract = args.osm.as_ref().map(|extract| table([("extract", Some(folder.value(extract)))]).into());
+    let extract =
+        args.osm.as_ref().map(|extract| toml_table([("extract", Some(folder.value(extract)))]).into());
     let files: Vec<Value> = args.sql.iter().map(|path| folder.value(path)).collect();
-    table([("osm", extract), ("sql", (!files.is_empty()).then_some(Value::Array(files)))])
+    toml_table([("osm", extract), ("sql", (!files.is_empty()).then_some(Value::Array(files)))])
 }
 
 fn chosen(args: &Which, folder: &Folder) -> [(&'static str, Option<Value>); 10] {
     let trace = args.trace.as_ref().map(|path| Value::from(folder.path(&path.to_string_lossy())));
     let picker = match trace {
-        Some(trace) => Some(table([("trace", Some(trace))]).into()),
+        Some(trace) => Some(toml_table([("trace", Some(trace))]).into()),
         None => args.picker.as_deref().map(Value::from),
     };
     [

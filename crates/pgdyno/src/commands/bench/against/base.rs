@@ -11,7 +11,7 @@ use toml::Value;
 
 use super::kind::AgainstScript as OtherScript;
 use super::usage;
-use super::values::{flag, one_or_many, scalar, table};
+use super::values::{flag, one_or_many, scalar, toml_table};
 use crate::commands::bench::args::{self, QueryProtocolArg, ScriptChoice};
 use crate::commands::bench::asked::BenchRequest;
 
@@ -171,7 +171,7 @@ impl BaseWorkload {
             ("scale", scale.map(|scale| Value::Integer(scale.into()))),
         ];
         let options = options.into_iter().chain(options_of(args)?);
-        Ok(Value::Table(table([("pgbench", Some(Value::Table(table(options))))])))
+        Ok(Value::Table(toml_table([("pgbench", Some(Value::Table(toml_table(options))))])))
     }
 }
 

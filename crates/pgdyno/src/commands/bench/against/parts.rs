@@ -6,7 +6,7 @@ use toml::{Table, Value};
 use super::base::{BaseServer, BaseWorkload, Folder, plain};
 use super::made::MadeExperiment;
 use super::usage;
-use super::values::{flag, table};
+use super::values::{flag, toml_table};
 use crate::commands::bench::args::PartitionMethod;
 use crate::commands::bench::asked::BenchRequest;
 
@@ -63,7 +63,7 @@ pub(super) fn prepared(args: &BenchRequest<'_>, asks_tables: bool, folder: &Fold
     let of = args.tables;
     let is_hash = of.partition_method == PartitionMethod::Hash;
     let tables = (asks_tables || of.scale.is_some()).then(|| {
-        table([
+        toml_table([
             ("scale", Some(Value::Integer(of.scale.unwrap_or(1).into()))),
             ("steps", (of.init_steps != "dtgvp").then(|| of.init_steps.as_str().into())),
             ("fillfactor", (of.fillfactor != 100).then(|| Value::Integer(of.fillfactor.into()))),
@@ -77,7 +77,7 @@ pub(super) fn prepared(args: &BenchRequest<'_>, asks_tables: bool, folder: &Fold
         ])
     });
     let files: Vec<Value> = args.target.prepare.iter().map(|file| folder.value(file)).collect();
-    table([
+    toml_table([
         ("pgbench", tables.map(Value::Table)),
         ("sql", (!files.is_empty()).then_some(Value::Array(files))),
     ])
