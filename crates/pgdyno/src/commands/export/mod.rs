@@ -104,7 +104,7 @@ fn experiment(args: &ExportExperiment) -> ExitResult {
 fn write(kit: &Kit, folder: &Path) -> anyhow::Result<()> {
     let refused =
         |why: String| CommandFailure::with_code(INPUT_OUTPUT, why, Some("name a new folder".to_owned()));
-    spec::written::place(folder).map_err(|error| refused(error.to_string()))?;
+    spec::written::resolve(folder).map_err(|error| refused(error.to_string()))?;
     match std::fs::read_dir(folder) {
         Ok(mut entries) => {
             if entries.next().is_some() {
