@@ -32,7 +32,7 @@ pub(crate) fn make(
     let Some(synthetic) = job.synthetic() else { return Ok(None) };
     let home = Home::locate()?;
     let what = format!("make a {}", synthetic.words());
-    if synthetic.place(&home.path(HomeFolder::Extracts)).is_file() {
+    if synthetic.path_in(&home.path(HomeFolder::Extracts)).is_file() {
         return Ok(None);
     }
     let account = Account::unprivileged()?;

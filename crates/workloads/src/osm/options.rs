@@ -164,7 +164,7 @@ impl OsmOptions {
 
     /// Path of the extract, with synthetic ones in this folder.
     pub(super) fn extract_in(&self, folder: &Path) -> PathBuf {
-        self.synthetic().map_or_else(|| self.extract.clone(), |synthetic| synthetic.place(folder))
+        self.synthetic().map_or_else(|| self.extract.clone(), |synthetic| synthetic.path_in(folder))
     }
 
     /// Further options of osm2pgsql, one by one.
