@@ -184,7 +184,7 @@ impl Jobs<'_> {
         if control.scalar("SELECT to_regclass('pgdyno.prepared')").map_err(of_sql)?.is_none() {
             return Ok(None);
         }
-        if let Some(table) = job.table()
+        if let Some(table) = job.table_name()
             && control
                 .scalar(&format!("SELECT to_regclass({})", quote_literal(&table)))
                 .map_err(of_sql)?

@@ -61,7 +61,7 @@ pub trait Job {
     fn made_from(&self, inputs: &Inputs) -> Vec<String>;
 
     /// A table that exists once it is done; `None` if there is none.
-    fn table(&self) -> Option<String> {
+    fn table_name(&self) -> Option<String> {
         None
     }
 
