@@ -137,7 +137,7 @@ fn why_uncut(
 fn why_not_held(content: &Content, setups: &[Setup]) -> Option<&'static str> {
     let specs: Vec<_> = setups.iter().filter_map(|setup| levels::spec_of(content, setup).ok()).collect();
     let commands: BTreeSet<u32> = specs.iter().map(workloads::Spec::commands_per_transaction).collect();
-    match specs.iter().any(workloads::Spec::begins_anew) {
+    match specs.iter().any(workloads::Spec::resets_before_each_run) {
         true => Some("each run begins with a Redis of its own memory and fresh keys"),
         false => (commands.len() > 1)
             .then_some("its arms send pipelines of different lengths, and slices count pipelines"),

@@ -202,7 +202,7 @@ impl RedisOptions {
 
     /// Whether its workload sets the state of Redis before each run.
     #[must_use]
-    pub fn begins_anew(&self) -> bool {
+    pub fn resets_before_each_run(&self) -> bool {
         self.ttl_s.is_some() || self.memory.is_some()
     }
 
