@@ -3,8 +3,8 @@
 use protocol::without_credentials;
 use server::managed::{Choice, Installation};
 use spec::experiment::{
-    BoundedDuration, Compare as ComparedFactor, Experiment, LengthOrBounds, LoadShape, Measure, OwnChange,
-    OwnStep, Share, TargetChoice, Version, Whole,
+    BoundedDuration, ChangeStepValue, Compare as ComparedFactor, Experiment, LengthOrBounds, LoadShape,
+    Measure, OwnChange, Share, TargetChoice, Version, Whole,
 };
 use toml::Value;
 
@@ -328,8 +328,8 @@ fn newest() -> anyhow::Result<u32> {
 
 fn of_sql(sql: &str, undo: Option<&str>, workload: &str, experiment: &mut Experiment) -> Sides {
     let after = OwnChange {
-        do_: Some(OwnStep::Sql(sql.to_owned())),
-        undo: undo.map(|undo| OwnStep::Sql(undo.to_owned())),
+        do_: Some(ChangeStepValue::Sql(sql.to_owned())),
+        undo: undo.map(|undo| ChangeStepValue::Sql(undo.to_owned())),
         check: None,
     };
     let levels = [("before", OwnChange::default()), ("after", after)];
