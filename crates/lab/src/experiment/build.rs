@@ -449,7 +449,7 @@ impl Builder<'_, '_> {
 
     fn changes(
         &mut self,
-        written: Tables<Tables<written::OwnChange>>,
+        written: Tables<Tables<written::ChangeTable>>,
     ) -> BTreeMap<String, BTreeMap<String, Change>> {
         self.names_are_names("change", "a change");
         let mut changes = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! The keys of each table of an experiment file.
 
 use spec::experiment::{
-    Beside, Bounds, Compare, Experiment, Full, LoadShape, Managed, Measure, OwnChange, Search, StorageTable,
-    TargetChoice, Users, Version,
+    Beside, Bounds, ChangeTable, Compare, Experiment, Full, LoadShape, Managed, Measure, Search,
+    StorageTable, TargetChoice, Users, Version,
 };
 use spec::plan::{Placement, pooler};
 use workloads::{Preparation, fields};
@@ -24,7 +24,7 @@ pub(super) fn keys_of_tables() -> Vec<(String, Vec<&'static str>)> {
         ("server.NAME", fields::<TargetChoice>()),
         ("version.NAME", fields::<Version>()),
         ("pooler.NAME", fields::<pooler::PoolerOptions>()),
-        ("change.NAME.LEVEL", fields::<OwnChange>()),
+        ("change.NAME.LEVEL", fields::<ChangeTable>()),
         ("placement.NAME", fields::<Placement>()),
         ("storage.NAME", fields::<StorageTable>()),
         ("load", fields::<LoadShape>()),

@@ -69,7 +69,7 @@ pub struct Experiment {
     #[serde(skip_serializing_if = "is_default")]
     pub settings: Tables<Tables<Value>>,
     #[serde(skip_serializing_if = "is_default")]
-    pub change: Tables<Tables<OwnChange>>,
+    pub change: Tables<Tables<ChangeTable>>,
     #[serde(skip_serializing_if = "is_default")]
     pub pooler: Tables<pooler::PoolerOptions>,
     #[serde(skip_serializing_if = "is_default")]
@@ -227,7 +227,7 @@ impl Experiment {
 /// A level of a user's factor.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct OwnChange {
+pub struct ChangeTable {
     #[serde(rename = "do")]
     pub do_: Option<ChangeStepValue>,
     pub undo: Option<ChangeStepValue>,
@@ -235,8 +235,8 @@ pub struct OwnChange {
     pub check: Option<String>,
 }
 
-impl From<OwnChange> for Change {
-    fn from(written: OwnChange) -> Self {
+impl From<ChangeTable> for Change {
+    fn from(written: ChangeTable) -> Self {
         let step = |step: Option<ChangeStepValue>| {
             step.map(|step| match step {
                 ChangeStepValue::Sql(sql) => ChangeStep::Sql(sql),
