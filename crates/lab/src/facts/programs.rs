@@ -10,7 +10,7 @@ use server::managed::{Choice, Installation, no_server_in};
 use server::page_cache;
 use server::pooler::{self, Installed};
 use server::storage::available;
-use spec::plan::storage::{Ground, Holds, Storage};
+use spec::plan::storage::{Holds, Storage, StorageLocation};
 use spec::plan::{Fact, Plan, TargetSpec};
 
 use crate::experiment::ExperimentFile;
@@ -118,8 +118,8 @@ impl Looked<'_> {
                 let home = Home::locate().ok()?.path(HomeFolder::Clusters);
                 let places = match &storage {
                     None => vec![&home],
-                    Some(Storage { holds: Holds::Data, on: Ground::Folder(folder) }) => vec![folder],
-                    Some(Storage { on: Ground::Folder(folder), .. }) => vec![folder, &home],
+                    Some(Storage { holds: Holds::Data, on: StorageLocation::Folder(folder) }) => vec![folder],
+                    Some(Storage { on: StorageLocation::Folder(folder), .. }) => vec![folder, &home],
                     // pgdyno mounts its own filesystem again; the image is in its home.
                     Some(_) => vec![&home],
                 };
