@@ -98,7 +98,7 @@ impl Looked<'_> {
         let none = BTreeMap::new();
         let session = setup.arm.as_ref().map_or(&none, |arm| &arm.settings);
         let load = load_of(setup.clients, carried, session);
-        pooler::carries(version, options, &[], &load).err().map(|error| error.to_string())
+        pooler::check_load(version, options, &[], &load).err().map(|error| error.to_string())
     }
 }
 
