@@ -146,7 +146,7 @@ pub fn asked_slices(text: &str) -> Result<AskedSlices, String> {
 
 /// Options of the command line that become part of the experiment.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AskedBeside {
+pub struct ExperimentOverrides {
     pub slices: Option<AskedSlices>,
     pub rounds: Option<u32>,
     /// Two arms may be the same: A against A.
@@ -158,7 +158,10 @@ impl ExperimentFile {
     ///
     /// # Errors
     /// Rounds of a search, which repeats its trials itself.
-    pub fn ask(&mut self, AskedBeside { slices, rounds, same }: AskedBeside) -> Result<(), Error> {
+    pub fn ask(
+        &mut self,
+        ExperimentOverrides { slices, rounds, same }: ExperimentOverrides,
+    ) -> Result<(), Error> {
         let before = self.written.clone();
         if let Some(AskedSlices(slices)) = slices {
             self.measure.slices = slices;
