@@ -3,9 +3,9 @@
 //! Only this crate both runs and stores.
 
 pub mod bench;
-pub mod beside;
 pub mod calibrate;
 pub mod collectors;
+pub mod concurrent;
 pub mod doctor;
 pub mod dropin;
 mod error;

@@ -10,7 +10,7 @@ use spec::{Class, Error, Run};
 use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
 
-use crate::beside;
+use crate::concurrent;
 use crate::facts;
 use crate::jobs::{foresee, input_bytes, prepare};
 use crate::plan::{jobs_of, preparation};
@@ -117,7 +117,7 @@ fn single(
     let run = &mut block[0].run;
     (run.validity, run.doubts) =
         judge_job(&JobEvidence { machine: Machine::of_job(&run.figures), ..JobEvidence::default() });
-    beside::mark(run, stage.others_measuring());
+    concurrent::mark(run, stage.others_measuring());
     let stored = results.map(|KeepIn { results: path, command }| {
         progress.step(ExperimentStep::Store, path.display().to_string());
         let prepare = Some(preparation::portable(plan));

@@ -19,7 +19,7 @@ use spec::figures::{self, Figure};
 use spec::plan::CalibrationPlan;
 use spec::{Class, Doubt, Error, MeasuredTarget, Run, Validity};
 
-use crate::beside;
+use crate::concurrent;
 use crate::error::{explain, of_sql};
 use crate::facts;
 use crate::jobs::prepare;
@@ -121,7 +121,7 @@ fn calibrate(
     try_results(Some(&options.results), &mut *progress)?;
     let mut stage = server(options, &mut *progress, stop, &mut remarks)?;
     // Without a server nothing else waits.
-    beside::take_turn(&mut *progress, stop)?;
+    concurrent::take_turn(&mut *progress, stop)?;
     if let Some(stage) = &mut stage {
         let control = stage.control()?;
         crate::runner::settle(control, &|| stop.soon()).map_err(of_sql)?;

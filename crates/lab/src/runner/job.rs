@@ -11,8 +11,8 @@ use spec::{Error, Run};
 use workloads::jobs::{JobReport, relation_sizes};
 
 use super::{MeasuredRun, PROBE_AFTER, PROBE_BEFORE, Runner, event, kept_probe};
-use crate::beside;
 use crate::collectors::Counters;
+use crate::concurrent;
 use crate::error::of_sql;
 use crate::event::{ExperimentStep, ProgressExt};
 use crate::jobs;
@@ -121,6 +121,6 @@ impl Runner<'_> {
         });
         jobs::fill_in(record, report);
         let on_server = self.stage(&setup.at()).map(Stage::others_measuring).unwrap_or_default();
-        beside::mark(record, on_server);
+        concurrent::mark(record, on_server);
     }
 }

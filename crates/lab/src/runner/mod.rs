@@ -43,8 +43,8 @@ pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
 pub(crate) use self::settle::settle;
 pub(crate) use self::turns::Turn;
-use crate::beside;
 use crate::collectors::{self, Encryption, Look, Watched};
+use crate::concurrent;
 use crate::error::of_sql;
 pub(crate) use crate::event::ProgressExt;
 pub use crate::event::{EVENTS_VERSION, ExperimentStep, LabEvent, Progress, ScriptSecond, Trial};
@@ -311,7 +311,7 @@ impl<'a> Runner<'a> {
         };
         judge_and_record(record, setup, measured, &judged);
         let on_server = self.stage(&setup.at()).map(Stage::others_measuring).unwrap_or_default();
-        beside::mark(record, on_server);
+        concurrent::mark(record, on_server);
         let ready = &self.workloads[&setup.asked()];
         let remark = |note: &String| event(RunEvent::REMARK, format!("{}: {note}", record.workload));
         let remarks: Vec<RunEvent> = ready.guarded.notes.iter().map(remark).collect();
