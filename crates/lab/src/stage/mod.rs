@@ -130,7 +130,7 @@ impl Stage {
     }
 
     /// A server by connection string, unchanged, for a process that only observes.
-    pub(crate) fn beside(access: &TargetAccess) -> Result<Self, Error> {
+    pub(crate) fn read_only(access: &TargetAccess) -> Result<Self, Error> {
         Ok(Self::reach(access, None, NetworkAccess::Socket, Rights::ReadOnly, &Stop::new())?.0)
     }
 

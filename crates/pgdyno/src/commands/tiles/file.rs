@@ -31,7 +31,7 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
         Against::Ways(ways) => (&[][..], None, &ways[..]),
     };
     let ways = Ways::new(args.tiles.via.as_ref(), ways)?;
-    let server = ways.beside(server(&args.server)?)?;
+    let server = ways.with_redis(server(&args.server)?)?;
     let base = args.layers.iter().map(|layers| listed(layers)).collect::<anyhow::Result<Vec<_>>>()?.concat();
     let layers = Layers::read(&base, others, args.tiles.together, folder)?;
     let name = if ways.is_compared() { "tiles".to_owned() } else { layers.name() };
