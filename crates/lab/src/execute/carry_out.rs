@@ -357,7 +357,7 @@ impl<'a> Execution<'a> {
             return Ok(());
         }
         if self.round != run.round {
-            self.runner.start_anew();
+            self.runner.mark_restart();
             (self.round, self.alone) = (run.round, None);
             self.runner.wake_all()?;
         }

@@ -340,8 +340,8 @@ impl<'a> Runner<'a> {
     }
 
     /// Restarts every copy before its next use: a round begins.
-    pub(crate) fn start_anew(&mut self) {
-        self.stages.values_mut().for_each(Stage::start_anew);
+    pub(crate) fn mark_restart(&mut self) {
+        self.stages.values_mut().for_each(Stage::mark_restart);
     }
 
     /// Stops all copies but one, which is restarted: for runs that need to be alone.
@@ -375,7 +375,7 @@ impl<'a> Runner<'a> {
     fn set(&mut self, setup: &Setup) -> Result<bool, Error> {
         let Some(arm) = &setup.arm else { return Ok(false) };
         let (stage, mut progress, _) = self.on_stage(&setup.at())?;
-        if stage.in_force.arm.as_ref() == Some(arm) && !stage.is_to_start_anew() {
+        if stage.in_force.arm.as_ref() == Some(arm) && !stage.is_to_restart() {
             return Ok(false);
         }
         let name = arm.name.clone().unwrap_or_else(|| "the server's own settings".to_owned());

@@ -24,7 +24,7 @@ pub(crate) struct Takes {
 #[derive(Debug, Default)]
 pub(super) struct CopyInUse {
     /// It is restarted before the next run.
-    anew: bool,
+    restart: bool,
     /// Users' changes are made once and never undone.
     for_good: bool,
     /// Pid of its Redis, if that belongs to another copy: all copies of a server share one.
@@ -143,7 +143,7 @@ impl Stage {
             let changes = copy.done().and_then(|done| serde_json::from_str(done).ok());
             let mut target = Target::copied(copy, &options, &watchdog)?;
             target.use_database(&database)?;
-            let copy = CopyInUse { anew: true, for_good, redis: redis_pid };
+            let copy = CopyInUse { restart: true, for_good, redis: redis_pid };
             let in_force = InForce { changes, ..InForce::default() };
             stages.push((
                 number,
@@ -153,7 +153,7 @@ impl Stage {
                     redis_place: redis_place.clone(),
                     redis_limits: redis_limits.clone(),
                     pooler: None,
-                    tile_servers: self.tile_servers.anew(),
+                    tile_servers: self.tile_servers.not_started(),
                     in_force,
                     making: change::ChangeOptions { thrown_away: for_good, ..self.making.clone() },
                     marker: None,
@@ -172,9 +172,9 @@ impl Stage {
     }
 
     /// A copy is restarted before its next use.
-    pub(crate) fn start_anew(&mut self) {
+    pub(crate) fn mark_restart(&mut self) {
         if let Some(copy) = &mut self.copy {
-            copy.anew = true;
+            copy.restart = true;
         }
     }
 
@@ -183,17 +183,17 @@ impl Stage {
         if self.is_at_rest() {
             return self.wake();
         }
-        self.start_anew();
+        self.mark_restart();
         Ok(())
     }
 
     /// Whether it must be restarted; resets the mark.
-    pub(super) fn take_anew(&mut self) -> bool {
-        self.copy.as_mut().is_some_and(|copy| std::mem::take(&mut copy.anew))
+    pub(super) fn take_restart(&mut self) -> bool {
+        self.copy.as_mut().is_some_and(|copy| std::mem::take(&mut copy.restart))
     }
 
-    pub(crate) fn is_to_start_anew(&self) -> bool {
-        self.copy.as_ref().is_some_and(|copy| copy.anew)
+    pub(crate) fn is_to_restart(&self) -> bool {
+        self.copy.as_ref().is_some_and(|copy| copy.restart)
     }
 
     /// Begins permanent changes on a copy that is thrown away: until they are done, the copy counts as

@@ -428,8 +428,8 @@ impl Stage {
         // They pass on the settings that they were started with.
         self.pooler = None;
         self.tile_servers.stop();
-        let anew = self.take_anew();
-        let applied = if anew { self.target.reapply(settings) } else { self.target.apply(settings) };
+        let restarted = self.take_restart();
+        let applied = if restarted { self.target.reapply(settings) } else { self.target.apply(settings) };
         Ok(applied?.clone())
     }
 
