@@ -217,7 +217,7 @@ fn finished(
             "see it with pgdyno table limits -e {called} or pgdyno report -e {called}; add --again to search again"
         ),
         false => format!(
-            "see it with pgdyno compare -e {called} or pgdyno report -e {called}; add --again to measure it anew, or a larger \
+            "see it with pgdyno compare -e {called} or pgdyno report -e {called}; add --again to measure it again, or a larger \
              --rounds to extend it"
         ),
     };

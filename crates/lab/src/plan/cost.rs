@@ -71,7 +71,7 @@ pub fn over_budget(plan: &Plan, file: &ExperimentFile) -> Option<String> {
         let [total, budget] = [total, budget].map(crate::words::duration);
         // Runs are sized for one server: their length does not depend on where arms run.
         let with = match plan.content.measure.duration_s > from.as_secs_f64() {
-            true => "every server started anew each round",
+            true => "every server restarted each round",
             false => "the shortest runs allowed",
         };
         format!("measure.budget is {budget}, but with {with} it takes about {total}: fewer rounds or levels, or a shorter duration.from")

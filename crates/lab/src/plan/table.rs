@@ -37,7 +37,7 @@ pub fn table(plan: &Plan) -> Table {
     for run in &plan.runs {
         if plan.restarts_servers(before.replace(run), run) {
             let mut row = vec![CellValue::Null; columns.len()];
-            (row[0], row[1]) = ("start all anew".into(), run.round.into());
+            (row[0], row[1]) = ("restart all".into(), run.round.into());
             table.push(row);
         }
         let state = plan.content.state_of(run);

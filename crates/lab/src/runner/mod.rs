@@ -417,7 +417,7 @@ impl<'a> Runner<'a> {
         if setup.cache == Cache::AsLeft {
             return Ok(());
         }
-        self.progress.step(ExperimentStep::Cache, "the server is started anew");
+        self.progress.step(ExperimentStep::Cache, "the server is restarted");
         let stop = self.stop;
         let (told, resident) = cache::bring(self.stage(&setup.at())?, setup.cache, stop)?;
         record.figures.set(figures::PAGE_CACHE_PCT, resident.pct());

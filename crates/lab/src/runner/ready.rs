@@ -80,5 +80,5 @@ pub(crate) fn changed_data(name: &str) -> Error {
         Class::Guard,
         format!("workload {name}: the data is not what it was when the experiment began"),
     )
-    .with_hint("prepare it anew and add --again to begin the experiment anew")
+    .with_hint("prepare it again and add --again to start a new experiment")
 }
