@@ -32,6 +32,7 @@ pub use self::suspended::SuspendedRuns;
 use crate::error::explain;
 use crate::experiment::ExperimentFile;
 use crate::facts::{self, StoredExperiment};
+use crate::jobs::PreparedJob;
 use crate::plan::{diff, identity, jobs_of, levels, resolve};
 use crate::runner::{FailedChange, LabEvent, Progress, Results, texts};
 use crate::setup::At;
@@ -181,6 +182,18 @@ impl Invocation {
                     .with_hint("give it that version again (--pg-bin), or start again with --again"))
             }
         }
+    }
+
+    /// Prepared data must be made by the versions that the experiment began with.
+    fn check_data(&mut self, at: &At, job: &PreparedJob) -> Result<(), Error> {
+        for (program, version) in job.record.versions() {
+            let on = if *at == At::default() { String::new() } else { format!(" on {at}") };
+            let data = Some(format!("{}{on}", job.name));
+            let fact = Fact::ProgramVersion { program: program.clone(), data, version: version.clone() };
+            facts::check_program(&self.facts, &fact)?;
+            self.facts.learn(fact);
+        }
+        Ok(())
     }
 
     /// Adds a fact; the plan follows.

@@ -43,8 +43,8 @@ pub fn planned(
         Err(error) if dry_run => (StoredExperiment::default(), Some(error.to_string())),
         Err(error) => return Err(error),
     };
+    facts::check_host(&stored)?;
     let mut facts = stored.facts.followed_by(files);
-    facts::check_cpus(&facts)?;
     let next_round = stored.runs.iter().map(|run| run.round).max().unwrap_or(0) + 1;
     let programs = (options.pg_bin.as_deref(), dry_run);
     for fact in facts::of_programs((&facts, next_round), &all, file, programs, stop)? {

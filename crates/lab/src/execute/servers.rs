@@ -96,6 +96,9 @@ impl PreparedServers {
                 return Err(stages.iter_mut().fold(error, |error, (_, stage)| stage.explain(error)));
             }
         };
+        for (at, job) in jobs.iter().flat_map(|(at, jobs)| jobs.iter().map(move |job| (at, job))) {
+            begun.check_data(at, job)?;
+        }
         let mut servers =
             Self { begun, stages, templates: Vec::new(), jobs, surroundings, targets, storages };
         servers.place_arms(file, progress)?;

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use server::Stop;
 use server::child::Watchdog;
 use server::home::{Home, HomeFolder};
 use server::managed::{Choice, Installation, no_server_in};
 use server::page_cache;
 use server::pooler::{self, Installed};
 use server::storage::available;
+use server::{Stop, installed};
 use spec::plan::storage::{Holds, Storage, StorageLocation};
 use spec::plan::{Fact, Plan, TargetSpec};
+use workloads::Spec;
 
 use crate::experiment::ExperimentFile;
 use crate::plan::{levels, part, setups};
@@ -26,7 +27,16 @@ pub(super) fn learn(
     dry_run: bool,
     stop: &Stop,
 ) -> Vec<Fact> {
-    let mut looked = Looked { plan, file, pg_bin, dry_run, stop, installed: BTreeMap::new(), pooler: None };
+    let mut looked = Looked {
+        plan,
+        file,
+        pg_bin,
+        dry_run,
+        stop,
+        installed: BTreeMap::new(),
+        pooler: None,
+        versions: BTreeMap::new(),
+    };
     let mut seen = BTreeSet::new();
     let mut facts = Vec::new();
     for run in &plan.runs {
@@ -34,6 +44,9 @@ pub(super) fn learn(
         let server = looked.without_server(&setup.at().template());
         let rest =
             server.is_none().then(|| looked.without_pooler(&setup).or_else(|| looked.without_cache(&setup)));
+        if server.is_none() && run.is_job() {
+            looked.ask_osm2pgsql(&setup);
+        }
         let parts = [(part::of_server(plan, run), Some(server)), (part::of_cell(plan, run), rest)];
         for (what, why) in parts.into_iter().filter_map(|(what, why)| Some((what, why?))) {
             if seen.insert(what.clone()) {
@@ -44,6 +57,8 @@ pub(super) fn learn(
             }
         }
     }
+    let versions = looked.versions.into_iter().filter_map(|(program, version)| Some((program, version?)));
+    facts.extend(versions.map(|(program, version)| Fact::ProgramVersion { program, data: None, version }));
     facts
 }
 
@@ -55,6 +70,8 @@ struct Looked<'a> {
     stop: &'a Stop,
     installed: BTreeMap<At, Option<String>>,
     pooler: Option<Result<pooler::Version, String>>,
+    /// Of the programs that runs use, if they report one.
+    versions: BTreeMap<String, Option<String>>,
 }
 
 impl Looked<'_> {
@@ -93,6 +110,7 @@ impl Looked<'_> {
             Ok(version) => version,
             Err(why) => return Some(why),
         };
+        self.versions.insert("PgBouncer".to_owned(), Some(version.to_string()));
         let spec = levels::spec_of(&self.plan.content, setup).ok()?;
         let carried = spec.open(self.file.folder()).ok()?.carried();
         let none = BTreeMap::new();
@@ -103,6 +121,22 @@ impl Looked<'_> {
 }
 
 impl Looked<'_> {
+    /// Asks the osm2pgsql of a measured load for its version.
+    fn ask_osm2pgsql(&mut self, setup: &Setup) {
+        let Ok(Spec::Osm(options)) = levels::spec_of(&self.plan.content, setup) else { return };
+        let is_usual = options.program.is_none();
+        let program = options.program.as_deref().unwrap_or(Path::new("osm2pgsql")).display().to_string();
+        if self.versions.contains_key(&program) || self.dry_run && !is_usual {
+            return;
+        }
+        let path = options.in_folder(self.file.folder()).program.unwrap_or_else(|| "osm2pgsql".into());
+        // A name is looked up in PATH, a path is not.
+        let path =
+            if path.components().count() > 1 { std::path::absolute(&path).unwrap_or(path) } else { path };
+        let found = path.to_str().and_then(|name| installed::program(&[name]));
+        self.versions.insert(program, found.and_then(|found| found.version));
+    }
+
     /// Why its server cannot be restarted with its files in memory or not.
     fn without_cache(&self, setup: &Setup) -> Option<String> {
         if setup.cache == Cache::AsLeft {

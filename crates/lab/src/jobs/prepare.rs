@@ -85,6 +85,11 @@ impl JobRecord {
         }
     }
 
+    /// Versions of the programs that made it, by name.
+    pub(crate) fn versions(&self) -> &BTreeMap<String, String> {
+        &self.versions
+    }
+
     /// Whether all inputs are unchanged; unknown for the records of an earlier build.
     fn was_made_of(&self, read: &[String]) -> bool {
         self.read.is_empty() || self.read == read

@@ -254,6 +254,34 @@ fn went_well(done: &Finished) {
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
 }
 
+/// Loads of two versions were one experiment.
+#[test]
+fn an_experiment_goes_on_with_the_osm2pgsql_that_it_began_with() {
+    let (place, server) = with_postgis();
+    let text = format!(
+        "question = \"?\"\n[target]\nurl = \"{}\"\n[prepare]\nosm = {{ scale = 0.008, cache_mb = 50, prefix = \"kept\" }}\n\
+         [workload.import]\nosm = {{ scale = 0.008, cache_mb = 50, prefix = \"own\" }}\n[measure]\nrounds = 1\n",
+        server.url()
+    );
+    let file = place.write("versions.toml", text).display().to_string();
+    went_well(&place.run(["run", &file]));
+    let goes_on = || place.run(["run", &file, "--rounds", "2"]);
+    let changed = "'$.program_version.version', '0.9.1'";
+    for (like, told) in [
+        ("{\"program_version\"%\"data\":null%", "began with osm2pgsql 0.9.1, and that is "),
+        (
+            "{\"program_version\"%\"data\":\"osm\"%",
+            "began with data (osm) made by osm2pgsql 0.9.1, and that is ",
+        ),
+    ] {
+        place.with_fact(like, changed, || {
+            goes_on().expect(64).says(&[told, "--again"]);
+        });
+    }
+    went_well(&goes_on());
+    assert_eq!(place.sql("select count(distinct experiment_id) || ' ' || max(round) from run"), "1 2");
+}
+
 /// A style's tables are only known when osm2pgsql runs: by then the table was recorded for the measured load.
 #[test]
 fn a_measured_load_that_is_refused_leaves_prepared_tables_alone() {
