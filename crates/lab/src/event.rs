@@ -280,7 +280,7 @@ pub struct Trial {
     pub left_pct: Option<f64>,
 }
 
-/// Receives events.
+/// Receives the events of an experiment in progress, in order.
 pub trait Progress {
     /// Called on the thread that runs the experiment; a slow receiver delays it.
     fn event(&mut self, event: LabEvent);

@@ -251,7 +251,6 @@ pub struct Preparation {
     /// OSM extracts to load, each under its own prefix.
     #[serde(with = "osm::several")]
     pub osm: Vec<osm::OsmOptions>,
-    /// pgbench's tables.
     pub pgbench: Option<init::InitOptions>,
     /// SQL files, in order.
     #[serde(deserialize_with = "one_or_many")]

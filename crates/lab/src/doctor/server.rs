@@ -44,7 +44,7 @@ pub enum Usability {
 }
 
 impl Usability {
-    /// One word.
+    /// `yes`, `partly` or `no`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {

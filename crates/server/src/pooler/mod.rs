@@ -94,13 +94,13 @@ impl Pooler {
         Place::new(Address::Unix(self.socket()), Arc::new(login))
     }
 
-    /// Its version.
+    /// As PgBouncer reports it.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// Its pid.
+    /// Pid of PgBouncer.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.member.pid()

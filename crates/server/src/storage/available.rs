@@ -19,7 +19,7 @@ const BOUND: Duration = Duration::from_secs(10);
 /// Space that stays free on the disk in addition to the image, bytes.
 const LEFT_FREE: u64 = 64 << 20;
 
-/// Available storage.
+/// A storage that can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Available {
     label: String,

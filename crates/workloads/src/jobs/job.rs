@@ -17,7 +17,7 @@ pub type Inputs = BTreeMap<String, String>;
 /// The disk space that a job needs on the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fill {
-    /// Estimated bytes.
+    /// An estimate.
     pub bytes: u64,
     /// Tables that it drops before.
     pub drops: &'static [&'static str],

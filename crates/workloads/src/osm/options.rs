@@ -226,7 +226,7 @@ impl OsmOptions {
         Ok(false)
     }
 
-    /// Checks values.
+    /// Checks that each option is within its range, and that they go together.
     pub fn validate(&self) -> Result<(), Error> {
         let wrong = |key: &str, problem: String| Err(error::option(format!("osm.{key}"), problem));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';

@@ -25,7 +25,7 @@ use crate::workload::{
 };
 use protocol::postgres::sql::Sql;
 
-/// pgbench scripts.
+/// A workload of pgbench scripts.
 #[derive(Debug, Clone)]
 pub struct Pgbench {
     program: Arc<PreparedScripts>,

@@ -162,7 +162,7 @@ impl RedisOptions {
         }
     }
 
-    /// Checks ranges.
+    /// Checks that each option is within its range, and that they go together.
     pub fn validate(&self) -> Result<(), Error> {
         self.value_bytes.validate().map_err(|problem| error::option("redis.value_bytes", problem))?;
         within("redis.keys", self.keys, 1, 1_000_000_000)?;
