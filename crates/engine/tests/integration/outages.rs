@@ -1,7 +1,7 @@
 //! Servers that go away, come back, stay silent, or never answer again.
 
 use crate::support::server::Simple;
-use crate::support::{Asker, Heard, Loss, MS, Phase, SECOND, askers, body, frame, plan, run};
+use crate::support::{Asker, Loss, MS, Phase, SECOND, askers, body, frame, plan, run};
 use engine::sim::{Greeting, Replies, SimServer, simulate};
 use engine::{
     Address, Client, Endpoint, EngineResult, Event, Failure, Io, Observer, Returned, RunPlan, Second, Step,

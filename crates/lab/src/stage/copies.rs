@@ -4,7 +4,7 @@
 use protocol::postgres::sql::Sql;
 use server::Target;
 use server::change;
-use server::managed::{DataFolderSizes, NetworkAccess, ServerOptions};
+use server::managed::{Cluster, DataFolderSizes, NetworkAccess, ServerOptions};
 use sha2::{Digest, Sha256};
 use spec::Error;
 
@@ -132,43 +132,44 @@ impl Stage {
         if template.is_detached() {
             template.start()?;
         }
-        let database = self.target.database().to_owned();
-        let (watchdog, stop) = (self.watchdog.clone(), self.stop.clone());
-        let (mut redis, redis_place) = (self.redis.take(), self.redis_place.clone());
-        let redis_limits = self.redis_limits.clone();
+        let mut redis = self.redis.take();
         let redis_pid = redis.as_ref().map(server::redis::PrivateRedis::pid);
         let mut stages = Vec::new();
         for (number, copy) in copies {
             progress.step(ExperimentStep::Start, format!("copy {number}"));
-            let changes = copy.done().and_then(|done| serde_json::from_str(done).ok());
-            let mut target = Target::copied(copy, &options, &watchdog)?;
-            target.use_database(&database)?;
-            let copy = CopyInUse { restart: true, for_good, redis: redis_pid };
-            let in_force = InForce { changes, ..InForce::default() };
-            stages.push((
-                number,
-                Self {
-                    target,
-                    redis: redis.take(),
-                    redis_place: redis_place.clone(),
-                    redis_limits: redis_limits.clone(),
-                    pooler: None,
-                    tile_servers: self.tile_servers.not_started(),
-                    in_force,
-                    making: change::ChangeOptions { thrown_away: for_good, ..self.making.clone() },
-                    marker: None,
-                    copy: Some(copy),
-                    at_rest: false,
-                    control: None,
-                    looks_elsewhere: false,
-                    shared: Vec::new(),
-                    recorded: Vec::new(),
-                    watchdog: watchdog.clone(),
-                    stop: stop.clone(),
-                },
-            ));
+            let in_use = CopyInUse { restart: true, for_good, redis: redis_pid };
+            let mut stage = self.of_copy(copy, in_use, &options)?;
+            // All copies of a server share one.
+            stage.redis = redis.take();
+            stages.push((number, stage));
         }
         Ok(stages)
+    }
+
+    /// A copy of this server, ready to be used as this one was.
+    fn of_copy(&self, copy: Cluster, in_use: CopyInUse, options: &ServerOptions) -> Result<Self, Error> {
+        let changes = copy.done().and_then(|done| serde_json::from_str(done).ok());
+        let mut target = Target::copied(copy, options, &self.watchdog)?;
+        target.use_database(self.target.database())?;
+        Ok(Self {
+            target,
+            redis: None,
+            redis_place: self.redis_place.clone(),
+            redis_limits: self.redis_limits.clone(),
+            pooler: None,
+            tile_servers: self.tile_servers.not_started(),
+            in_force: InForce { changes, ..InForce::default() },
+            making: change::ChangeOptions { thrown_away: in_use.for_good, ..self.making.clone() },
+            marker: None,
+            copy: Some(in_use),
+            at_rest: false,
+            control: None,
+            looks_elsewhere: false,
+            shared: Vec::new(),
+            recorded: Vec::new(),
+            watchdog: self.watchdog.clone(),
+            stop: self.stop.clone(),
+        })
     }
 
     /// A copy is restarted before its next use.

@@ -72,18 +72,19 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
     experiment.factors.insert("clients".to_owned(), [i64::from(args.load.clients)].into_iter().collect());
     let of_layers = layers.levels().map(|levels| (levels.key, levels.base, levels.all));
     let of_ways = ways.levels().map(|(base, all)| ("via", base, all));
-    let mut arms = 1;
-    if let Some(sides) = sides {
-        arms = sides.levels.len().max(2);
-        sides.compare(experiment, compare.margin);
-    } else if let Some((option, base, levels)) = of_layers.or(of_ways) {
-        arms = levels.len();
-        let factor = format!("{name}.{option}");
-        made.origins.add(&["factors", &factor], "--against");
-        experiment.factors.insert(factor.clone(), levels.into_iter().collect());
-        let margin = compare.margin.map(Share::percent);
-        experiment.compare = Some(Compare { factor, base, margin, take_apart: None, same: false });
-    }
+    let arms = match (sides, of_layers.or(of_ways)) {
+        (Some(sides), _) => {
+            let arms = sides.levels.len().max(2);
+            sides.compare(experiment, compare.margin);
+            arms
+        }
+        (None, Some((option, base, levels))) => {
+            let factor = format!("{name}.{option}");
+            made.origins.add(&["factors", &factor], "--against");
+            compare_levels(experiment, factor, (base, levels), compare.margin)
+        }
+        (None, None) => 1,
+    };
     measured(args, arms, ways.is_explained(), experiment);
     let of_sessions = args.tiles.picker.as_deref() == Some("sessions");
     let connections = ways.connections(args.load.clients, if of_sessions { LINKS } else { 1 });
@@ -92,6 +93,20 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
         make_room(experiment, connections);
     }
     Ok(made)
+}
+
+/// Compares the levels of a factor with the first one; returns their number.
+fn compare_levels(
+    experiment: &mut Experiment,
+    factor: String,
+    (base, levels): (Value, Vec<Value>),
+    margin: Option<f64>,
+) -> usize {
+    let arms = levels.len();
+    experiment.factors.insert(factor.clone(), levels.into_iter().collect());
+    let margin = margin.map(Share::percent);
+    experiment.compare = Some(Compare { factor, base, margin, take_apart: None, same: false });
+    arms
 }
 
 /// A private server with PostGIS, unless another is named.
