@@ -80,7 +80,7 @@ fn layers<'t>(tiles: &[&'t StoredTile]) -> BTreeMap<Option<&'t str>, BTreeSet<&'
 /// since then the same place is the same question.
 pub(crate) fn by_layer(tiles: &[&StoredTile]) -> bool {
     let layers = layers(tiles);
-    let is_one_each = layers.values().all(|own| own.len() == 1);
+    let is_one_each = layers.values().all(|value| value.len() == 1);
     let all: BTreeSet<_> = layers.values().flatten().collect();
     !(is_one_each && all.len() > 1)
 }

@@ -137,7 +137,7 @@ fn bare(zooms: &[u8]) -> String {
 fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Table {
     let by_arm = places::added(tiles.iter().copied(), |tile| (places::tile_of(tile), tile.of.arm.as_deref()));
     let all = places::added(tiles.iter().copied(), places::tile_of);
-    let often = by_arm.values().any(|own| own.requests >= TileFigures::OFTEN);
+    let often = by_arm.values().any(|value| value.requests >= TileFigures::OFTEN);
     let least = if often { TileFigures::OFTEN } else { 1 };
     let mean = |tile: Tile, arm: Option<&str>| by_arm.get(&(tile, arm)).map(PlaceFigures::mean_us);
     let worst = |tile: Tile| {

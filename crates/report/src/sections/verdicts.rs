@@ -256,7 +256,8 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     };
     table(data, found, &["change, 95 %", "p", "n", verdict], words, p, |line| {
         let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
-        let values = line.answers.filter(|own| own.scope != LineScope::Whole).map(|own| own.values.clone());
+        let values =
+            line.answers.filter(|answer| answer.scope != LineScope::Whole).map(|own| own.values.clone());
         let parts = [Some(verdict), values, line.groups.clone(), line.remarks.clone()];
         vec![parts.into_iter().flatten().collect::<Vec<_>>().join("; ").into()]
     })

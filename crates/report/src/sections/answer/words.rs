@@ -258,9 +258,9 @@ impl<'a> AnswerBlocks<'a> {
     }
 
     pub(super) fn overload(&self) -> Option<String> {
-        let overloaded = |own: &CellFigures| {
-            let arrivals = own.in_time.overload()?;
-            let place = cell_and_arm(&own.cell, own.arm.as_deref());
+        let overloaded = |figures: &CellFigures| {
+            let arrivals = figures.in_time.overload()?;
+            let place = cell_and_arm(&figures.cell, figures.arm.as_deref());
             let share = arrivals::share(&arrivals);
             Some(format!(
                 "{place} ({share} of the offered {}/s in time)",
