@@ -164,7 +164,7 @@ impl LoadSizes {
 
     fn row(&self, relation: &Relation) -> [CellValue; 8] {
         let Relation { name, kind, table, bytes, rows } = relation;
-        let own = self.relations.iter().filter(|own| is_index(own) && own.table == *name);
+        let own = self.relations.iter().filter(|relation| is_index(relation) && relation.table == *name);
         let indexes = (!is_index(relation)).then(|| own.map(|index| index.bytes).sum::<u64>());
         [
             Some(&self.of).filter(|of| !of.is_empty()).cloned().into(),

@@ -191,10 +191,10 @@ impl PlansOfCell {
         // Tiles have many: each zoom of each arm.
         let folded = self.layer.is_some();
         let remark = |explained: &Explained| Block::remark(sample_words(explained));
-        let plan = |own: &Explained| {
-            let nodes = nodes(&own.slowest, own.rows_rounding).into();
-            let blocks = folded.then(|| remark(own)).into_iter().chain([nodes]).collect();
-            Block::details(format!("The slowest plan of {}", own.name()), blocks)
+        let plan = |explained: &Explained| {
+            let nodes = nodes(&explained.slowest, explained.rows_rounding).into();
+            let blocks = folded.then(|| remark(explained)).into_iter().chain([nodes]).collect();
+            Block::details(format!("The slowest plan of {}", explained.name()), blocks)
         };
         [Block::Heading(self.label.clone())]
             .into_iter()
@@ -212,7 +212,7 @@ impl PlansOfCell {
 fn changes(arms: &[Explained], base: &str) -> Vec<String> {
     // Arm, zooms, and the difference.
     let mut changes: Vec<(String, Vec<String>, String)> = Vec::new();
-    for own in arms.iter().filter(|own| own.arm.as_deref() != Some(base)) {
+    for own in arms.iter().filter(|arm| arm.arm.as_deref() != Some(base)) {
         let Some(of_base) = of_base(arms, base, own) else { continue };
         let tiles = own.tiles();
         let [name, base] = match (&tiles, &own.arm) {

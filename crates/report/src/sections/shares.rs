@@ -41,7 +41,7 @@ pub(super) fn of(all: &[Explained]) -> Vec<Shares> {
             layers.push(key);
         }
     }
-    let one = |wanted: (&str, usize)| Shares::of(tiles().filter(|own| key(own) == wanted).collect());
+    let one = |wanted: (&str, usize)| Shares::of(tiles().filter(|tile| key(tile) == wanted).collect());
     layers.into_iter().map(one).collect()
 }
 

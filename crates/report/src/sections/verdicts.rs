@@ -392,7 +392,7 @@ fn lines<'a>(
 ) -> Vec<VerdictRow<'a>> {
     let next = Next::of(data, of, &answer.lines);
     let answers =
-        |scope: &LineScope| answer.lines.iter().find(|own| own.arm == arm.arm && own.scope == *scope);
+        |scope: &LineScope| answer.lines.iter().find(|line| line.arm == arm.arm && line.scope == *scope);
     let cell = |cell: &'a CellComparison| VerdictRow {
         arm: &arm.arm,
         workload: &cell.cell.workload,

@@ -116,7 +116,7 @@ impl ZoomsOfCell {
 
     /// The change at a layer and zoom of an arm; `None` for the base.
     pub(crate) fn change(&self, arm: Option<&str>, place: LayerAtZoom) -> Option<&ZoomComparison> {
-        self.changes.iter().find(|own| Some(own.arm.as_str()) == arm && own.place == place)
+        self.changes.iter().find(|change| Some(change.arm.as_str()) == arm && change.place == place)
     }
 
     /// Its layers by their place: `old.sql → new.sql` if arms have several names for one.

@@ -63,7 +63,7 @@ fn farthest<'c>(cells: &'c [ZoomsOfCell], arm: &str) -> Option<(&'c ZoomsOfCell,
         .max_by(|(_, one), (_, other)| size(one).total_cmp(&size(other)))
         .or_else(|| {
             let of = cells.iter().find(|of| whole(of) > 1)?;
-            Some((of, of.changes.iter().find(|own| is_of(own, arm))?))
+            Some((of, of.changes.iter().find(|change| is_of(change, arm))?))
         })
 }
 
@@ -174,8 +174,8 @@ fn named(of: &ZoomsOfCell, change: &ZoomComparison) -> String {
 }
 
 /// `z12 takes 64 % of its time, and is 20 % of its tiles`; `None` if there is only one zoom.
-fn most_of_time(own: &ZoomsOfArm) -> Option<String> {
-    let zooms: Vec<&ZoomFigures> = own.zooms.iter().filter(|zoom| zoom.place.which == Which::All).collect();
+fn most_of_time(arm: &ZoomsOfArm) -> Option<String> {
+    let zooms: Vec<&ZoomFigures> = arm.zooms.iter().filter(|zoom| zoom.place.which == Which::All).collect();
     let most = zooms
         .iter()
         .max_by(|one, other| one.time_share.unwrap_or(0.0).total_cmp(&other.time_share.unwrap_or(0.0)))?;

@@ -117,10 +117,10 @@ const AMOUNTS: [Amount; 13] = [
 impl Timed {
     pub(super) fn of(data: &ReportData, workload: &str) -> Option<Self> {
         let known = data.grid.iter().filter(|figures| figures.cell.workload == workload && figures.is_job());
-        let cell = |own: &CellFigures| {
-            let is_it = |run: &&Run| run.arm == own.arm && Cell::of(run) == own.cell;
+        let cell = |figures: &CellFigures| {
+            let is_it = |run: &&Run| run.arm == figures.arm && Cell::of(run) == figures.cell;
             let runs: Vec<&Run> = data.grid_runs().filter(is_it).collect();
-            TimedCell::of(own.cell.clone(), own.arm.clone(), &runs)
+            TimedCell::of(figures.cell.clone(), figures.arm.clone(), &runs)
         };
         let cells: Vec<TimedCell> = known.map(cell).collect();
         (!cells.is_empty()).then(|| Self { workload: workload.to_owned(), cells })
