@@ -142,8 +142,7 @@ impl LoadSizes {
             &["name", "size_bytes", "indexes_bytes", "together_bytes", "rows"],
             |relation| !is_index(relation),
         );
-        let indexes = self
-            .part("Indexes: bytes on disk", &["name", "table", "size_bytes"], |relation| is_index(relation));
+        let indexes = self.part("Indexes: bytes on disk", &["name", "table", "size_bytes"], is_index);
         let mut tables = tables.with_heads(&[("name", "table")]);
         if tables.rows.len() > 1 {
             let blank = CellValue::default;
