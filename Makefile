@@ -9,7 +9,7 @@ export PREFIX DESTDIR
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
 
-demo: ## "GIS settings or stock?" on a real extract, to a report (DATA=FILE: your own; FULL=1: the long form; AGAIN=1: measure anew)
+demo: ## "GIS settings or stock?" on a real extract, to a report (DATA=FILE: your own; FULL=1: the long form; AGAIN=1: measure again)
 	@setup/install rust postgres osm2pgsql redis
 	@$(MAKE) --no-print-directory build
 	@data=$${DATA:-$$(setup/malta)} || exit 74; \
@@ -17,7 +17,7 @@ demo: ## "GIS settings or stock?" on a real extract, to a report (DATA=FILE: you
 	code=$$?; \
 	case $$code in \
 		0|1|2|3) ;; \
-		64) echo "measured before: make demo AGAIN=1 measures anew" >&2; exit 64 ;; \
+		64) echo "measured before: make demo AGAIN=1 measures again" >&2; exit 64 ;; \
 		*) exit $$code ;; \
 	esac
 

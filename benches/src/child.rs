@@ -15,9 +15,7 @@ use crate::stop;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Ran {
-    /// Standard output.
     pub(crate) output: String,
-    /// Standard error.
     pub(crate) errors: String,
     /// User and system CPU, s.
     pub(crate) cpu_s: f64,

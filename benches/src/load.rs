@@ -27,7 +27,7 @@ pub(crate) fn against_osm2pgsql(options: &Args) -> anyhow::Result<()> {
         .map_err(|error| MissingRequirement(format!("no PostGIS: {error}")))?;
     let results = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
     let results = results.path().join("loads.sqlite");
-    let anew = || -> anyhow::Result<()> {
+    let prepare_again = || -> anyhow::Result<()> {
         let tables = TABLES.map(|table| format!("planet_osm_{table}")).join(", ");
         server.execute(&format!("DROP TABLE IF EXISTS {tables}"))?;
         server.checkpoint()
@@ -38,14 +38,14 @@ pub(crate) fn against_osm2pgsql(options: &Args) -> anyhow::Result<()> {
         options.pairs(),
         options.patience(),
         || {
-            anew()?;
+            prepare_again()?;
             let (sample, used) = measured(options, &server, extract, &results)?;
             shares.push(used.own_s / sample.cost);
             cpu.push(used.program_s);
             Ok(sample)
         },
         || {
-            anew()?;
+            prepare_again()?;
             let ran = by_hand(&server, extract)?;
             cpu_by_hand.push(ran.cpu_s);
             Ok(CostSample { cost: ran.wall_s, speed: ran.wall_s })

@@ -12,7 +12,7 @@ use crate::factors::PLACES;
 use crate::known_host::{Advice, KnownHost, Lag};
 use crate::plan::calibration::LAG_RATE;
 use crate::plan::part::CALIBRATED;
-use crate::strategies::Done;
+use crate::strategies::PastRun;
 pub use crate::strategies::calibration::{Advised, Limit, Placed};
 use crate::strategies::calibration::{Calibration, advised, disturbed, lag_us};
 pub use crate::validity::HOST_FACTOR;
@@ -70,8 +70,9 @@ pub fn calibrated(plan: &Plan, runs: &[Run], cores: u32) -> Option<Calibrated> {
     let strategy = Calibration::new(plan, plan.content.calibrate.as_ref()?);
     let mut runs: Vec<&Run> = runs.iter().filter(|run| run.kind == RunKind::Client).collect();
     runs.sort_by_key(|run| run.sequence);
-    let done = runs.into_iter().map(|run| Done { run: run.clone(), cause: None, number: 0, in_turn: false });
-    let done: Vec<Done> = done.collect();
+    let done =
+        runs.into_iter().map(|run| PastRun { run: run.clone(), cause: None, number: 0, in_turn: false });
+    let done: Vec<PastRun> = done.collect();
     let found = strategy.found(&done);
     let lag = |what: &str, run: &Run| Row { rate: Some(LAG_RATE), ..row(what, run, run) };
     let cells = found.cells.iter();
@@ -91,7 +92,7 @@ pub fn calibrated(plan: &Plan, runs: &[Run], cores: u32) -> Option<Calibrated> {
 }
 
 /// Keeps what later runs use: the advised placement and the lag of this host. Returns remarks for people.
-pub(crate) fn keep(plan: &Plan, done: &[Done], cores: u32) -> Vec<String> {
+pub(crate) fn keep(plan: &Plan, done: &[PastRun], cores: u32) -> Vec<String> {
     let Some(asked) = &plan.content.calibrate else { return Vec::new() };
     let strategy = Calibration::new(plan, asked);
     let mut remarks = Vec::new();
@@ -113,7 +114,7 @@ pub(crate) fn keep(plan: &Plan, done: &[Done], cores: u32) -> Vec<String> {
     remarks
 }
 
-fn placements(strategy: &Calibration<'_>, done: &[Done], cores: u32) -> (Vec<Placed>, Option<Advised>) {
+fn placements(strategy: &Calibration<'_>, done: &[PastRun], cores: u32) -> (Vec<Placed>, Option<Advised>) {
     let (placed, _) = strategy.parts(done);
     let placements = strategy.placements_found(done);
     let mut advised = advised(&placements);

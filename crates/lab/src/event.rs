@@ -13,7 +13,7 @@ use stats::Histogram;
 /// only as a factor), the last two at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Step {
+pub enum ExperimentStep {
     Target,
     Results,
     Prepare,
@@ -36,7 +36,7 @@ pub enum Step {
     Stop,
 }
 
-impl Step {
+impl ExperimentStep {
     /// All steps in order.
     pub const ALL: [Self; 16] = [
         Self::Target,
@@ -81,7 +81,7 @@ impl Step {
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ExperimentStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -95,7 +95,7 @@ pub const EVENTS_VERSION: u32 = 1;
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum LabEvent {
     Step {
-        step: Step,
+        step: ExperimentStep,
         what: String,
     },
     Note {
@@ -280,7 +280,7 @@ pub struct Trial {
     pub left_pct: Option<f64>,
 }
 
-/// Receives events.
+/// Receives the events of an experiment in progress, in order.
 pub trait Progress {
     /// Called on the thread that runs the experiment; a slow receiver delays it.
     fn event(&mut self, event: LabEvent);
@@ -297,13 +297,13 @@ impl<F: FnMut(LabEvent)> Progress for F {
 }
 
 pub(crate) trait ProgressExt {
-    fn step(&mut self, step: Step, what: impl Into<String>);
+    fn step(&mut self, step: ExperimentStep, what: impl Into<String>);
     fn note(&mut self, text: impl Into<String>);
     fn warn(&mut self, text: impl Into<String>);
 }
 
 impl ProgressExt for &mut dyn Progress {
-    fn step(&mut self, step: Step, what: impl Into<String>) {
+    fn step(&mut self, step: ExperimentStep, what: impl Into<String>) {
         self.event(LabEvent::Step { step, what: what.into() });
     }
 

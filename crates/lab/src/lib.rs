@@ -2,9 +2,9 @@
 //!
 //! Only this crate both runs and stores.
 
-pub mod beside;
 pub mod calibrate;
 pub mod collectors;
+pub mod concurrent;
 pub mod connection;
 pub mod doctor;
 pub mod dropin;

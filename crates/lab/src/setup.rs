@@ -17,7 +17,7 @@ use workloads::Clients;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
     pub server: Server,
-    pub connection: Connection,
+    pub connection: ConnectionPath,
     /// Settings in force; `None` for any.
     pub arm: Option<Arm>,
     /// Changes of users' factors, by factor; `None` for any state.
@@ -143,7 +143,7 @@ pub enum Cache {
 
 /// How clients connect.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Connection {
+pub enum ConnectionPath {
     #[default]
     Direct,
     Via(NetworkAccess),

@@ -16,12 +16,12 @@ use toml::Value;
 use workloads::{ClientWorkload, Clients, Guarded, Places, Prepared, ScriptInfo, Site, Workload};
 
 use crate::collectors::Collector;
-use crate::factors::{Factor, Known};
+use crate::factors::{Factor, LevelNames};
 use crate::measure::{Keep, Measurement, measure};
 use crate::plan::single_run;
 use crate::runner::{Judged, judge_and_record, planned};
-use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup};
-use crate::strategies::{Block, Done, Next, Strategy};
+use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup};
+use crate::strategies::{Next, PastRun, RunBlock, Strategy};
 use crate::validity::Probes;
 use spec::experiment::value::whole_number;
 
@@ -91,11 +91,17 @@ impl Factor for Length {
         "length_ms"
     }
 
-    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         whole_number(value, 1, 10_000).map(|ms| ms.to_string())
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        _known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         let ms: u64 = level.parse().map_err(|_| format!("{level:?} is no length"))?;
         setup.until = Until::Elapsed(ms * 1_000_000);
         Ok(())
@@ -108,13 +114,13 @@ struct Enough {
 }
 
 impl Strategy for Enough {
-    fn next(&self, done: &[Done]) -> Option<Block> {
+    fn next(&self, done: &[PastRun]) -> Option<RunBlock> {
         if done.iter().any(|done| done.run.count(figures::OK) >= self.transactions) {
             return None;
         }
         let mut setup = setup();
         Length
-            .apply("length_ms", &(50 << done.len()).to_string(), &mut setup, &Known::default())
+            .apply("length_ms", &(50 << done.len()).to_string(), &mut setup, &LevelNames::default())
             .expect("a length");
         let takes = Duration::from_secs(1);
         let next = Next {
@@ -125,7 +131,7 @@ impl Strategy for Enough {
             takes,
             more_clients: false,
         };
-        Some(Block::of(vec![next]))
+        Some(RunBlock::of(vec![next]))
     }
 }
 
@@ -161,7 +167,7 @@ impl Collector for Steps {
 fn setup() -> Setup {
     Setup {
         server: Server::Target(At::default()),
-        connection: Connection::Direct,
+        connection: ConnectionPath::Direct,
         changes: None,
         cache: Cache::AsLeft,
         arm: None,
@@ -186,15 +192,15 @@ fn setup() -> Setup {
 
 #[test]
 fn what_is_new_needs_nothing_but_the_seams() {
-    assert_eq!(Length.read("length_ms", &Value::Integer(50), &Known::default()), Ok("50".to_owned()));
+    assert_eq!(Length.read("length_ms", &Value::Integer(50), &LevelNames::default()), Ok("50".to_owned()));
     assert_eq!(
-        Length.read("length_ms", &Value::Integer(0), &Known::default()),
+        Length.read("length_ms", &Value::Integer(0), &LevelNames::default()),
         Err("must be from 1 to 10000".to_owned())
     );
     // Two clients reach at most 100 transactions in 50 ms.
     let strategy = Enough { transactions: 110 };
-    let mut done: Vec<Done> = Vec::new();
-    while let Some(Block { runs, .. }) = strategy.next(&done) {
+    let mut done: Vec<PastRun> = Vec::new();
+    while let Some(RunBlock { runs, .. }) = strategy.next(&done) {
         assert!(done.len() < 8, "it does not end");
         for Next { run: planned_run, setup, .. } in runs {
             let mut run = planned(&planned_run, &setup);
@@ -221,7 +227,7 @@ fn what_is_new_needs_nothing_but_the_seams() {
                 may_be_empty: true,
             };
             judge_and_record(&mut run, &setup, &mut measured.expect("measured"), &judged);
-            done.push(Done { run, cause: None, number: 0, in_turn: false });
+            done.push(PastRun { run, cause: None, number: 0, in_turn: false });
         }
     }
     assert!(done.len() > 1, "the first one cannot do");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum};
-use lab::beside::{self, Measuring};
+use lab::concurrent::{self, Measuring};
 use lab::experiment::{AskedSlices, asked_slices};
 use lab::runner::Progress;
 use spec::plan::{AskedDriver, Waiting};
@@ -133,7 +133,7 @@ impl OutputArgs {
     pub(crate) fn measuring(&self, progress: &mut dyn Progress) -> Measuring {
         // The other arguments may contain a password.
         let command = std::env::args().nth(1).unwrap_or_default();
-        beside::announce(&format!("pgdyno {command}"), self.beside, progress)
+        concurrent::announce(&format!("pgdyno {command}"), self.beside, progress)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ::report::visible;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::runner::{LabEvent, Progress, ScriptSecond, Step, Trial};
+use lab::runner::{ExperimentStep, LabEvent, Progress, ScriptSecond, Trial};
 use owo_colors::OwoColorize;
 use report::numbers;
 use spec::{Arrivals, Doubt, Promise, Reason, Validity};
@@ -77,22 +77,22 @@ impl Screen {
         });
     }
 
-    fn step(&self, step: Step, what: &str) {
+    fn step(&self, step: ExperimentStep, what: &str) {
         let of_a_run = matches!(
             step,
-            Step::Settings
-                | Step::Reset
-                | Step::Cache
-                | Step::WarmUp
-                | Step::Measure
-                | Step::Collect
-                | Step::Store
+            ExperimentStep::Settings
+                | ExperimentStep::Reset
+                | ExperimentStep::Cache
+                | ExperimentStep::WarmUp
+                | ExperimentStep::Measure
+                | ExperimentStep::Collect
+                | ExperimentStep::Store
         );
         if self.verbose {
             self.line(&format!("step: {step}: {what}"));
         } else if !of_a_run {
             self.line(&format!("{:>8}  {what}", step.name()));
-        } else if self.interactive && step == Step::Settings {
+        } else if self.interactive && step == ExperimentStep::Settings {
             self.message(what);
         }
     }

@@ -242,10 +242,10 @@ pub(crate) fn groups(found: &Grouped) -> String {
 
 /// The same with its place: `tpcb, 4 clients, stock: 5 runs about …`.
 pub(crate) fn grouped_cell(found: &Grouped) -> String {
-    format!("{}: {}", place(&found.cell, found.arm.as_deref()), groups(found))
+    format!("{}: {}", cell_and_arm(&found.cell, found.arm.as_deref()), groups(found))
 }
 
-pub(crate) fn place(cell: &Cell, arm: Option<&str>) -> String {
+pub(crate) fn cell_and_arm(cell: &Cell, arm: Option<&str>) -> String {
     cell_text(cell) + &arm.map(|arm| format!(", {arm}")).unwrap_or_default()
 }
 

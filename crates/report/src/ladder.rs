@@ -178,39 +178,40 @@ pub fn ladder(data: &ReportData) -> Table {
         "invalid",
     ]);
     for of in ladders(data) {
-        for rung in &of.rungs {
-            let [p50, p95, p99] = rung.percentiles_ns.map(micros);
-            let started_only = rung
-                .started_only
-                .then(|| percentiles_of(&Arrivals { started_only: true, ..Arrivals::default() }));
-            table.push(vec![
-                of.workload.clone().into(),
-                of.cell.clone().into(),
-                of.arm.clone().into(),
-                real_cell(of.promise_ms),
-                real_cell(of.is_judged().then_some(of.bound * 100.0)),
-                rung.clients.into(),
-                real_cell(rung.rate),
-                (rung.runs as u64).into(),
-                real_cell(rung.tps),
-                micros(rung.mean_ns),
-                micros(rung.stddev_ns),
-                p50,
-                p95,
-                p99,
-                rung.late.into(),
-                percent(rung.late_share),
-                rung.skipped.into(),
-                percent(rung.skipped_share),
-                percent(rung.bad_share),
-                rung.quality.name().into(),
-                rung.generator.clone().into(),
-                started_only.unwrap_or("all").into(),
-                rung.invalid.into(),
-            ]);
-        }
+        of.rungs.iter().for_each(|rung| table.push(rung_row(&of, rung)));
     }
     table
+}
+
+fn rung_row(of: &Ladder, rung: &Rung) -> Vec<CellValue> {
+    let [p50, p95, p99] = rung.percentiles_ns.map(micros);
+    let started_only =
+        rung.started_only.then(|| percentiles_of(&Arrivals { started_only: true, ..Arrivals::default() }));
+    vec![
+        of.workload.clone().into(),
+        of.cell.clone().into(),
+        of.arm.clone().into(),
+        real_cell(of.promise_ms),
+        real_cell(of.is_judged().then_some(of.bound * 100.0)),
+        rung.clients.into(),
+        real_cell(rung.rate),
+        (rung.runs as u64).into(),
+        real_cell(rung.tps),
+        micros(rung.mean_ns),
+        micros(rung.stddev_ns),
+        p50,
+        p95,
+        p99,
+        rung.late.into(),
+        percent(rung.late_share),
+        rung.skipped.into(),
+        percent(rung.skipped_share),
+        percent(rung.bad_share),
+        rung.quality.name().into(),
+        rung.generator.clone().into(),
+        started_only.unwrap_or("all").into(),
+        rung.invalid.into(),
+    ]
 }
 
 /// The ladders for people: the rungs of each, and the point at which quality breaks. `judged_only` leaves

@@ -114,7 +114,7 @@ pub fn phases_in_words(data: &ReportData) -> Vec<Block> {
             workloads.len() - 1
         });
         let (groups, cell) = (&mut workloads[at].1, Cell::of(job));
-        match groups.iter_mut().find(|own| own.cell == cell && own.arm == job.arm.as_deref()) {
+        match groups.iter_mut().find(|group| group.cell == cell && group.arm == job.arm.as_deref()) {
             Some(group) => group.runs.push(job),
             None => groups.push(PhaseGroup { cell, arm: job.arm.as_deref(), runs: vec![job] }),
         }

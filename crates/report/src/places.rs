@@ -46,7 +46,7 @@ impl PlaceFigures {
     }
 }
 
-pub(crate) fn place(tile: &StoredTile) -> Tile {
+pub(crate) fn tile_of(tile: &StoredTile) -> Tile {
     let TileFigures { z, x, y, .. } = tile.figures;
     Tile { z, x, y }
 }
@@ -80,7 +80,7 @@ fn layers<'t>(tiles: &[&'t StoredTile]) -> BTreeMap<Option<&'t str>, BTreeSet<&'
 /// since then the same place is the same question.
 pub(crate) fn by_layer(tiles: &[&StoredTile]) -> bool {
     let layers = layers(tiles);
-    let is_one_each = layers.values().all(|own| own.len() == 1);
+    let is_one_each = layers.values().all(|value| value.len() == 1);
     let all: BTreeSet<_> = layers.values().flatten().collect();
     !(is_one_each && all.len() > 1)
 }
@@ -111,7 +111,7 @@ pub(crate) mod tests {
         let mut busy = stored("", "roads", (14, 1, 2), 300.0);
         busy.figures.requests = 6;
         let tiles = [stored("", "roads", (14, 1, 2), 100.0), busy];
-        let found = added(&tiles, place)[&Tile { z: 14, x: 1, y: 2 }];
+        let found = added(&tiles, tile_of)[&Tile { z: 14, x: 1, y: 2 }];
         assert_eq!((found.requests, found.mean_us(), found.max_us, found.bytes()), (8, 250.0, 600.0, 1000.0));
     }
 

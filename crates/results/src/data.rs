@@ -250,7 +250,7 @@ impl ReportData {
     /// How the grid's runs of a cell and arm were in time.
     pub fn in_time(&self, cell: &Cell, arm: &str) -> InTime {
         let is_it = |own: &&CellFigures| own.cell == *cell && own.arm.as_deref() == Some(arm);
-        self.grid.iter().find(is_it).map_or_else(InTime::default, |own| own.in_time)
+        self.grid.iter().find(is_it).map_or_else(InTime::default, |figures| figures.in_time)
     }
 
     /// Remarks on arms, by kind of event: each sentence once.

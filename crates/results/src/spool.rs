@@ -89,7 +89,7 @@ impl SpoolWriter {
     ///
     /// # Errors
     /// When no file can be created there.
-    pub fn beside(results: Option<&Path>) -> Result<Self, Error> {
+    pub fn near(results: Option<&Path>) -> Result<Self, Error> {
         let file = match results {
             None => None,
             Some(path) => Some(nameless(path).map_err(|error| from_io(path, &error))?),
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn what_goes_in_comes_out_in_order_and_leaves_nothing_behind() {
         let folder = tempfile::tempdir().unwrap();
-        let mut writer = SpoolWriter::beside(Some(&folder.path().join("r.sqlite"))).unwrap();
+        let mut writer = SpoolWriter::near(Some(&folder.path().join("r.sqlite"))).unwrap();
         let given = [(0, 0, &[][..]), (1, 0, &[1_000, 2_000_000]), (0, 1_000_000, &[70, 80, 90])];
         for (script, start_us, values) in given {
             writer.push(script, start_us, 1_000_000, &histogram(values));
@@ -211,18 +211,18 @@ mod tests {
 
     #[test]
     fn without_results_nothing_is_kept() {
-        let mut writer = SpoolWriter::beside(None).unwrap();
+        let mut writer = SpoolWriter::near(None).unwrap();
         writer.push(0, 0, 1, &histogram(&[100]));
         assert_eq!(all(&writer.finish()).unwrap(), []);
     }
 
     #[test]
     fn a_spool_that_could_not_be_written_says_so_when_it_is_read() {
-        let mut writer = SpoolWriter::beside(None).unwrap();
+        let mut writer = SpoolWriter::near(None).unwrap();
         writer.file = Some(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
         writer.push(0, 0, 1, &histogram(&[100]));
         let error = all(&writer.finish()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        assert!(SpoolWriter::beside(Some(Path::new("/no/such/folder/r.sqlite"))).is_err());
+        assert!(SpoolWriter::near(Some(Path::new("/no/such/folder/r.sqlite"))).is_err());
     }
 }

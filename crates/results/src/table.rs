@@ -234,7 +234,7 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// The heads.
+    /// Names of the columns, in order.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         self.columns.iter().map(|column| column.name.as_str()).collect()

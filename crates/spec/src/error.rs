@@ -95,7 +95,7 @@ impl Error {
         Self { class, what: what.into(), hint: String::new(), source: None, attached: None }
     }
 
-    /// Adds advice.
+    /// Adds what to try, printed as "try: …".
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();

@@ -76,7 +76,7 @@ pub struct TileSample {
     /// Features in the tiles; `None` if they are not vector tiles.
     pub features_out: Option<u64>,
     pub vertices: Option<u64>,
-    /// Uncompressed length.
+    /// Uncompressed.
     pub bytes: u64,
 }
 

@@ -35,7 +35,8 @@ pub enum Reason {
     /// Unrelated programs used CPU time.
     OtherPrograms,
     /// Another pgdyno measured on the same machine or server at the same time.
-    Beside,
+    #[serde(rename = "beside")]
+    OtherPgdyno,
     /// Transactions failed or clients aborted.
     Errors,
     /// Closed load: some of the clients' time is in no figure.
@@ -65,7 +66,7 @@ impl Reason {
             Self::Unsteady => "unsteady",
             Self::Trend => "speed changes",
             Self::OtherPrograms => "other programs",
-            Self::Beside => "another pgdyno",
+            Self::OtherPgdyno => "another pgdyno",
             Self::Errors => "errors",
             Self::TimeNotCounted => "time not counted",
             Self::EmptyResults => "empty results",

@@ -16,7 +16,7 @@ use rustix::process::geteuid;
 /// # Errors
 /// System errors; also for a link that another user could have made.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
-    let place = place(path)?;
+    let place = resolve(path)?;
     if is_written_through(&place) {
         return write_through(&place, content);
     }
@@ -38,7 +38,7 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// A link could be another user's, or leads in a circle.
-pub fn place(path: &Path) -> Result<PathBuf> {
+pub fn resolve(path: &Path) -> Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let mut left: Vec<OsString> = parts(&path);
     let mut place = PathBuf::from("/");
@@ -198,9 +198,9 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         for (path, wanted) in [("two", "file"), ("folder/../x", "x"), ("folder/new", "real/new"), ("y", "y")]
         {
-            assert_eq!(place(&at(path)).unwrap(), root.join(wanted), "{path}");
+            assert_eq!(resolve(&at(path)).unwrap(), root.join(wanted), "{path}");
         }
-        assert!(place(&at("a")).unwrap_err().to_string().contains("circle"));
+        assert!(resolve(&at("a")).unwrap_err().to_string().contains("circle"));
     }
 
     #[test]

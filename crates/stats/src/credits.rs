@@ -8,11 +8,11 @@
 /// A host with one CPU and credits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bucket {
-    /// Accrued per hour.
+    /// Credits accrued per hour.
     pub per_hour: f64,
-    /// Highest balance.
+    /// Highest balance, credits.
     pub most: f64,
-    /// Current balance.
+    /// Current balance, credits: minutes of a CPU.
     pub balance: f64,
 }
 

@@ -1,6 +1,6 @@
 //! The change that a number of pairs can detect, from the spread of earlier pairs.
 
-use crate::paired::{percent, t_quantile};
+use crate::paired::{percent_change, t_quantile};
 
 /// The change that this many pairs of this spread can detect, four times in five.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,8 +22,8 @@ impl DetectableChange {
         let error = deviation / f64::from(pairs).sqrt();
         let times = |quantiles: &[f64]| quantiles.iter().map(|q| t_quantile(*q, df)).sum::<f64>() * error;
         Some(Self {
-            half_width_pct: percent(times(&[0.975])),
-            differences_pct: percent(times(&[0.975, 0.8])),
+            half_width_pct: percent_change(times(&[0.975])),
+            differences_pct: percent_change(times(&[0.975, 0.8])),
             // Both ends of the interval may miss by a tenth.
             can_show_same: times(&[0.975, 0.9]) < margin.ln_1p(),
         })

@@ -30,7 +30,7 @@ pub use limit::{
 pub use outliers::outliers;
 pub use paired::{
     Estimate, autocorrelation, difference, geometric_mean, hodges_lehmann, mean_with_interval, paired,
-    percent, sign_flip_p, welch,
+    percent_change, sign_flip_p, welch,
 };
 pub use rank_sum::rank_sum_p;
 pub use sparse::SparseHistogram;

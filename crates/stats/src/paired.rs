@@ -25,7 +25,7 @@ impl Estimate {
     /// Change in percent, from the geometric mean of the ratios.
     #[must_use]
     pub fn change_pct(&self) -> f64 {
-        percent(self.log_ratio)
+        percent_change(self.log_ratio)
     }
 
     /// The estimate as one of this many lines that are read together.
@@ -51,7 +51,7 @@ impl Estimate {
     /// 95 % interval of the change, in percent; `None` with a single value.
     #[must_use]
     pub fn interval_pct(&self) -> Option<(f64, f64)> {
-        self.interval(0.95).map(|(low, high)| (percent(low), percent(high)))
+        self.interval(0.95).map(|(low, high)| (percent_change(low), percent_change(high)))
     }
 
     /// Sets a lower bound for the standard error, in logs, for a measurement that is coarser than its
@@ -88,7 +88,7 @@ impl Estimate {
 
 /// A log ratio in percent: 100 (e^x - 1).
 #[must_use]
-pub fn percent(log_ratio: f64) -> f64 {
+pub fn percent_change(log_ratio: f64) -> f64 {
     100.0 * log_ratio.exp_m1()
 }
 

@@ -95,14 +95,14 @@ pub fn area_m2(z: u8, square_pixels: f64) -> f64 {
 /// at the edge of the world. At most 257 by 257.
 #[must_use]
 pub fn viewport(z: u8, [x_m, y_m]: [f64; 2], [width_px, height_px]: [u16; 2]) -> Vec<Tile> {
-    let columns = shown(z, x_m + HALF_WORLD_M, width_px);
-    let rows = shown(z, HALF_WORLD_M - y_m, height_px);
+    let columns = range_in_view(z, x_m + HALF_WORLD_M, width_px);
+    let rows = range_in_view(z, HALF_WORLD_M - y_m, height_px);
     let (Some((west, east)), Some((north, south))) = (columns, rows) else { return Vec::new() };
     (north..=south).flat_map(|y| (west..=east).map(move |x| Tile { z, x, y })).collect()
 }
 
 /// First and last column (or row) around a centre given in metres from the edge.
-fn shown(z: u8, centre_m: f64, pixels: u16) -> Option<(u32, u32)> {
+fn range_in_view(z: u8, centre_m: f64, pixels: u16) -> Option<(u32, u32)> {
     let centre = Some(centre_m / side_m(z)).filter(|centre| centre.is_finite())?;
     let half = f64::from(pixels) / PIXELS / 2.0;
     let first = (centre - half + ON_THE_LINE).floor().max(0.0);

@@ -109,9 +109,9 @@ impl Spec {
 
     /// Whether each run begins with a state of the server that its workload makes for it alone.
     #[must_use]
-    pub fn begins_anew(&self) -> bool {
+    pub fn resets_before_each_run(&self) -> bool {
         match self {
-            Self::Redis(options) => options.begins_anew(),
+            Self::Redis(options) => options.resets_before_each_run(),
             Self::Tiles(options) => options.via == tiles::Via::Redis,
             Self::Pgbench(_) | Self::Osm(_) | Self::Http(_) => false,
         }
@@ -251,7 +251,6 @@ pub struct Preparation {
     /// OSM extracts to load, each under its own prefix.
     #[serde(with = "osm::several")]
     pub osm: Vec<osm::OsmOptions>,
-    /// pgbench's tables.
     pub pgbench: Option<init::InitOptions>,
     /// SQL files, in order.
     #[serde(deserialize_with = "one_or_many")]

@@ -227,7 +227,7 @@ pub trait ClientWorkload: Workload {
 
     /// Position of a command at which a client failed ([`engine::Abort::statement`]): `file.sql, line 3:
     /// SELECT …`.
-    fn place(&self, _statement: usize) -> Option<String> {
+    fn statement_position(&self, _statement: usize) -> Option<String> {
         None
     }
 

@@ -13,6 +13,7 @@ use crate::control::ThreadReport;
 use crate::measured::{ScriptFigures, Second, ThreadFigures};
 use crate::observer::{EntryEnd, TransactionEntry};
 use crate::plan::{Load, RunPlan, Until, Window};
+use spec::Counts;
 use stats::Histogram;
 
 /// What a client does; its time is accounted for at each change.
@@ -178,36 +179,17 @@ impl Recorder {
         if !measured && !warmup {
             return false;
         }
-        let counts = &mut figures.counts;
-        counts.due += 1;
-        counts.retried += u64::from(outcome.tries > 1);
-        counts.retries += u64::from(outcome.tries.saturating_sub(1));
-        match outcome.failure {
-            Some(failure) => {
-                counts.failed += 1;
-                counts.serialization_failures += u64::from(failure == Failure::Serialization);
-                counts.deadlock_failures += u64::from(failure == Failure::Deadlock);
-            }
-            None => {
-                let Returned { rows, bytes, affected, queries, changes, keyed, keyed_empty } =
-                    outcome.returned;
-                counts.rows += rows;
-                counts.bytes += bytes;
-                counts.affected += affected;
-                counts.queries += u64::from(queries);
-                counts.changes += u64::from(changes);
-                counts.keyed += u64::from(keyed);
-                counts.keyed_empty += u64::from(keyed_empty);
-                let response = now.saturating_sub(transaction.due);
-                figures.response.record(response);
-                figures.service.record(now.saturating_sub(transaction.started));
-                let lag = transaction.started.saturating_sub(transaction.due);
-                figures.lag_max_ns = figures.lag_max_ns.max(lag);
-                if self.promise.is_some_and(|promise| response > promise) {
-                    figures.counts.late += 1;
-                } else {
-                    figures.counts.ok += 1;
-                }
+        count(&mut figures.counts, outcome);
+        if succeeded {
+            let response = now.saturating_sub(transaction.due);
+            figures.response.record(response);
+            figures.service.record(now.saturating_sub(transaction.started));
+            let lag = transaction.started.saturating_sub(transaction.due);
+            figures.lag_max_ns = figures.lag_max_ns.max(lag);
+            if self.promise.is_some_and(|promise| response > promise) {
+                figures.counts.late += 1;
+            } else {
+                figures.counts.ok += 1;
             }
         }
         if measured {
@@ -445,4 +427,26 @@ impl Recorder {
         // The caller may be gone.
         let _ = self.reports.send(ThreadReport::Second { thread: self.thread, second });
     }
+}
+
+/// Counts a transaction that ended, but not whether it was in time.
+#[inline]
+fn count(counts: &mut Counts, outcome: &TransactionOutcome) {
+    counts.due += 1;
+    counts.retried += u64::from(outcome.tries > 1);
+    counts.retries += u64::from(outcome.tries.saturating_sub(1));
+    if let Some(failure) = outcome.failure {
+        counts.failed += 1;
+        counts.serialization_failures += u64::from(failure == Failure::Serialization);
+        counts.deadlock_failures += u64::from(failure == Failure::Deadlock);
+        return;
+    }
+    let Returned { rows, bytes, affected, queries, changes, keyed, keyed_empty } = outcome.returned;
+    counts.rows += rows;
+    counts.bytes += bytes;
+    counts.affected += affected;
+    counts.queries += u64::from(queries);
+    counts.changes += u64::from(changes);
+    counts.keyed += u64::from(keyed);
+    counts.keyed_empty += u64::from(keyed_empty);
 }

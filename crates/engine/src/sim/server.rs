@@ -11,7 +11,7 @@ pub enum Greeting {
     Accept(Time),
     /// Refused with this error after this many ns.
     Refuse(io::ErrorKind, Time),
-    /// Never answered.
+    /// It never answers.
     Ignore,
 }
 

@@ -1,16 +1,12 @@
 //! Runs that are held and let go: the same run, only later.
 
 use crate::support::server::Simple;
-use crate::support::{Asker, Heard, Loss, MS, SECOND, askers, body, frame, plan};
+use crate::support::{Asker, Heard, Loss, MS, SECOND, askers, body, frame, held_plan, plan, run, run_held};
 use engine::sim::{Greeting, NextHold, Replies, SimServer, simulate, simulate_held};
 use engine::{
     Address, EngineResult, Load, Observer, RunPlan, Second, StopFlag, Stretch, Time, TransactionEntry, Until,
 };
 use proptest::prelude::*;
-
-fn held_plan() -> RunPlan {
-    RunPlan { until: Until::Caller, ..plan() }
-}
 
 /// Draws of a seeded stream, uniform in 0..1.
 #[derive(Clone)]
@@ -137,7 +133,6 @@ fn a_held_run_resumed_is_the_same_run() {
 
 #[test]
 fn time_stands_still_while_a_run_is_held() {
-    let mut heard = Heard::default();
     let mut left = 30;
     let next = |_: Option<Stretch>| {
         left -= 1;
@@ -147,10 +142,7 @@ fn time_stands_still_while_a_run_is_held() {
             _ => NextHold::Release { held: 3600 * SECOND, length: 100 * MS, measured: left < 20 },
         }
     };
-    let measured =
-        simulate_held(&held_plan(), askers(2), &mut Simple::new(10 * MS), &mut heard, &StopFlag::new(), next)
-            .expect("it runs");
-    heard.check_against(&measured);
+    let (measured, heard) = run_held(&held_plan(), askers(2), &mut Simple::new(10 * MS), next);
     // A transaction starts until just before the hold: ten of each client in a stretch.
     assert_eq!(measured.totals().ok, 2 * 10 * 20);
     assert_eq!(measured.elapsed, 20 * 100 * MS);
@@ -177,10 +169,7 @@ fn a_link_being_opened_is_not_idle() {
             NextHold::Release { held: 50 * MS, length: 65 * MS, measured: true }
         }
     };
-    let mut heard = Heard::default();
-    let measured = simulate_held(&held_plan(), askers(1), &mut server, &mut heard, &StopFlag::new(), next)
-        .expect("it runs");
-    heard.check_against(&measured);
+    let (measured, _) = run_held(&held_plan(), askers(1), &mut server, next);
     // Every seventh request is the last of a stretch: the first pause before a lost link is made again is 10 ms.
     assert!(ends.iter().any(|stretch| stretch.drain() > 10 * MS), "{ends:?}");
     assert_eq!(ends.iter().map(|stretch| stretch.succeeded).sum::<u64>(), measured.totals().ok);
@@ -217,11 +206,8 @@ fn a_run_whose_clients_all_give_up_ends() {
     let mut server = Simple { loses_every: Some(50), ..Simple::new(10 * MS) };
     let clients = (0..3).map(|_| Asker { loss: Loss::Abort, ..Asker::simulated() }.boxed()).collect();
     let next = |_| NextHold::Release { held: 100 * MS, length: 100 * MS, measured: true };
-    let mut heard = Heard::default();
     let plan = RunPlan { threads: 2, ..held_plan() };
-    let measured =
-        simulate_held(&plan, clients, &mut server, &mut heard, &StopFlag::new(), next).expect("it runs");
-    heard.check_against(&measured);
+    let (measured, _) = run_held(&plan, clients, &mut server, next);
     assert_eq!(measured.aborts.len(), 3);
     assert_eq!(measured.stretches.iter().map(|stretch| stretch.succeeded).sum::<u64>(), measured.totals().ok);
 }
@@ -245,11 +231,10 @@ fn rate(measured: &EngineResult) -> f64 {
 fn bias(service: Service, length: Time, clients: usize) -> f64 {
     let next = stretches(500, length, Draws(3));
     let mut server = Serving::new(service);
-    let held = simulate_held(&held_plan(), askers(clients), &mut server, &mut (), &StopFlag::new(), next)
-        .expect("it runs");
+    let (held, _) = run_held(&held_plan(), askers(clients), &mut server, next);
     let uncut = RunPlan { until: Until::Elapsed(held.elapsed), ..plan() };
     let mut server = Serving::new(service);
-    let whole = simulate(&uncut, askers(clients), &mut server, &mut (), &StopFlag::new()).expect("it runs");
+    let (whole, _) = run(&uncut, askers(clients), &mut server);
     rate(&held) / rate(&whole)
 }
 

@@ -1,9 +1,9 @@
 //! Transactions of a closed load that are open when the measured part ends: they are in every figure but the throughput.
 
 use crate::support::server::Simple;
-use crate::support::{Asker, Heard, MS, SECOND, askers, body, frame, plan};
-use engine::sim::{Replies, SimServer, simulate};
-use engine::{ClientTime, EngineResult, Load, RunPlan, StopFlag, Time, Until};
+use crate::support::{Asker, MS, SECOND, askers, body, frame, plan, run};
+use engine::sim::{Replies, SimServer};
+use engine::{ClientTime, EngineResult, Load, RunPlan, Time, Until};
 
 /// Answers each request after 1 ms, and every n-th after a long time.
 struct Rarely {
@@ -31,13 +31,6 @@ impl SimServer for Rarely {
     }
 }
 
-fn run(plan: &RunPlan, clients: usize, server: &mut dyn SimServer) -> EngineResult {
-    let mut heard = Heard::default();
-    let measured = simulate(plan, askers(clients), server, &mut heard, &StopFlag::new()).expect("it starts");
-    heard.check_against(&measured);
-    measured
-}
-
 fn time(measured: &EngineResult) -> ClientTime {
     measured.client_time.expect("it is closed")
 }
@@ -49,7 +42,7 @@ fn transactions_open_at_the_end_vanished_in_closed_load() {
         RunPlan { until: Until::Elapsed(4 * SECOND), promise: Some(100 * MS), drain: 10 * SECOND, ..plan() };
     for threads in [1, 3] {
         let mut server = Rarely::new(50, 6 * SECOND);
-        let measured = run(&RunPlan { threads, ..plan.clone() }, 8, &mut server);
+        let (measured, _) = run(&RunPlan { threads, ..plan.clone() }, askers(8), &mut server);
         let totals = measured.totals();
         assert_eq!((totals.due, totals.late, measured.left_open), (server.requests, 8, 0));
         assert_eq!(totals.ok, measured.completed(), "what was in time ended in the measured part");
@@ -69,7 +62,7 @@ fn transactions_open_at_the_end_vanished_in_closed_load() {
 fn a_transaction_that_spans_the_measured_part_counts_nowhere() {
     // Both clients are in it from the warm-up on, past the end.
     let plan = RunPlan { warmup: SECOND, until: Until::Elapsed(2 * SECOND), drain: 10 * SECOND, ..plan() };
-    let measured = run(&plan, 2, &mut Rarely::new(1, 6 * SECOND));
+    let (measured, _) = run(&plan, askers(2), &mut Rarely::new(1, 6 * SECOND));
     assert_eq!((measured.totals().due, measured.completed()), (0, 0));
     let time = time(&measured);
     assert_eq!((time.sum(), time.nowhere), (2 * 2 * SECOND, 2 * 2 * SECOND));
@@ -78,9 +71,8 @@ fn a_transaction_that_spans_the_measured_part_counts_nowhere() {
 #[test]
 fn what_began_in_warm_up_counts_for_throughput_alone() {
     let plan = RunPlan { warmup: SECOND, until: Until::Elapsed(2 * SECOND), ..plan() };
-    let mut heard = Heard::default();
     let mut server = Rarely::new(1, 300 * MS);
-    let measured = simulate(&plan, askers(2), &mut server, &mut heard, &StopFlag::new()).expect("it starts");
+    let (measured, heard) = run(&plan, askers(2), &mut server);
     // Transactions that ended after 1.2 s, ... 2.7 s of the load are in the throughput; the first of them
     // began before the measured part, and in its place the transaction that ended after 3 s is in all other
     // figures.
@@ -97,14 +89,15 @@ fn statements_count_with_their_transaction() {
     let plan = RunPlan { until: Until::Elapsed(SECOND), drain: 10 * SECOND, statements: 1, ..plan() };
     let clients = vec![Asker { statement: Some(0), ..Asker::simulated() }.boxed()];
     let mut server = Rarely::new(1, 3 * SECOND);
-    let measured = simulate(&plan, clients, &mut server, &mut (), &StopFlag::new()).expect("it starts");
+    let (measured, _) = run(&plan, clients, &mut server);
     assert_eq!(measured.statements[0].latency.max_ns(), Some(3 * SECOND));
 }
 
 #[test]
 fn users_think_and_the_rest_of_their_time_is_measured_too() {
     let load = Load::Users { think: 90 * MS, ramp: 500 * MS };
-    let measured = run(&RunPlan { load, threads: 2, ..plan() }, 3, &mut Rarely::new(1000, SECOND));
+    let (measured, _) =
+        run(&RunPlan { load, threads: 2, ..plan() }, askers(3), &mut Rarely::new(1000, SECOND));
     let time = time(&measured);
     assert_eq!(time.sum(), 3 * 10 * SECOND);
     // A visit takes 91 ms, of which 90 are thinking; the ramp is, too.
@@ -117,7 +110,7 @@ fn users_think_and_the_rest_of_their_time_is_measured_too() {
 fn a_connection_for_each_transaction_is_time_of_its_own() {
     let clients = vec![Asker { reconnects: true, ..Asker::simulated() }.boxed()];
     let mut server = Simple::new(MS);
-    let measured = simulate(&plan(), clients, &mut server, &mut (), &StopFlag::new()).expect("it starts");
+    let (measured, _) = run(&plan(), clients, &mut server);
     let time = time(&measured);
     assert_eq!(time.sum(), 10 * SECOND);
     // The last one goes on after the end.

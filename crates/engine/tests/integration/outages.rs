@@ -1,7 +1,7 @@
 //! Servers that go away, come back, stay silent, or never answer again.
 
 use crate::support::server::Simple;
-use crate::support::{Asker, Heard, Loss, MS, Phase, SECOND, askers, body, frame, plan};
+use crate::support::{Asker, Loss, MS, Phase, SECOND, askers, body, frame, plan, run};
 use engine::sim::{Greeting, Replies, SimServer, simulate};
 use engine::{
     Address, Client, Endpoint, EngineResult, Event, Failure, Io, Observer, Returned, RunPlan, Second, Step,
@@ -59,9 +59,8 @@ impl SimServer for Away {
 #[test]
 fn an_outage_has_its_times_and_its_clients() {
     let mut server = Away::new(3 * SECOND, 5 * SECOND);
-    let (mut heard, plan) = (Heard::default(), RunPlan { threads: 3, ..plan() });
-    let measured = simulate(&plan, askers(8), &mut server, &mut heard, &StopFlag::new()).unwrap();
-    heard.check_against(&measured);
+    let plan = RunPlan { threads: 3, ..plan() };
+    let (measured, _) = run(&plan, askers(8), &mut server);
     assert_eq!((measured.totals().failed, measured.connections_lost), (8, 8));
     assert_eq!((measured.outages.len(), measured.outages_dropped), (1, 0));
     let outage = measured.outages[0];
@@ -81,7 +80,7 @@ fn an_outage_has_its_times_and_its_clients() {
 fn a_peer_that_stays_silent_is_given_up_and_asked_again() {
     let mut server = Away { silent: true, ..Away::new(3 * SECOND, 4 * SECOND) };
     let plan = RunPlan { until: Until::Elapsed(30 * SECOND), ..plan() };
-    let measured = simulate(&plan, askers(1), &mut server, &mut (), &StopFlag::new()).unwrap();
+    let (measured, _) = run(&plan, askers(1), &mut server);
     assert_eq!(server.attempts.len(), 1);
     let outage = measured.outages[0];
     let length = (outage.to_ns - outage.from_ns) as u64;
@@ -89,7 +88,7 @@ fn a_peer_that_stays_silent_is_given_up_and_asked_again() {
     // Silence while the connection is in use is nobody's business but the client's.
     let stall = Some((3 * SECOND, 20 * SECOND));
     let mut server = Simple { stall, loses_every: Some(50), ..Simple::new(10 * MS) };
-    let measured = simulate(&plan, askers(1), &mut server, &mut (), &StopFlag::new()).unwrap();
+    let (measured, _) = run(&plan, askers(1), &mut server);
     assert_eq!(measured.scripts[0].service.count_above(16 * SECOND), 1);
 }
 
@@ -97,14 +96,14 @@ fn a_peer_that_stays_silent_is_given_up_and_asked_again() {
 fn clients_that_give_up_are_lost_and_not_away() {
     let mut server = Away::new(3 * SECOND, 5 * SECOND);
     let clients = (0..4).map(|_| Asker { loss: Loss::Abort, ..Asker::simulated() }.boxed()).collect();
-    let measured = simulate(&plan(), clients, &mut server, &mut (), &StopFlag::new()).unwrap();
+    let (measured, _) = run(&plan(), clients, &mut server);
     assert_eq!((measured.connections_lost, measured.aborts.len(), measured.outages.len()), (4, 4, 0));
 }
 
 #[test]
 fn an_outage_that_outlasts_the_run_ends_with_it() {
     let mut server = Away::new(3 * SECOND, u64::MAX);
-    let measured = simulate(&plan(), askers(2), &mut server, &mut (), &StopFlag::new()).unwrap();
+    let (measured, _) = run(&plan(), askers(2), &mut server);
     let outage = measured.outages[0];
     assert_eq!((outage.over, outage.to_ns, outage.clients), (false, 10 * SECOND as i64, 2));
     // What was under way when the connection was lost did not succeed.
@@ -152,9 +151,7 @@ fn movers(count: usize) -> Vec<Box<dyn Client>> {
 #[test]
 fn a_failure_can_be_told_when_it_happens_and_a_link_can_go_elsewhere() {
     let mut server = Away::new(3 * SECOND, u64::MAX);
-    let mut heard = Heard::default();
-    let measured = simulate(&plan(), movers(2), &mut server, &mut heard, &StopFlag::new()).unwrap();
-    heard.check_against(&measured);
+    let (measured, heard) = run(&plan(), movers(2), &mut server);
     let second =
         |failed: u64| heard.seconds.iter().position(|second| second.scripts[0].counts.failed == failed);
     assert_eq!((measured.totals().failed, measured.totals().unfinished, second(2)), (2, 0, Some(3)));
@@ -166,7 +163,7 @@ fn a_failure_can_be_told_when_it_happens_and_a_link_can_go_elsewhere() {
 fn a_link_that_its_client_calls_lost_is_made_again_after_a_pause() {
     let mut server = Simple { fails_every: Some(1), ..Simple::new(MS) };
     let plan = RunPlan { until: Until::PerClient(20), ..plan() };
-    let measured = simulate(&plan, movers(3), &mut server, &mut (), &StopFlag::new()).unwrap();
+    let (measured, _) = run(&plan, movers(3), &mut server);
     assert_eq!((measured.totals().failed, measured.connections_lost), (60, 60));
     assert!(measured.elapsed >= 19 * 10 * MS, "{}", measured.elapsed);
     assert_eq!(server.connections, server.closed);

@@ -1,19 +1,12 @@
 //! The engine against simulated servers: loads, accounting, loss and the parts of a run.
 
 use crate::support::server::Simple;
-use crate::support::{Asker, Heard, Loss, MS, SECOND, askers, plan};
+use crate::support::{Asker, Loss, MS, SECOND, askers, plan, run};
 use engine::sim::{Replies, SimServer, simulate};
 use engine::{
-    Address, Client, Endpoint, EngineResult, Event, GapDistribution, Io, Load, NotConnected, Rate, Returned,
-    RunPlan, Step, StopFlag, Timeline, TransactionOutcome, Until,
+    Address, Client, Endpoint, Event, GapDistribution, Io, Load, NotConnected, Rate, Returned, RunPlan, Step,
+    StopFlag, Timeline, TransactionOutcome, Until,
 };
-
-fn run(plan: &RunPlan, clients: Vec<Box<dyn Client>>, server: &mut Simple) -> (EngineResult, Heard) {
-    let mut heard = Heard::default();
-    let measured = simulate(plan, clients, server, &mut heard, &StopFlag::new()).expect("the run starts");
-    heard.check_against(&measured);
-    (measured, heard)
-}
 
 fn rate(per_second: f64, arrivals: GapDistribution, timeline: Timeline) -> Load {
     Load::Rate(Rate { profile: per_second.into(), arrivals, timeline })
@@ -444,7 +437,7 @@ impl SimServer for TwoSpeeds {
 fn bytes_left_unread_on_one_link_are_offered_after_events_of_another() {
     let clients: Vec<Box<dyn Client>> = vec![Box::new(TwoLinks { opened: 0, may_read: false })];
     let plan = RunPlan { until: Until::PerClient(50), ..plan() };
-    let measured = simulate(&plan, clients, &mut TwoSpeeds, &mut (), &StopFlag::new()).unwrap();
+    let (measured, _) = run(&plan, clients, &mut TwoSpeeds);
     assert_eq!((measured.totals().ok, measured.totals().bytes), (50, 200));
     assert_eq!(measured.elapsed, 500 * MS);
 }

@@ -1,11 +1,9 @@
 //! A generator that stands still notices it by its clock, and tells it from a server that does.
 
 use crate::support::server::Simple;
-use crate::support::{MS, SECOND, askers, plan};
-use engine::sim::{Greeting, NextHold, Replies, SimServer, simulate, simulate_held};
-use engine::{
-    Address, EngineResult, GapDistribution, Load, Rate, RunPlan, StopFlag, Stretch, Time, Timeline, Until,
-};
+use crate::support::{MS, SECOND, askers, held_plan, plan, run, run_held};
+use engine::sim::{Greeting, NextHold, Replies, SimServer};
+use engine::{Address, EngineResult, GapDistribution, Load, Rate, RunPlan, Stretch, Time, Timeline, Until};
 
 /// The generator stands still from `.1` to `.2`.
 struct Stopped(Simple, Time, Time);
@@ -26,7 +24,7 @@ impl SimServer for Stopped {
 
 fn stopped(plan: &RunPlan, from: Time, to: Time) -> EngineResult {
     let mut server = Stopped(Simple::new(10 * MS), from, to);
-    simulate(plan, askers(4), &mut server, &mut (), &StopFlag::new()).expect("it starts")
+    run(plan, askers(4), &mut server).0
 }
 
 fn loads() -> [RunPlan; 3] {
@@ -70,7 +68,7 @@ fn a_server_that_stops_is_no_stalled_generator() {
     for plan in loads() {
         let stall = Some((4 * SECOND, 7 * SECOND));
         let mut server = Simple { stall, ..Simple::new(10 * MS) };
-        let measured = simulate(&plan, askers(4), &mut server, &mut (), &StopFlag::new()).expect("it starts");
+        let (measured, _) = run(&plan, askers(4), &mut server);
         assert_eq!(measured.own.stalled_ns, 0, "{:?}", plan.load);
         assert!(measured.scripts[0].response.max_ns() > Some(2 * SECOND));
     }
@@ -100,10 +98,10 @@ fn a_stretch_tells_of_a_gap_in_it() {
             NextHold::Release { held: 50 * MS, length: 100 * MS, measured: true }
         }
     };
-    let plan = RunPlan { until: Until::Caller, ..plan() };
+    let plan = held_plan();
     // In the third stretch, 300 ms later: 50 + 110 + 50 + 110 + 50 ms come before it.
     let mut server = Stopped(Simple::new(10 * MS), 420 * MS, 1420 * MS);
-    simulate_held(&plan, askers(2), &mut server, &mut (), &StopFlag::new(), next).expect("it runs");
+    run_held(&plan, askers(2), &mut server, next);
     let stalled: Vec<bool> = stretches.iter().map(|stretch| stretch.stalled > 900 * MS).collect();
     assert_eq!(stalled.iter().filter(|stalled| **stalled).count(), 1, "{stretches:?}");
 }

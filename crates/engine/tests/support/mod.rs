@@ -10,9 +10,10 @@ pub mod server;
 
 use std::path::PathBuf;
 
+use engine::sim::{NextHold, SimServer, simulate_held};
 use engine::{
     Address, Client, Endpoint, EngineResult, Event, Failure, Io, Load, Returned, RunPlan, Second,
-    StatementEnd, Step, Time, TransactionOutcome, Until,
+    StatementEnd, Step, StopFlag, Stretch, Time, TransactionOutcome, Until,
 };
 
 use spec::Counts;
@@ -206,6 +207,34 @@ impl Client for Asker {
 
 pub fn askers(count: usize) -> Vec<Box<dyn Client>> {
     (0..count).map(|_| Asker::simulated().boxed()).collect()
+}
+
+/// A run in simulated time, whose seconds must add up to its figures.
+pub fn run(
+    plan: &RunPlan,
+    clients: Vec<Box<dyn Client>>,
+    server: &mut dyn SimServer,
+) -> (EngineResult, Heard) {
+    run_held(plan, clients, server, |_| NextHold::Finish)
+}
+
+/// The same of a run that is held and released.
+pub fn run_held(
+    plan: &RunPlan,
+    clients: Vec<Box<dyn Client>>,
+    server: &mut dyn SimServer,
+    next: impl FnMut(Option<Stretch>) -> NextHold,
+) -> (EngineResult, Heard) {
+    let mut heard = Heard::default();
+    let measured =
+        simulate_held(plan, clients, server, &mut heard, &StopFlag::new(), next).expect("the run starts");
+    heard.check_against(&measured);
+    (measured, heard)
+}
+
+/// The plan of a run that its caller holds and releases.
+pub fn held_plan() -> RunPlan {
+    RunPlan { until: Until::Caller, ..plan() }
 }
 
 /// A plan that is closed, on one thread, for 10 s.

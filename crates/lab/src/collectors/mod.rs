@@ -79,7 +79,7 @@ pub fn all(watched: Watched<'_>) -> Vec<Box<dyn Collector + '_>> {
         list.push(Box::new(look));
     }
     if let Some(address) = watched.redis {
-        list.push(Box::new(redis::Redis::new(address)));
+        list.push(Box::new(redis::RedisCounters::new(address)));
     }
     if let Some(sql) = watched.sql {
         let Watched { elsewhere, uncut, waits, warmup, .. } = watched;

@@ -16,12 +16,12 @@ const MEMORY: (&str, [Figure; 2]) =
     ("used_memory", [figures::REDIS_MEMORY_BEFORE_BYTES, figures::REDIS_MEMORY_AFTER_BYTES]);
 
 /// `INFO` at start and end; without an answer the figures are missing, and the run is valid.
-pub(super) struct Redis<'a> {
+pub(super) struct RedisCounters<'a> {
     address: &'a Address,
     before: Option<Info>,
 }
 
-impl<'a> Redis<'a> {
+impl<'a> RedisCounters<'a> {
     pub(super) fn new(address: &'a Address) -> Self {
         Self { address, before: None }
     }
@@ -31,7 +31,7 @@ impl<'a> Redis<'a> {
     }
 }
 
-impl Collector for Redis<'_> {
+impl Collector for RedisCounters<'_> {
     fn name(&self) -> &'static str {
         "redis"
     }

@@ -5,6 +5,6 @@ mod programs;
 mod server;
 mod system;
 
-pub use self::server::{Doubt, Examined, Right, Use, examine};
-pub use programs::{Program, install, programs};
+pub use self::server::{Examined, Right, Usability, Use, examine};
+pub use programs::{NeededProgram, install, programs};
 pub use system::{Part, parts};

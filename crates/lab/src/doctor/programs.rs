@@ -10,7 +10,7 @@ use spec::plan::tile_server::TileServerKind;
 
 /// A program that some commands need.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
+pub struct NeededProgram {
     pub name: &'static str,
     /// Its version, or its path if it reports none; `None` if missing.
     pub found: Option<String>,
@@ -27,51 +27,51 @@ pub enum Install {
 }
 
 /// A packaged program: its names, then the packages of Debian, Fedora, Alpine, Arch and Homebrew.
-struct Known {
+struct PackagedProgram {
     name: &'static str,
     programs: &'static [&'static str],
     packages: [&'static str; 5],
     needed_for: &'static str,
 }
 
-const KNOWN: [Known; 7] = [
-    Known {
+const KNOWN: [PackagedProgram; 7] = [
+    PackagedProgram {
         name: "osm2pgsql",
         programs: &["osm2pgsql"],
         packages: ["osm2pgsql", "osm2pgsql", "osm2pgsql", "osm2pgsql", "osm2pgsql"],
         needed_for: "osm load, tiles --osm",
     },
-    Known {
+    PackagedProgram {
         name: "redis-server",
         programs: &["redis-server", "valkey-server"],
         packages: ["redis-server", "redis", "redis", "redis", "redis"],
         needed_for: "experiments with Redis",
     },
-    Known {
+    PackagedProgram {
         name: "PgBouncer",
         programs: &["pgbouncer"],
         packages: ["pgbouncer", "pgbouncer", "pgbouncer", "pgbouncer", "pgbouncer"],
         needed_for: "experiments with a pooler",
     },
-    Known {
+    PackagedProgram {
         name: "mkfs.ext4",
         programs: &["mkfs.ext4"],
         packages: ["e2fsprogs", "e2fsprogs", "e2fsprogs", "e2fsprogs", ""],
         needed_for: "experiments on ext4",
     },
-    Known {
+    PackagedProgram {
         name: "mkfs.xfs",
         programs: &["mkfs.xfs"],
         packages: ["xfsprogs", "xfsprogs", "xfsprogs", "xfsprogs", ""],
         needed_for: "experiments on xfs",
     },
-    Known {
+    PackagedProgram {
         name: "mkfs.btrfs",
         programs: &["mkfs.btrfs"],
         packages: ["btrfs-progs", "btrfs-progs", "btrfs-progs", "btrfs-progs", ""],
         needed_for: "experiments on btrfs",
     },
-    Known {
+    PackagedProgram {
         name: "zpool",
         programs: &["zpool", "zfs-fuse"],
         packages: ["zfs-fuse", "", "zfs", "", ""],
@@ -84,7 +84,7 @@ const POSTGIS: [&str; 5] = ["postgresql-postgis", "postgis", "postgis", "postgis
 
 /// All programs, found or not.
 #[must_use]
-pub fn programs() -> Vec<Program> {
+pub fn programs() -> Vec<NeededProgram> {
     let system = Packages::here();
     let mut all = postgres(system).to_vec();
     all.extend(KNOWN.iter().filter(|known| cfg!(target_os = "linux") || !known.name.starts_with('m')).map(
@@ -94,7 +94,7 @@ pub fn programs() -> Vec<Program> {
                 Some(version) => version,
                 None => found.path.display().to_string(),
             };
-            Program {
+            NeededProgram {
                 name: known.name,
                 found: found.map(place),
                 needed_for: known.needed_for,
@@ -106,7 +106,7 @@ pub fn programs() -> Vec<Program> {
     all
 }
 
-fn postgres(system: Packages) -> [Program; 2] {
+fn postgres(system: Packages) -> [NeededProgram; 2] {
     let servers = Installation::all();
     let told =
         |server: &Installation| server.version.split_whitespace().next().unwrap_or_default().to_owned();
@@ -122,13 +122,13 @@ fn postgres(system: Packages) -> [Program; 2] {
         _ => package(system, POSTGIS),
     };
     [
-        Program {
+        NeededProgram {
             name: "PostgreSQL",
             found: found(servers.iter().map(told).collect()),
             needed_for: "--managed, target",
             install: package(system, POSTGRES),
         },
-        Program {
+        NeededProgram {
             name: "PostGIS",
             found: found(postgis),
             needed_for: "tiles and osm load on private servers",
@@ -137,14 +137,19 @@ fn postgres(system: Packages) -> [Program; 2] {
     ]
 }
 
-fn tile_server(kind: TileServerKind) -> Program {
+fn tile_server(kind: TileServerKind) -> NeededProgram {
     let options = tile_server::TileServerOptions::usual(kind);
     let found = Watchdog::current().ok().and_then(|dog| Installed::find(&options, &dog, &Stop::new()).ok());
     let (name, needed_for, command) = match kind {
         TileServerKind::Tipg => ("TiPg", "tiles --via tipg", "pip install tipg uvicorn"),
         TileServerKind::Martin => ("martin", "tiles --via martin", "cargo install martin --locked"),
     };
-    Program { name, found: found.map(|found| found.version), needed_for, install: Install::Command(command) }
+    NeededProgram {
+        name,
+        found: found.map(|found| found.version),
+        needed_for,
+        install: Install::Command(command),
+    }
 }
 
 fn package(system: Packages, [debian, fedora, alpine, arch, brew]: [&str; 5]) -> Install {
@@ -162,11 +167,11 @@ fn package(system: Packages, [debian, fedora, alpine, arch, brew]: [&str; 5]) ->
 /// Commands that install the missing programs on this system: one for all packages, and one for each program
 /// without a package.
 #[must_use]
-pub fn install(programs: &[Program]) -> Vec<String> {
+pub fn install(programs: &[NeededProgram]) -> Vec<String> {
     commands(programs, Packages::here().command())
 }
 
-fn commands(programs: &[Program], installer: Option<String>) -> Vec<String> {
+fn commands(programs: &[NeededProgram], installer: Option<String>) -> Vec<String> {
     let missing =
         || programs.iter().filter(|program| program.found.is_none()).map(|program| &program.install);
     let packages: Vec<&str> = missing()
@@ -188,8 +193,8 @@ fn commands(programs: &[Program], installer: Option<String>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn program(found: bool, install: Install) -> Program {
-        Program { name: "x", found: found.then(|| "1".to_owned()), needed_for: "y", install }
+    fn program(found: bool, install: Install) -> NeededProgram {
+        NeededProgram { name: "x", found: found.then(|| "1".to_owned()), needed_for: "y", install }
     }
 
     #[test]

@@ -30,12 +30,12 @@ pub struct Right {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Use {
     pub command: &'static str,
-    pub doubt: Doubt,
+    pub usability: Usability,
 }
 
 /// How far a command works.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Doubt {
+pub enum Usability {
     None,
     /// It works in part; the text names what is missing.
     Partly(String),
@@ -43,8 +43,8 @@ pub enum Doubt {
     Fails(String),
 }
 
-impl Doubt {
-    /// One word.
+impl Usability {
+    /// `yes`, `partly` or `no`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ pub fn examine(url: &ConnectionString) -> Result<Examined, Error> {
     let home = Home::locate()?;
     let target = Target::url(url.with_secrets(), Rights::ReadOnly, &[], &home, &watchdog)?;
     let mut control = target.control()?;
-    let facts = Facts::ask(&mut control)
+    let facts = RoleFacts::ask(&mut control)
         .map_err(|error| Error::new(Class::Refused, format!("asking what the role may do: {error}")))?;
     let pooler = target.pooling().words().map(|pooler| format!("; behind {pooler}")).unwrap_or_default();
     Ok(Examined { server: facts.words() + &pooler, rights: facts.rights(), uses: facts.uses() })
@@ -93,7 +93,7 @@ const SERVICES: [(&str, &str); 8] = [
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Facts {
+struct RoleFacts {
     version: String,
     number: u32,
     role: String,
@@ -116,7 +116,7 @@ struct Facts {
     service: Option<&'static str>,
 }
 
-impl Facts {
+impl RoleFacts {
     fn ask(sql: &mut dyn Sql) -> Result<Self, SqlError> {
         let number = sql.scalar("SELECT current_setting('server_version_num')")?;
         let number: u32 = number.and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -267,7 +267,7 @@ impl Facts {
     }
 
     fn uses(&self) -> Vec<Use> {
-        let of = |command, doubt| Use { command, doubt };
+        let of = |command, usability| Use { command, usability };
         vec![
             of("bench, limit, ladder", self.own_scripts()),
             of("bench -i", self.makes_tables()),
@@ -278,7 +278,7 @@ impl Facts {
             of("probe", self.probe()),
             of(
                 "cold caches, versions, poolers, storage",
-                Doubt::Fails("only on private servers (--managed)".into()),
+                Usability::Fails("only on private servers (--managed)".into()),
             ),
         ]
     }
@@ -291,7 +291,7 @@ impl Facts {
         }
     }
 
-    fn own_scripts(&self) -> Doubt {
+    fn own_scripts(&self) -> Usability {
         let lacks: Vec<&str> = [
             (self.writes_nothing().is_none(), "scripts that write"),
             (self.superuser || self.monitor, "waits of other sessions (pg_monitor)"),
@@ -300,33 +300,39 @@ impl Facts {
         .into_iter()
         .filter_map(|(has, what)| (!has).then_some(what))
         .collect();
-        if lacks.is_empty() { Doubt::None } else { Doubt::Partly(format!("without {}", lacks.join(", "))) }
+        if lacks.is_empty() {
+            Usability::None
+        } else {
+            Usability::Partly(format!("without {}", lacks.join(", ")))
+        }
     }
 
-    fn makes_tables(&self) -> Doubt {
+    fn makes_tables(&self) -> Usability {
         match self.writes_nothing() {
-            Some(why) => Doubt::Fails(why.to_owned()),
+            Some(why) => Usability::Fails(why.to_owned()),
             None => match (self.create, self.create_tables) {
-                (true, true) => Doubt::None,
-                (false, true) => Doubt::Fails("needs CREATE on the database".to_owned()),
-                (true, false) => Doubt::Fails("needs CREATE in the schema".to_owned()),
-                (false, false) => Doubt::Fails("needs CREATE on the database and in the schema".to_owned()),
+                (true, true) => Usability::None,
+                (false, true) => Usability::Fails("needs CREATE on the database".to_owned()),
+                (true, false) => Usability::Fails("needs CREATE in the schema".to_owned()),
+                (false, false) => {
+                    Usability::Fails("needs CREATE on the database and in the schema".to_owned())
+                }
             },
         }
     }
 
-    fn settings(&self) -> Doubt {
+    fn settings(&self) -> Usability {
         let whole = self.superuser || self.alter_system && self.reload;
         match whole && !self.standby {
-            true => Doubt::Partly("settings that need a restart only on private servers".to_owned()),
-            false => Doubt::Partly("settings of a session only (SET)".to_owned()),
+            true => Usability::Partly("settings that need a restart only on private servers".to_owned()),
+            false => Usability::Partly("settings of a session only (SET)".to_owned()),
         }
     }
 
-    fn users_changes(&self) -> Doubt {
+    fn users_changes(&self) -> Usability {
         match self.writes_nothing() {
-            Some(why) => Doubt::Fails(why.to_owned()),
-            None => Doubt::Partly(
+            Some(why) => Usability::Fails(why.to_owned()),
+            None => Usability::Partly(
                 "needs --change-server and --undo, and the rights that the SQL needs".to_owned(),
             ),
         }
@@ -340,18 +346,18 @@ impl Facts {
         }
     }
 
-    fn tiles(&self) -> Doubt {
-        self.has_postgis().map_or_else(Doubt::Fails, |()| self.own_scripts())
+    fn tiles(&self) -> Usability {
+        self.has_postgis().map_or_else(Usability::Fails, |()| self.own_scripts())
     }
 
-    fn loads(&self) -> Doubt {
+    fn loads(&self) -> Usability {
         match self.has_postgis() {
-            Err(why) => Doubt::Fails(why),
+            Err(why) => Usability::Fails(why),
             Ok(()) => self.makes_tables(),
         }
     }
 
-    fn probe(&self) -> Doubt {
+    fn probe(&self) -> Usability {
         let host =
             (!self.superuser && !self.read_files).then_some("the host's CPU and memory (pg_read_file)");
         let writes = match (self.writes_nothing(), self.create) {
@@ -360,9 +366,9 @@ impl Facts {
         };
         let lacks: Vec<&str> = [writes, host].into_iter().flatten().collect();
         match self.number >= 140_000 {
-            false => Doubt::Fails("needs PostgreSQL 14 or newer".to_owned()),
-            true if lacks.is_empty() => Doubt::None,
-            true => Doubt::Partly(format!("without {}", lacks.join(", "))),
+            false => Usability::Fails("needs PostgreSQL 14 or newer".to_owned()),
+            true if lacks.is_empty() => Usability::None,
+            true => Usability::Partly(format!("without {}", lacks.join(", "))),
         }
     }
 }
@@ -371,19 +377,19 @@ impl Facts {
 mod tests {
     use super::*;
 
-    fn plain_role() -> Facts {
-        Facts {
+    fn plain_role() -> RoleFacts {
+        RoleFacts {
             version: "17.2 (Debian)".into(),
             number: 170_002,
             role: "app".into(),
             database: "shop".into(),
             temporary: true,
-            ..Facts::default()
+            ..RoleFacts::default()
         }
     }
 
-    fn of<'a>(uses: &'a [Use], command: &str) -> &'a Doubt {
-        &uses.iter().find(|it| it.command.starts_with(command)).unwrap().doubt
+    fn of<'a>(uses: &'a [Use], command: &str) -> &'a Usability {
+        &uses.iter().find(|it| it.command.starts_with(command)).unwrap().usability
     }
 
     #[test]
@@ -401,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_superuser_lacks_nothing_but_a_shell() {
-        let facts = Facts {
+        let facts = RoleFacts {
             superuser: true,
             monitor: true,
             create: true,
@@ -412,7 +418,7 @@ mod tests {
         let fails: Vec<_> = facts
             .uses()
             .into_iter()
-            .filter(|it| matches!(it.doubt, Doubt::Fails(_)))
+            .filter(|it| matches!(it.usability, Usability::Fails(_)))
             .map(|it| it.command)
             .collect();
         assert_eq!(fails, ["cold caches, versions, poolers, storage"]);
@@ -421,7 +427,7 @@ mod tests {
 
     #[test]
     fn a_service_withholds_what_no_statement_gives() {
-        let facts = Facts { service: Some("Amazon RDS or Aurora"), ..plain_role() };
+        let facts = RoleFacts { service: Some("Amazon RDS or Aurora"), ..plain_role() };
         assert_eq!(facts.words(), "PostgreSQL 17.2, Amazon RDS or Aurora; database shop, role app");
         let rights = facts.rights();
         let grant = |name: &str| rights.iter().find(|right| right.name == name).unwrap().grant.as_str();
@@ -432,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_standby_is_only_read() {
-        let facts = Facts { standby: true, create: true, create_tables: true, ..plain_role() };
+        let facts = RoleFacts { standby: true, create: true, create_tables: true, ..plain_role() };
         let uses = facts.uses();
         for command in ["bench -i", "bench --against 'sql"] {
             assert_eq!(of(&uses, command).why(), Some("a standby is read-only"), "{command}");

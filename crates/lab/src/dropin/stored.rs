@@ -50,7 +50,7 @@ impl Recorder {
         // Report an unusable file before the run.
         Store::try_out(path)?;
         let target = TargetAccess::url(connection::at(Some(dsn), None, None, None)?);
-        let mut stage = Stage::beside(&target)?;
+        let mut stage = Stage::read_only(&target)?;
         let settings = recorded(stage.control()?).map_err(of_sql)?;
         let at = Surroundings::of(&stage)?;
         Ok(Self { path: path.to_owned(), target, stage, at, settings, command })

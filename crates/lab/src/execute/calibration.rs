@@ -4,7 +4,7 @@ use spec::plan::Plan;
 use spec::{Class, Error, Run};
 use workloads::Workload;
 
-use crate::beside;
+use crate::concurrent;
 use crate::error::of_sql;
 use crate::plan::calibration::Operation;
 use crate::runner::{Ready, Runner, settle};
@@ -30,7 +30,7 @@ impl UnstoredRuns {
 pub(super) fn get_ready(runner: &mut Runner<'_>, plan: &Plan) -> Result<(), Error> {
     // Without a server nothing else waits.
     let stop = runner.stop();
-    beside::take_turn(&mut *runner.progress, stop)?;
+    concurrent::take_turn(&mut *runner.progress, stop)?;
     if let Ok(stage) = runner.stage(&At::default()) {
         settle(stage.control()?, &|| stop.soon()).map_err(of_sql)?;
     }

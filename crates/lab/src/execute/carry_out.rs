@@ -12,19 +12,21 @@ use super::calibration::{self, UnstoredRuns};
 use super::guard::{Guard, Remarks};
 use super::suspended::{RunCounts, suspended};
 use super::{DoneJob, Invocation, Outcome, UnstoredJobs, placed};
-use crate::beside;
 use crate::calibrate;
+use crate::concurrent;
 use crate::error::{interrupted, interrupted_calibration};
 use crate::experiment::{ExperimentFile, without_credentials};
 use crate::few;
-use crate::jobs::{self, Prepared};
+use crate::jobs::{self, PreparedJob};
 use crate::lateness::judge_by_host;
 use crate::measure::{Keep, Turns};
 use crate::plan::{identity, setups, turns};
-use crate::runner::{LabEvent, Pace, Progress, ProgressExt, Results, RunSteps, Runner, Stage, Step, Turn};
+use crate::runner::{
+    ExperimentStep, LabEvent, Pace, Progress, ProgressExt, Results, RunSteps, Runner, Stage, Turn,
+};
 use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
-use crate::strategies::{self, Aside, Block, Cause, Course, Done, Next};
+use crate::strategies::{self, Aside, Cause, Course, Next, PastRun, RunBlock};
 use crate::validity::{JobEvidence, Machine, judge_job};
 
 type Taken = (Finished, Option<Cause>);
@@ -38,7 +40,7 @@ pub(super) struct Execution<'a> {
     pub(super) runner: Runner<'a>,
     pub(super) results: Results,
     pace: Pace,
-    done: Vec<Done>,
+    done: Vec<PastRun>,
     /// Number of `done` runs from earlier invocations.
     before: usize,
     /// The current round; 0 before the first.
@@ -82,7 +84,7 @@ impl<'a> Execution<'a> {
         began: Instant,
     ) -> Self {
         let plan = &begun.plan;
-        let done: Vec<Done> = begun.done.clone();
+        let done: Vec<PastRun> = begun.done.clone();
         Self {
             pace: Pace::of(plan),
             runner: Runner::new(stages, progress, stop),
@@ -114,7 +116,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Stores the jobs; existing data of an earlier invocation are in the experiment already.
-    pub(super) fn keep_jobs(&mut self, jobs: &[(At, Vec<Prepared>)]) -> Result<(), Error> {
+    pub(super) fn keep_jobs(&mut self, jobs: &[(At, Vec<PreparedJob>)]) -> Result<(), Error> {
         // The tables of a calibration say nothing about the load generator.
         if self.calibrates() {
             return Ok(());
@@ -264,7 +266,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Measures the runs of a block and stores them together; false when interrupted.
-    fn block(&mut self, course: &dyn Course, block: &Block) -> Result<bool, Error> {
+    fn block(&mut self, course: &dyn Course, block: &RunBlock) -> Result<bool, Error> {
         let start = Instant::now();
         self.arrange_copies(&block.runs[0].run, &block.runs[0].setup)?;
         if self.plan.content.varies_storage() {
@@ -285,10 +287,10 @@ impl<'a> Execution<'a> {
         let repeated = course.again(&self.done).repeated.len();
         for (position, ((run, cause), number)) in runs.into_iter().zip(causes).zip(numbers).enumerate() {
             let cause = cause.filter(|_| course.may_set_aside(&run));
-            self.done.push(Done { run, cause, number, in_turn: in_turn && position > 0 });
+            self.done.push(PastRun { run, cause, number, in_turn: in_turn && position > 0 });
         }
         if let Some(words) = course.trial_words(&self.done) {
-            self.runner.progress.step(Step::Measure, words);
+            self.runner.progress.step(ExperimentStep::Measure, words);
         }
         if block.with_next {
             let stop = self.runner.stop();
@@ -307,7 +309,7 @@ impl<'a> Execution<'a> {
         if self.not_stored.is_some() {
             return Ok(vec![0; last]);
         }
-        self.runner.progress.step(Step::Store, self.results.path().display().to_string());
+        self.runner.progress.step(ExperimentStep::Store, self.results.path().display().to_string());
         match self.results.keep(&mut pending) {
             Ok(numbers) => Ok(numbers[numbers.len() - last..].to_vec()),
             Err(error) if self.calibrates() => {
@@ -328,7 +330,7 @@ impl<'a> Execution<'a> {
     fn one_after_the_other(
         &mut self,
         course: &dyn Course,
-        block: &Block,
+        block: &RunBlock,
     ) -> Result<Option<Vec<Taken>>, Error> {
         let stop = self.runner.stop();
         let mut all = Vec::with_capacity(block.runs.len());
@@ -366,7 +368,7 @@ impl<'a> Execution<'a> {
     fn in_turn(
         &mut self,
         course: &dyn Course,
-        block: &Block,
+        block: &RunBlock,
         how: &Turns,
     ) -> Result<Option<Vec<Taken>>, Error> {
         self.tell_started(course, block, 0);
@@ -399,7 +401,7 @@ impl<'a> Execution<'a> {
         &mut self,
         course: &dyn Course,
         over: &[Next],
-        mut done: crate::runner::Done,
+        mut done: crate::runner::MeasuredRun,
         took: Duration,
     ) -> Result<Option<Taken>, Error> {
         let Some(next) = over.last() else { return Ok(None) };
@@ -441,7 +443,8 @@ impl<'a> Execution<'a> {
         let content = &self.plan.content;
         // A search tries other rates.
         let compares = content.compare.is_some() && content.measure.search.is_none();
-        let few = few::seen(run, compares);
+        // A calibration chooses the lengths of its runs.
+        let few = few::seen(run, compares).filter(|_| !self.calibrates());
         if let Some(few) = few.filter(|_| self.few.insert(run.workload.clone())) {
             self.runner.progress.warn(few);
         }
@@ -457,7 +460,7 @@ impl<'a> Execution<'a> {
             return Ok(());
         }
         if self.round != run.round {
-            self.runner.start_anew();
+            self.runner.mark_restart();
             (self.round, self.alone) = (run.round, None);
             self.runner.wake_all()?;
         }
@@ -472,7 +475,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    fn tell_started(&mut self, course: &dyn Course, block: &Block, position: usize) {
+    fn tell_started(&mut self, course: &dyn Course, block: &RunBlock, position: usize) {
         let Next { run, what, number, takes, .. } = &block.runs[position];
         let takes = if run.is_job() { Duration::from_secs_f64(self.pace.takes_s(run)) } else { *takes };
         let after = course.left(&self.done);
@@ -568,7 +571,7 @@ impl<'a> Execution<'a> {
 fn judge(run: &mut Run, stage: &mut Stage) {
     let machine = Machine::of_job(&run.figures);
     (run.validity, run.doubts) = judge_job(&JobEvidence { machine, ..JobEvidence::default() });
-    beside::mark(run, stage.others_measuring());
+    concurrent::mark(run, stage.others_measuring());
 }
 
 /// A run without the data that only the file keeps.

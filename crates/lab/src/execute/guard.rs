@@ -10,7 +10,7 @@ use workloads::{Sampled, Spec};
 use super::server_data::{Differences, Names, ServerData, ask};
 use crate::jobs::make_extract;
 use crate::plan::{levels, setups};
-use crate::runner::{ProgressExt, Ready, Results, Runner, Step, changed_data, texts};
+use crate::runner::{ExperimentStep, ProgressExt, Ready, Results, Runner, changed_data, texts};
 use crate::setup::Setup;
 
 /// Remarks for every run of an arm: by its requests, and the arm's name.
@@ -111,9 +111,10 @@ impl<'g, 'a> Guard<'g, 'a> {
     fn compare_data(&mut self, Pair { base, other, arm }: &Pair) -> Result<(), Error> {
         let of = self.plan.content.compare.as_ref().map_or("", |compare| &compare.base).to_owned();
         let called = self.plan.content.arm_words(arm);
-        self.runner
-            .progress
-            .step(Step::Guard, format!("{}: do {of} and {called} hold the same data?", other.asked()));
+        self.runner.progress.step(
+            ExperimentStep::Guard,
+            format!("{}: do {of} and {called} hold the same data?", other.asked()),
+        );
         let (theirs, ours) = match (self.data_of(base)?, self.data_of(other)?) {
             (Ok(theirs), Ok(ours)) => (theirs, ours),
             (Err(why), _) | (_, Err(why)) => {
@@ -259,7 +260,9 @@ impl<'g, 'a> Guard<'g, 'a> {
         }
         self.in_its_state(setup)?;
         let by = setup.search_path().map(|path| format!(" by search_path {path}")).unwrap_or_default();
-        self.runner.progress.step(Step::Guard, format!("{}: what does it answer{by}?", setup.asked()));
+        self.runner
+            .progress
+            .step(ExperimentStep::Guard, format!("{}: what does it answer{by}?", setup.asked()));
         let missing = || Error::new(Class::Internal, format!("no workload {}", setup.asked()));
         let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
         let seed = self.plan.seed();

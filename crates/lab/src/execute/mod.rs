@@ -37,11 +37,11 @@ pub use self::suspended::SuspendedRuns;
 use crate::error::explain;
 use crate::experiment::ExperimentFile;
 use crate::facts::{self, StoredExperiment};
-use crate::jobs::Prepared;
+use crate::jobs::PreparedJob;
 use crate::plan::{diff, identity, jobs_of, levels, resolve};
 use crate::runner::{FailedChange, LabEvent, Progress, Results, texts};
 use crate::setup::At;
-use crate::strategies::{self, Done};
+use crate::strategies::{self, PastRun};
 use crate::words;
 use spec::plan::{Fact, Facts, Plan, PlannedRun};
 use spec::{Class, Error, Run, RunKey, RunKind};
@@ -100,10 +100,9 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let store = Store::create_or_open(&options.results)?;
     let plan = resolve(file, &facts)?;
-    // Until the end, and before stored data are read. A calibration never goes on.
-    let goes_on = plan.content.calibrate.is_none();
-    let _alone = goes_on.then(|| store.alone_with(&identity::hash(&plan.content))).transpose()?;
-    let options = &ExecutionOptions { again: options.again || !goes_on, ..options.clone() };
+    // Until the end, and before stored data are read; a calibration needs none.
+    let reads = plan.content.calibrate.is_none();
+    let _alone = reads.then(|| store.alone_with(&identity::hash(&plan.content))).transpose()?;
     with_servers(file, (Some(store), facts), options, progress, stop, |execution, jobs| {
         // Keep what jobs found even if the user stops now.
         let _concluding = execution.plan.content.has_only_jobs().then(|| stop.concluding());
@@ -119,7 +118,7 @@ fn with_servers<T>(
     options: &ExecutionOptions,
     progress: &mut dyn Progress,
     stop: &Stop,
-    work: impl FnOnce(&mut Execution<'_>, &[(At, Vec<Prepared>)]) -> Result<T, Error>,
+    work: impl FnOnce(&mut Execution<'_>, &[(At, Vec<PreparedJob>)]) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let began = Instant::now();
     let begun = Invocation::of(file, store.as_ref(), facts, options)?;
@@ -170,7 +169,7 @@ struct Invocation {
     stored_facts: usize,
     again: bool,
     known: Option<ExperimentId>,
-    done: Vec<Done>,
+    done: Vec<PastRun>,
     /// Disturbed runs that are excluded, once for each repetition.
     superseded: Vec<RunKey>,
 }
@@ -188,13 +187,8 @@ impl Invocation {
             Some(store) => facts::stored(store, &plan, again),
             None => Ok(facts::first(0)),
         };
-        let mut again = options.again;
-        let mut stored = stored_runs(again)?;
-        if options.further_round.is_some() && facts::check_cpus(&stored.facts).is_err() {
-            again = true;
-            stored = stored_runs(again)?;
-        }
-        let StoredExperiment { id: known, facts: stored, runs } = stored;
+        let (stored, again) = stored_or_again(&plan, options, stored_runs)?;
+        let StoredExperiment { id: known, facts: stored, runs, .. } = stored;
         let stored_facts = if known.is_some() { stored.all().len() } else { 0 };
         let (given, mut facts) = (facts.clone(), stored.followed_by(facts));
         if let Some(seed) = options.further_round {
@@ -225,8 +219,7 @@ impl Invocation {
         Ok(Self { plan, facts, given, stored_facts, again, known, done, superseded })
     }
 
-    /// The servers must have the versions that the experiment began with. If this is a further round, it begins
-    /// again with other versions.
+    /// The servers must have the versions that the experiment began with. What stands alone begins again with others.
     fn with_versions(
         mut self,
         file: &ExperimentFile,
@@ -235,7 +228,7 @@ impl Invocation {
     ) -> Result<Self, Error> {
         for (at, target) in targets {
             match self.check_version(at, &target.server_version) {
-                Err(_) if options.further_round.is_some() && !self.again => {
+                Err(_) if stands_alone(&self.plan, options) && !self.again => {
                     let again = ExecutionOptions { again: true, ..options.clone() };
                     return Self::of(file, store, self.given, &again)?.with_versions(
                         file,
@@ -275,6 +268,18 @@ impl Invocation {
         }
     }
 
+    /// Prepared data must be made by the versions that the experiment began with.
+    fn check_data(&mut self, at: &At, job: &PreparedJob) -> Result<(), Error> {
+        for (program, version) in job.record.versions() {
+            let on = if *at == At::default() { String::new() } else { format!(" on {at}") };
+            let data = Some(format!("{}{on}", job.name));
+            let fact = Fact::ProgramVersion { program: program.clone(), data, version: version.clone() };
+            facts::check_program(&self.facts, &fact)?;
+            self.facts.learn(fact);
+        }
+        Ok(())
+    }
+
     /// Adds a fact; the plan follows.
     fn learn(&mut self, file: &ExperimentFile, fact: Fact) -> Result<(), Error> {
         self.facts.learn(fact);
@@ -283,12 +288,32 @@ impl Invocation {
     }
 }
 
+/// Whether no run of this invocation is compared with those of others: it adds a round, or does jobs again.
+fn stands_alone(plan: &Plan, options: &ExecutionOptions) -> bool {
+    options.further_round.is_some() || plan.content.has_only_jobs()
+}
+
+/// What is stored of an experiment, and whether it begins again. A calibration never goes on: the machine may have
+/// changed. What stands alone begins again on another host.
+fn stored_or_again(
+    plan: &Plan,
+    options: &ExecutionOptions,
+    read: impl Fn(bool) -> Result<StoredExperiment, Error>,
+) -> Result<(StoredExperiment, bool), Error> {
+    let again = options.again || plan.content.calibrate.is_some();
+    let stored = read(again)?;
+    match facts::check_host(&stored) {
+        Err(_) if stands_alone(plan, options) => Ok((read(true)?, true)),
+        checked => checked.map(|()| (stored, again)),
+    }
+}
+
 /// The error for an experiment of which no run is left.
 fn finished(
     store: &Store,
     id: ExperimentId,
     plan: Plan,
-    done: &[Done],
+    done: &[PastRun],
     options: &ExecutionOptions,
 ) -> Result<Error, Error> {
     let name = name_in_results(&plan.name, &store.experiment(id)?.experiment.name);
@@ -309,7 +334,7 @@ fn finished(
             "see it with pgdyno table limits -e {called} or pgdyno report -e {called}; add --again to search again"
         ),
         false => format!(
-            "see it with pgdyno compare -e {called} or pgdyno report -e {called}; add --again to measure it anew, or a larger \
+            "see it with pgdyno compare -e {called} or pgdyno report -e {called}; add --again to measure it again, or a larger \
              --rounds to extend it"
         ),
     };
@@ -317,7 +342,7 @@ fn finished(
 }
 
 /// The stored runs of a plan, in order; for a search with their figures, which decide the next trials.
-fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<Done>, Error> {
+fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<PastRun>, Error> {
     let searches = plan.content.measure.search.is_some();
     let runs: Vec<Run> = if searches {
         let all = store.runs(id)?.into_iter();
@@ -327,7 +352,7 @@ fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<Done>, Error
         let all = store.finished_runs(id)?.into_iter().filter(|key| planned.contains(key));
         all.map(|key| Run::new(RunKind::Client, key)).collect()
     };
-    Ok(runs.into_iter().map(|run| Done { run, cause: None, number: 0, in_turn: false }).collect())
+    Ok(runs.into_iter().map(|run| PastRun { run, cause: None, number: 0, in_turn: false }).collect())
 }
 
 /// The name of an experiment in the results file, whatever the present file is called.

@@ -16,7 +16,7 @@ use crate::experiment::ExperimentFile;
 use crate::lateness::judge_by_host;
 use crate::measure::Keep;
 use crate::plan::setups;
-use crate::runner::{Done, LabEvent, Progress, ProgressExt, RunSteps, Step};
+use crate::runner::{ExperimentStep, LabEvent, MeasuredRun, Progress, ProgressExt, RunSteps};
 
 /// The result of one run.
 #[derive(Debug)]
@@ -49,7 +49,8 @@ pub fn run_once(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<OneRun, Error> {
-    progress.event(LabEvent::Step { step: Step::Results, what: options.results.display().to_string() });
+    progress
+        .event(LabEvent::Step { step: ExperimentStep::Results, what: options.results.display().to_string() });
     Store::try_out(&options.results)?;
     // It is closed while the load runs: what else happens to it meanwhile is seen when the run is stored.
     let store = Store::open_if_there(&options.results)?;
@@ -76,16 +77,17 @@ impl Execution<'_> {
             judge_by_host(&mut self.runner, run.seed);
         }
         let keep = Keep::Distributions(self.results.path());
-        let Done { finished, measured, lost, .. } = self.runner.run(run, &setup, RunSteps::FULL, keep)?;
+        let MeasuredRun { finished, measured, lost, .. } =
+            self.runner.run(run, &setup, RunSteps::FULL, keep)?;
         let missing = || Error::new(Class::Internal, format!("no workload {}", setup.asked()));
         let ready = self.runner.ready(&setup.asked()).ok_or_else(missing)?;
         let clients = ready.workload.clients().ok_or_else(missing)?;
-        let abort = measured.aborts.first().and_then(|abort| clients.place(abort.statement?));
+        let abort = measured.aborts.first().and_then(|abort| clients.statement_position(abort.statement?));
         let (scale, statements) = (clients.scale(), clients.statements());
         let scripts = ready.scripts.clone();
         // Keep what was measured even if the user stops now.
         let _concluding = self.runner.stop().concluding();
-        self.runner.progress.step(Step::Store, self.results.path().display().to_string());
+        self.runner.progress.step(ExperimentStep::Store, self.results.path().display().to_string());
         let mut block = [finished];
         let stored = self.results.keep(&mut block).and_then(|_| {
             self.results.id().ok_or_else(|| Error::new(Class::Internal, "the run was not stored"))

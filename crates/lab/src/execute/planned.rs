@@ -9,7 +9,7 @@ use spec::{Class, Error, RunKey};
 
 use super::look::check_sizes;
 use super::promised::check_promise;
-use super::{ExecutionOptions, servers};
+use super::{ExecutionOptions, servers, stands_alone, stored_or_again};
 use crate::experiment::ExperimentFile;
 use crate::facts::{self, StoredExperiment};
 use crate::plan::{check_left, check_waiting, resolve};
@@ -37,18 +37,18 @@ pub fn planned(
 ) -> Result<Planned, Error> {
     let files = facts::of_files(file)?;
     let all = resolve(file, &files)?;
-    // A calibration never goes on: the machine may have changed.
-    let again = options.again || all.content.calibrate.is_some();
-    let (stored, unknown) = match facts::of_results(&all, &options.results, again) {
-        // It is read when the round begins.
-        _ if options.further_round.is_some() => (StoredExperiment::default(), None),
-        Ok(stored) => (stored, None),
+    let read = |again| facts::of_results(&all, &options.results, again);
+    let (stored, unknown) = match stored_or_again(&all, options, read) {
+        // It is read when the round or the jobs begin.
+        _ if stands_alone(&all, options) => (StoredExperiment::default(), None),
+        Ok((stored, _)) => (stored, None),
         // A dry run needs no results file.
-        Err(error) if dry_run => (StoredExperiment::default(), Some(error.to_string())),
+        Err(error) if dry_run && error.class() != Class::Usage => {
+            (StoredExperiment::default(), Some(error.to_string()))
+        }
         Err(error) => return Err(error),
     };
     let mut facts = stored.facts.followed_by(files);
-    facts::check_cpus(&facts)?;
     let next_round = stored.runs.iter().map(|run| run.round).max().unwrap_or(0) + 1;
     let programs = (options.pg_bin.as_deref(), dry_run);
     for fact in facts::of_programs((&facts, next_round), &all, file, programs, stop)? {

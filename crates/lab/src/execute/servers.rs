@@ -17,12 +17,12 @@ use spec::{Class, Error};
 use super::arms::check_arms;
 use super::room::{NOTHING_YET, Room, at_rest, copies_fit};
 use super::shared::{Opened, share};
-use super::{ExecutionOptions, Invocation, changes, other_name};
+use super::{ExecutionOptions, Invocation, changes, other_name, stands_alone};
 use crate::error::{interrupted, of_sql, stopped};
 use crate::experiment::ExperimentFile;
-use crate::jobs::{Prepared, prepare, probe};
+use crate::jobs::{PreparedJob, prepare, probe};
 use crate::plan::{calibration, identity, levels, part, setups, turns, words};
-use crate::runner::{Progress, ProgressExt, Stage, Step, Surroundings, check_undone};
+use crate::runner::{ExperimentStep, Progress, ProgressExt, Stage, Surroundings, check_undone};
 use crate::setup::{At, Setup};
 
 /// Connections left for clients, without two of our own: of the server, or of a role or database with a lower
@@ -42,7 +42,7 @@ pub(super) struct PreparedServers {
     pub(super) stages: Vec<(At, Stage)>,
     /// Copied servers: stopped, and reserved.
     pub(super) templates: Vec<(At, Stage)>,
-    pub(super) jobs: Vec<(At, Vec<Prepared>)>,
+    pub(super) jobs: Vec<(At, Vec<PreparedJob>)>,
     pub(super) surroundings: Surroundings,
     pub(super) targets: BTreeMap<At, spec::MeasuredTarget>,
     pub(super) storages: BTreeMap<At, String>,
@@ -57,7 +57,7 @@ impl PreparedServers {
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, Error> {
-        progress.step(Step::Target, "make, start or reach the servers");
+        progress.step(ExperimentStep::Target, "make, start or reach the servers");
         let mut stages = opened(file, &begun.plan, options, progress, stop)?;
         let shared = stages.iter().any(|(_, stage)| stage.is_shared());
         let targets = targets(&stages)?;
@@ -77,7 +77,7 @@ impl PreparedServers {
         }
         // A further round is not checked here again, and all of them have one name.
         if let Some(store) = store.filter(|_| options.further_round.is_none()) {
-            progress.step(Step::Results, format!("{}", options.results.display()));
+            progress.step(ExperimentStep::Results, format!("{}", options.results.display()));
             store.check_writable()?;
             if let Some((last, changes)) = changes(store, plan) {
                 progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
@@ -99,6 +99,11 @@ impl PreparedServers {
                 return Err(stages.iter_mut().fold(error, |error, (_, stage)| stage.explain(error)));
             }
         };
+        if !stands_alone(&begun.plan, options) {
+            for (at, job) in jobs.iter().flat_map(|(at, jobs)| jobs.iter().map(move |job| (at, job))) {
+                begun.check_data(at, job)?;
+            }
+        }
         // After the preparation, which may have made the extensions whose versions are stored.
         let surroundings = match stages.first() {
             Some((_, first)) => Surroundings::of(first)?,
@@ -290,7 +295,7 @@ fn prepared(
     stages: &mut [(At, Stage)],
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Vec<(At, Vec<Prepared>)>, Error> {
+) -> Result<Vec<(At, Vec<PreparedJob>)>, Error> {
     for (_, stage) in &mut *stages {
         let (control, means) = stage.control_and_means()?;
         // Before the preparation, and not before the second arm.
@@ -299,7 +304,7 @@ fn prepared(
     let content = &plan.content;
     let jobs = stages.iter_mut().map(|(at, stage)| {
         let probed = content.probe.as_ref().map(|options| probe(stage, options, progress, stop));
-        let mut done: Vec<Prepared> = probed.transpose()?.into_iter().collect();
+        let mut done: Vec<PreparedJob> = probed.transpose()?.into_iter().collect();
         // Where nothing is measured, it is the jobs that are asked about.
         let reuse = !content.has_only_jobs();
         done.extend(prepare(stage, levels::preparation(content, at), reuse, progress, stop)?);

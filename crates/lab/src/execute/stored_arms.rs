@@ -12,7 +12,7 @@ use spec::{Class, Error};
 
 use crate::factors::{SETTINGS, STORAGE};
 use crate::plan::setups;
-use crate::setup::{At, Connection};
+use crate::setup::{At, ConnectionPath};
 
 /// Servers of the arms with their own server, and their storage as text.
 type Servers<'a> = (&'a BTreeMap<At, spec::MeasuredTarget>, &'a BTreeMap<At, String>);
@@ -49,7 +49,7 @@ fn arm(
     let stands_on = at.as_ref().and_then(|at| storages.get(at)).filter(|_| content.compared() == STORAGE);
     let does = stands_on.cloned().unwrap_or_else(|| of_its_own.map_or_else(|| name.clone(), Change::words));
     let mut settings = BTreeMap::from([(content.compared().to_owned(), does)]);
-    if let Some(Connection::Pooler(options)) = setup.as_ref().map(|setup| &setup.connection)
+    if let Some(ConnectionPath::Pooler(options)) = setup.as_ref().map(|setup| &setup.connection)
         && content.named.poolers.contains_key(&name)
     {
         settings.insert("pooler".to_owned(), format!("PgBouncer {}", pgbouncer(stop)?));

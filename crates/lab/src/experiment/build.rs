@@ -24,7 +24,7 @@ use super::problem::suggestion;
 use super::unused::is_of_a_mistake;
 use super::variables;
 use super::{keys, question, tile_servers};
-use crate::factors::{self, Known, SETTINGS, factor};
+use crate::factors::{self, LevelNames, SETTINGS, factor};
 use crate::promise;
 use crate::target_spec::by_url;
 use server::pooler;
@@ -94,7 +94,7 @@ impl Builder<'_, '_> {
         };
         let prepare = self.prepare();
         let probe = written.probe.map(ProbeOptions::from);
-        let known = Known { preparation: Some(Cow::Borrowed(&prepare)), ..known(&workloads, &named) };
+        let known = LevelNames { preparation: Some(Cow::Borrowed(&prepare)), ..known(&workloads, &named) };
         let beside = written.beside.map(|beside| self.beside(beside, &known));
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
         let load = self.load(&written.load, &mut factors);
@@ -492,7 +492,7 @@ impl Builder<'_, '_> {
 
     fn changes(
         &mut self,
-        written: Tables<Tables<written::OwnChange>>,
+        written: Tables<Tables<written::ChangeTable>>,
     ) -> BTreeMap<String, BTreeMap<String, Change>> {
         self.names_are_names("change", "a change");
         let mut changes = BTreeMap::new();
@@ -621,7 +621,7 @@ impl Builder<'_, '_> {
         &mut self,
         written: BTreeMap<String, ValueList>,
         workloads: &[NamedWorkload],
-        known: &Known<'_>,
+        known: &LevelNames<'_>,
         beside: Option<&Factors>,
     ) -> Factors {
         let aside: Vec<&str> = beside.iter().flat_map(|beside| beside.workloads()).collect();
@@ -645,7 +645,7 @@ impl Builder<'_, '_> {
         factors
     }
 
-    fn beside(&mut self, written: written::Beside, known: &Known<'_>) -> Factors {
+    fn beside(&mut self, written: written::Beside, known: &LevelNames<'_>) -> Factors {
         let mut factors = Factors::of([]);
         self.vary(&mut factors, &["beside", "workload"], &written.workload, known);
         if let Some(clients) = &written.clients {
@@ -656,7 +656,13 @@ impl Builder<'_, '_> {
 
     /// Sets the levels of a factor, or of all whose keys begin like that: `polygons.zooms = …` is a table to
     /// TOML.
-    fn vary_below(&mut self, factors: &mut Factors, place: &[&str], list: &ValueList, known: &Known<'_>) {
+    fn vary_below(
+        &mut self,
+        factors: &mut Factors,
+        place: &[&str],
+        list: &ValueList,
+        known: &LevelNames<'_>,
+    ) {
         match &list.0[..] {
             [Value::Table(below)] => {
                 for (key, value) in below {
@@ -671,7 +677,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn vary(&mut self, factors: &mut Factors, place: &[&str], list: &ValueList, known: &Known<'_>) {
+    fn vary(&mut self, factors: &mut Factors, place: &[&str], list: &ValueList, known: &LevelNames<'_>) {
         let key = place[1..].join(".");
         let Some(factor) = factor(&key, known).filter(|factor| factor.in_grid()) else {
             let named = self.document.named(place);
@@ -705,7 +711,7 @@ impl Builder<'_, '_> {
         factors.set(&key, read);
     }
 
-    fn compare(&mut self, written: written::Compare, known: &Known<'_>) -> Compare {
+    fn compare(&mut self, written: written::Compare, known: &LevelNames<'_>) -> Compare {
         let written::Compare { factor: key, base, margin, same, take_apart: _ } = written;
         let read = factor(&key, known).map(|factor| factor.read(&key, &base, known));
         let base = match read {
@@ -748,7 +754,7 @@ impl Builder<'_, '_> {
             self.document.wrong(&["load", "promise"], message, None);
         }
         if let Some(rate) = &written.rate {
-            self.vary(factors, &["load", "rate"], &ValueList(vec![rate.clone()]), &Known::default());
+            self.vary(factors, &["load", "rate"], &ValueList(vec![rate.clone()]), &LevelNames::default());
         }
         let kind = match &written.users {
             _ if ladder.is_some() || written.rate.is_some() => LoadKind::Rate,
@@ -786,7 +792,8 @@ impl Builder<'_, '_> {
             self.document.wrong(&["factors", other], message, None);
         }
         let bound = |this: &mut Self, key: &str, value: &Option<Value>| {
-            let read = factor("rate", &Known::default())?.read("rate", value.as_ref()?, &Known::default());
+            let read =
+                factor("rate", &LevelNames::default())?.read("rate", value.as_ref()?, &LevelNames::default());
             let read = read.and_then(|rate| {
                 rate.parse::<f64>().map_err(|_| "must be a number, and no rate that changes".to_owned())
             });
@@ -998,7 +1005,7 @@ impl Builder<'_, '_> {
     }
 }
 
-pub(super) fn known<'w>(workloads: &'w [NamedWorkload], named: &'w Named) -> Known<'w> {
+pub(super) fn known<'w>(workloads: &'w [NamedWorkload], named: &'w Named) -> LevelNames<'w> {
     let workloads = workloads.iter().map(|workload| (workload.name.as_str(), Cow::Borrowed(&workload.spec)));
-    Known { workloads: workloads.collect(), named, ..Known::default() }
+    LevelNames { workloads: workloads.collect(), named, ..LevelNames::default() }
 }

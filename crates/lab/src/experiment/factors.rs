@@ -34,7 +34,7 @@ impl Factors {
         self.0.values().map(|levels| levels.len() as u64).fold(1, u64::saturating_mul)
     }
 
-    /// All factors.
+    /// All factors with their levels, as texts.
     #[must_use]
     pub fn all(&self) -> &BTreeMap<String, Vec<String>> {
         &self.0

@@ -1,8 +1,8 @@
 //! The keys of each table of an experiment file.
 
 use spec::experiment::{
-    Beside, Bounds, Calibrate, Compare, Experiment, Full, LoadShape, Managed, Measure, OwnChange, ProbeTable,
-    Search, StorageTable, TargetChoice, Users, Version,
+    Beside, Bounds, Calibrate, ChangeTable, Compare, Experiment, Full, LoadShape, Managed, Measure,
+    ProbeTable, Search, StorageTable, TargetChoice, Users, Version,
 };
 use spec::plan::{Placement, pooler};
 use workloads::{Preparation, fields};
@@ -25,7 +25,7 @@ pub(super) fn keys_of_tables() -> Vec<(String, Vec<&'static str>)> {
         ("server.NAME", fields::<TargetChoice>()),
         ("version.NAME", fields::<Version>()),
         ("pooler.NAME", fields::<pooler::PoolerOptions>()),
-        ("change.NAME.LEVEL", fields::<OwnChange>()),
+        ("change.NAME.LEVEL", fields::<ChangeTable>()),
         ("placement.NAME", fields::<Placement>()),
         ("storage.NAME", fields::<StorageTable>()),
         ("load", fields::<LoadShape>()),

@@ -36,7 +36,7 @@ use document::Document;
 pub use factors::Factors;
 pub(crate) use kept::without_credentials;
 pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
-pub use model::{AskedBeside, AskedSlices, ExperimentFile, asked_slices};
+pub use model::{AskedSlices, ExperimentFile, ExperimentOverrides, asked_slices};
 pub use problem::{FileProblems, Problem};
 
 use crate::error::of_file;

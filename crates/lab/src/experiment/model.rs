@@ -157,7 +157,7 @@ pub fn asked_slices(text: &str) -> Result<AskedSlices, String> {
 
 /// Options of the command line that become part of the experiment.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AskedBeside {
+pub struct ExperimentOverrides {
     pub slices: Option<AskedSlices>,
     pub rounds: Option<u32>,
     /// Two arms may be the same: A against A.
@@ -169,7 +169,10 @@ impl ExperimentFile {
     ///
     /// # Errors
     /// Rounds of a search or a calibration, which repeat their runs themselves; options of runs where there are none.
-    pub fn ask(&mut self, AskedBeside { slices, rounds, same }: AskedBeside) -> Result<(), Error> {
+    pub fn ask(
+        &mut self,
+        ExperimentOverrides { slices, rounds, same }: ExperimentOverrides,
+    ) -> Result<(), Error> {
         if self.has_only_jobs() && (slices.is_some() || rounds.is_some()) {
             let what = "--rounds and --slices are about runs, and without a workload there are none";
             return Err(Error::new(Class::Usage, what).with_hint("leave them out"));

@@ -4,7 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use protocol::postgres::conninfo::Parameters;
-use spec::plan::storage::Ground;
+use spec::plan::storage::StorageLocation;
 
 use super::document::Document;
 use super::model::ExperimentFile;
@@ -53,7 +53,7 @@ fn files(document: &Document<'_>, file: &ExperimentFile) -> Vec<(Vec<String>, Pa
         }
     }
     for (name, storage) in &file.named.storages {
-        if let Ground::Folder(folder) = &storage.on {
+        if let StorageLocation::Folder(folder) = &storage.on {
             named.push((place(&["storage", name, "path"]), folder.clone()));
         }
     }

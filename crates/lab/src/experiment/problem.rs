@@ -6,10 +6,10 @@ use std::ops::Range;
 use protocol::nearest;
 use spec::{Class, Error};
 
-/// One mistake.
+/// A mistake in a file, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// From 1.
+    /// Counted from 1.
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,

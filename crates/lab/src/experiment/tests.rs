@@ -734,7 +734,8 @@ fn a_calibration_needs_no_workload_and_has_one_round() {
     let asked = file.calibrate.clone().unwrap();
     assert_eq!((asked.time_s, asked.clients, file.measure.rounds), (30.0, vec![1, 8, 64], 1));
     assert!(file.factors.all().is_empty());
-    let error = file.ask(AskedBeside { rounds: Some(2), ..AskedBeside::default() }).unwrap_err();
+    let error =
+        file.ask(ExperimentOverrides { rounds: Some(2), ..ExperimentOverrides::default() }).unwrap_err();
     assert!(error.to_string().contains("a calibration repeats its measurements"), "{error}");
     let more =
         read(&format!("{CALIBRATION}clients = [8, 1, 8]\ntime = \"5s\"\n[measure]\ndriver = \"portable\"\n"));

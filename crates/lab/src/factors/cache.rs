@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, LevelNames};
 use crate::setup::{Cache, Setup};
 use spec::experiment::value::text;
 
 const WARM: &str = "warm";
 const COLD: &str = "cold";
 
-pub(super) struct Caches;
+pub(super) struct CacheFactor;
 
-impl Factor for Caches {
+impl Factor for CacheFactor {
     fn name(&self) -> &'static str {
         "cache"
     }
 
-    fn exists(&self, key: &str, known: &Known<'_>) -> Result<(), String> {
+    fn exists(&self, key: &str, known: &LevelNames<'_>) -> Result<(), String> {
         match known.workloads.keys().any(|workload| self.concerns(key, workload, known)) {
             true => Ok(()),
             false => {
@@ -28,7 +28,7 @@ impl Factor for Caches {
         }
     }
 
-    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         let level = text(value)?;
         match level.as_str() {
             WARM | COLD => Ok(level),
@@ -36,11 +36,11 @@ impl Factor for Caches {
         }
     }
 
-    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+    fn concerns(&self, _key: &str, workload: &str, known: &LevelNames<'_>) -> bool {
         known.workloads.get(workload).is_none_or(|spec| !spec.needs_redis())
     }
 
-    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &LevelNames<'_>) -> Result<(), String> {
         if !self.concerns(key, &setup.workload, known) {
             return Ok(());
         }

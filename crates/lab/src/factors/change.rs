@@ -4,18 +4,18 @@
 use protocol::nearest;
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, LevelNames};
 use crate::setup::{ChangeLevel, Setup};
 use spec::experiment::value::text;
 
-pub(super) struct OwnChange;
+pub(super) struct ChangeFactor;
 
-impl Factor for OwnChange {
+impl Factor for ChangeFactor {
     fn name(&self) -> &'static str {
         "CHANGE"
     }
 
-    fn is(&self, key: &str, known: &Known<'_>) -> bool {
+    fn is(&self, key: &str, known: &LevelNames<'_>) -> bool {
         known.named.changes.contains_key(key)
     }
 
@@ -23,7 +23,7 @@ impl Factor for OwnChange {
         true
     }
 
-    fn read(&self, key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         let level = text(value)?;
         let levels =
             known.named.changes.get(key).into_iter().flat_map(|levels| levels.keys()).map(String::as_str);
@@ -37,7 +37,7 @@ impl Factor for OwnChange {
         Err(format!("cannot be \"{level}\": there is no [change.{key}.{level}]\n{advice}"))
     }
 
-    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &LevelNames<'_>) -> Result<(), String> {
         let change = known.named.changes.get(key).and_then(|levels| levels.get(level));
         let change = change.ok_or_else(|| format!("there is no [change.{key}.{level}]"))?;
         let own = ChangeLevel { level: level.to_owned(), change: change.clone() };

@@ -4,43 +4,49 @@
 use server::managed::NetworkAccess;
 use toml::Value;
 
-use super::{Factor, Known, name_of};
-use crate::setup::{Connection, Setup};
+use super::{Factor, LevelNames, name_of};
+use crate::setup::{ConnectionPath, Setup};
 
-const WAYS: [(&str, Connection); 4] = [
-    ("direct", Connection::Direct),
-    ("socket", Connection::Via(NetworkAccess::Socket)),
-    ("tcp", Connection::Via(NetworkAccess::Tcp)),
-    ("tls", Connection::Via(NetworkAccess::Tls)),
+const WAYS: [(&str, ConnectionPath); 4] = [
+    ("direct", ConnectionPath::Direct),
+    ("socket", ConnectionPath::Via(NetworkAccess::Socket)),
+    ("tcp", ConnectionPath::Via(NetworkAccess::Tcp)),
+    ("tls", ConnectionPath::Via(NetworkAccess::Tls)),
 ];
 
 pub(crate) fn ways<'w>() -> impl Iterator<Item = &'w str> {
     WAYS.iter().map(|(name, _)| *name)
 }
 
-pub(super) struct Way;
+pub(super) struct ConnectionFactor;
 
-impl Factor for Way {
+impl Factor for ConnectionFactor {
     fn name(&self) -> &'static str {
         "connection"
     }
 
-    fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         name_of(value, &WAYS.map(|(name, _)| name), "pooler", known.named.poolers.keys())
     }
 
-    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+    fn concerns(&self, _key: &str, workload: &str, known: &LevelNames<'_>) -> bool {
         !known.is_job(workload)
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         setup.connection =
             connection(level, known).ok_or_else(|| format!("there is no connection {level:?}"))?;
         Ok(())
     }
 }
 
-fn connection(level: &str, known: &Known<'_>) -> Option<Connection> {
+fn connection(level: &str, known: &LevelNames<'_>) -> Option<ConnectionPath> {
     let way = WAYS.into_iter().find(|(name, _)| *name == level).map(|(_, way)| way);
-    way.or_else(|| known.named.poolers.get(level).cloned().map(Connection::Pooler))
+    way.or_else(|| known.named.poolers.get(level).cloned().map(ConnectionPath::Pooler))
 }

@@ -6,23 +6,23 @@ use toml::{Table, Value};
 use workloads::Preparation;
 
 use super::option::advice;
-use super::{Factor, Known};
+use super::{Factor, LevelNames};
 use crate::setup::{Server, Setup};
 
 const BEGINNING: &str = "prepare.";
 
-pub(super) struct PreparedData;
+pub(super) struct DataFactor;
 
-impl Factor for PreparedData {
+impl Factor for DataFactor {
     fn name(&self) -> &'static str {
         "prepare.JOB.OPTION"
     }
 
-    fn is(&self, key: &str, _known: &Known<'_>) -> bool {
+    fn is(&self, key: &str, _known: &LevelNames<'_>) -> bool {
         key.starts_with(BEGINNING)
     }
 
-    fn exists(&self, key: &str, known: &Known<'_>) -> Result<(), String> {
+    fn exists(&self, key: &str, known: &LevelNames<'_>) -> Result<(), String> {
         let (job, option) = parts(key);
         let names =
             known.preparation.as_ref().map(|preparation| preparation.option_names(job)).unwrap_or_default();
@@ -37,7 +37,7 @@ impl Factor for PreparedData {
         Err(format!("`{option}` is no option of prepare.{job}{}", advice(option, names.iter().copied())))
     }
 
-    fn read(&self, key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         let level = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let preparation = known.preparation.as_deref().ok_or("is not prepared")?;
         match with_data(preparation, key, &level)?.problems().into_iter().next() {
@@ -46,7 +46,13 @@ impl Factor for PreparedData {
         }
     }
 
-    fn apply(&self, key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        key: &str,
+        level: &str,
+        setup: &mut Setup,
+        _known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         if let Server::Target(at) = &mut setup.server {
             at.data.insert(key.trim_start_matches(BEGINNING).to_owned(), level.to_owned());
         }
@@ -91,8 +97,9 @@ mod tests {
         assert!(changed.osm.iter().all(|load| load.hstore));
         let names: Vec<_> = changed.osm.iter().map(|load| load.prefix.as_str()).collect();
         assert_eq!(names, ["planet_osm", "c"]);
-        let known = Known { preparation: Some(std::borrow::Cow::Borrowed(&both)), ..Known::default() };
-        let refused = PreparedData.read("prepare.osm.prefix", &Value::from("x"), &known).unwrap_err();
+        let known =
+            LevelNames { preparation: Some(std::borrow::Cow::Borrowed(&both)), ..LevelNames::default() };
+        let refused = DataFactor.read("prepare.osm.prefix", &Value::from("x"), &known).unwrap_err();
         assert!(refused.contains("give each its own prefix"), "{refused}");
         let one = with_data(&read(r#"{"osm": {"extract": "a"}}"#), "prepare.osm.prefix", "x").unwrap();
         assert_eq!(one.osm[0].prefix, "x");

@@ -37,7 +37,7 @@ use spec::plan::{Arm, Cpus, Named};
 
 /// What the names of levels mean.
 #[derive(Debug, Clone)]
-pub struct Known<'a> {
+pub struct LevelNames<'a> {
     pub workloads: BTreeMap<&'a str, Cow<'a, Spec>>,
     pub preparation: Option<Cow<'a, Preparation>>,
     pub arms: &'a [Arm],
@@ -46,13 +46,13 @@ pub struct Known<'a> {
     pub cpus: Option<&'a Cpus>,
 }
 
-impl Known<'_> {
+impl LevelNames<'_> {
     fn is_job(&self, workload: &str) -> bool {
         self.workloads.get(workload).is_some_and(|spec| spec.is_job())
     }
 }
 
-impl Default for Known<'_> {
+impl Default for LevelNames<'_> {
     fn default() -> Self {
         static NOTHING: Named = Named {
             servers: BTreeMap::new(),
@@ -88,7 +88,7 @@ pub trait Factor: Sync {
     /// Its key, or the pattern of its keys (`WORKLOAD.OPTION`).
     fn name(&self) -> &'static str;
 
-    fn is(&self, key: &str, _known: &Known<'_>) -> bool {
+    fn is(&self, key: &str, _known: &LevelNames<'_>) -> bool {
         key == self.name()
     }
 
@@ -106,7 +106,7 @@ pub trait Factor: Sync {
     ///
     /// # Errors
     /// What is wrong with the key; advice is on a separate line.
-    fn exists(&self, _key: &str, _known: &Known<'_>) -> Result<(), String> {
+    fn exists(&self, _key: &str, _known: &LevelNames<'_>) -> Result<(), String> {
         Ok(())
     }
 
@@ -114,10 +114,10 @@ pub trait Factor: Sync {
     ///
     /// # Errors
     /// What it must be.
-    fn read(&self, key: &str, value: &Value, known: &Known<'_>) -> Result<String, String>;
+    fn read(&self, key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String>;
 
     /// Whether its levels matter for this workload: cells of others omit it.
-    fn concerns(&self, _key: &str, _workload: &str, _known: &Known<'_>) -> bool {
+    fn concerns(&self, _key: &str, _workload: &str, _known: &LevelNames<'_>) -> bool {
         true
     }
 
@@ -125,28 +125,28 @@ pub trait Factor: Sync {
     ///
     /// # Errors
     /// As text, when it is not a level of this factor.
-    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String>;
+    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &LevelNames<'_>) -> Result<(), String>;
 }
 
 /// All factors, in the order in which levels are applied.
 pub const FACTORS: [&dyn Factor; 17] = [
-    &self::server::OneOfServers,
-    &version::Version,
-    &storage::Storages,
-    &workload::Workload,
-    &data::PreparedData,
-    &change::OwnChange,
-    &option::WorkloadOption,
-    &mode::QueryMode,
-    &clients::Clients,
-    &threads::Threads,
-    &rate::Rate,
-    &rate_per_client::RatePerClient,
-    &promise::Promise,
-    &connection::Way,
-    &cache::Caches,
-    &placement::Places,
-    &settings::Settings,
+    &self::server::ServerFactor,
+    &version::VersionFactor,
+    &storage::StorageFactor,
+    &workload::WorkloadFactor,
+    &data::DataFactor,
+    &change::ChangeFactor,
+    &option::OptionFactor,
+    &mode::ModeFactor,
+    &clients::ClientsFactor,
+    &threads::ThreadsFactor,
+    &rate::RateFactor,
+    &rate_per_client::RatePerClientFactor,
+    &promise::PromiseFactor,
+    &connection::ConnectionFactor,
+    &cache::CacheFactor,
+    &placement::PlacementFactor,
+    &settings::SettingsFactor,
 ];
 
 /// Factors that may be set for one workload alone.
@@ -154,7 +154,7 @@ const OF_A_WORKLOAD: [&str; 5] = ["clients", "threads", "rate", "rate_per_client
 
 /// For a key such as `reporting.clients`: the only workload with these levels, and the factor they belong to;
 /// `None` for other keys.
-pub(crate) fn of_a_workload<'k>(key: &'k str, known: &Known<'_>) -> Option<(&'k str, &'k str)> {
+pub(crate) fn of_a_workload<'k>(key: &'k str, known: &LevelNames<'_>) -> Option<(&'k str, &'k str)> {
     let (workload, own) = key.split_once('.')?;
     let spec = known.workloads.get(workload)?;
     (OF_A_WORKLOAD.contains(&own) && !spec.option_names().contains(&own)).then_some((workload, own))
@@ -162,12 +162,12 @@ pub(crate) fn of_a_workload<'k>(key: &'k str, known: &Known<'_>) -> Option<(&'k 
 
 /// The factor of this key; `reporting.clients` gives the factor `clients`.
 #[must_use]
-pub fn factor(key: &str, known: &Known<'_>) -> Option<&'static dyn Factor> {
-    FACTORS.get(place(key, known)).copied()
+pub fn factor(key: &str, known: &LevelNames<'_>) -> Option<&'static dyn Factor> {
+    FACTORS.get(position(key, known)).copied()
 }
 
 /// Position of a factor in the list, by its key.
-pub(crate) fn place(key: &str, known: &Known<'_>) -> usize {
+pub(crate) fn position(key: &str, known: &LevelNames<'_>) -> usize {
     let key = of_a_workload(key, known).map_or(key, |(_, own)| own);
     FACTORS.iter().position(|factor| factor.is(key, known)).unwrap_or(FACTORS.len())
 }

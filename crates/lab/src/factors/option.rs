@@ -9,21 +9,21 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use workloads::Spec;
 
-use super::{Factor, Known, OF_A_WORKLOAD};
+use super::{Factor, LevelNames, OF_A_WORKLOAD};
 use crate::setup::Setup;
 
-pub(super) struct WorkloadOption;
+pub(super) struct OptionFactor;
 
-impl Factor for WorkloadOption {
+impl Factor for OptionFactor {
     fn name(&self) -> &'static str {
         "WORKLOAD.OPTION"
     }
 
-    fn is(&self, key: &str, _known: &Known<'_>) -> bool {
+    fn is(&self, key: &str, _known: &LevelNames<'_>) -> bool {
         key.contains('.')
     }
 
-    fn exists(&self, key: &str, known: &Known<'_>) -> Result<(), String> {
+    fn exists(&self, key: &str, known: &LevelNames<'_>) -> Result<(), String> {
         let (workload, option) = parts(key);
         let Some(spec) = known.workloads.get(workload) else {
             return Err(format!(
@@ -39,7 +39,7 @@ impl Factor for WorkloadOption {
         Err(format!("`{option}` is no option of workload {workload} ({}){advice}", spec.kind()))
     }
 
-    fn read(&self, key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         let (workload, option) = parts(key);
         let level = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         if matches!(protocol::without_credentials(&level), Cow::Owned(_)) {
@@ -56,11 +56,11 @@ impl Factor for WorkloadOption {
         Ok(level)
     }
 
-    fn concerns(&self, key: &str, workload: &str, _known: &Known<'_>) -> bool {
+    fn concerns(&self, key: &str, workload: &str, _known: &LevelNames<'_>) -> bool {
         parts(key).0 == workload
     }
 
-    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &LevelNames<'_>) -> Result<(), String> {
         let (workload, option) = parts(key);
         if setup.workload == workload {
             self.read(key, &Value::from(level), known)?;

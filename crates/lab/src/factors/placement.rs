@@ -4,7 +4,7 @@
 use spec::plan::{Cpus, Placement};
 use toml::Value;
 
-use super::{Factor, Known, name_of};
+use super::{Factor, LevelNames, name_of};
 use crate::setup::Setup;
 
 pub(crate) const KEY: &str = spec::plan::PLACEMENT;
@@ -18,18 +18,24 @@ const APART: &str = "apart";
 /// As free, and idle CPUs are kept from sleeping.
 const AWAKE: &str = "awake";
 
-pub(super) struct Places;
+pub(super) struct PlacementFactor;
 
-impl Factor for Places {
+impl Factor for PlacementFactor {
     fn name(&self) -> &'static str {
         KEY
     }
 
-    fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         name_of(value, &NAMES, "placement", known.named.placements.keys())
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         setup.placement = match known.named.placements.get(level) {
             Some(placement) => placement.clone(),
             None => own(level, known.cpus)?,

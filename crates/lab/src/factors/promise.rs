@@ -2,7 +2,7 @@
 
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, LevelNames};
 use crate::setup::Setup;
 use spec::experiment::value::time;
 
@@ -11,22 +11,28 @@ const LEAST: u64 = 1;
 /// An hour is always kept: the histograms end there.
 const MOST: u64 = 3_600_000_000 - 1;
 
-pub(super) struct Promise;
+pub(super) struct PromiseFactor;
 
-impl Factor for Promise {
+impl Factor for PromiseFactor {
     fn name(&self) -> &'static str {
         "promise"
     }
 
-    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         time(value, LEAST, MOST).map(|promise| format!("{promise:?}"))
     }
 
-    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+    fn concerns(&self, _key: &str, workload: &str, known: &LevelNames<'_>) -> bool {
         !known.is_job(workload)
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        _known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         setup.promise = Some(time(&Value::from(level), LEAST, MOST)?);
         Ok(())
     }

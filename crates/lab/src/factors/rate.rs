@@ -3,18 +3,18 @@
 use spec::{Profile, ProfileError};
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, LevelNames};
 use crate::setup::{Load, Setup};
 use spec::experiment::value::number;
 
-pub(super) struct Rate;
+pub(super) struct RateFactor;
 
-impl Factor for Rate {
+impl Factor for RateFactor {
     fn name(&self) -> &'static str {
         "rate"
     }
 
-    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         let [least, most] = Profile::BOUNDS;
         match value {
             Value::String(text) => profile(text).map(|rate| rate.to_string()),
@@ -22,11 +22,17 @@ impl Factor for Rate {
         }
     }
 
-    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+    fn concerns(&self, _key: &str, workload: &str, known: &LevelNames<'_>) -> bool {
         !known.is_job(workload)
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        _known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         setup.load = Load::Rate(profile(level)?);
         Ok(())
     }

@@ -3,28 +3,34 @@
 use spec::Profile;
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, LevelNames};
 use crate::setup::{Load, Setup};
 use spec::experiment::value::number;
 
-pub(super) struct RatePerClient;
+pub(super) struct RatePerClientFactor;
 
-impl Factor for RatePerClient {
+impl Factor for RatePerClientFactor {
     fn name(&self) -> &'static str {
         "rate_per_client"
     }
 
-    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         let [least, most] = Profile::BOUNDS;
         number(value, least, most).map(|rate| rate.to_string())
     }
 
     /// Clients come before it in the list.
-    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+    fn concerns(&self, _key: &str, workload: &str, known: &LevelNames<'_>) -> bool {
         !known.is_job(workload)
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        _known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         let rate = level.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
         let rate = rate.ok_or_else(|| format!("{level:?} is no rate"))?;
         setup.load = Load::Rate(Profile::Constant(rate * f64::from(setup.clients)));

@@ -2,21 +2,27 @@
 
 use toml::Value;
 
-use super::{Factor, Known, name_of};
+use super::{Factor, LevelNames, name_of};
 use crate::setup::{Server, Setup};
 
-pub(super) struct OneOfServers;
+pub(super) struct ServerFactor;
 
-impl Factor for OneOfServers {
+impl Factor for ServerFactor {
     fn name(&self) -> &'static str {
         "server"
     }
 
-    fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         name_of(value, &[], "server", known.named.servers.keys())
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         if !known.named.servers.contains_key(level) {
             return Err(format!("there is no [server.{level}]"));
         }

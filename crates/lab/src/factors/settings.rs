@@ -2,16 +2,16 @@
 
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, LevelNames};
 use crate::setup::Setup;
 use spec::experiment::value::text;
 
 /// Its levels are the default arms of a comparison.
 pub(crate) const NAME: &str = spec::plan::SETTINGS;
 
-pub(super) struct Settings;
+pub(super) struct SettingsFactor;
 
-impl Factor for Settings {
+impl Factor for SettingsFactor {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -20,11 +20,17 @@ impl Factor for Settings {
         false
     }
 
-    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         text(value)
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         let arm = known.arms.iter().find(|arm| arm.name.as_deref() == Some(level));
         setup.arm = Some(arm.ok_or_else(|| format!("there are no settings {level:?}"))?.clone());
         Ok(())

@@ -3,28 +3,34 @@
 
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, LevelNames};
 use crate::setup::{Server, Setup};
 
 pub(crate) const NAME: &str = spec::plan::STORAGE;
 
-pub(super) struct Storages;
+pub(super) struct StorageFactor;
 
-impl Factor for Storages {
+impl Factor for StorageFactor {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         super::name_of(value, &[], NAME, known.named.storages.keys())
     }
 
     /// Only PostgreSQL has it.
-    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+    fn concerns(&self, _key: &str, workload: &str, known: &LevelNames<'_>) -> bool {
         known.workloads.get(workload).is_none_or(|spec| !spec.needs_redis())
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         if !known.named.storages.contains_key(level) {
             return Err(format!("there is no storage {level:?}"));
         }

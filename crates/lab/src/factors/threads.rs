@@ -2,28 +2,34 @@
 
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, LevelNames};
 use crate::setup::Setup;
 use spec::experiment::value::whole_number;
 
 const MOST: u64 = 1024;
 
-pub(super) struct Threads;
+pub(super) struct ThreadsFactor;
 
-impl Factor for Threads {
+impl Factor for ThreadsFactor {
     fn name(&self) -> &'static str {
         "threads"
     }
 
-    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         whole_number(value, 1, MOST).map(|threads| threads.to_string())
     }
 
-    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+    fn concerns(&self, _key: &str, workload: &str, known: &LevelNames<'_>) -> bool {
         !known.is_job(workload)
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        _known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         let threads = level.parse().ok().filter(|threads| *threads > 0);
         setup.threads = threads.ok_or_else(|| format!("{level:?} is no number of threads"))?;
         Ok(())

@@ -3,18 +3,18 @@
 
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, LevelNames};
 use crate::setup::{Server, Setup};
 use spec::experiment::value::{text, whole_number};
 
-pub(super) struct Version;
+pub(super) struct VersionFactor;
 
-impl Factor for Version {
+impl Factor for VersionFactor {
     fn name(&self) -> &'static str {
         "version"
     }
 
-    fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         let level = match value {
             Value::Integer(_) => whole_number(value, 9, 99)?.to_string(),
             other => text(other)?,
@@ -27,7 +27,13 @@ impl Factor for Version {
         }
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         if !is_version(level, known) {
             return Err(format!("there is no version {level:?}"));
         }
@@ -38,7 +44,7 @@ impl Factor for Version {
     }
 }
 
-fn is_version(level: &str, known: &Known<'_>) -> bool {
+fn is_version(level: &str, known: &LevelNames<'_>) -> bool {
     known.named.builds.contains_key(level)
         || level.parse::<u32>().is_ok_and(|major| (9..=99).contains(&major))
 }

@@ -2,22 +2,28 @@
 
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, LevelNames};
 use crate::setup::Setup;
 use spec::experiment::value::text;
 
-pub(super) struct Workload;
+pub(super) struct WorkloadFactor;
 
-impl Factor for Workload {
+impl Factor for WorkloadFactor {
     fn name(&self) -> &'static str {
         "workload"
     }
 
-    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         text(value)
     }
 
-    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(
+        &self,
+        _key: &str,
+        level: &str,
+        setup: &mut Setup,
+        known: &LevelNames<'_>,
+    ) -> Result<(), String> {
         if !known.workloads.contains_key(level) {
             return Err(format!("there is no workload {level:?}"));
         }

@@ -7,15 +7,18 @@ mod programs;
 use std::path::Path;
 
 use results::{ExperimentId, Store};
-use server::Stop;
 use server::placement::allowed;
 use server::settings::Machine;
+use server::{Stop, host};
 use spec::plan::{Fact, Facts, PlacementAdvice, Plan};
-use spec::{Class, Error, RunKey};
+use spec::{Class, Error, Host, RunKey};
 
 use crate::experiment::ExperimentFile;
 use crate::known_host::KnownHost;
 use crate::plan::identity;
+
+/// The same memory differs by at most this share.
+const SAME_MEMORY: f64 = 0.05;
 
 /// What the files of an experiment contain, on this host: enough for a plan, and for the identity.
 ///
@@ -42,6 +45,8 @@ pub fn of_files_on(host: Fact, file: &ExperimentFile) -> Result<Facts, Error> {
 pub struct StoredExperiment {
     /// `None` if it begins.
     pub id: Option<ExperimentId>,
+    /// The host that it began on.
+    pub host: Option<Host>,
     /// The facts that it began with.
     pub facts: Facts,
     /// Its runs that count.
@@ -75,7 +80,8 @@ pub(crate) fn stored(store: &Store, plan: &Plan, again: bool) -> Result<StoredEx
     let facts = store.facts(newest.id)?;
     if !facts.all().is_empty() {
         let runs = store.finished_runs(newest.id)?;
-        return Ok(StoredExperiment { id: Some(newest.id), facts, runs });
+        let host = Some(store.experiment(newest.id)?.host);
+        return Ok(StoredExperiment { id: Some(newest.id), host, facts, runs });
     }
     // Killed after it was created and before its first run was stored.
     if newest.runs == 0 {
@@ -92,18 +98,59 @@ pub(crate) fn first(repetition: u64) -> StoredExperiment {
     StoredExperiment { facts, ..StoredExperiment::default() }
 }
 
-/// The CPUs that an experiment began with must be those of now: runs on others are not comparable.
+/// An experiment goes on only on the host, with the memory and on the CPUs that it began with: other runs are not
+/// comparable.
 ///
 /// # Errors
-/// When they are not.
-pub(crate) fn check_cpus(facts: &Facts) -> Result<(), Error> {
-    let (Some((_, _, Some(began))), Ok(now)) = (facts.host(), allowed()) else { return Ok(()) };
-    if *began == now {
-        return Ok(());
+/// What differs.
+pub(crate) fn check_host(stored: &StoredExperiment) -> Result<(), Error> {
+    let (Some(began), now) = (&stored.host, host::describe(None)) else { return Ok(()) };
+    if began.uuid != now.uuid {
+        let words = |host: &Host| format!("{} ({})", host.name, host.cpu);
+        return Err(not_as_it_began(
+            format!("this experiment began on another host, {}, and this is {}", words(began), words(&now)),
+            "run it on that host",
+        ));
     }
-    let what = format!("this experiment began on CPUs {began}, and pgdyno may use {now} now");
-    Err(Error::new(Class::Usage, what)
-        .with_hint("let pgdyno use those CPUs again, or start again with --again"))
+    let Some((memory_bytes, _, cpus)) = stored.facts.host() else { return Ok(()) };
+    // Another kernel on the same machine leaves a little more or less.
+    if memory_bytes.abs_diff(now.memory_bytes) as f64 > SAME_MEMORY * memory_bytes as f64 {
+        let [began, now] = [memory_bytes, now.memory_bytes].map(spec::bytes);
+        return Err(not_as_it_began(
+            format!("this experiment began with {began} of memory, and pgdyno may use {now} now"),
+            "let pgdyno use that memory again",
+        ));
+    }
+    match (cpus, allowed()) {
+        (Some(began), Ok(now)) if *began != now => Err(not_as_it_began(
+            format!("this experiment began on CPUs {began}, and pgdyno may use {now} now"),
+            "let pgdyno use those CPUs again",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A program must have the version that the experiment began with.
+///
+/// # Errors
+/// When it has another one.
+pub(crate) fn check_program(facts: &Facts, fact: &Fact) -> Result<(), Error> {
+    let Fact::ProgramVersion { program, data, version } = fact else { return Ok(()) };
+    let Some(began) = facts.program_version(program, data.as_deref()).filter(|began| began != version) else {
+        return Ok(());
+    };
+    let made = data.as_ref().map(|data| format!("data ({data}) made by ")).unwrap_or_default();
+    Err(not_as_it_began(
+        format!("this experiment began with {made}{program} {began}, and that is {version} now"),
+        match data {
+            Some(_) => "prepare the data with that version again",
+            None => "install that version again",
+        },
+    ))
+}
+
+fn not_as_it_began(what: String, hint: &str) -> Error {
+    Error::new(Class::Usage, what).with_hint(format!("{hint}, or start again with --again"))
 }
 
 /// What `pgdyno calibrate` advises for this host.
@@ -132,7 +179,7 @@ fn none(why: String) -> PlacementAdvice {
 /// is run from the first round that is not measured yet (`next_round`).
 ///
 /// # Errors
-/// When a part that the experiment began with is no longer available.
+/// When a part that the experiment began with is no longer available, or a program has another version.
 pub fn of_programs(
     (facts, next_round): (&Facts, u32),
     plan: &Plan,
@@ -142,6 +189,7 @@ pub fn of_programs(
 ) -> Result<Vec<Fact>, Error> {
     let mut learnt = programs::learn(plan, file, pg_bin, dry_run, stop);
     for fact in &mut learnt {
+        check_program(facts, fact)?;
         if let Fact::Found { what, from_round } = fact
             && facts.missing(what).is_some()
         {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use server::Stop;
 use server::child::Watchdog;
 use server::home::{Home, HomeFolder};
 use server::managed::{Choice, Installation, no_server_in};
@@ -11,14 +10,16 @@ use server::page_cache;
 use server::placement::allowed;
 use server::pooler::{self, Installed};
 use server::storage::available;
-use spec::plan::storage::{Ground, Holds, Storage};
+use server::{Stop, installed};
+use spec::plan::storage::{Holds, Storage, StorageLocation};
 use spec::plan::{Fact, Plan, PlannedRun, TargetSpec};
+use workloads::Spec;
 
 use crate::experiment::ExperimentFile;
 use crate::factors::{PLACEMENT, own_placement};
 use crate::plan::{levels, part, setups};
 use crate::runner::load_of;
-use crate::setup::{At, Cache, Connection, Server, Setup};
+use crate::setup::{At, Cache, ConnectionPath, Server, Setup};
 
 /// Which parts of a plan can be run here. A dry run executes no program that the file names.
 pub(super) fn learn(
@@ -28,7 +29,16 @@ pub(super) fn learn(
     dry_run: bool,
     stop: &Stop,
 ) -> Vec<Fact> {
-    let mut looked = Looked { plan, file, pg_bin, dry_run, stop, installed: BTreeMap::new(), pooler: None };
+    let mut looked = Looked {
+        plan,
+        file,
+        pg_bin,
+        dry_run,
+        stop,
+        installed: BTreeMap::new(),
+        pooler: None,
+        versions: BTreeMap::new(),
+    };
     let mut seen = BTreeSet::new();
     let mut facts = Vec::new();
     for run in &plan.runs {
@@ -42,6 +52,9 @@ pub(super) fn learn(
             None => Some(looked.without_pooler(&setup).or_else(|| looked.without_cache(&setup))),
             Some(_) => looked.without_placement(run),
         };
+        if server.is_none() && run.is_job() {
+            looked.ask_osm2pgsql(&setup);
+        }
         let parts = [(part::of_server(plan, run), Some(server)), (part::of_cell(plan, run), rest)];
         for (what, why) in parts.into_iter().filter_map(|(what, why)| Some((what, why?))) {
             if seen.insert(what.clone()) {
@@ -52,6 +65,8 @@ pub(super) fn learn(
             }
         }
     }
+    let versions = looked.versions.into_iter().filter_map(|(program, version)| Some((program, version?)));
+    facts.extend(versions.map(|(program, version)| Fact::ProgramVersion { program, data: None, version }));
     facts
 }
 
@@ -63,6 +78,8 @@ struct Looked<'a> {
     stop: &'a Stop,
     installed: BTreeMap<At, Option<String>>,
     pooler: Option<Result<pooler::Version, String>>,
+    /// Of the programs that runs use, if they report one.
+    versions: BTreeMap<String, Option<String>>,
 }
 
 impl Looked<'_> {
@@ -117,22 +134,39 @@ impl Looked<'_> {
     }
 
     fn without_pooler(&mut self, setup: &Setup) -> Option<String> {
-        let Connection::Pooler(options) = &setup.connection else { return None };
+        let ConnectionPath::Pooler(options) = &setup.connection else { return None };
         let version = self.pooler.get_or_insert_with(|| find_pooler(self.stop)).clone();
         let version = match version {
             Ok(version) => version,
             Err(why) => return Some(why),
         };
+        self.versions.insert("PgBouncer".to_owned(), Some(version.to_string()));
         let spec = levels::spec_of(&self.plan.content, setup).ok()?;
         let carried = spec.open(self.file.folder()).ok()?.carried();
         let none = BTreeMap::new();
         let session = setup.arm.as_ref().map_or(&none, |arm| &arm.settings);
         let load = load_of(setup.clients, carried, session);
-        pooler::carries(version, options, &[], &load).err().map(|error| error.to_string())
+        pooler::check_load(version, options, &[], &load).err().map(|error| error.to_string())
     }
 }
 
 impl Looked<'_> {
+    /// Asks the osm2pgsql of a measured load for its version.
+    fn ask_osm2pgsql(&mut self, setup: &Setup) {
+        let Ok(Spec::Osm(options)) = levels::spec_of(&self.plan.content, setup) else { return };
+        let is_usual = options.program.is_none();
+        let program = options.program.as_deref().unwrap_or(Path::new("osm2pgsql")).display().to_string();
+        if self.versions.contains_key(&program) || self.dry_run && !is_usual {
+            return;
+        }
+        let path = options.in_folder(self.file.folder()).program.unwrap_or_else(|| "osm2pgsql".into());
+        // A name is looked up in PATH, a path is not.
+        let path =
+            if path.components().count() > 1 { std::path::absolute(&path).unwrap_or(path) } else { path };
+        let found = path.to_str().and_then(|name| installed::program(&[name]));
+        self.versions.insert(program, found.and_then(|found| found.version));
+    }
+
     /// Why its server cannot be restarted with its files in memory or not.
     fn without_cache(&self, setup: &Setup) -> Option<String> {
         if setup.cache == Cache::AsLeft {
@@ -148,8 +182,8 @@ impl Looked<'_> {
                 let home = Home::locate().ok()?.path(HomeFolder::Clusters);
                 let places = match &storage {
                     None => vec![&home],
-                    Some(Storage { holds: Holds::Data, on: Ground::Folder(folder) }) => vec![folder],
-                    Some(Storage { on: Ground::Folder(folder), .. }) => vec![folder, &home],
+                    Some(Storage { holds: Holds::Data, on: StorageLocation::Folder(folder) }) => vec![folder],
+                    Some(Storage { on: StorageLocation::Folder(folder), .. }) => vec![folder, &home],
                     // pgdyno mounts its own filesystem again; the image is in its home.
                     Some(_) => vec![&home],
                 };

@@ -13,7 +13,7 @@ use spec::{Class, Error};
 use workloads::jobs::Job;
 
 use crate::error::stopped;
-use crate::event::{LabEvent, Progress, ProgressExt, Step};
+use crate::event::{ExperimentStep, LabEvent, Progress, ProgressExt};
 
 const TOLD_EVERY: Duration = Duration::from_secs(5);
 
@@ -32,19 +32,22 @@ pub(crate) fn make(
     let Some(synthetic) = job.synthetic() else { return Ok(None) };
     let home = Home::locate()?;
     let what = format!("make a {}", synthetic.words());
-    if synthetic.place(&home.path(HomeFolder::Extracts)).is_file() {
+    if synthetic.path_in(&home.path(HomeFolder::Extracts)).is_file() {
         return Ok(None);
     }
     let account = Account::unprivileged()?;
     let folder = home.make_part(HomeFolder::Extracts, account.as_ref())?;
-    progress.step(Step::Prepare, what.clone());
+    progress.step(ExperimentStep::Prepare, what.clone());
     let began = Instant::now();
     let mut next = began + TOLD_EVERY;
     let mut told = |Cells { kind, cells, of_cells }: Cells| {
         if Instant::now() >= next {
             next = Instant::now() + TOLD_EVERY;
             let kind = format!("{kind:?}").to_lowercase();
-            progress.step(Step::Prepare, format!("{what}: {kind}, {} %", 100 * cells / of_cells.max(1)));
+            progress.step(
+                ExperimentStep::Prepare,
+                format!("{what}: {kind}, {} %", 100 * cells / of_cells.max(1)),
+            );
         }
     };
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);

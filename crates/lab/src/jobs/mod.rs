@@ -13,7 +13,7 @@ mod size;
 pub(crate) use extracts::{input_bytes, make as make_extract};
 pub(crate) use files::Files;
 pub use initialize::initialize;
-pub(crate) use prepare::{Done as Prepared, prepare, probe};
+pub(crate) use prepare::{PreparedJob, prepare, probe};
 pub(crate) use report::fill_in;
 pub(crate) use run::run;
 pub(crate) use size::{fits_at_hand, foresee};

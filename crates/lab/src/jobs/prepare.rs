@@ -20,7 +20,7 @@ use super::run::run;
 use super::size::fits_on;
 use crate::collectors::Counters;
 use crate::error::{of_sql, stopped};
-use crate::event::{LabEvent, Progress, ProgressExt, Step};
+use crate::event::{ExperimentStep, LabEvent, Progress, ProgressExt};
 use crate::plan::jobs_of;
 use crate::stage::Stage;
 use server::Stop;
@@ -86,6 +86,11 @@ impl JobRecord {
         }
     }
 
+    /// Versions of the programs that made it, by name.
+    pub(crate) fn versions(&self) -> &BTreeMap<String, String> {
+        &self.versions
+    }
+
     /// Whether all inputs are unchanged; unknown for the records of an earlier build.
     fn was_made_of(&self, read: &[String]) -> bool {
         self.read.is_empty() || self.read == read
@@ -114,7 +119,7 @@ impl JobRecord {
 
 /// A job that was done, or found done.
 #[derive(Debug)]
-pub(crate) struct Done {
+pub(crate) struct PreparedJob {
     pub(crate) name: String,
     pub(crate) record: JobRecord,
     pub(crate) reused: bool,
@@ -127,7 +132,7 @@ pub(crate) fn prepare(
     reuse: bool,
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Vec<Done>, Error> {
+) -> Result<Vec<PreparedJob>, Error> {
     let mut jobs = Jobs { stage, plan, reuse, progress, stop, done: Vec::new(), changed: false };
     for job in jobs_of(plan).jobs() {
         jobs.job(&*job)?;
@@ -155,7 +160,7 @@ struct Jobs<'a> {
     reuse: bool,
     progress: &'a mut dyn Progress,
     stop: &'a Stop,
-    done: Vec<Done>,
+    done: Vec<PreparedJob>,
     /// A job was repeated: jobs that build on its data must be repeated too.
     changed: bool,
 }
@@ -175,7 +180,7 @@ impl Jobs<'_> {
         self.changed |= !reused;
         let took = Duration::from_micros(record.elapsed_us);
         self.progress.event(LabEvent::JobFinished { what: job.what(), took, reused });
-        self.done.push(Done { name: job.name(), record, reused });
+        self.done.push(PreparedJob { name: job.name(), record, reused });
         Ok(())
     }
 
@@ -185,7 +190,7 @@ impl Jobs<'_> {
         if control.scalar("SELECT to_regclass('pgdyno.prepared')").map_err(of_sql)?.is_none() {
             return Ok(None);
         }
-        if let Some(table) = job.table()
+        if let Some(table) = job.table_name()
             && control
                 .scalar(&format!("SELECT to_regclass({})", quote_literal(&table)))
                 .map_err(of_sql)?
@@ -220,7 +225,7 @@ impl Jobs<'_> {
         if let Some(fill) = job.fill().filter(|fill| fill.bytes > 0) {
             progress.note(fits_on(self.stage, &job.what(), &fill)?);
         }
-        progress.step(Step::Prepare, job.what());
+        progress.step(ExperimentStep::Prepare, job.what());
         // An interrupted job must not look like a finished one.
         forget(self.stage.control()?, &job.name()).map_err(of_sql)?;
         let read = self.read_by(job);
@@ -274,7 +279,7 @@ pub(crate) fn probe(
     options: &ProbeOptions,
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Done, Error> {
+) -> Result<PreparedJob, Error> {
     let token = uuid::Uuid::new_v4().simple().to_string();
     let job = Probe::new(options.clone(), &token[..12]);
     let started_at = jiff::Timestamp::now().to_string();
@@ -283,7 +288,7 @@ pub(crate) fn probe(
     let took = Duration::from_micros(report.elapsed_us);
     progress.event(LabEvent::JobFinished { what: job.what(), took, reused: false });
     let record = JobRecord::of(started_at, report, remarks);
-    Ok(Done { name: job.name(), record, reused: false })
+    Ok(PreparedJob { name: job.name(), record, reused: false })
 }
 
 fn forget(sql: &mut dyn Sql, name: &str) -> Result<(), SqlError> {

@@ -8,7 +8,7 @@ use workloads::jobs::{Job, JobReport, JobSite};
 
 use super::initialize::with_runtime;
 use super::programs::Programs;
-use crate::event::{LabEvent, Progress, ProgressExt, Step};
+use crate::event::{ExperimentStep, LabEvent, Progress, ProgressExt};
 use crate::stage::Stage;
 
 /// Runs a job to its end, then lets it clean up, also after an error or a stop.
@@ -80,7 +80,9 @@ fn carry_out(
                 progress.borrow_mut().event(LabEvent::Warning { text: remark.clone() });
                 remarks.push(remark);
             },
-            doing: &mut |what| progress.borrow_mut().event(LabEvent::Step { step: Step::Prepare, what }),
+            doing: &mut |what| {
+                progress.borrow_mut().event(LabEvent::Step { step: ExperimentStep::Prepare, what })
+            },
         })
     });
     match programs.dead_server {

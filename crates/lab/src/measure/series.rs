@@ -59,7 +59,7 @@ impl Series {
     /// # Errors
     /// When nothing can be written there.
     pub(super) fn of(until: Until, results: Option<&Path>) -> Result<Self, Error> {
-        let spool = SpoolWriter::beside(results)?;
+        let spool = SpoolWriter::near(results)?;
         Ok(Self { lengths: Lengths::of(until), points: Vec::new(), spool, open: Vec::new() })
     }
 

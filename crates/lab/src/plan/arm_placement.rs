@@ -25,7 +25,7 @@ pub(super) fn arm_placement(content: &Content, facts: &Facts) -> Option<Decision
     }
     if mounts_anew(content) {
         return on_one(
-            "a filesystem is mounted anew for a cold run, which the servers of other arms on it would keep it from",
+            "a filesystem is mounted again for a cold run, which the servers of other arms on it would keep it from",
         );
     }
     let arms = content.arm_names().len() as u32;

@@ -9,7 +9,7 @@ use workloads::Spec;
 
 use super::jobs_of;
 use super::restarts::arms_need_restart;
-use crate::factors::{self, Known, SETTINGS, factor, of_a_workload};
+use crate::factors::{self, LevelNames, SETTINGS, factor, of_a_workload};
 
 pub(super) type Cell = BTreeMap<String, String>;
 
@@ -34,7 +34,7 @@ pub(super) fn varied(content: &Content) -> Vec<(&str, Vec<&str>)> {
     let settings = Some((SETTINGS, settings)).filter(|(_, names)| names.len() > 1);
     let mut varied: Vec<_> = listed.chain(settings).filter(|(key, _)| *key != content.compared()).collect();
     let known = known(content);
-    varied.sort_by_key(|(key, _)| factors::place(key, &known));
+    varied.sort_by_key(|(key, _)| factors::position(key, &known));
     varied
 }
 
@@ -83,11 +83,11 @@ pub(super) fn cells_beside(content: &Content) -> Vec<Cell> {
     cells.flat_map(|workload| clients.iter().map(move |clients| of(workload, clients))).collect()
 }
 
-pub(crate) fn known(content: &Content) -> Known<'_> {
+pub(crate) fn known(content: &Content) -> LevelNames<'_> {
     let spec = |planned: &PlannedWorkload| Some(Cow::Owned(Spec::of(&planned.spec).ok()?));
     let workloads =
         content.workloads.iter().filter_map(|(name, planned)| Some((name.as_str(), spec(planned)?)));
-    Known {
+    LevelNames {
         preparation: Some(Cow::Owned(jobs_of(&content.prepare))),
         workloads: workloads.collect(),
         arms: &content.arms,

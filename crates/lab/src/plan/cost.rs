@@ -17,7 +17,7 @@ const COPY_START_S: f64 = 0.5;
 
 /// Estimated duration of a plan, without preparation.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub struct PlanDuration {
     pub total: Duration,
     pub per_run: Duration,
     pub restarts: usize,
@@ -39,7 +39,7 @@ pub(super) fn sized(
 
 /// The duration of all runs.
 #[must_use]
-pub fn estimate(plan: &Plan) -> Estimate {
+pub fn estimate(plan: &Plan) -> PlanDuration {
     let per_run =
         plan.content.measure.warmup_s + plan.content.measure.duration_s + around_run_s(&plan.content);
     let (restarts, each_s) = match plan.copies() {
@@ -51,7 +51,11 @@ pub fn estimate(plan: &Plan) -> Estimate {
     let of_clients = || plan.runs.iter().filter(|run| !run.is_job());
     let no_warmup = of_clients().map(|run| plan.content.measure.warmup_s - turns::warmup_of(plan, run));
     let total = of_clients().count() as f64 * per_run + restarts as f64 * each_s - no_warmup.sum::<f64>();
-    Estimate { total: Duration::from_secs_f64(total), per_run: Duration::from_secs_f64(per_run), restarts }
+    PlanDuration {
+        total: Duration::from_secs_f64(total),
+        per_run: Duration::from_secs_f64(per_run),
+        restarts,
+    }
 }
 
 /// The message if even the shortest runs exceed the budget; `None` if they fit.
@@ -67,7 +71,7 @@ pub fn over_budget(plan: &Plan, file: &ExperimentFile) -> Option<String> {
         let [total, budget] = [total, budget].map(crate::words::duration);
         // Runs are sized for one server: their length does not depend on where arms run.
         let with = match plan.content.measure.duration_s > from.as_secs_f64() {
-            true => "every server started anew each round",
+            true => "every server restarted each round",
             false => "the shortest runs allowed",
         };
         format!("measure.budget is {budget}, but with {with} it takes about {total}: fewer rounds or levels, or a shorter duration.from")

@@ -13,7 +13,7 @@ use workloads::Spec;
 use super::cells::{self, Cell};
 use super::workload;
 use crate::factors::{self, STORAGE, factor, with_options};
-use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup, driver_choice};
+use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup, driver_choice};
 use crate::target_spec::{on_storage, with_data, with_version};
 
 /// Warm-up of a run, seconds; none before a cold one, which it would warm.
@@ -34,7 +34,7 @@ pub(crate) fn setup(
     let only = <&[Arm; 1]>::try_from(&content.arms[..]).map(|[only]| only.clone());
     let mut setup = Setup {
         server: Server::Target(At::default()),
-        connection: Connection::Direct,
+        connection: ConnectionPath::Direct,
         changes: None,
         cache: Cache::AsLeft,
         arm: only.ok(),
@@ -69,7 +69,7 @@ pub(crate) fn setup(
     let levels = cell.iter().map(|(key, level)| (key.as_str(), level.as_str()));
     let mut levels: Vec<_> = levels.chain(arm.map(|arm| (content.compared(), arm))).collect();
     let known = cells::known(content);
-    levels.sort_by_key(|(key, _)| factors::place(key, &known));
+    levels.sort_by_key(|(key, _)| factors::position(key, &known));
     for (key, level) in levels {
         factor(key, &known)
             .ok_or_else(|| format!("there is no factor {key:?}"))?

@@ -30,7 +30,7 @@ mod workload;
 
 pub(crate) use content::{levels_of, preparations};
 pub(crate) use cost::RESTART_S;
-pub use cost::{Estimate, estimate, over_budget};
+pub use cost::{PlanDuration, estimate, over_budget};
 pub use difference::diff;
 pub use generator::check_waiting;
 pub use identity::hash;

@@ -7,7 +7,7 @@ use server::managed::NetworkAccess;
 use spec::plan::{AskedDriver, Generator, Plan, PlannedRun, TargetSpec, Waiting};
 
 use super::{calibration, cells, levels, workload};
-use crate::setup::{At, Connection, Server, Setup, driver_choice};
+use crate::setup::{At, ConnectionPath, Server, Setup, driver_choice};
 
 /// An unplanned run: the only cell of its experiment.
 #[must_use]
@@ -42,7 +42,7 @@ fn moved_by(generator: &Generator, setup: Setup) -> Setup {
 /// The widest access that clients need to a managed server: it is started with that, to avoid a restart.
 pub(crate) fn widest_way(plan: &Plan) -> NetworkAccess {
     let ways = plan.runs.iter().map(|run| match setup(plan, run).connection {
-        Connection::Via(via) => via,
+        ConnectionPath::Via(via) => via,
         _ => NetworkAccess::Socket,
     });
     ways.max().unwrap_or(NetworkAccess::Socket)

@@ -23,10 +23,10 @@ pub(super) fn why_never(content: &Content) -> Option<String> {
             Some("a promise is judged in uncut runs: a slice empties the queues".to_owned())
         }
         PlannedLoad::Closed if content.factors.contains_key(CACHE) => {
-            Some("the server is started anew before each run".to_owned())
+            Some("the server is restarted before each run".to_owned())
         }
         PlannedLoad::Closed if content.varies_storage() => {
-            Some("the server of each storage works alone, and is started anew before each run".to_owned())
+            Some("the server of each storage works alone, and is restarted before each run".to_owned())
         }
         PlannedLoad::Closed if content.compared() == PLACEMENT => {
             Some("the placement is what is compared, and slices need the same for all arms".to_owned())

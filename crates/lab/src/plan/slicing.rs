@@ -10,7 +10,7 @@ use super::burden::LEAVE_SOMETHING;
 use super::cells::Cell;
 use super::{burden, cells, levels, slice_rules, turns};
 use crate::factors::SETTINGS;
-use crate::setup::{At, Connection, Setup};
+use crate::setup::{At, ConnectionPath, Setup};
 
 /// Whether the arms of each workload take turns, for where they run; empty without a comparison.
 pub(super) fn slices(
@@ -107,8 +107,11 @@ fn why_uncut(
     }
     let setups = content.arm_names().into_iter().map(|arm| levels::setup(content, cell, arm.as_deref()));
     let Ok(setups) = setups.collect::<Result<Vec<_>, _>>() else { return Some("unknown".to_owned()) };
-    let plain = |connection: &Connection| {
-        matches!(connection, Connection::Direct | Connection::Via(NetworkAccess::Socket | NetworkAccess::Tcp))
+    let plain = |connection: &ConnectionPath| {
+        matches!(
+            connection,
+            ConnectionPath::Direct | ConnectionPath::Via(NetworkAccess::Socket | NetworkAccess::Tcp)
+        )
     };
     if setups.iter().any(|setup| !plain(&setup.connection)) {
         return Some("connections by TLS or through a pooler are measured uncut".to_owned());
@@ -134,7 +137,7 @@ fn why_uncut(
 fn why_not_held(content: &Content, setups: &[Setup]) -> Option<&'static str> {
     let specs: Vec<_> = setups.iter().filter_map(|setup| levels::spec_of(content, setup).ok()).collect();
     let commands: BTreeSet<u32> = specs.iter().map(workloads::Spec::commands_per_transaction).collect();
-    match specs.iter().any(workloads::Spec::begins_anew) {
+    match specs.iter().any(workloads::Spec::resets_before_each_run) {
         true => Some("each run begins with a Redis of its own memory and fresh keys"),
         false => (commands.len() > 1)
             .then_some("its arms send pipelines of different lengths, and slices count pipelines"),

@@ -40,9 +40,9 @@ pub fn table(plan: &Plan) -> Table {
     let mut table = Table::new(&columns);
     let (mut in_force, mut before) = (None, None);
     for run in &plan.runs {
-        if plan.begins_anew(before.replace(run), run) {
+        if plan.restarts_servers(before.replace(run), run) {
             let mut row = vec![CellValue::Null; columns.len()];
-            (row[0], row[1]) = ("start all anew".into(), run.round.into());
+            (row[0], row[1]) = ("restart all".into(), run.round.into());
             table.push(row);
         }
         let state = plan.content.state_of(run);

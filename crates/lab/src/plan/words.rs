@@ -196,7 +196,7 @@ fn cache_words(plan: &Plan) -> Vec<String> {
         _ => "with its files read into the page cache; then the warm-up",
     };
     levels
-        .map(|level| format!("{CACHE} {level}: the server is started anew before each run, {}", words(level)))
+        .map(|level| format!("{CACHE} {level}: the server is restarted before each run, {}", words(level)))
         .collect()
 }
 
@@ -227,7 +227,7 @@ pub(crate) fn arm_placement_words(plan: &Plan) -> String {
                 true => String::new(),
                 false => format!("; half-rounds for {}: {}", copies.apart.join(", "), why_apart(copies)),
             };
-            format!("side by side {each}, started anew every round ({why}){apart}")
+            format!("side by side {each}, restarted every round ({why}){apart}")
         }
     }
 }
@@ -263,7 +263,7 @@ fn rounds_words(plan: &Plan) -> String {
             let on = match setups::sites(plan) {
                 sites if sites.len() == 1 => "one server",
                 sites if sites.iter().any(|at| is_by_url(plan, at)) => {
-                    "servers of their own, one start of each (by URL none is started anew)"
+                    "servers of their own, one start of each (by URL none is restarted)"
                 }
                 _ => "servers of their own",
             };

@@ -20,7 +20,7 @@ pub(super) fn bring(stage: &mut Stage, cache: Cache, stop: &Stop) -> Result<(Str
     cluster.start()?;
     let (mut told, resident) = done?;
     if again {
-        told.push_str("; its filesystem was mounted anew");
+        told.push_str("; its filesystem was mounted again");
     }
     Ok((told, resident))
 }

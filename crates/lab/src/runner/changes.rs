@@ -7,7 +7,7 @@ use server::change::{ChangeFailure, ChangeFailureKind};
 use spec::plan::change::{Change, ChangePart};
 use spec::{Class, Error, advice_on_sqlstate};
 
-use crate::event::{Progress, ProgressExt, Step};
+use crate::event::{ExperimentStep, Progress, ProgressExt};
 use crate::setup::ChangeLevel;
 use crate::stage::Stage;
 
@@ -35,12 +35,12 @@ pub(super) fn bring(
     stage.begin_for_good()?;
     for (name, level) in in_force.iter().rev().filter(|(name, level)| wanted.get(*name) != Some(level)) {
         if level.change.do_.is_some() {
-            progress.step(Step::Change, format!("{name} {}: undo", level.level));
+            progress.step(ExperimentStep::Change, format!("{name} {}: undo", level.level));
         }
         undo(stage, name, level)?;
     }
     for (name, level) in wanted.iter().filter(|(name, level)| in_force.get(*name) != Some(level)) {
-        progress.step(Step::Change, format!("{name} {}: {}", level.level, level.change.words()));
+        progress.step(ExperimentStep::Change, format!("{name} {}: {}", level.level, level.change.words()));
         make(stage, name, level, &level.change)?;
         stage.in_force.changes.get_or_insert_default().insert(name.clone(), level.clone());
     }

@@ -19,10 +19,10 @@ const HIGHEST_BASELINE: f64 = 0.5;
 const DISPROVED: f64 = 3.0;
 
 #[derive(Debug, Default)]
-pub(super) struct Credits(BTreeMap<At, Known>);
+pub(super) struct Credits(BTreeMap<At, ServerCredits>);
 
 #[derive(Debug)]
-struct Known {
+struct ServerCredits {
     inferred: Inferred,
     until: Instant,
 }
@@ -48,7 +48,7 @@ impl Credits {
         if let Some(inferred) = drop.and_then(|drop| Inferred::at_the_end(1.0 - drop))
             && drop >= Some(1.0 - HIGHEST_BASELINE)
         {
-            self.0.insert(at.clone(), Known { inferred, until: now });
+            self.0.insert(at.clone(), ServerCredits { inferred, until: now });
             let rest = inferred.rest_per_second();
             let detail = format!(
                 "if CPU credits ended: {rest:.1} s without load earn a second of this load at full speed, and {} a minute",

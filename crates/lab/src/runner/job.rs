@@ -10,11 +10,11 @@ use spec::plan::storage::Holds;
 use spec::{Error, Run};
 use workloads::jobs::{JobReport, relation_sizes};
 
-use super::{Done, PROBE_AFTER, PROBE_BEFORE, Runner, event, kept_probe};
-use crate::beside;
+use super::{MeasuredRun, PROBE_AFTER, PROBE_BEFORE, Runner, event, kept_probe};
 use crate::collectors::Counters;
+use crate::concurrent;
 use crate::error::of_sql;
-use crate::event::{ProgressExt, Step};
+use crate::event::{ExperimentStep, ProgressExt};
 use crate::jobs;
 use crate::setup::{Cache, Setup};
 use crate::stage::Stage;
@@ -55,7 +55,7 @@ fn note_storage(stage: &mut Stage, record: &mut Run) -> Result<(), Error> {
 
 impl Runner<'_> {
     /// Runs and judges a job. A failed one is a run, too: an invalid one, with its log.
-    pub(super) fn do_job(&mut self, setup: &Setup, mut record: Run) -> Result<Done, Error> {
+    pub(super) fn do_job(&mut self, setup: &Setup, mut record: Run) -> Result<MeasuredRun, Error> {
         let stop = self.stop;
         self.concluding.insert((setup.asked(), setup.at()));
         let under_test = self.under_test(&setup.asked());
@@ -77,12 +77,12 @@ impl Runner<'_> {
             disk: DiskTraffic::take(server),
         };
         measuring::look();
-        progress.step(Step::Measure, job.what());
+        progress.step(ExperimentStep::Measure, job.what());
         record.started_at = jiff::Timestamp::now().to_string();
         let mut remarks = Vec::new();
         let report = jobs::run(stage, job, &mut **progress, stop, &mut remarks)?;
         let _concluding = stop.concluding();
-        progress.step(Step::Collect, "counters, sizes and verdict");
+        progress.step(ExperimentStep::Collect, "counters, sizes and verdict");
         // First, so that later queries do not count for the job.
         let (host, now, disk) = (HostSample::take(server), others(), DiskTraffic::take(server));
         // A file changed in the meantime was read in a mixed state.
@@ -104,7 +104,7 @@ impl Runner<'_> {
         self.take_report(setup, &mut record, report, changed.as_deref());
         let cause = Cause::of(&record, &[]);
         let finished = Finished { run: record, seconds: Spool::default() };
-        Ok(Done { finished, cause, measured: EngineResult::default(), lost: None })
+        Ok(MeasuredRun { finished, cause, measured: EngineResult::default(), lost: None })
     }
 
     fn take_report(&mut self, setup: &Setup, record: &mut Run, report: JobReport, changed: Option<&str>) {
@@ -121,6 +121,6 @@ impl Runner<'_> {
         });
         jobs::fill_in(record, report);
         let on_server = self.stage(&setup.at()).map(Stage::others_measuring).unwrap_or_default();
-        beside::mark(record, on_server);
+        concurrent::mark(record, on_server);
     }
 }

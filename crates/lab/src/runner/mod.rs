@@ -43,14 +43,14 @@ pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
 pub(crate) use self::settle::settle;
 pub(crate) use self::turns::Turn;
-use crate::beside;
 use crate::collectors::{self, Encryption, Look, Watched};
+use crate::concurrent;
 use crate::error::of_sql;
 pub(crate) use crate::event::ProgressExt;
-pub use crate::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step, Trial};
+pub use crate::event::{EVENTS_VERSION, ExperimentStep, LabEvent, Progress, ScriptSecond, Trial};
 use crate::fixed_cost::Probe;
 use crate::measure::{Keep, Measured, Measurement, measure};
-use crate::setup::{At, Cache, Connection, Server, Setup};
+use crate::setup::{At, Cache, ConnectionPath, Server, Setup};
 pub(crate) use crate::stage::{Stage, Takes, load_of};
 use crate::strategies::Cause;
 use crate::validity::Probes;
@@ -75,7 +75,7 @@ impl RunSteps {
 }
 
 #[derive(Debug)]
-pub(crate) struct Done {
+pub(crate) struct MeasuredRun {
     pub(crate) finished: Finished,
     /// Why it is invalid, as far as it distinguishes such runs.
     pub(crate) cause: Option<Cause>,
@@ -85,7 +85,7 @@ pub(crate) struct Done {
     pub(crate) lost: Option<Error>,
 }
 
-impl Done {
+impl MeasuredRun {
     /// A run without load; its record has the reason.
     fn without_a_load(run: Run) -> Self {
         let finished = Finished { run, seconds: Spool::default() };
@@ -208,13 +208,13 @@ impl<'a> Runner<'a> {
         setup: &Setup,
         steps: RunSteps,
         keep: Keep<'_>,
-    ) -> Result<Done, Error> {
+    ) -> Result<MeasuredRun, Error> {
         let mut record = planned(run, setup);
         self.bring_about(setup, steps, &mut record)?;
         self.with_what_is_known_of(setup, &mut record)?;
         if record.validity == Validity::Invalid {
-            // Known from the guard, so no time is spent, and each run records it.
-            return Ok(Done::without_a_load(record));
+            // LevelNames from the guard, so no time is spent, and each run records it.
+            return Ok(MeasuredRun::without_a_load(record));
         }
         self.bring_cache(setup, &mut record)?;
         if self.workloads.get(&setup.asked()).is_some_and(|ready| ready.workload.job().is_some()) {
@@ -226,7 +226,7 @@ impl<'a> Runner<'a> {
                 record.validity = Validity::Invalid;
                 let detail = format!("not as many clients are let in: {error}");
                 record.doubts.push(Doubt { reason: Reason::Errors, detail });
-                return Ok(Done::without_a_load(record));
+                return Ok(MeasuredRun::without_a_load(record));
             }
             Err(error) => return Err(self.not_started(&setup.at(), error)),
             Ok(taken) => taken,
@@ -245,7 +245,7 @@ impl<'a> Runner<'a> {
         }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
-        Ok(Done { finished, cause, measured: measured.engine, lost })
+        Ok(MeasuredRun { finished, cause, measured: measured.engine, lost })
     }
 
     /// The idle probe directly after a run, before credits are earned again.
@@ -311,7 +311,7 @@ impl<'a> Runner<'a> {
         };
         judge_and_record(record, setup, measured, &judged);
         let on_server = self.stage(&setup.at()).map(Stage::others_measuring).unwrap_or_default();
-        beside::mark(record, on_server);
+        concurrent::mark(record, on_server);
         let ready = &self.workloads[&setup.asked()];
         let remark = |note: &String| event(RunEvent::REMARK, format!("{}: {note}", record.workload));
         let remarks: Vec<RunEvent> = ready.guarded.notes.iter().map(remark).collect();
@@ -340,8 +340,8 @@ impl<'a> Runner<'a> {
     }
 
     /// Restarts every copy before its next use: a round begins.
-    pub(crate) fn start_anew(&mut self) {
-        self.stages.values_mut().for_each(Stage::start_anew);
+    pub(crate) fn mark_restart(&mut self) {
+        self.stages.values_mut().for_each(Stage::mark_restart);
     }
 
     /// Stops all copies but one, which is restarted: for runs that need to be alone.
@@ -375,12 +375,12 @@ impl<'a> Runner<'a> {
     fn set(&mut self, setup: &Setup) -> Result<bool, Error> {
         let Some(arm) = &setup.arm else { return Ok(false) };
         let (stage, mut progress, _) = self.on_stage(&setup.at())?;
-        if stage.in_force.arm.as_ref() == Some(arm) && !stage.is_to_start_anew() {
+        if stage.in_force.arm.as_ref() == Some(arm) && !stage.is_to_restart() {
             return Ok(false);
         }
         let name = arm.name.clone().unwrap_or_else(|| "the server's own settings".to_owned());
         let on = setup.at().copy.map(|number| format!(", on copy {number}")).unwrap_or_default();
-        progress.step(Step::Settings, format!("{name}{on}"));
+        progress.step(ExperimentStep::Settings, format!("{name}{on}"));
         let first = stage.in_force.arm.take().is_none();
         let applied = stage.apply(&arm.settings)?;
         for added in applied.added.iter().filter(|_| first) {
@@ -417,7 +417,7 @@ impl<'a> Runner<'a> {
         if setup.cache == Cache::AsLeft {
             return Ok(());
         }
-        self.progress.step(Step::Cache, "the server is started anew");
+        self.progress.step(ExperimentStep::Cache, "the server is restarted");
         let stop = self.stop;
         let (told, resident) = cache::bring(self.stage(&setup.at())?, setup.cache, stop)?;
         record.figures.set(figures::PAGE_CACHE_PCT, resident.pct());
@@ -427,7 +427,7 @@ impl<'a> Runner<'a> {
 
     /// The same state before every run, recorded with it.
     fn settle(&mut self, setup: &Setup, record: &mut Run) -> Result<(), Error> {
-        self.progress.step(Step::Reset, "the workload's own data, autovacuum, a checkpoint");
+        self.progress.step(ExperimentStep::Reset, "the workload's own data, autovacuum, a checkpoint");
         let stop = self.stop;
         let Self { stages, workloads, concluding, .. } = self;
         let Some(stage) = stages.get_mut(&setup.at()) else { return Ok(()) };
@@ -483,7 +483,7 @@ impl<'a> Runner<'a> {
         (steps, keep): (RunSteps, Keep<'_>),
         encryption: &mut Encryption,
     ) -> Result<(Measured, Option<Error>, Option<String>), Error> {
-        self.progress.step(Step::WarmUp, "clients connect, then warm up");
+        self.progress.step(ExperimentStep::WarmUp, "clients connect, then warm up");
         let under_test = self.under_test(&setup.asked());
         let Self { stages, sink, workloads, progress, stop, .. } = self;
         let mut stage = stages.get_mut(&setup.at());
@@ -538,7 +538,7 @@ impl<'a> Runner<'a> {
         let _concluding = stop.concluding();
         let mut measured = measured?;
         let Some(stage) = stage.filter(|_| steps.counters) else { return Ok((measured, None, None)) };
-        telling.progress.step(Step::Collect, "counters and verdict");
+        telling.progress.step(ExperimentStep::Collect, "counters and verdict");
         let (lost, changed) = stage.afterwards(&mut measured, stop);
         Ok((measured, lost, changed))
     }
@@ -589,11 +589,11 @@ impl<'a> Runner<'a> {
 
     pub(crate) fn close(mut self) -> Result<(), Error> {
         let concluded = self.conclude();
-        self.progress.step(Step::Restore, "the server's own settings");
+        self.progress.step(ExperimentStep::Restore, "the server's own settings");
         // Each of them, even if one fails.
         let undone: Vec<_> = self.stages.values_mut().map(changes::undo_all).collect();
         let restored: Vec<_> = self.stages.values_mut().map(Stage::restore).collect();
-        self.progress.step(Step::Stop, "what was started");
+        self.progress.step(ExperimentStep::Stop, "what was started");
         self.stages.clear();
         std::iter::once(concluded).chain(undone).chain(restored).collect()
     }
@@ -622,7 +622,7 @@ fn event(kind: &str, detail: String) -> RunEvent {
 }
 
 fn by_tls(setup: &Setup) -> bool {
-    setup.connection == Connection::Via(NetworkAccess::Tls)
+    setup.connection == ConnectionPath::Via(NetworkAccess::Tls)
 }
 
 fn not_by_tls(why: String) -> Error {
@@ -664,7 +664,7 @@ impl Observer for Telling<'_> {
     }
 
     fn measuring(&mut self) {
-        self.progress.step(Step::Measure, "what happens from now on counts");
+        self.progress.step(ExperimentStep::Measure, "what happens from now on counts");
     }
 
     fn second(&mut self, second: &Second) {

@@ -12,7 +12,7 @@ use spec::{Artifact, Run, RunEvent, TileFigures};
 use workloads::tiles::Tile;
 use workloads::{SamplePlans, Site, TileItem};
 
-use super::{ProgressExt, Runner, Step, event};
+use super::{ExperimentStep, ProgressExt, Runner, event};
 use crate::setup::{Cache, Setup};
 
 const CONNECTING: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ impl Runner<'_> {
         let explained = match setup.cache {
             Cache::Cold => SamplePlans::not("the data is in no cache at first, and explained it is"),
             Cache::AsLeft | Cache::Warm => {
-                self.progress.step(Step::Collect, "plans of a sample of transactions");
+                self.progress.step(ExperimentStep::Collect, "plans of a sample of transactions");
                 self.ask_for_plans(setup, place, &slowest(record)).unwrap_or_else(SamplePlans::not)
             }
         };

@@ -3,7 +3,7 @@
 use spec::{Artifact, Class, Error};
 use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo, TileItem, Work};
 
-use crate::event::{Progress, ProgressExt, Step};
+use crate::event::{ExperimentStep, Progress, ProgressExt};
 use crate::jobs::Files;
 use crate::stage::Stage;
 
@@ -36,7 +36,7 @@ impl Ready {
         mut progress: &mut dyn Progress,
     ) -> Result<Self, Error> {
         let asked = if try_first { "does it do something?" } else { "is there what it needs?" };
-        progress.step(Step::Guard, format!("{name}: {asked}"));
+        progress.step(ExperimentStep::Guard, format!("{name}: {asked}"));
         let named = |error: Error| {
             let what = format!("workload {name}: {error}");
             error.in_words(what)
@@ -84,5 +84,5 @@ pub(crate) fn changed_data(name: &str) -> Error {
         Class::Guard,
         format!("workload {name}: the data is not what it was when the experiment began"),
     )
-    .with_hint("prepare it anew and add --again to begin the experiment anew")
+    .with_hint("prepare it again and add --again to start a new experiment")
 }

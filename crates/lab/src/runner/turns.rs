@@ -13,7 +13,10 @@ use spec::{Doubt, Error, Reason, Run, RunEvent, Slice, Validity, figures};
 use workloads::Places;
 
 use super::record::planned;
-use super::{Done, LabEvent, ProgressExt, RunSteps, Runner, Stage, Step, clients_of, event, not_opened};
+use super::{
+    ExperimentStep, LabEvent, MeasuredRun, ProgressExt, RunSteps, Runner, Stage, clients_of, event,
+    not_opened,
+};
 use crate::collectors::{self, Collector, Watched};
 use crate::measure::{Arrival, Keep, Measured, Measurement, Taken, Turns, measure_in_turn};
 use crate::setup::{At, Setup};
@@ -41,7 +44,7 @@ impl Runner<'_> {
         turns: &[Turn<'_>],
         how: &Turns,
         keep: Keep<'_>,
-    ) -> Result<(Vec<Done>, Option<Option<TransactionLengths>>), Error> {
+    ) -> Result<(Vec<MeasuredRun>, Option<Option<TransactionLengths>>), Error> {
         let mut ready = Vec::with_capacity(turns.len());
         for Turn { run, setup, explain } in turns {
             let mut record = planned(run, setup);
@@ -68,7 +71,12 @@ impl Runner<'_> {
         Ok((done, taken.lengths))
     }
 
-    fn one_by_one(&mut self, turns: &[Turn<'_>], keep: Keep<'_>, why: &str) -> Result<Vec<Done>, Error> {
+    fn one_by_one(
+        &mut self,
+        turns: &[Turn<'_>],
+        keep: Keep<'_>,
+        why: &str,
+    ) -> Result<Vec<MeasuredRun>, Error> {
         let mut all = Vec::with_capacity(turns.len());
         for turn in turns {
             let steps = RunSteps { explain: turn.explain, ..RunSteps::FULL };
@@ -88,7 +96,7 @@ impl Runner<'_> {
         how: &Turns,
         keep: Keep<'_>,
     ) -> Result<Option<InTurn>, Error> {
-        self.progress.step(Step::WarmUp, "clients of all arms connect, then warm up in turn");
+        self.progress.step(ExperimentStep::WarmUp, "clients of all arms connect, then warm up in turn");
         let asked: BTreeSet<String> = ready.iter().map(|turn| turn.setup.asked()).collect();
         let under_test: Option<Vec<_>> = asked.iter().map(|asked| self.under_test(asked)).collect();
         let under_test: Option<Vec<u32>> = under_test.map(|all| all.concat());
@@ -129,7 +137,7 @@ impl Runner<'_> {
             Err((_, error)) if is_crowded(&error) => return Ok(None),
             Err((arm, error)) => return Err(self.not_started(&ready[arm].setup.at(), error)),
         };
-        self.progress.step(Step::Collect, "counters and verdict");
+        self.progress.step(ExperimentStep::Collect, "counters and verdict");
         Ok(Some((measured, taken, cpus)))
     }
 
@@ -139,7 +147,7 @@ impl Runner<'_> {
         arm: usize,
         mut measured: Measured,
         taken: &Taken,
-    ) -> Result<Done, Error> {
+    ) -> Result<MeasuredRun, Error> {
         let ReadyTurn { setup, mut record, explain_at, .. } = turn;
         let stop = self.stop;
         let stage = self.stage(&setup.at())?;
@@ -158,7 +166,7 @@ impl Runner<'_> {
         }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
-        Ok(Done { finished, cause, measured: measured.engine, lost })
+        Ok(MeasuredRun { finished, cause, measured: measured.engine, lost })
     }
 }
 
@@ -324,7 +332,7 @@ impl Observer for Teller<'_, '_> {
 
     fn measuring(&mut self) {
         let what = "what happens from now on counts; the arms take turns".to_owned();
-        (self.tell.borrow_mut())(LabEvent::Step { step: Step::Measure, what });
+        (self.tell.borrow_mut())(LabEvent::Step { step: ExperimentStep::Measure, what });
     }
 
     fn second(&mut self, second: &Second) {

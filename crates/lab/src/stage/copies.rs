@@ -4,13 +4,13 @@
 use protocol::postgres::sql::Sql;
 use server::Target;
 use server::change;
-use server::managed::{DataFolderSizes, NetworkAccess, ServerOptions};
+use server::managed::{Cluster, DataFolderSizes, NetworkAccess, ServerOptions};
 use sha2::{Digest, Sha256};
 use spec::Error;
 
 use super::{InForce, Stage};
 use crate::error::of_sql;
-use crate::event::{Progress, ProgressExt, Step};
+use crate::event::{ExperimentStep, Progress, ProgressExt};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Takes {
@@ -24,7 +24,7 @@ pub(crate) struct Takes {
 #[derive(Debug, Default)]
 pub(super) struct CopyInUse {
     /// It is restarted before the next run.
-    anew: bool,
+    restart: bool,
     /// Users' changes are made once and never undone.
     for_good: bool,
     /// Pid of its Redis, if that belongs to another copy: all copies of a server share one.
@@ -125,56 +125,57 @@ impl Stage {
         template.destroy_copies(&|number| !numbers.contains(&number))?;
         let mut copies = Vec::new();
         for number in numbers {
-            progress.step(Step::Copy, format!("{}: copy {number}", template.name()));
+            progress.step(ExperimentStep::Copy, format!("{}: copy {number}", template.name()));
             let copy = template.copy(number, made_for, &options, &mut |_| {});
             copies.push((number, copy?));
         }
         if template.is_detached() {
             template.start()?;
         }
-        let database = self.target.database().to_owned();
-        let (watchdog, stop) = (self.watchdog.clone(), self.stop.clone());
-        let (mut redis, redis_place) = (self.redis.take(), self.redis_place.clone());
-        let redis_limits = self.redis_limits.clone();
+        let mut redis = self.redis.take();
         let redis_pid = redis.as_ref().map(server::redis::PrivateRedis::pid);
         let mut stages = Vec::new();
         for (number, copy) in copies {
-            progress.step(Step::Start, format!("copy {number}"));
-            let changes = copy.done().and_then(|done| serde_json::from_str(done).ok());
-            let mut target = Target::copied(copy, &options, &watchdog)?;
-            target.use_database(&database)?;
-            let copy = CopyInUse { anew: true, for_good, redis: redis_pid };
-            let in_force = InForce { changes, ..InForce::default() };
-            stages.push((
-                number,
-                Self {
-                    target,
-                    redis: redis.take(),
-                    redis_place: redis_place.clone(),
-                    redis_limits: redis_limits.clone(),
-                    pooler: None,
-                    tile_servers: self.tile_servers.anew(),
-                    in_force,
-                    making: change::ChangeOptions { thrown_away: for_good, ..self.making.clone() },
-                    marker: None,
-                    copy: Some(copy),
-                    at_rest: false,
-                    control: None,
-                    looks_elsewhere: false,
-                    shared: Vec::new(),
-                    recorded: Vec::new(),
-                    watchdog: watchdog.clone(),
-                    stop: stop.clone(),
-                },
-            ));
+            progress.step(ExperimentStep::Start, format!("copy {number}"));
+            let in_use = CopyInUse { restart: true, for_good, redis: redis_pid };
+            let mut stage = self.of_copy(copy, in_use, &options)?;
+            // All copies of a server share one.
+            stage.redis = redis.take();
+            stages.push((number, stage));
         }
         Ok(stages)
     }
 
+    /// A copy of this server, ready to be used as this one was.
+    fn of_copy(&self, copy: Cluster, in_use: CopyInUse, options: &ServerOptions) -> Result<Self, Error> {
+        let changes = copy.done().and_then(|done| serde_json::from_str(done).ok());
+        let mut target = Target::copied(copy, options, &self.watchdog)?;
+        target.use_database(self.target.database())?;
+        Ok(Self {
+            target,
+            redis: None,
+            redis_place: self.redis_place.clone(),
+            redis_limits: self.redis_limits.clone(),
+            pooler: None,
+            tile_servers: self.tile_servers.not_started(),
+            in_force: InForce { changes, ..InForce::default() },
+            making: change::ChangeOptions { thrown_away: in_use.for_good, ..self.making.clone() },
+            marker: None,
+            copy: Some(in_use),
+            at_rest: false,
+            control: None,
+            looks_elsewhere: false,
+            shared: Vec::new(),
+            recorded: Vec::new(),
+            watchdog: self.watchdog.clone(),
+            stop: self.stop.clone(),
+        })
+    }
+
     /// A copy is restarted before its next use.
-    pub(crate) fn start_anew(&mut self) {
+    pub(crate) fn mark_restart(&mut self) {
         if let Some(copy) = &mut self.copy {
-            copy.anew = true;
+            copy.restart = true;
         }
     }
 
@@ -183,17 +184,17 @@ impl Stage {
         if self.is_at_rest() {
             return self.wake();
         }
-        self.start_anew();
+        self.mark_restart();
         Ok(())
     }
 
     /// Whether it must be restarted; resets the mark.
-    pub(super) fn take_anew(&mut self) -> bool {
-        self.copy.as_mut().is_some_and(|copy| std::mem::take(&mut copy.anew))
+    pub(super) fn take_restart(&mut self) -> bool {
+        self.copy.as_mut().is_some_and(|copy| std::mem::take(&mut copy.restart))
     }
 
-    pub(crate) fn is_to_start_anew(&self) -> bool {
-        self.copy.as_ref().is_some_and(|copy| copy.anew)
+    pub(crate) fn is_to_restart(&self) -> bool {
+        self.copy.as_ref().is_some_and(|copy| copy.restart)
     }
 
     /// Begins permanent changes on a copy that is thrown away: until they are done, the copy counts as

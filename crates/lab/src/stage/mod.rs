@@ -17,7 +17,7 @@ use workloads::{LoadNeeds, Places, PostgresPlace, RedisServer, ServerPlace, Site
 use crate::error::of_sql;
 use crate::event::{Progress, ProgressExt};
 use crate::measure::Measured;
-use crate::setup::{At, ChangeLevel, Connection};
+use crate::setup::{At, ChangeLevel, ConnectionPath};
 use crate::target_spec::TargetAccess;
 use server::Stop;
 use server::change;
@@ -114,7 +114,7 @@ impl Stage {
     }
 
     /// A server by connection string, unchanged, for a process that only observes.
-    pub(crate) fn beside(access: &TargetAccess) -> Result<Self, Error> {
+    pub(crate) fn read_only(access: &TargetAccess) -> Result<Self, Error> {
         Ok(Self::reach(access, None, NetworkAccess::Socket, Rights::ReadOnly, &Stop::new())?.0)
     }
 
@@ -276,17 +276,17 @@ impl Stage {
     /// Sets how the clients of a run connect; a pooler gets the settings in force.
     pub(crate) fn connect_by(
         &mut self,
-        connection: &Connection,
+        connection: &ConnectionPath,
         clients: u32,
         carried: LoadNeeds,
     ) -> Result<(), Error> {
         match connection {
-            Connection::Direct => self.pooler = None,
-            Connection::Via(via) => {
+            ConnectionPath::Direct => self.pooler = None,
+            ConnectionPath::Via(via) => {
                 self.pooler = None;
                 self.target.reach_by(*via)?;
             }
-            Connection::Pooler(options) => {
+            ConnectionPath::Pooler(options) => {
                 let same = |used: &InUse| {
                     used.options == *options && used.clients == clients && used.carried == carried
                 };
@@ -412,8 +412,8 @@ impl Stage {
         // They pass on the settings that they were started with.
         self.pooler = None;
         self.tile_servers.stop();
-        let anew = self.take_anew();
-        let applied = if anew { self.target.reapply(settings) } else { self.target.apply(settings) };
+        let restarted = self.take_restart();
+        let applied = if restarted { self.target.reapply(settings) } else { self.target.apply(settings) };
         Ok(applied?.clone())
     }
 

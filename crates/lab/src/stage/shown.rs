@@ -5,7 +5,7 @@ use server::measuring::{self, Marker};
 use spec::Error;
 
 use super::Stage;
-use crate::beside;
+use crate::concurrent;
 use crate::event::{Progress, ProgressExt};
 
 impl Stage {
@@ -17,7 +17,7 @@ impl Stage {
         }
         measuring::on(&self.target.redacted());
         let stop = self.stop.clone();
-        beside::take_turn(progress, &stop)?;
+        concurrent::take_turn(progress, &stop)?;
         if self.target.cluster().is_ok() {
             return Ok(());
         }
@@ -27,7 +27,7 @@ impl Stage {
             // The next connection reports the error.
             Err(_) => return Ok(()),
         };
-        beside::wait("this server", || marker.others().unwrap_or_default(), progress, &stop)?;
+        concurrent::wait("this server", || marker.others().unwrap_or_default(), progress, &stop)?;
         if let Err(error) = marker.begin() {
             return not_available(&error, progress);
         }

@@ -45,12 +45,12 @@ impl TileServers {
     }
 
     /// The same for another server.
-    pub(super) fn anew(&self) -> Self {
-        let anew = |wanted: &Wanted| {
+    pub(super) fn not_started(&self) -> Self {
+        let not_started = |wanted: &Wanted| {
             let (options, installed) = (wanted.options.clone(), wanted.installed.clone());
             Wanted { options, installed, port: None, running: None }
         };
-        Self { all: self.all.iter().map(anew).collect(), connections: self.connections }
+        Self { all: self.all.iter().map(not_started).collect(), connections: self.connections }
     }
 
     pub(super) fn stop(&mut self) {

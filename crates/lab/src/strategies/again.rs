@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use spec::plan::Plan;
 use spec::{Reason, Run, RunKey, Validity};
 
-use super::Done;
+use super::PastRun;
 use crate::validity::machine::STEADY_SECONDS;
 use crate::words::count;
 
@@ -91,7 +91,7 @@ pub(crate) struct Again {
 impl Again {
     /// Decides by these runs, after the runs that earlier invocations excluded for the same reason: a
     /// continued experiment repeats nothing twice.
-    pub(crate) fn of(done: &[Done], rule: Rule, superseded: &[RunKey]) -> Self {
+    pub(crate) fn of(done: &[PastRun], rule: Rule, superseded: &[RunKey]) -> Self {
         let mut again = Self { earlier: superseded.len(), ..Self::default() };
         for key in superseded {
             *again.tries.entry(key.clone()).or_default() += 1;
@@ -110,7 +110,7 @@ impl Again {
         self.tries.get(key).copied().unwrap_or(0)
     }
 
-    fn judged(&mut self, from: usize, block: &[Done], rule: Rule) {
+    fn judged(&mut self, from: usize, block: &[PastRun], rule: Rule) {
         let why = block.iter().filter_map(|done| Some((&done.run, disturbed(&done.run)?)));
         let Some((run, doubt)) = why.max_by_key(|(_, doubt)| rank(doubt.reason).max(1)) else {
             return;
@@ -159,7 +159,7 @@ impl Again {
 }
 
 /// Start and end of blocks: adjacent runs of a cell and round, each at most once.
-fn blocks(done: &[Done]) -> Vec<(usize, usize)> {
+fn blocks(done: &[PastRun]) -> Vec<(usize, usize)> {
     let mut blocks: Vec<(usize, usize)> = Vec::new();
     for (place, next) in done.iter().enumerate() {
         let joins = |from: usize| {
@@ -186,18 +186,18 @@ mod tests {
     const RULE: Rule = Rule { times: 2, is_long: true, planned: 40 };
 
     /// A run of an arm of a cell in a round, with this doubt.
-    fn done(cell: &str, arm: &str, round: u32, number: i64, reason: Option<Reason>) -> Done {
+    fn done(cell: &str, arm: &str, round: u32, number: i64, reason: Option<Reason>) -> PastRun {
         let factors = BTreeMap::from([("workload".to_owned(), cell.to_owned())]);
         let key = RunKey { workload: cell.into(), factors, arm: Some(arm.into()), round };
         let doubts: Vec<Doubt> =
             reason.into_iter().map(|reason| Doubt { reason, detail: "by so much".into() }).collect();
         let validity = if doubts.is_empty() { Validity::Valid } else { Validity::Suspect };
         let run = Run { doubts, validity, ..Run::new(RunKind::Client, key) };
-        Done { run, cause: None, number, in_turn: false }
+        PastRun { run, cause: None, number, in_turn: false }
     }
 
     /// A pair, the second run with this doubt.
-    fn pair(cell: &str, round: u32, number: i64, reason: Option<Reason>) -> [Done; 2] {
+    fn pair(cell: &str, round: u32, number: i64, reason: Option<Reason>) -> [PastRun; 2] {
         [done(cell, "a", round, number, None), done(cell, "b", round, number + 1, reason)]
     }
 
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_quarter_of_the_plan_is_measured_again_at_most_or_one_block() {
         let steal = Some(Reason::Steal);
-        let rounds: Vec<Done> =
+        let rounds: Vec<PastRun> =
             (0..20).flat_map(|k| pair("w", k / 3 + 1, 1 + 2 * i64::from(k), steal)).collect();
         for (planned, repeated) in [(2, 1), (8, 1), (16, 2), (40, 5), (400, 14)] {
             let again = Again::of(&rounds, Rule { planned, ..RULE }, &[]);
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn more_runs_change_nothing_that_was_decided() {
         let reasons = [Some(Reason::Steal), None, Some(Reason::Unsteady), Some(Reason::Throttled)];
-        let all: Vec<Done> = (0..24)
+        let all: Vec<PastRun> = (0..24)
             .flat_map(|k| pair("w", k / 2 + 1, 1 + 2 * i64::from(k), reasons[k as usize % 4]))
             .collect();
         let whole = numbers(&Again::of(&all, RULE, &[]));

@@ -6,7 +6,7 @@ use engine::Abort;
 use spec::plan::PlannedRun;
 use spec::{Reason, Run};
 
-use super::Done;
+use super::PastRun;
 use super::again::is_invalid_otherwise;
 
 /// Why a run was invalid, as far as it distinguishes such runs.
@@ -72,7 +72,7 @@ pub(crate) struct Aside {
 }
 
 impl Aside {
-    pub(crate) fn of(done: &[Done]) -> Self {
+    pub(crate) fn of(done: &[PastRun]) -> Self {
         let mut aside = Self::default();
         done.chunk_by(|_, next| next.in_turn).for_each(|event| aside.judged(event));
         aside
@@ -87,7 +87,7 @@ impl Aside {
     }
 
     /// One run, or the runs that took turns.
-    fn judged(&mut self, event: &[Done]) {
+    fn judged(&mut self, event: &[PastRun]) {
         let run = &event[0].run;
         let (workload, cell) = (run.workload.clone(), run.factors.clone());
         let before_in_workload = self.last_of_workload.remove(&workload);
@@ -131,9 +131,9 @@ mod tests {
         Run { clients, ..Run::new(RunKind::Client, key) }
     }
 
-    fn done(run: &Run, code: Option<&str>, number: i64) -> Done {
+    fn done(run: &Run, code: Option<&str>, number: i64) -> PastRun {
         let cause = code.map(|code| Cause { reasons: [Reason::Errors].into(), code: Some(code.to_owned()) });
-        Done { run: run.clone(), cause, number, in_turn: false }
+        PastRun { run: run.clone(), cause, number, in_turn: false }
     }
 
     /// A dropped table made all the remaining rounds invalid, one after the other.
@@ -160,7 +160,7 @@ mod tests {
     fn arms_that_took_turns_are_one() {
         let run = run("a", 1);
         let pair = |code, number| {
-            let other = Done { in_turn: true, ..done(&run, code, number + 1) };
+            let other = PastRun { in_turn: true, ..done(&run, code, number + 1) };
             [done(&run, code, number), other]
         };
         let once: Vec<_> = pair(Some("42P01"), 1).into();
@@ -177,7 +177,7 @@ mod tests {
     fn the_invalid_one_of_two_in_turn_tells_the_cause() {
         let run = run("a", 1);
         let pair = |[first, second]: [Option<&str>; 2], number| {
-            [done(&run, first, number), Done { in_turn: true, ..done(&run, second, number + 1) }]
+            [done(&run, first, number), PastRun { in_turn: true, ..done(&run, second, number + 1) }]
         };
         let both = [pair([None, Some("42P01")], 1), pair([Some("42P01"), None], 3)].concat();
         let waits = Aside::of(&both).waits;

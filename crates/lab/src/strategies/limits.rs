@@ -7,7 +7,7 @@ use results::limits::{CellLimit, LimitNext};
 use spec::plan::{Plan, PlannedRun};
 use spec::{AskedLimit, Profile, Reason, Run, figures};
 
-use super::{Aside, Block, Course, Done, Next, Strategy};
+use super::{Aside, Course, Next, PastRun, RunBlock, Strategy};
 use crate::plan::{order, setups};
 
 /// The searches of a plan, cell after cell. Its runs are the fastest of each cell and arm.
@@ -25,7 +25,7 @@ impl<'a> Limits<'a> {
     }
 
     /// The cells that are not suspended, each as the full-speed runs of its arms, base first.
-    fn cells(&self, done: &[Done]) -> Vec<Vec<&'a PlannedRun>> {
+    fn cells(&self, done: &[PastRun]) -> Vec<Vec<&'a PlannedRun>> {
         let aside = Aside::of(done);
         let mut cells: Vec<Vec<&PlannedRun>> = Vec::new();
         for run in self.plan.runs.iter().filter(|run| !run.beside) {
@@ -43,7 +43,7 @@ impl<'a> Limits<'a> {
         cells
     }
 
-    fn at<'r>(&self, cell: &[&PlannedRun], done: &'r [Done]) -> CellLimit<'r> {
+    fn at<'r>(&self, cell: &[&PlannedRun], done: &'r [PastRun]) -> CellLimit<'r> {
         let own = |run: &&'r Run| self.is_of(cell[0], run);
         let runs: Vec<&Run> = done.iter().map(|done| &done.run).filter(own).collect();
         let arms: Vec<Option<String>> = cell.iter().map(|run| run.arm.clone()).collect();
@@ -130,7 +130,7 @@ fn between_words([lower, upper]: [Option<f64>; 2]) -> String {
 }
 
 impl Strategy for Limits<'_> {
-    fn next(&self, done: &[Done]) -> Option<Block> {
+    fn next(&self, done: &[PastRun]) -> Option<RunBlock> {
         let measure = &self.plan.content.measure;
         let takes = Duration::from_secs_f64(measure.warmup_s + measure.duration_s);
         self.cells(done).iter().find_map(|cell| {
@@ -145,19 +145,19 @@ impl Strategy for Limits<'_> {
                 run,
             };
             let runs: Vec<Next> = runs.into_iter().zip(done.len() + 1..).map(next).collect();
-            (!runs.is_empty()).then(|| Block::of(runs))
+            (!runs.is_empty()).then(|| RunBlock::of(runs))
         })
     }
 }
 
 impl Course for Limits<'_> {
-    fn planned(&self, done: &[Done]) -> usize {
+    fn planned(&self, done: &[PastRun]) -> usize {
         done.len() + self.left(done).len()
     }
 
     /// Finished runs count already; a search that takes more trials than usual ends as soon as it probably
     /// does.
-    fn usual(&self, done: &[Done]) -> [usize; 2] {
+    fn usual(&self, done: &[PastRun]) -> [usize; 2] {
         let cells = self.cells(done);
         let of = |end: usize| cells.iter().map(|cell| self.at(cell, &[]).usual[end]).sum::<usize>();
         let planned = self.planned(done);
@@ -166,7 +166,7 @@ impl Course for Limits<'_> {
     }
 
     /// The probable number: the next block exactly, then placeholder runs of each arm.
-    fn left(&self, done: &[Done]) -> Vec<PlannedRun> {
+    fn left(&self, done: &[PastRun]) -> Vec<PlannedRun> {
         let mut left = Vec::new();
         for cell in self.cells(done) {
             let at = self.at(&cell, done);

@@ -7,7 +7,7 @@ use spec::plan::{Plan, PlannedRun};
 use spec::{Run, RunKey};
 
 use super::again::{Again, Rule};
-use super::{Aside, Block, Course, Done, Next, Strategy};
+use super::{Aside, Course, Next, PastRun, RunBlock, Strategy};
 use crate::plan::{levels, setups};
 
 pub(crate) struct List<'a> {
@@ -21,7 +21,7 @@ impl<'a> List<'a> {
         Self { plan, superseded }
     }
 
-    fn missing(&self, done: &[Done]) -> Vec<&'a PlannedRun> {
+    fn missing(&self, done: &[PastRun]) -> Vec<&'a PlannedRun> {
         let aside = Aside::of(done);
         let again = self.again(done);
         let counted = done.iter().enumerate().filter(|(place, _)| !again.is_former(*place));
@@ -44,7 +44,7 @@ impl<'a> List<'a> {
 
 impl Strategy for List<'_> {
     /// Adjacent arms of a cell are one block.
-    fn next(&self, done: &[Done]) -> Option<Block> {
+    fn next(&self, done: &[PastRun]) -> Option<RunBlock> {
         let left = self.missing(done);
         let first = *left.first()?;
         let together = |run: &&&PlannedRun| {
@@ -53,20 +53,20 @@ impl Strategy for List<'_> {
         };
         let more = left[1..].iter().take_while(together).copied();
         let runs = std::iter::once(first).chain(more);
-        Some(Block::of(runs.map(|run| self.next_of(run)).collect()))
+        Some(RunBlock::of(runs.map(|run| self.next_of(run)).collect()))
     }
 }
 
 impl Course for List<'_> {
-    fn planned(&self, _done: &[Done]) -> usize {
+    fn planned(&self, _done: &[PastRun]) -> usize {
         self.plan.runs.len()
     }
 
-    fn left(&self, done: &[Done]) -> Vec<PlannedRun> {
+    fn left(&self, done: &[PastRun]) -> Vec<PlannedRun> {
         self.missing(done).into_iter().cloned().collect()
     }
 
-    fn again(&self, done: &[Done]) -> Again {
+    fn again(&self, done: &[PastRun]) -> Again {
         Again::of(done, Rule::of(self.plan), self.superseded)
     }
 

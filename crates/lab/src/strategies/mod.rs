@@ -18,7 +18,7 @@ pub(crate) use self::aside::{Aside, Cause};
 use crate::setup::Setup;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Done {
+pub(crate) struct PastRun {
     pub(crate) run: Run,
     /// Why it is invalid, as far as it distinguishes such runs; unknown for earlier invocations.
     pub(crate) cause: Option<Cause>,
@@ -30,7 +30,7 @@ pub(crate) struct Done {
 
 /// Runs that belong together: they are stored together, or not at all.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Block {
+pub(crate) struct RunBlock {
     pub(crate) runs: Vec<Next>,
     /// Whether it goes on with the measurement of the block before: both are told as one.
     pub(crate) goes_on: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Block {
     pub(crate) with_next: bool,
 }
 
-impl Block {
+impl RunBlock {
     /// Runs that depend on no others.
     pub(crate) fn of(runs: Vec<Next>) -> Self {
         Self { runs, goes_on: false, with_next: false }
@@ -70,23 +70,23 @@ pub(crate) fn of<'a>(plan: &'a Plan, superseded: &'a [RunKey]) -> Box<dyn Course
 
 pub(crate) trait Strategy {
     /// The next block, after these runs; `None` at the end.
-    fn next(&self, done: &[Done]) -> Option<Block>;
+    fn next(&self, done: &[PastRun]) -> Option<RunBlock>;
 }
 
 /// The strategy of an experiment: it can also predict the remaining runs.
 pub(crate) trait Course: Strategy {
-    fn planned(&self, done: &[Done]) -> usize;
+    fn planned(&self, done: &[PastRun]) -> usize;
 
     /// Usual minimum and maximum number of runs in all.
-    fn usual(&self, done: &[Done]) -> [usize; 2] {
+    fn usual(&self, done: &[PastRun]) -> [usize; 2] {
         [self.planned(done); 2]
     }
 
     /// The remaining runs, in order, without suspended ones.
-    fn left(&self, done: &[Done]) -> Vec<PlannedRun>;
+    fn left(&self, done: &[PastRun]) -> Vec<PlannedRun>;
 
     /// Disturbed runs to measure again: none if the strategy handles them itself.
-    fn again(&self, _done: &[Done]) -> Again {
+    fn again(&self, _done: &[PastRun]) -> Again {
         Again::default()
     }
 
@@ -94,12 +94,12 @@ pub(crate) trait Course: Strategy {
     fn may_set_aside(&self, run: &Run) -> bool;
 
     /// The run to report when `run` ends after `done`; `None` while its measurement goes on.
-    fn reported<'r>(&self, _done: &'r [Done], run: &'r Run) -> Option<Cow<'r, Run>> {
+    fn reported<'r>(&self, _done: &'r [PastRun], run: &'r Run) -> Option<Cow<'r, Run>> {
         Some(Cow::Borrowed(run))
     }
 
     /// What the last of these runs showed, as text, if the search depends on it.
-    fn trial_words(&self, _done: &[Done]) -> Option<String> {
+    fn trial_words(&self, _done: &[PastRun]) -> Option<String> {
         None
     }
 

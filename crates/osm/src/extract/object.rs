@@ -33,7 +33,7 @@ impl Bbox {
 /// Key and value.
 pub type Tag = (String, String);
 
-/// A point.
+/// A node: a point with an id and a position.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Node {
     pub id: i64,

@@ -148,7 +148,7 @@ pub(super) fn sums(packed: &[u8]) -> impl Iterator<Item = Option<i64>> {
     })
 }
 
-/// Decodes zigzag.
+/// A signed number from its zigzag coding.
 pub(super) fn signed(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }

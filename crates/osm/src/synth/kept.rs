@@ -50,7 +50,7 @@ impl Synthetic {
 
     /// Its path in a folder, whether it exists or not.
     #[must_use]
-    pub fn place(&self, folder: &Path) -> PathBuf {
+    pub fn path_in(&self, folder: &Path) -> PathBuf {
         folder.join(self.file_name())
     }
 
@@ -66,7 +66,7 @@ impl Synthetic {
         progress: &mut dyn FnMut(SynthProgress),
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<WrittenExtract>, KeepError> {
-        let path = self.place(folder);
+        let path = self.path_in(folder);
         let made = self.make(&path, threads, progress, stop);
         made.map_err(|source| KeepError { path, source })
     }
@@ -183,7 +183,7 @@ mod tests {
         });
         let made: Vec<WrittenExtract> = made.into_iter().flatten().collect();
         assert_eq!((made.len(), names(folder.path())), (1, vec![name]));
-        let path = synthetic(1).place(folder.path());
+        let path = synthetic(1).path_in(folder.path());
         assert_eq!(std::fs::metadata(&path).unwrap().len(), made[0].bytes);
         crate::extract::check(&path).unwrap();
     }

@@ -3,7 +3,7 @@
 
 use ::report::visible;
 use lab::connection;
-use lab::doctor::{self, Examined, Part, Program};
+use lab::doctor::{self, Examined, NeededProgram, Part};
 use results::Table;
 
 use super::print;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     Ok(SAME_OR_BETTER)
 }
 
-fn of_programs(programs: &[Program]) -> Table {
+fn of_programs(programs: &[NeededProgram]) -> Table {
     let mut table = Table::new(["program", "found", "needed for"]);
     for program in programs {
         let found = program.found.as_deref().unwrap_or("missing");
@@ -56,7 +56,7 @@ fn of_programs(programs: &[Program]) -> Table {
     table
 }
 
-fn advice(programs: &[Program]) -> String {
+fn advice(programs: &[NeededProgram]) -> String {
     let missing: Vec<&str> =
         programs.iter().filter(|program| program.found.is_none()).map(|program| program.name).collect();
     let commands: String = doctor::install(programs).iter().map(|line| format!("  {line}\n")).collect();
@@ -103,12 +103,12 @@ fn grants(examined: &Examined) -> String {
 fn of_uses(examined: &Examined) -> Table {
     let mut table = Table::new(["command", "works", "limits"]);
     for it in &examined.uses {
-        table.push(vec![it.command.into(), it.doubt.word().into(), it.doubt.why().into()]);
+        table.push(vec![it.command.into(), it.usability.word().into(), it.usability.why().into()]);
     }
     table
 }
 
-fn all(programs: &[Program], parts: &[Part], examined: Option<&Examined>) -> Table {
+fn all(programs: &[NeededProgram], parts: &[Part], examined: Option<&Examined>) -> Table {
     let mut table = Table::new(["kind", "name", "state", "detail", "about"]);
     for program in programs {
         let state = if program.found.is_some() { "found" } else { "missing" };
@@ -140,8 +140,8 @@ fn all(programs: &[Program], parts: &[Part], examined: Option<&Examined>) -> Tab
             table.push(vec![
                 "command".into(),
                 it.command.into(),
-                it.doubt.word().into(),
-                it.doubt.why().into(),
+                it.usability.word().into(),
+                it.usability.why().into(),
                 None::<&str>.into(),
             ]);
         }

@@ -53,7 +53,6 @@ pub(crate) struct Cli {
     command: Command,
 }
 
-/// The commands.
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Run an experiment file: prepare, measure, compare, report

@@ -170,7 +170,7 @@ fn picture(chart: &ChartFile) -> anyhow::Result<Vec<u8>> {
 /// Checks whether a page can be written to this file, without changing anything. Called before the work that
 /// it reports on.
 pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
-    let place = written::place(path).map_err(|error| {
+    let place = written::resolve(path).map_err(|error| {
         refused(path, &error.to_string(), "name another file with -o or --report".to_owned())
     })?;
     if written::is_written_through(&place) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::report::ReportData;
 use lab::execute::{self, Looked, Outcome, Planned, SuspendedRuns, UnstoredRuns};
-use lab::experiment::{AskedBeside, ExperimentFile, ReadOptions};
+use lab::experiment::{ExperimentFile, ExperimentOverrides, ReadOptions};
 use lab::foresight::foresee;
 use lab::plan::{self};
 use results::answer::{self, Answer};
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         false => allowed::ask(&how.name, file.commands())?,
     }
     let slices = args.slices.as_ref().map(|slices| slices.asked);
-    file.ask(AskedBeside { slices, rounds: args.rounds, same: args.same })?;
+    file.ask(ExperimentOverrides { slices, rounds: args.rounds, same: args.same })?;
     how.carry_out(&file)
 }
 

@@ -418,6 +418,10 @@ fn clients_connect_by_socket_tcp_tls_and_pgbouncer() {
                || ' ' || substr(json_extract(arm.value, '$.settings.pooler'), 1, 12) \
                from experiment, json_each(experiment.arms) arm where json_extract(arm.value, '$.name') = 'bouncer'";
     assert_eq!(place.sql(arm), "transaction 2 PgBouncer 1.", "a stored arm of a pooler says what it is");
+    place.with_fact("{\"program_version\"%", "'$.program_version.version', '1.0.0'", || {
+        let other = place.run(["run", file.to_str().unwrap(), "--rounds", "9"]).expect(64);
+        other.says(&["began with PgBouncer 1.0.0, and that is 1.", "--again"]);
+    });
     place.wait_until_quiet(Duration::from_secs(10));
     place.run(["target", "destroy", "ways"]).expect(0);
 }

@@ -254,6 +254,34 @@ fn went_well(done: &Finished) {
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
 }
 
+/// Loads of two versions were one experiment.
+#[test]
+fn an_experiment_goes_on_with_the_osm2pgsql_that_it_began_with() {
+    let (place, server) = with_postgis();
+    let text = format!(
+        "question = \"?\"\n[target]\nurl = \"{}\"\n[prepare]\nosm = {{ scale = 0.008, cache_mb = 50, prefix = \"kept\" }}\n\
+         [workload.import]\nosm = {{ scale = 0.008, cache_mb = 50, prefix = \"own\" }}\n[measure]\nrounds = 1\n",
+        server.url()
+    );
+    let file = place.write("versions.toml", text).display().to_string();
+    went_well(&place.run(["run", &file]));
+    let goes_on = || place.run(["run", &file, "--rounds", "2"]);
+    let changed = "'$.program_version.version', '0.9.1'";
+    for (like, told) in [
+        ("{\"program_version\"%\"data\":null%", "began with osm2pgsql 0.9.1, and that is "),
+        (
+            "{\"program_version\"%\"data\":\"osm\"%",
+            "began with data (osm) made by osm2pgsql 0.9.1, and that is ",
+        ),
+    ] {
+        place.with_fact(like, changed, || {
+            goes_on().expect(64).says(&[told, "--again"]);
+        });
+    }
+    went_well(&goes_on());
+    assert_eq!(place.sql("select count(distinct experiment_id) || ' ' || max(round) from run"), "1 2");
+}
+
 /// A style's tables are only known when osm2pgsql runs: by then the table was recorded for the measured load.
 #[test]
 fn a_measured_load_that_is_refused_leaves_prepared_tables_alone() {
@@ -524,12 +552,12 @@ fn several_loads_are_prepared_once_and_each_again_only_if_it_changed() {
     };
     place.write("w.sql", "SELECT count(*) FROM apart.places, planet_osm_point LIMIT 1;\n");
     style("own.lua", "amenity");
-    let anew = |more: &str| {
+    let loads = |more: &str| {
         let done = place.run(["run", "--allow-commands", &file(more), "--again"]);
         assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
         done.stderr.lines().filter(|line| line.trim_start().starts_with("prepare  load")).count()
     };
-    assert_eq!(anew(""), 2);
+    assert_eq!(loads(""), 2);
     let made = "select string_agg(relation, ' ' order by relation collate \"C\") || count(distinct load) || bool_and(complete and not measured) \
                 from pgdyno.loaded where relation not like '%\\_ways\"' and relation not like '%\\_rels\"'";
     let wanted = r#""apart"."places" "planet_osm_line" "planet_osm_nodes" "planet_osm_point" "planet_osm_polygon" "planet_osm_roads" "structured_nodes"2true"#;
@@ -540,12 +568,12 @@ fn several_loads_are_prepared_once_and_each_again_only_if_it_changed() {
     );
     let jobs = "select group_concat(name, ' / ') from (select distinct workload as name from v_run where kind = 'job' order by 1)";
     assert_eq!(place.sql(jobs), "osm / osm structured");
-    assert_eq!(anew(""), 0, "all is there");
+    assert_eq!(loads(""), 0, "all is there");
     let before = server.psql("select 'planet_osm_point'::regclass::oid");
     style("own.lua", "shop");
-    assert_eq!(anew(""), 1, "another style makes other tables");
+    assert_eq!(loads(""), 1, "another style makes other tables");
     server.psql("drop table apart.places");
-    assert_eq!(anew(""), 1, "a table of it is gone");
+    assert_eq!(loads(""), 1, "a table of it is gone");
     assert_eq!(
         server.psql("select 'planet_osm_point'::regclass::oid"),
         before,
@@ -557,7 +585,7 @@ fn several_loads_are_prepared_once_and_each_again_only_if_it_changed() {
         "{ extract = \"land.osm.pbf\", prefix = \"third\", output = \"flex\", style = \"same.lua\" },\n";
     let refused = place.run(["run", "--allow-commands", &file(third)]).expect(68);
     refused.says(&["apart.places", "another load of this preparation made"]);
-    assert_eq!(anew(""), 0, "nothing was lost");
+    assert_eq!(loads(""), 0, "nothing was lost");
 }
 
 /// Made before the runs, kept, and identified by scale and seed.

@@ -300,15 +300,24 @@ fn an_experiment_without_its_facts_does_not_go_on() {
         ("'$.server_version.version', '9.6'", 64, "began with PostgreSQL 9.6"),
         ("'$.repetition.repetition', 7", 65, "began with seed"),
         ("'$.host.cpus', json('[0, 999]')", 64, "began on CPUs 0,999"),
+        ("'$.host.memory_bytes', 1048576", 64, "began with 1.00 MB of memory"),
     ] {
-        let key = change.split('.').nth(1).unwrap();
-        let of = format!("WHERE fact LIKE '{{\"{key}\"%'");
-        let before: String =
-            results.query_row(&format!("SELECT fact FROM fact {of}"), [], |row| row.get(0)).unwrap();
-        results.execute(&format!("UPDATE fact SET fact = json_set(fact, {change}) {of}"), []).unwrap();
-        run(&["--rounds", "2"]).expect(code).says(&[told, "--again"]);
-        results.execute(&format!("UPDATE fact SET fact = ?1 {of}"), [before]).unwrap();
+        let like = format!("{{\"{}\"%", change.split('.').nth(1).unwrap());
+        place.with_fact(&like, change, || {
+            run(&["--rounds", "2"]).expect(code).says(&[told, "--again"]);
+        });
     }
+    // Another kernel reports another size of the same memory.
+    place.with_fact("{\"host\"%", "'$.host.memory_bytes', fact ->> '$.host.memory_bytes' * 1.01", || {
+        run(&["--rounds", "2", "--dry-run"]).expect(0);
+    });
+    let host = |uuid: &str| results.execute("UPDATE host SET uuid = ?1", [uuid]).unwrap();
+    let here = place.sql("select uuid from host");
+    host("another");
+    for more in [&["--rounds", "2"][..], &["--rounds", "2", "--dry-run"]] {
+        run(more).expect(64).says(&["began on another host", "--again"]);
+    }
+    host(&here);
     run(&["--rounds", "2", "--dry-run"]).expect(0).says(&["2 of 4 runs are stored"]);
     results.execute("UPDATE fact SET fact = '{' WHERE number = 1", []).unwrap();
     run(&["--rounds", "2"]).expect(65).says(&["a fact of experiment 1", "--again"]);

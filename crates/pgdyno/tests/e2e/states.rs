@@ -34,7 +34,7 @@ fn a_cold_run_begins_with_nothing_in_memory_and_a_warm_one_with_all() {
         return support::not_available("cold runs", &kept.to_string());
     }
     let plan = place.run(["run", "--dry-run", file.to_str().unwrap()]).expect(0);
-    plan.says(&["cache cold: the server is started anew", "none where cold"]);
+    plan.says(&["cache cold: the server is restarted", "none where cold"]);
     let done = place.run(["run", "--verbose", file.to_str().unwrap()]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     assert_eq!(done.stderr.matches("step: cache: ").count(), 4, "{}", done.stderr);
@@ -181,8 +181,8 @@ fn only_the_change_whose_level_differs_is_made_anew() {
     for switch in &switches {
         for name in ["index with: ", "two on: "] {
             let mut of_it = switch.iter().filter_map(|change| change.strip_prefix(name));
-            let anew = of_it.any(|does| does == "undo") && of_it.any(|does| does != "undo");
-            assert!(!anew, "{switches:#?}");
+            let redone = of_it.any(|does| does == "undo") && of_it.any(|does| does != "undo");
+            assert!(!redone, "{switches:#?}");
         }
     }
     let both = |switch: &&Vec<&str>| switch.iter().any(|change| change.starts_with("index"));

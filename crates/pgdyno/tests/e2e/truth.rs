@@ -12,7 +12,7 @@ use engine::{
     DriverChoice, EngineResult, GapDistribution, Load, Rate, RunPlan, StopFlag, Time, Timeline, Until,
 };
 use lab::measure::{Keep, Measurement, measure};
-use lab::setup::{self, Connection, Counting, Server, Setup};
+use lab::setup::{self, ConnectionPath, Counting, Server, Setup};
 use server::child::Watchdog;
 use server::home::Home;
 use server::sink::{Delay, Sink};
@@ -185,7 +185,7 @@ fn the_drop_in_measures_the_same() {
     for rate in [None, Some(300.0)] {
         let setup = Setup {
             server: Server::Sink,
-            connection: Connection::Direct,
+            connection: ConnectionPath::Direct,
             changes: None,
             cache: lab::setup::Cache::AsLeft,
             arm: None,

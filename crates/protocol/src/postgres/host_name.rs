@@ -30,7 +30,7 @@ impl HostName {
         }
     }
 
-    /// The name.
+    /// The name as given, without the port.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host

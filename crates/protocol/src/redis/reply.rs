@@ -17,7 +17,7 @@ pub enum Want {
     Read,
 }
 
-/// One reply.
+/// A reply of Redis (RESP2), borrowed from the bytes that were received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply<'a> {
     /// A short text such as `OK`.

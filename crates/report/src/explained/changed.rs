@@ -13,13 +13,13 @@ const MOST_ARMS: usize = 3;
 
 /// How an arm's plans differ from the base's, as a phrase after the arm's name: `Index Scan using i on t
 /// instead of Seq Scan on t`. `None` if they are equal.
-pub(crate) fn change(base: &Explained, own: &Explained) -> Option<String> {
-    if base.shape == own.shape {
-        return (base.functions != own.functions).then(|| {
-            format!("the same nodes, which compute {} instead of {}", computed(own), computed(base))
+pub(crate) fn change(base: &Explained, explained: &Explained) -> Option<String> {
+    if base.shape == explained.shape {
+        return (base.functions != explained.functions).then(|| {
+            format!("the same nodes, which compute {} instead of {}", computed(explained), computed(base))
         });
     }
-    let (added, gone) = (without(&own.nodes, &base.nodes), without(&base.nodes, &own.nodes));
+    let (added, gone) = (without(&explained.nodes, &base.nodes), without(&base.nodes, &explained.nodes));
     Some(match (added.is_empty(), gone.is_empty()) {
         (true, true) => "the same nodes in another order".to_owned(),
         (false, true) => format!("{} in addition", named(added)),
@@ -29,10 +29,10 @@ pub(crate) fn change(base: &Explained, own: &Explained) -> Option<String> {
 }
 
 /// `st_buffer, st_intersects`; `nothing`.
-fn computed(own: &Explained) -> String {
-    match own.functions.is_empty() {
+fn computed(explained: &Explained) -> String {
+    match explained.functions.is_empty() {
         true => "nothing".to_owned(),
-        false => own.functions.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
+        false => explained.functions.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -53,10 +53,10 @@ pub(crate) fn of_base<'e>(all: &'e [Explained], base: &str, own: &Explained) -> 
 }
 
 /// By name; by place if the base has no layer of that name.
-fn is_same_layer(base: &Explained, own: &Explained) -> bool {
+fn is_same_layer(base: &Explained, explained: &Explained) -> bool {
     let layer = |of: &Explained| of.map.as_ref().map(|part| part.layer.clone());
-    let is_named = layer(own).is_some_and(|layer| base.layers.contains(&layer));
-    if is_named { layer(base) == layer(own) } else { base.layer() == own.layer() }
+    let is_named = layer(explained).is_some_and(|layer| base.layers.contains(&layer));
+    if is_named { layer(base) == layer(explained) } else { base.layer() == explained.layer() }
 }
 
 /// A line for each arm whose plans differ from the base's, from the first cell with a difference; of many

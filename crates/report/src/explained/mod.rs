@@ -216,7 +216,8 @@ impl Explained {
 
     /// `41 % joins, 39 % sequential scans`: the largest shares, by their median.
     pub(crate) fn in_short(&self) -> String {
-        let mut parts: Vec<&PartFigures> = self.parts.iter().filter(|own| own.share.median >= 0.1).collect();
+        let mut parts: Vec<&PartFigures> =
+            self.parts.iter().filter(|part| part.share.median >= 0.1).collect();
         parts.sort_by(|one, other| other.share.median.total_cmp(&one.share.median));
         let words =
             parts.iter().take(3).map(|own| format!("{:.0} % {}", own.share.median * 100.0, own.part.words()));

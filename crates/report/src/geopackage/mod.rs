@@ -49,7 +49,7 @@ pub fn geopackage(data: &ReportData) -> Result<Option<GeoPackage>, GeoPackageErr
         let own = &tile.figures;
         let base_us = bases.mean_us(tile);
         insert.execute(params![
-            geometry::polygon(places::place(tile).bounds_m()),
+            geometry::polygon(places::tile_of(tile).bounds_m()),
             tile.of.workload,
             factors(tile),
             tile.of.arm,
@@ -74,7 +74,7 @@ pub fn geopackage(data: &ReportData) -> Result<Option<GeoPackage>, GeoPackageErr
 
 fn describe(connection: &Connection, data: &ReportData) -> rusqlite::Result<()> {
     let mut around = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
-    for [west, south, east, north] in data.tiles.iter().map(|tile| places::place(tile).bounds_m()) {
+    for [west, south, east, north] in data.tiles.iter().map(|tile| places::tile_of(tile).bounds_m()) {
         let [from_x, from_y, to_x, to_y] = around;
         around = [from_x.min(west), from_y.min(south), to_x.max(east), to_y.max(north)];
     }
@@ -128,7 +128,7 @@ impl<'t> BaseTiles<'t> {
     fn key(&self, tile: &'t StoredTile) -> TileKey<'t> {
         let layer = self.by_layer[tile.of.workload.as_str()].then_some(tile.of.layer.as_str());
         let cached = tile.of.cached.filter(|_| self.cached);
-        (&tile.of.workload, &tile.of.factors, layer, cached, places::place(tile))
+        (&tile.of.workload, &tile.of.factors, layer, cached, places::tile_of(tile))
     }
 
     /// Mean of the base for the same tile over the same rounds, µs; `None` for the base itself, and if the

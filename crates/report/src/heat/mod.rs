@@ -58,7 +58,7 @@ impl Heat {
     /// Maps of tiles of one zoom, arms in this order; `None` without any.
     pub(crate) fn of(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Option<Self> {
         let zoom = tiles.first()?.figures.z;
-        let asked: BTreeSet<Tile> = tiles.iter().map(|tile| places::place(tile)).collect();
+        let asked: BTreeSet<Tile> = tiles.iter().map(|tile| places::tile_of(tile)).collect();
         let mut shown = asked;
         while !is_seen(&shown) {
             shown = shown.iter().map(|tile| tile.parent()).collect::<Option<_>>()?;
@@ -73,7 +73,7 @@ impl Heat {
         let found: Vec<(String, Vec<&StoredTile>, BTreeMap<Tile, PlaceFigures>)> = of_arms
             .map(|(arm, own)| {
                 let spots =
-                    places::added(own.iter().copied(), |tile| within(places::place(tile), shown_zoom));
+                    places::added(own.iter().copied(), |tile| within(places::tile_of(tile), shown_zoom));
                 (arm, own, spots)
             })
             .collect();
@@ -107,7 +107,7 @@ impl Map {
             mean_us: figures.mean_us(),
             requests: figures.requests,
         };
-        let asked: BTreeSet<Tile> = tiles.iter().map(|tile| places::place(tile)).collect();
+        let asked: BTreeSet<Tile> = tiles.iter().map(|tile| places::tile_of(tile)).collect();
         Self { arm, tiles: asked.len(), all, spots: spots.iter().map(spot).collect() }
     }
 }

@@ -42,7 +42,7 @@ pub struct Report {
     pub losses: Option<Losses>,
 }
 
-/// Lost connections.
+/// Connections that were lost during a run, and what it cost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Losses {
     pub connections: u64,
@@ -171,7 +171,7 @@ impl TransactionFigures {
     }
 }
 
-/// One script.
+/// The figures of one script of several.
 #[derive(Debug, Clone)]
 pub struct ScriptReport {
     /// Description of a builtin script, else the file's name as given.

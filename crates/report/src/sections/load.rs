@@ -137,11 +137,48 @@ fn phase_table(job: &Run) -> Table {
 
 impl LoadSizes {
     fn blocks(&self) -> Option<Block> {
-        let (indexes, tables): (Vec<&Relation>, Vec<&Relation>) =
-            self.relations.iter().partition(|relation| is_index(relation));
-        let of_tables = (!tables.is_empty()).then(|| table_sizes(&tables, &indexes).into());
-        let of_indexes = (!indexes.is_empty()).then(|| index_sizes(&indexes).into());
-        Block::group("pair", of_tables.into_iter().chain(of_indexes))
+        let tables = self.part(
+            "Tables: bytes on disk without and with their indexes, estimated rows",
+            &["name", "size_bytes", "indexes_bytes", "together_bytes", "rows"],
+            |relation| !is_index(relation),
+        );
+        let indexes = self.part("Indexes: bytes on disk", &["name", "table", "size_bytes"], is_index);
+        let mut tables = tables.with_heads(&[("name", "table")]);
+        if tables.rows.len() > 1 {
+            let blank = CellValue::default;
+            tables.push(["all".into(), blank(), blank(), self.all_bytes().into(), blank()]);
+        }
+        let indexes = indexes.with_heads(&[("name", "index")]);
+        let parts = [tables, indexes].into_iter().filter(|table| !table.rows.is_empty());
+        Block::group("pair", parts.map(Block::from))
+    }
+
+    /// Columns of the table of sizes, with the rows of some relations.
+    fn part(&self, caption: &str, columns: &[&str], is_in: impl Fn(&Relation) -> bool) -> Table {
+        let mut table = size_columns();
+        let own = self.relations.iter().filter(|relation| is_in(relation));
+        own.for_each(|relation| table.push(self.row(relation)));
+        Table { caption: caption.to_owned(), ..table.select(columns) }
+    }
+
+    fn row(&self, relation: &Relation) -> [CellValue; 8] {
+        let Relation { name, kind, table, bytes, rows } = relation;
+        let own = self.relations.iter().filter(|relation| is_index(relation) && relation.table == *name);
+        let indexes = (!is_index(relation)).then(|| own.map(|index| index.bytes).sum::<u64>());
+        [
+            Some(&self.of).filter(|of| !of.is_empty()).cloned().into(),
+            name.into(),
+            kind.name().into(),
+            table.into(),
+            (*bytes).into(),
+            CellValue::worded(*rows, numbers::count(*rows), ""),
+            indexes.into(),
+            indexes.map(|indexes| bytes.saturating_add(indexes)).into(),
+        ]
+    }
+
+    fn all_bytes(&self) -> u64 {
+        self.relations.iter().fold(0, |sum: u64, own| sum.saturating_add(own.bytes))
     }
 
     fn bytes(&self, name: &str) -> Option<u64> {
@@ -166,62 +203,30 @@ fn sizes_of_arms(arms: &[LoadSizes]) -> Table {
         let named = [&relation.name, relation.kind.name(), &relation.table].map(CellValue::from);
         sheet.push(named.into_iter().chain(arms.iter().map(|arm| cell(arm.bytes(&relation.name)))));
     }
-    let all = |arm: &LoadSizes| arm.relations.iter().fold(0, |sum: u64, own| sum.saturating_add(own.bytes));
     let blank = CellValue::default;
     sheet.push(
-        ["all".into(), blank(), blank()].into_iter().chain(arms.iter().map(|arm| cell(Some(all(arm))))),
+        ["all".into(), blank(), blank()]
+            .into_iter()
+            .chain(arms.iter().map(|arm| cell(Some(arm.all_bytes())))),
     );
     sheet
 }
 
-fn table_sizes(tables: &[&Relation], indexes: &[&Relation]) -> Table {
-    let mut sheet = Table::captioned("Tables: bytes on disk without and with their indexes, estimated rows")
-        .text(["table"])
-        .numbers(["size", "indexes", "together", "rows"]);
-    for table in tables {
-        let of_indexes: u64 =
-            indexes.iter().filter(|index| index.table == table.name).map(|index| index.bytes).sum();
-        sheet.push([
-            (&table.name).into(),
-            numbers::bytes(table.bytes).into(),
-            numbers::bytes(of_indexes).into(),
-            numbers::bytes(table.bytes.saturating_add(of_indexes)).into(),
-            numbers::count(table.rows).into(),
-        ]);
-    }
-    let total = tables.iter().chain(indexes).fold(0, |sum: u64, relation| sum.saturating_add(relation.bytes));
-    if tables.len() > 1 {
-        let blank = CellValue::default;
-        sheet.push(["all".into(), blank(), blank(), numbers::bytes(total).into(), blank()]);
-    }
-    sheet
-}
-
-fn index_sizes(indexes: &[&Relation]) -> Table {
-    let mut sheet = Table::captioned("Indexes: bytes on disk").text(["index", "table"]).numbers(["size"]);
-    for index in indexes {
-        sheet.push([(&index.name).into(), (&index.table).into(), numbers::bytes(index.bytes).into()]);
-    }
-    sheet
-}
-
-/// Sizes of tables and indexes in bytes, with estimated rows; by arm if they may differ.
+/// Sizes of tables and indexes in bytes, with estimated rows; by arm if they may differ. Of a table also the bytes of
+/// its indexes, and of both together.
 #[must_use]
 pub fn sizes(data: &ReportData) -> Table {
-    let mut table = Table::new(["arm", "name", "kind", "table", "size_bytes", "rows"]);
-    table.optional(["arm"]);
-    for LoadSizes { of: arm, relations } in LoadSizes::all(data) {
-        let arm = (!arm.is_empty()).then_some(arm);
-        for Relation { name, kind, table: of, bytes, rows } in relations {
-            table.push([
-                arm.clone().into(),
-                name.into(),
-                kind.name().into(),
-                of.into(),
-                bytes.into(),
-                rows.into(),
-            ]);
-        }
+    let mut table = size_columns();
+    for sizes in LoadSizes::all(data) {
+        sizes.relations.iter().for_each(|relation| table.push(sizes.row(relation)));
     }
+    table
+}
+
+fn size_columns() -> Table {
+    let of_tables = ["indexes_bytes", "together_bytes"];
+    let mut table = Table::new(["arm", "name", "kind", "table", "size_bytes", "rows"]).named(of_tables);
+    table.optional(["arm"]);
+    table.hide(of_tables);
     table
 }

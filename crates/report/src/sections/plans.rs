@@ -62,7 +62,7 @@ fn by_layer(mut all: Vec<Explained>) -> Vec<Explained> {
     // Cells and arms stay in their order.
     let mut cells: Vec<_> = all.iter().map(|own| own.cell.clone()).collect();
     cells.dedup();
-    let place = |own: &Explained| cells.iter().position(|cell| *cell == own.cell);
+    let place = |explained: &Explained| cells.iter().position(|cell| *cell == explained.cell);
     all.sort_by_key(|own| (place(own), own.layer(), own.map.as_ref().and_then(|part| part.zoom)));
     all
 }
@@ -190,11 +190,11 @@ impl PlansOfCell {
         let functions = Block::details("Functions of PostGIS and others", functions);
         // Tiles have many: each zoom of each arm.
         let folded = self.layer.is_some();
-        let remark = |own: &Explained| Block::remark(sample_words(own));
-        let plan = |own: &Explained| {
-            let nodes = nodes(&own.slowest, own.rows_rounding).into();
-            let blocks = folded.then(|| remark(own)).into_iter().chain([nodes]).collect();
-            Block::details(format!("The slowest plan of {}", own.name()), blocks)
+        let remark = |explained: &Explained| Block::remark(sample_words(explained));
+        let plan = |explained: &Explained| {
+            let nodes = nodes(&explained.slowest, explained.rows_rounding).into();
+            let blocks = folded.then(|| remark(explained)).into_iter().chain([nodes]).collect();
+            Block::details(format!("The slowest plan of {}", explained.name()), blocks)
         };
         [Block::Heading(self.label.clone())]
             .into_iter()
@@ -212,7 +212,7 @@ impl PlansOfCell {
 fn changes(arms: &[Explained], base: &str) -> Vec<String> {
     // Arm, zooms, and the difference.
     let mut changes: Vec<(String, Vec<String>, String)> = Vec::new();
-    for own in arms.iter().filter(|own| own.arm.as_deref() != Some(base)) {
+    for own in arms.iter().filter(|arm| arm.arm.as_deref() != Some(base)) {
         let Some(of_base) = of_base(arms, base, own) else { continue };
         let tiles = own.tiles();
         let [name, base] = match (&tiles, &own.arm) {
@@ -257,38 +257,41 @@ fn milliseconds(ms: &Distribution) -> String {
     )
 }
 
-fn sample_words(own: &Explained) -> String {
+fn sample_words(explained: &Explained) -> String {
     let ms = |ms: f64| numbers::latency_ns(ms * 1e6);
     let mut text = format!(
         "{}: {}; explained, one takes {} on average",
-        own.name(),
-        numbers::counted(own.transactions, "transaction"),
-        ms(own.total_ms.mean)
+        explained.name(),
+        numbers::counted(explained.transactions, "transaction"),
+        ms(explained.total_ms.mean)
     );
-    if let Some(untimed) = own.untimed_ms {
+    if let Some(untimed) = explained.untimed_ms {
         text += &format!(", {} without clocks at the nodes", ms(untimed));
     }
-    text += &match own.measured_ms {
+    text += &match explained.measured_ms {
         Some(measured) => format!(
             "; in the run of the first round {}, with the way to the client and what clients wait for each other.",
             ms(measured)
         ),
         None => ".".to_owned(),
     };
-    if own.of_shape < own.transactions {
-        let others = own.transactions - own.of_shape;
-        text += &format!(" {} of them have the plans that are compared, {others} have others.", own.of_shape);
-    }
-    if own.jit_ms > own.total_ms.mean * 0.01 {
+    if explained.of_shape < explained.transactions {
+        let others = explained.transactions - explained.of_shape;
         text += &format!(
-            " Compiling expressions (JIT) took {}, that of all processes added up; it is within the nodes that need them.",
-            ms(own.jit_ms)
+            " {} of them have the plans that are compared, {others} have others.",
+            explained.of_shape
         );
     }
-    if own.rounding > ROUNDED {
+    if explained.jit_ms > explained.total_ms.mean * 0.01 {
+        text += &format!(
+            " Compiling expressions (JIT) took {}, that of all processes added up; it is within the nodes that need them.",
+            ms(explained.jit_ms)
+        );
+    }
+    if explained.rounding > ROUNDED {
         text += &format!(
             " The server rounds times of each loop to 1 µs: own times of nodes with many loops can be wrong by {:.0} % of the whole.",
-            100.0 * own.rounding
+            100.0 * explained.rounding
         );
     }
     text

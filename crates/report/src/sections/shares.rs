@@ -35,18 +35,18 @@ struct Column<'e> {
 pub(super) fn of(all: &[Explained]) -> Vec<Shares> {
     let tiles = || all.iter().filter(|own| own.zoom().is_some());
     let mut layers: Vec<(&str, usize)> = Vec::new();
-    for own in tiles() {
-        let key = key(own);
+    for tile in tiles() {
+        let key = key(tile);
         if !layers.contains(&key) {
             layers.push(key);
         }
     }
-    let one = |wanted: (&str, usize)| Shares::of(tiles().filter(|own| key(own) == wanted).collect());
+    let one = |wanted: (&str, usize)| Shares::of(tiles().filter(|tile| key(tile) == wanted).collect());
     layers.into_iter().map(one).collect()
 }
 
-fn key(own: &Explained) -> (&str, usize) {
-    (own.cell.workload.as_str(), own.layer().unwrap_or(0))
+fn key(explained: &Explained) -> (&str, usize) {
+    (explained.cell.workload.as_str(), explained.layer().unwrap_or(0))
 }
 
 impl Shares {
@@ -82,10 +82,10 @@ impl Shares {
 }
 
 /// `q`; `q, roads` if there are several layers.
-fn title(own: &Explained) -> String {
-    match &own.map {
-        Some(part) if own.layers.len() > 1 => format!("{}, {}", own.cell.workload, part.layer),
-        _ => own.cell.workload.clone(),
+fn title(explained: &Explained) -> String {
+    match &explained.map {
+        Some(part) if explained.layers.len() > 1 => format!("{}, {}", explained.cell.workload, part.layer),
+        _ => explained.cell.workload.clone(),
     }
 }
 
@@ -112,12 +112,12 @@ fn columns<'e>(all: &[&'e Explained]) -> Vec<Column<'e>> {
 /// Of index scans; all 0 if no plan has one.
 const NONE: Distribution = Distribution { mean: 0.0, median: 0.0, p10: 0.0, p25: 0.0, p75: 0.0, p90: 0.0 };
 
-fn share(own: &Explained) -> Distribution {
-    own.part(StatementPart::Index).map_or(NONE, |part| part.share)
+fn share(explained: &Explained) -> Distribution {
+    explained.part(StatementPart::Index).map_or(NONE, |part| part.share)
 }
 
-fn below(own: &Explained) -> usize {
-    own.part(StatementPart::Index).map_or(own.transactions, |part| part.below_a_fifth)
+fn below(explained: &Explained) -> usize {
+    explained.part(StatementPart::Index).map_or(explained.transactions, |part| part.below_a_fifth)
 }
 
 impl Column<'_> {
@@ -185,11 +185,16 @@ fn sheet(columns: &[Column<'_>], zooms: &[u8]) -> Table {
     sheet
 }
 
-fn written(own: &Explained) -> String {
-    let share = share(own);
+fn written(explained: &Explained) -> String {
+    let share = share(explained);
     let number = |share: f64| numbers::fixed(share * 100.0, 1);
     let quartiles = format!("[{}, {}]", number(share.p25), number(share.p75));
-    format!("{} {quartiles}, {} of {}", numbers::percent(share.median), below(own), own.transactions)
+    format!(
+        "{} {quartiles}, {} of {}",
+        numbers::percent(share.median),
+        below(explained),
+        explained.transactions
+    )
 }
 
 impl Shares {

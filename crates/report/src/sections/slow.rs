@@ -108,7 +108,7 @@ impl SlowTiles {
         for tile in tiles {
             zooms.entry(tile.figures.z).or_default().push(tile);
         }
-        let count = |tiles: &[&StoredTile]| places::added(tiles.iter().copied(), places::place).len();
+        let count = |tiles: &[&StoredTile]| places::added(tiles.iter().copied(), places::tile_of).len();
         let most = zooms.values().map(|tiles| count(tiles)).max().unwrap_or(0);
         let (drawn, bare): (Vec<_>, Vec<_>) =
             zooms.into_iter().partition(|(_, tiles)| count(tiles) >= FEWEST.min(most));
@@ -135,9 +135,9 @@ fn bare(zooms: &[u8]) -> String {
 
 /// The slowest tiles of any arm, with all arms: frequently requested ones if there are any.
 fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Table {
-    let by_arm = places::added(tiles.iter().copied(), |tile| (places::place(tile), tile.of.arm.as_deref()));
-    let all = places::added(tiles.iter().copied(), places::place);
-    let often = by_arm.values().any(|own| own.requests >= TileFigures::OFTEN);
+    let by_arm = places::added(tiles.iter().copied(), |tile| (places::tile_of(tile), tile.of.arm.as_deref()));
+    let all = places::added(tiles.iter().copied(), places::tile_of);
+    let often = by_arm.values().any(|value| value.requests >= TileFigures::OFTEN);
     let least = if often { TileFigures::OFTEN } else { 1 };
     let mean = |tile: Tile, arm: Option<&str>| by_arm.get(&(tile, arm)).map(PlaceFigures::mean_us);
     let worst = |tile: Tile| {

@@ -4,7 +4,7 @@ use maud::Render;
 use spec::{Artifact, Run};
 
 use crate::block::Block;
-use crate::tile::{self, DrawnSample, SizeLimit, SizeLimits, place};
+use crate::tile::{self, DrawnSample, SizeLimit, SizeLimits, tile_name};
 use results::ReportData;
 
 /// Places, at most: a page with many more would load slowly.
@@ -136,7 +136,7 @@ fn of_place(kept: &[KeptTile<'_>], limits: SizeLimits, colours: &mut Vec<String>
         samples.push(Block::Picture(sample.render()));
     }
     let heading = match kept {
-        [(run, artifact), _, ..] => format!("{}, {}", run.workload, place(&artifact.name)),
+        [(run, artifact), _, ..] => format!("{}, {}", run.workload, tile_name(&artifact.name)),
         _ => String::new(),
     };
     (heading, samples)

@@ -256,7 +256,8 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     };
     table(data, found, &["change, 95 %", "p", "n", verdict], words, p, |line| {
         let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
-        let values = line.answers.filter(|own| own.scope != LineScope::Whole).map(|own| own.values.clone());
+        let values =
+            line.answers.filter(|answer| answer.scope != LineScope::Whole).map(|own| own.values.clone());
         let parts = [Some(verdict), values, line.groups.clone(), line.remarks.clone()];
         vec![parts.into_iter().flatten().collect::<Vec<_>>().join("; ").into()]
     })
@@ -391,7 +392,7 @@ fn lines<'a>(
 ) -> Vec<VerdictRow<'a>> {
     let next = Next::of(data, of, &answer.lines);
     let answers =
-        |scope: &LineScope| answer.lines.iter().find(|own| own.arm == arm.arm && own.scope == *scope);
+        |scope: &LineScope| answer.lines.iter().find(|line| line.arm == arm.arm && line.scope == *scope);
     let cell = |cell: &'a CellComparison| VerdictRow {
         arm: &arm.arm,
         workload: &cell.cell.workload,

@@ -41,9 +41,9 @@ struct ArmChange {
 impl ArmChange {
     fn of(comparison: &Comparison, arm: &str, workload: Option<&str>) -> Self {
         let found = comparison.arms.iter().find(|own| own.arm == arm);
-        let part = |own: &ArmComparison| match workload {
-            Some(name) => own.workloads.get(name).copied(),
-            None => own.grid,
+        let part = |arm: &ArmComparison| match workload {
+            Some(name) => arm.workloads.get(name).copied(),
+            None => arm.grid,
         };
         let figure = found.and_then(part);
         Self {
@@ -83,8 +83,9 @@ pub(crate) fn worth(data: &ReportData) -> Vec<SettingsWorth> {
         .filter(|run| run.arm == data.experiment.base)
         .flat_map(|run| &run.settings)
         .collect();
-    for own in apart.settings.iter_mut().filter(|own| own.base.is_none()) {
-        own.base = server.iter().find(|known| known.name == own.name).map(|known| known.value.clone());
+    for setting in apart.settings.iter_mut().filter(|setting| setting.base.is_none()) {
+        setting.base =
+            server.iter().find(|known| known.name == setting.name).map(|known| known.value.clone());
     }
     let from_whole = ExperimentRecord { base: Some(apart.whole.clone()), ..data.experiment.clone() };
     let Some(lacking) = Comparison::of(&from_whole, &data.runs, answer.metric) else { return Vec::new() };

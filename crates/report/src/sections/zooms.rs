@@ -56,7 +56,7 @@ fn of_cell(of: &ZoomsOfCell) -> Vec<Block> {
 }
 
 fn times(of: &ZoomsOfCell) -> Table {
-    let mark = if of.arms.iter().any(|own| own.sliced) { format!(" {FROM_SLICES}") } else { String::new() };
+    let mark = if of.arms.iter().any(|arm| arm.sliced) { format!(" {FROM_SLICES}") } else { String::new() };
     let caption = format!("Times of tiles, all rounds together, and their change against the base.{mark}");
     let table = in_words(lines_by_place(of)).select(&[
         "zoom",
@@ -125,12 +125,12 @@ impl Drawn {
 
 /// A layer over zooms; `None` if it has fewer than two.
 fn chart(of: &ZoomsOfCell, layer: usize, label: &str, drawn: Drawn) -> Option<LineChart> {
-    let series = |own: &ZoomsOfArm| {
+    let series = |arm: &ZoomsOfArm| {
         let of_layer = |zoom: &&ZoomFigures| {
-            zoom.place.which == Which::All && of.layer_of_base(own, zoom.place) == layer
+            zoom.place.which == Which::All && of.layer_of_base(arm, zoom.place) == layer
         };
-        let points = own.zooms.iter().filter(of_layer).filter_map(|zoom| drawn.point(zoom)).collect();
-        Series::banded(own.arm.clone().unwrap_or_default(), points)
+        let points = arm.zooms.iter().filter(of_layer).filter_map(|zoom| drawn.point(zoom)).collect();
+        Series::banded(arm.arm.clone().unwrap_or_default(), points)
     };
     let series: Vec<Series> = of.arms.iter().map(series).collect();
     let mut zooms: Vec<u8> = series.iter().flat_map(|own| &own.points).map(|point| point.x as u8).collect();

@@ -17,7 +17,7 @@ pub use mvt::MEDIA_TYPE;
 pub(crate) const ATTRIBUTION: &str = "© OpenStreetMap contributors";
 
 /// `tile/14/8851/6439` as `z14/8851/6439`; any other name unchanged.
-pub(crate) fn place(name: &str) -> String {
+pub(crate) fn tile_name(name: &str) -> String {
     let parts: Vec<&str> = name.rsplitn(4, '/').collect();
     match parts.as_slice() {
         [y, x, z, ..] if [x, y, z].iter().all(|part| part.parse::<u32>().is_ok()) => format!("z{z}/{x}/{y}"),
@@ -31,8 +31,8 @@ mod tests {
 
     #[test]
     fn places_are_read_from_names() {
-        assert_eq!(place("tile/14/8851/6439"), "z14/8851/6439");
-        assert_eq!(place("polygons/tile/1/2/3"), "z1/2/3");
-        assert_eq!(place("a tile"), "a tile");
+        assert_eq!(tile_name("tile/14/8851/6439"), "z14/8851/6439");
+        assert_eq!(tile_name("polygons/tile/1/2/3"), "z1/2/3");
+        assert_eq!(tile_name("a tile"), "a tile");
     }
 }

@@ -5,7 +5,7 @@ use maud::{Markup, Render, html};
 use spec::Artifact;
 
 use super::draw::{self, DrawnPath};
-use super::{ATTRIBUTION, SizeLimit, place};
+use super::{ATTRIBUTION, SizeLimit, tile_name};
 use crate::numbers;
 
 /// Colours of layers; more layers start over.
@@ -81,7 +81,7 @@ impl DrawnSample {
     pub(crate) fn same(artifact: &Artifact, arm: &str, drawn: &str) -> Self {
         Self {
             arm: arm.to_owned(),
-            place: place(&artifact.name),
+            place: tile_name(&artifact.name),
             bytes: artifact.bytes.len() as u64,
             caption: artifact.caption.clone(),
             shown: Shown::Same(drawn.to_owned()),

@@ -116,15 +116,15 @@ impl ZoomsOfCell {
 
     /// The change at a layer and zoom of an arm; `None` for the base.
     pub(crate) fn change(&self, arm: Option<&str>, place: LayerAtZoom) -> Option<&ZoomComparison> {
-        self.changes.iter().find(|own| Some(own.arm.as_str()) == arm && own.place == place)
+        self.changes.iter().find(|change| Some(change.arm.as_str()) == arm && change.place == place)
     }
 
     /// Its layers by their place: `old.sql → new.sql` if arms have several names for one.
     pub(crate) fn layers(&self) -> Vec<String> {
         let mut layers: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
-        for own in &self.arms {
-            for zoom in &own.zooms {
-                let names = layers.entry(self.layer_of_base(own, zoom.place)).or_default();
+        for arm in &self.arms {
+            for zoom in &arm.zooms {
+                let names = layers.entry(self.layer_of_base(arm, zoom.place)).or_default();
                 if !names.contains(&zoom.layer.as_str()) {
                     names.push(&zoom.layer);
                 }
@@ -134,11 +134,11 @@ impl ZoomsOfCell {
     }
 
     /// Place of that layer in the base; the layer's place in the arm if the base lacks it.
-    pub(crate) fn layer_of_base(&self, own: &ZoomsOfArm, place: LayerAtZoom) -> usize {
+    pub(crate) fn layer_of_base(&self, arm: &ZoomsOfArm, place: LayerAtZoom) -> usize {
         let known = self
             .changes
             .iter()
-            .find(|change| Some(&change.arm) == own.arm.as_ref() && change.place.layer == place.layer);
+            .find(|change| Some(&change.arm) == arm.arm.as_ref() && change.place.layer == place.layer);
         known.map_or(place.layer, |change| change.of_base.layer)
     }
 }

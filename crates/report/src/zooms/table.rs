@@ -189,7 +189,7 @@ impl ZoomLine<'_> {
         };
         let sample = zoom.sample.as_ref();
         let few = zoom.mean_ns.is_none() || change.is_some_and(|own| own.mean.is_none());
-        let [mean, median] = [|own: &ZoomComparison| own.mean, |own: &ZoomComparison| own.median]
+        let [mean, median] = [|change: &ZoomComparison| change.mean, |change: &ZoomComparison| change.median]
             .map(|of: fn(&ZoomComparison) -> Option<Estimate>| change_of(change.and_then(of)));
         let head: [CellValue; 6] = [
             of.cell.workload.as_str().into(),

@@ -54,7 +54,7 @@ pub(crate) fn summary(data: &ReportData) -> Vec<String> {
 /// The place where an arm surely differs most from the base; else its first zoom. `None` if there is only
 /// one zoom.
 fn farthest<'c>(cells: &'c [ZoomsOfCell], arm: &str) -> Option<(&'c ZoomsOfCell, &'c ZoomComparison)> {
-    let whole = |of: &ZoomsOfCell| of.changes.iter().filter(|own| is_of(own, arm)).count();
+    let whole = |of: &ZoomsOfCell| of.changes.iter().filter(|change| is_of(change, arm)).count();
     cells
         .iter()
         .filter(|of| whole(of) > 1)
@@ -63,7 +63,7 @@ fn farthest<'c>(cells: &'c [ZoomsOfCell], arm: &str) -> Option<(&'c ZoomsOfCell,
         .max_by(|(_, one), (_, other)| size(one).total_cmp(&size(other)))
         .or_else(|| {
             let of = cells.iter().find(|of| whole(of) > 1)?;
-            Some((of, of.changes.iter().find(|own| is_of(own, arm))?))
+            Some((of, of.changes.iter().find(|change| is_of(change, arm))?))
         })
 }
 
@@ -94,18 +94,18 @@ fn of_several(cells: &[ZoomsOfCell], of: &ZoomsOfCell) -> String {
     if cells.len() > 1 { format!(", {}", cell_text(&of.cell)) } else { String::new() }
 }
 
-fn is_of(own: &ZoomComparison, arm: &str) -> bool {
-    own.arm == arm && own.place.which == Which::All
+fn is_of(change: &ZoomComparison, arm: &str) -> bool {
+    change.arm == arm && change.place.which == Which::All
 }
 
-fn size(own: &ZoomComparison) -> f64 {
-    own.mean.map_or(0.0, |of| of.log_ratio.abs())
+fn size(change: &ZoomComparison) -> f64 {
+    change.mean.map_or(0.0, |of| of.log_ratio.abs())
 }
 
-fn answer(of: &ZoomsOfCell, own: &ZoomsOfArm) -> Option<String> {
-    let time = most_of_time(own);
-    let name = own.arm.as_deref().unwrap_or(&of.cell.workload);
-    let base = of.base.as_deref().filter(|base| own.arm.as_deref() != Some(*base));
+fn answer(of: &ZoomsOfCell, arm: &ZoomsOfArm) -> Option<String> {
+    let time = most_of_time(arm);
+    let name = arm.arm.as_deref().unwrap_or(&of.cell.workload);
+    let base = of.base.as_deref().filter(|base| arm.arm.as_deref() != Some(*base));
     let changes = base.and_then(|base| changes(of, name, base));
     match (changes, time) {
         (Some(changes), Some(time)) => Some(format!("{changes}; {time}.")),
@@ -117,7 +117,7 @@ fn answer(of: &ZoomsOfCell, own: &ZoomsOfArm) -> Option<String> {
 
 /// `new.sql takes 2.1 times as long [1.9, 2.4] as old.sql at z12; the same within 3 % at z15`.
 fn changes(of: &ZoomsOfCell, arm: &str, base: &str) -> Option<String> {
-    let own: Vec<&ZoomComparison> = of.changes.iter().filter(|own| is_of(own, arm)).collect();
+    let own: Vec<&ZoomComparison> = of.changes.iter().filter(|change| is_of(change, arm)).collect();
     let with = |wanted: fn(Verdict) -> bool| -> Vec<&ZoomComparison> {
         own.iter().copied().filter(|own| own.mean.is_some() && wanted(own.verdict)).collect()
     };
@@ -158,24 +158,24 @@ fn changes(of: &ZoomsOfCell, arm: &str, base: &str) -> Option<String> {
 }
 
 /// `2.1 times as long [1.9, 2.4]`.
-fn as_long(own: &ZoomComparison) -> String {
-    let Some(mean) = own.mean else { return numbers::ABSENT.to_owned() };
+fn as_long(change: &ZoomComparison) -> String {
+    let Some(mean) = change.mean else { return numbers::ABSENT.to_owned() };
     let said = numbers::longer(mean.change_pct(), mean.interval_pct());
-    let said = if own.verdict == Verdict::Differs { format!("{said}, measured apart,") } else { said };
+    let said = if change.verdict == Verdict::Differs { format!("{said}, measured apart,") } else { said };
     indicative(&mean).map_or(said.clone(), |why| format!("{said} ({why})"))
 }
 
 /// `z12`, with its layer if the cell has several.
-fn named(of: &ZoomsOfCell, own: &ZoomComparison) -> String {
+fn named(of: &ZoomsOfCell, change: &ZoomComparison) -> String {
     match of.layers().len() {
-        1 => zoom(own.place),
-        _ => format!("{} of {}", zoom(own.place), own.layers()),
+        1 => zoom(change.place),
+        _ => format!("{} of {}", zoom(change.place), change.layers()),
     }
 }
 
 /// `z12 takes 64 % of its time, and is 20 % of its tiles`; `None` if there is only one zoom.
-fn most_of_time(own: &ZoomsOfArm) -> Option<String> {
-    let zooms: Vec<&ZoomFigures> = own.zooms.iter().filter(|own| own.place.which == Which::All).collect();
+fn most_of_time(arm: &ZoomsOfArm) -> Option<String> {
+    let zooms: Vec<&ZoomFigures> = arm.zooms.iter().filter(|zoom| zoom.place.which == Which::All).collect();
     let most = zooms
         .iter()
         .max_by(|one, other| one.time_share.unwrap_or(0.0).total_cmp(&other.time_share.unwrap_or(0.0)))?;

@@ -9,7 +9,7 @@ const NAMED: usize = 2;
 const UNKNOWN: &str = "not set";
 
 pub(super) fn values(experiment: &ExperimentRecord, runs: &[Run], base: &str, arm: &str) -> String {
-    let named = |name: &str| experiment.arms.iter().find(|own| own.name == name);
+    let named = |name: &str| experiment.arms.iter().find(|arm| arm.name == name);
     let factor = experiment.compare_factor.as_deref().unwrap_or_default();
     if let (Some(of_base), Some(of_arm), "settings") = (named(base), named(arm), factor) {
         let changes = settings(of_base, of_arm, runs);

@@ -109,7 +109,7 @@ impl AnswerOutcome {
     /// Of ladders; the worst decides.
     #[must_use]
     pub fn of_ladders(ladders: &[Ladder]) -> Self {
-        let any = |these: &[LadderOutcome]| ladders.iter().any(|own| these.contains(&own.outcome()));
+        let any = |these: &[LadderOutcome]| ladders.iter().any(|ladder| these.contains(&ladder.outcome()));
         match () {
             () if any(&[LadderOutcome::Invalid]) => Self::Invalid,
             () if any(&[LadderOutcome::Irregular, LadderOutcome::ByGenerator]) => Self::Undecided,

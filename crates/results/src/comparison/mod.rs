@@ -259,15 +259,10 @@ impl Comparison {
             })
             .collect();
         lines::judge(&mut arms, TakenApart::of(experiment).as_ref(), rule);
-        let rounds: BTreeSet<u32> = arms
-            .iter()
-            .flat_map(|arm| &arm.cells)
-            .flat_map(|cell| cell.differences.keys().copied())
-            .collect();
         let rounds = match &control {
             // Rounds of two experiments do not form pairs: count the ones that the estimates rest on.
             Some(_) => estimates_rest_on(&arms),
-            None => rounds.len(),
+            None => paired_rounds(&arms),
         };
         Some(Self {
             metric,
@@ -319,6 +314,12 @@ fn pairs_of<'r>(runs: &'r [Run], cell: &Cell, base: &str, arm: &str) -> Vec<(&'r
     };
     let new = of(arm);
     of(base).into_iter().filter_map(|(round, base)| Some((base, *new.get(&round)?))).collect()
+}
+
+/// Rounds that have a pair in any cell.
+fn paired_rounds(arms: &[ArmComparison]) -> usize {
+    let cells = arms.iter().flat_map(|arm| &arm.cells);
+    cells.flat_map(|cell| cell.differences.keys()).collect::<BTreeSet<_>>().len()
 }
 
 fn estimates_rest_on(arms: &[ArmComparison]) -> usize {
@@ -440,7 +441,7 @@ fn second_opinion(differences: &[f64], estimate: &Estimate) -> Option<SecondOpin
     let (center, p) = (stats::hodges_lehmann(differences)?, stats::sign_flip_p(differences)?);
     let other_sign = center.signum() != estimate.log_ratio.signum();
     let other_side = differences.len() >= 6 && (p < 0.05) != (estimate.p()? < 0.05);
-    (other_sign || other_side).then(|| SecondOpinion { change_pct: stats::percent(center), p })
+    (other_sign || other_side).then(|| SecondOpinion { change_pct: stats::percent_change(center), p })
 }
 
 fn mean(cells: &[&CellComparison]) -> Option<GridEstimate> {

@@ -56,7 +56,7 @@ fn second_opinion(old: &[f64], new: &[f64], estimate: &Estimate) -> Option<Secon
     let other_sign = center.signum() != estimate.log_ratio.signum();
     let enough = old.len().min(new.len()) >= ENOUGH;
     let other_side = enough && (p < 0.05) != (estimate.p()? < 0.05);
-    (other_sign || other_side).then(|| SecondOpinion { change_pct: stats::percent(center), p })
+    (other_sign || other_side).then(|| SecondOpinion { change_pct: stats::percent_change(center), p })
 }
 
 pub(super) fn mean(cells: &[&CellComparison]) -> Option<GridEstimate> {

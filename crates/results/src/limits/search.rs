@@ -170,7 +170,7 @@ impl<'r> CellLimit<'r> {
 
     fn search(&mut self, asked: &AskedLimit, range: LimitRange, trials: &[&'r Run]) {
         let together = together(trials, self.arms.len());
-        let is_together = |run: &&'r Run| together.contains(&place(run));
+        let is_together = |run: &&'r Run| together.contains(&rate_and_round(run));
         let base = self.arms[0].arm.clone();
         let alone: Vec<&'r Run> =
             trials.iter().copied().filter(|run| run.arm == base && !is_together(run)).collect();
@@ -418,14 +418,14 @@ fn usual(asked: &AskedLimit, arms: usize) -> [usize; 2] {
     [of(0), of(1)]
 }
 
-fn place(run: &Run) -> (u64, u32) {
+fn rate_and_round(run: &Run) -> (u64, u32) {
     (run.offered_rate.unwrap_or_default().to_bits(), run.round)
 }
 
 fn together(trials: &[&Run], arms: usize) -> BTreeSet<(u64, u32)> {
     let mut tried: BTreeMap<(u64, u32), BTreeSet<&Option<String>>> = BTreeMap::new();
     for run in trials {
-        tried.entry(place(run)).or_default().insert(&run.arm);
+        tried.entry(rate_and_round(run)).or_default().insert(&run.arm);
     }
     tried.into_iter().filter(|(_, tried)| arms > 1 && tried.len() == arms).map(|(place, _)| place).collect()
 }

@@ -182,7 +182,7 @@ fn arms_are_tried_in_turn_around_the_limit_of_the_base() {
     assert!(base < 700.0 && above >= 700.0 && lower < 840.0 && upper >= 840.0);
     assert!(above / base < 1.035 && upper / lower < 1.035, "{base} {above} {lower} {upper}");
     let rates = |arm: usize| {
-        let mut rates: Vec<_> = cell.arms[arm].trials.iter().map(|run| place(run)).collect();
+        let mut rates: Vec<_> = cell.arms[arm].trials.iter().map(|run| rate_and_round(run)).collect();
         rates.sort_unstable();
         rates
     };

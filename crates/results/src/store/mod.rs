@@ -234,7 +234,7 @@ impl Store {
     }
 
     fn open(path: &Path, address: &OsStr, access: OpenFlags) -> Result<Self, Error> {
-        let place = written::place(path).map_err(|error| from_io(path, &error))?;
+        let place = written::resolve(path).map_err(|error| from_io(path, &error))?;
         // Links were resolved; another one can only have been put there since.
         let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let address = if address == path.as_os_str() { place.as_os_str() } else { address };

@@ -36,7 +36,7 @@ impl fmt::Display for ProgramEnd {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WatchdogMessage {
-    /// Its pid.
+    /// Pid of the program.
     Started(u32),
     Failed(String),
     Ended(ProgramEnd),

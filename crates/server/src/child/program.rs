@@ -82,7 +82,7 @@ impl Program {
         self
     }
 
-    /// Adds arguments.
+    /// Adds arguments after those that it has.
     #[must_use]
     pub fn args<I: Into<OsString>>(mut self, args: impl IntoIterator<Item = I>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 
 use protocol::Address;
-use protocol::postgres::{Login, LoginError};
+use protocol::postgres::{Login, LoginError, ServerError};
 use spec::{Class, Error};
 
 use super::timeouts::GivenUp;
@@ -86,69 +86,75 @@ pub(super) fn system(address: &Address, seconds: u64, source: io::Error) -> Erro
 /// A refusal at login; the common ones by SQLSTATE.
 pub(super) fn login(address: &Address, login: &Login, source: LoginError) -> Error {
     let (place, user) = (describe(address), &login.user);
-    let unknown = (ConnectFailure::Login, Class::Refused, format!("connection to {place} failed: {source}"));
-    let (failure, class, what) = match &source {
-        LoginError::PasswordNeeded => (
+    let known = match &source {
+        LoginError::PasswordNeeded => Some((
             ConnectFailure::PasswordNeeded,
             Class::Refused,
             format!(
                 "{place} asks for the password of role {user:?}; give it by PGPASSWORD or ~/.pgpass, which keep it out \
                  of other people's sight"
             ),
-        ),
-        LoginError::Server { error, .. } => {
-            let message = &error.message;
-            match error.code.as_str() {
-                "28P01" => (
-                    ConnectFailure::WrongPassword,
-                    Class::Refused,
-                    format!(
-                        "{place} does not accept the password of role {user:?}; check PGPASSWORD, ~/.pgpass or the URL"
-                    ),
-                ),
-                "28000" => (
-                    ConnectFailure::NotAllowed,
-                    Class::Refused,
-                    format!(
-                        "{place} does not let role {user:?} in: {message}; check the role, and pg_hba.conf on the server"
-                    ),
-                ),
-                "53300" => (
-                    ConnectFailure::TooManyConnections,
-                    Class::Refused,
-                    format!(
-                        "{place} takes no more connections: {message}; use fewer clients, or raise what lets in so few \
-                         (max_connections, or CONNECTION LIMIT of the role or database)"
-                    ),
-                ),
-                "3D000" => (
-                    ConnectFailure::NoDatabase,
-                    Class::Refused,
-                    format!(
-                        "{place} has no database {:?}; create it (createdb {}), or name another one",
-                        login.dbname,
-                        in_shell(&login.dbname)
-                    ),
-                ),
-                "57P03" | "57P01" | "57P02" => (
-                    ConnectFailure::NotReady,
-                    Class::Unreachable,
-                    format!("{place} takes no connections now: {message}; try again when it is ready"),
-                ),
-                "08P01" if message.contains("startup parameter") => (
-                    ConnectFailure::StartupParameter,
-                    Class::Missing,
-                    format!(
-                        "{place} refuses a startup parameter: {message}; a pooler such as PgBouncer does: leave it out (of \
-                         the connection string, of PGOPTIONS, or of the arm), or connect to the server itself"
-                    ),
-                ),
-                _ => unknown,
-            }
-        }
-        _ => unknown,
+        )),
+        LoginError::Server { error, .. } => refusal(error, &place, login),
+        _ => None,
     };
+    let (failure, class, what) = known.unwrap_or_else(|| {
+        (ConnectFailure::Login, Class::Refused, format!("connection to {place} failed: {source}"))
+    });
     failure.into_error(class, what).because(source)
+}
+
+/// The common refusals of a server, by SQLSTATE.
+fn refusal(error: &ServerError, place: &str, login: &Login) -> Option<(ConnectFailure, Class, String)> {
+    let (message, user) = (&error.message, &login.user);
+    let known = match error.code.as_str() {
+        "28P01" => (
+            ConnectFailure::WrongPassword,
+            Class::Refused,
+            format!(
+                "{place} does not accept the password of role {user:?}; check PGPASSWORD, ~/.pgpass or the URL"
+            ),
+        ),
+        "28000" => (
+            ConnectFailure::NotAllowed,
+            Class::Refused,
+            format!(
+                "{place} does not let role {user:?} in: {message}; check the role, and pg_hba.conf on the server"
+            ),
+        ),
+        "53300" => (
+            ConnectFailure::TooManyConnections,
+            Class::Refused,
+            format!(
+                "{place} takes no more connections: {message}; use fewer clients, or raise what lets in so few \
+                 (max_connections, or CONNECTION LIMIT of the role or database)"
+            ),
+        ),
+        "3D000" => (
+            ConnectFailure::NoDatabase,
+            Class::Refused,
+            format!(
+                "{place} has no database {:?}; create it (createdb {}), or name another one",
+                login.dbname,
+                in_shell(&login.dbname)
+            ),
+        ),
+        "57P03" | "57P01" | "57P02" => (
+            ConnectFailure::NotReady,
+            Class::Unreachable,
+            format!("{place} takes no connections now: {message}; try again when it is ready"),
+        ),
+        "08P01" if message.contains("startup parameter") => (
+            ConnectFailure::StartupParameter,
+            Class::Missing,
+            format!(
+                "{place} refuses a startup parameter: {message}; a pooler such as PgBouncer does: leave it out (of \
+                 the connection string, of PGOPTIONS, or of the arm), or connect to the server itself"
+            ),
+        ),
+        _ => return None,
+    };
+    Some(known)
 }
 
 pub(super) fn describe(address: &Address) -> String {

@@ -63,7 +63,7 @@ impl Control {
         &self.connect
     }
 
-    /// Its timeouts.
+    /// The timeouts that it was opened with.
     #[must_use]
     pub fn timeouts(&self) -> &Timeouts {
         &self.timeouts

@@ -22,7 +22,7 @@ const LAST_BYTES: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueryLength {
-    /// Fast answers.
+    /// Answers are expected fast.
     Short,
     Long,
 }

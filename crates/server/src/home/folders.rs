@@ -60,7 +60,7 @@ pub(crate) fn passed_through(with_account: bool) -> u32 {
     if with_account { 0o711 } else { 0o700 }
 }
 
-/// pgdyno's folder.
+/// The folder in which pgdyno keeps servers, journals and other files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     folder: PathBuf,

@@ -55,7 +55,7 @@ pub(super) fn linked(data: &Dir, storage: Option<&Path>) -> io::Result<Option<Pa
 /// Copies a data folder.
 pub(super) struct Copying<'a> {
     pub(super) from: &'a Dir,
-    /// Empty.
+    /// An empty folder.
     pub(super) to: &'a Dir,
     /// Targets of its links, and their counterparts for the copy.
     pub(super) links: Option<(&'a Path, &'a Path)>,

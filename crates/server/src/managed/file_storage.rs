@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use spec::plan::storage::{Ground, Holds, Storage};
+use spec::plan::storage::{Holds, Storage, StorageLocation};
 use spec::{Class, Error};
 
 use super::DATA;
@@ -83,7 +83,7 @@ impl For<'_> {
 
     /// The expected marker of our folder in a named folder.
     fn marked(&self, storage: &Storage) -> Option<Owner> {
-        matches!(storage.on, Ground::Folder(_)).then(|| self.owner())
+        matches!(storage.on, StorageLocation::Folder(_)).then(|| self.owner())
     }
 
     fn own_folder(&self) -> Result<Dir, Error> {
@@ -98,15 +98,15 @@ impl FileStorage {
     /// server of this name and home are removed.
     pub(super) fn make(storage: &Storage, who: &For<'_>, other: Option<&Self>) -> Result<Self, Error> {
         let (folder, label, mounted) = match (&storage.on, other) {
-            (Ground::Folder(folder), _) => {
+            (StorageLocation::Folder(folder), _) => {
                 let label = available_below(who.home, &storage.on)?;
                 (claim(folder, who)?, label.label().to_owned(), None)
             }
-            (Ground::Filesystem(_), Some(other)) => {
+            (StorageLocation::Filesystem(_), Some(other)) => {
                 let on = other.folder.parent().unwrap_or(&other.folder);
                 (on_made(on, who)?, other.label.clone(), other.mounted.clone())
             }
-            (Ground::Filesystem(filesystem), None) => {
+            (StorageLocation::Filesystem(filesystem), None) => {
                 let mounted = Mounted::make(who.home, filesystem, who.account, who.watchdog, who.stop)?;
                 (on_made(&mounted.folder(), who)?, mounted.label().to_owned(), Some(Arc::new(mounted)))
             }
@@ -119,8 +119,10 @@ impl FileStorage {
     /// The folder of an existing server's files.
     pub(super) fn find(storage: &Storage, who: &For<'_>) -> Result<Self, Error> {
         let (path, found) = match &storage.on {
-            Ground::Folder(named) => (named.join(within(who.name)), Dir::inside(named, within(who.name))),
-            Ground::Filesystem(_) => {
+            StorageLocation::Folder(named) => {
+                (named.join(within(who.name)), Dir::inside(named, within(who.name)))
+            }
+            StorageLocation::Filesystem(_) => {
                 let found = storage_folder_of(&who.own_folder()?);
                 (found.as_ref().map(|found| found.path().to_owned()).unwrap_or_default(), Ok(found))
             }

@@ -20,7 +20,7 @@ pub struct Choice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installation {
     pub bin: PathBuf,
-    /// E.g. 15.
+    /// The major version, e.g. 15.
     pub major: u32,
     /// Output of `postgres --version`, e.g. `15.18 (Debian 15.18-0+deb12u1)`.
     pub version: String,

@@ -180,13 +180,13 @@ impl Cluster {
         Ok(())
     }
 
-    /// Its name.
+    /// The name that it was made under; a copy of it adds `.1`, `.2` and so on.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its folder.
+    /// The folder of the server: data, sockets, log.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()

@@ -26,7 +26,7 @@ impl Spread {
         Some(Self { cpus, before: Vec::new() })
     }
 
-    /// The CPUs.
+    /// The CPUs that processes are spread over.
     #[must_use]
     pub fn cpus(&self) -> &[usize] {
         &self.cpus

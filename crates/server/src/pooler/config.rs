@@ -10,7 +10,7 @@ use protocol::postgres::{ChannelBinding, Login, Place, SslMode};
 use spec::plan::pooler::PoolerOptions;
 use spec::{Class, Error};
 
-use super::carries::is_kept;
+use super::load::is_kept;
 use super::{PORT, Version};
 use crate::error::file_error;
 use crate::member::Folders;

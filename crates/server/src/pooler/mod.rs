@@ -4,9 +4,9 @@
 //! all in them that it does not keep for each client. The settings of the arm are in its configuration
 //! instead, and it sets them on each connection to the server; so it is restarted for each arm.
 
-mod carries;
 mod config;
 mod installed;
+mod load;
 mod options;
 mod version;
 
@@ -19,9 +19,9 @@ use protocol::Address;
 use protocol::postgres::{Login, Place};
 use spec::{Class, Error};
 
-pub use self::carries::{NotCarried, PooledLoad, carries};
 pub use self::config::Upstream;
 pub use self::installed::Installed;
+pub use self::load::{PooledLoad, UnsupportedLoad, check_load};
 pub use self::options::{OptionError, check};
 pub use self::version::Version;
 use spec::plan::pooler::PoolerOptions;
@@ -68,7 +68,7 @@ impl Pooler {
         check(options)?;
         let Installed { program, version } = Installed::find(watchdog, stop)?;
         let server = &upstream.place.login;
-        carries(version, options, &server.parameters, load)?;
+        check_load(version, options, &server.parameters, load)?;
         let account = Account::unprivileged()?;
         let folders = Folders::make(home, HomeFolder::Poolers, &socket_name(), account.as_ref())?;
         let session = Session::of(load.session, version);
@@ -94,13 +94,13 @@ impl Pooler {
         Place::new(Address::Unix(self.socket()), Arc::new(login))
     }
 
-    /// Its version.
+    /// As PgBouncer reports it.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// Its pid.
+    /// Pid of PgBouncer.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.member.pid()

@@ -21,7 +21,7 @@ pub struct RedisControl<'a> {
 }
 
 impl<'a> RedisControl<'a> {
-    /// Connects.
+    /// Connects within a bound, and earlier ends when `given_up` is true.
     pub fn connect(address: &'a Address, given_up: &'a dyn Fn() -> bool) -> Result<Self, ControlError> {
         let socket = Socket::connect(address, &TcpOptions::default(), &mut short_watch(given_up)).map_err(
             |error| ControlError {

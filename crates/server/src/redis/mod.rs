@@ -61,13 +61,13 @@ impl PrivateRedis {
         Address::Unix(self.member.sockets().join(SOCKET))
     }
 
-    /// Its version.
+    /// As it reports it, e.g. `7.0.15`.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// Its pid.
+    /// Pid of the Redis server.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.member.pid()

@@ -51,7 +51,7 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Starts one.
+    /// Starts a sink under a watchdog; it answers after this delay.
     pub fn start(home: &Home, program: &Path, watchdog: &Watchdog, delay: Delay) -> Result<Self, Error> {
         let failed = |why: String| Error::new(Class::Child, format!("the sink did not start: {why}"));
         // It stores nothing but its socket, whose folder is named after this path.
@@ -76,7 +76,7 @@ impl Sink {
         Ok(sink)
     }
 
-    /// Its pid.
+    /// Pid of the process that answers.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.pid()

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use spec::Error;
-use spec::plan::storage::{Filesystem, FilesystemKind, Ground};
+use spec::plan::storage::{Filesystem, FilesystemKind, StorageLocation};
 
 use super::error::unavailable;
 use super::made::MadeFolder;
@@ -19,7 +19,7 @@ const BOUND: Duration = Duration::from_secs(10);
 /// Space that stays free on the disk in addition to the image, bytes.
 const LEFT_FREE: u64 = 64 << 20;
 
-/// Available storage.
+/// A storage that can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Available {
     label: String,
@@ -37,16 +37,16 @@ impl Available {
 ///
 /// # Errors
 /// What is missing, and what to try.
-pub fn available(ground: &Ground) -> Result<Available, Error> {
+pub fn available(location: &StorageLocation) -> Result<Available, Error> {
     let home = Home::locate().map_err(|error| unavailable("storage", error.to_string()))?;
-    available_below(&home, ground)
+    available_below(&home, location)
 }
 
 /// As [`available`], with filesystems made in a certain home.
-pub fn available_below(home: &Home, ground: &Ground) -> Result<Available, Error> {
-    let label = match ground {
-        Ground::Folder(folder) => check_folder(folder),
-        Ground::Filesystem(filesystem) => check_filesystem(home, filesystem, &Tools::new(&|| false)),
+pub fn available_below(home: &Home, location: &StorageLocation) -> Result<Available, Error> {
+    let label = match location {
+        StorageLocation::Folder(folder) => check_folder(folder),
+        StorageLocation::Filesystem(filesystem) => check_filesystem(home, filesystem, &Tools::new(&|| false)),
     };
     label.map(|label| Available { label })
 }
@@ -306,7 +306,9 @@ mod tests {
     #[test]
     fn folders_are_looked_at() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |path: &Path| available_below(&Home::at(folder.path()), &Ground::Folder(path.to_owned()));
+        let at = |path: &Path| {
+            available_below(&Home::at(folder.path()), &StorageLocation::Folder(path.to_owned()))
+        };
         let message = at(&folder.path().join("none")).unwrap_err().to_string();
         assert!(
             message.starts_with("folder ") && message.contains("make it, or mount its disk"),

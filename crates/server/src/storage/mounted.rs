@@ -19,7 +19,7 @@ use crate::child::{Account, WATCHDOG_ARGUMENT, Watchdog};
 use crate::home::{Home, HomeFolder};
 use crate::host::Disk;
 use crate::stop::Stop;
-use spec::plan::storage::{Filesystem, FilesystemKind, Ground};
+use spec::plan::storage::{Filesystem, FilesystemKind, StorageLocation};
 
 /// Timeout of a keeper's whole answer; its tools have separate timeouts.
 const BOUND: Duration = Duration::from_secs(900);
@@ -52,7 +52,8 @@ impl Mounted {
         watchdog: &Watchdog,
         stop: &Stop,
     ) -> Result<Self, Error> {
-        let label = available_below(home, &Ground::Filesystem(filesystem.clone()))?.label().to_owned();
+        let label =
+            available_below(home, &StorageLocation::Filesystem(filesystem.clone()))?.label().to_owned();
         let made = MadeFolder::next(&home.make_part(HomeFolder::Storage, account)?);
         let order = KeeperOrder { folder: made.folder.clone(), filesystem: filesystem.clone() };
         let mut keeper = Keeper::start(watchdog, &order)?;

@@ -1,6 +1,6 @@
 //! What of a storage weakens crash safety.
 
-use spec::plan::storage::{FilesystemKind, Ground, Storage};
+use spec::plan::storage::{FilesystemKind, Storage, StorageLocation};
 
 use crate::host::Disk;
 
@@ -18,13 +18,13 @@ const WEAKENING: [(&str, &str); 6] = [
 #[must_use]
 pub fn weakens(storage: &Storage) -> Vec<String> {
     match &storage.on {
-        Ground::Folder(folder) => {
+        StorageLocation::Folder(folder) => {
             let filesystem = Disk::of(folder).and_then(|disk| disk.filesystem);
             let in_memory = filesystem.filter(|name| matches!(name.as_str(), "tmpfs" | "ramfs"));
             let words = |name| format!("{name} (it is memory: all is lost when the machine stops)");
             in_memory.map(words).into_iter().collect()
         }
-        Ground::Filesystem(filesystem) => {
+        StorageLocation::Filesystem(filesystem) => {
             let has_none = matches!(filesystem.kind, FilesystemKind::Ext4 { journal: Some(false), .. });
             let journal = has_none.then(|| "ext4 without a journal (a crash can damage it)".to_owned());
             let known = |option: &str| {
@@ -46,7 +46,7 @@ mod tests {
     fn what_weakens_crash_safety_is_named() {
         let made = |kind, mount_options: &str| Storage {
             holds: Holds::Data,
-            on: Ground::Filesystem(Filesystem {
+            on: StorageLocation::Filesystem(Filesystem {
                 kind,
                 size_bytes: 1 << 30,
                 mount_options: mount_options.into(),

@@ -12,7 +12,7 @@ use server::Target;
 use server::control::Control;
 use server::home::HomeFolder;
 use server::managed::{Cluster, NetworkAccess};
-use server::pooler::{Installed, NotCarried, PooledLoad, Pooler, Upstream, Version};
+use server::pooler::{Installed, PooledLoad, Pooler, UnsupportedLoad, Upstream, Version};
 use server::settings::SettingValues;
 use server::url::Rights;
 use spec::plan::pooler::{PoolMode, PoolerOptions};
@@ -150,7 +150,7 @@ fn a_wrong_option_or_load_is_refused_before_anything_starts() {
     assert_eq!(error.class(), Class::BadInput);
     assert!(error.to_string().starts_with("option auth_type of the pooler: "), "{error}");
     let many = start(&place, &up, &options(PoolMode::Session, 2), &load(3, &none));
-    assert!(matches!(many.unwrap_err().cause(), Some(NotCarried::TooFewConnections { .. })));
+    assert!(matches!(many.unwrap_err().cause(), Some(UnsupportedLoad::TooFewConnections { .. })));
     // What only PgBouncer knows it says itself.
     let error = with("frobnicate", "1").unwrap_err().to_string();
     assert!(error.starts_with("pgbouncer did not start: ") && error.contains("frobnicate"), "{error}");

@@ -10,7 +10,7 @@ use server::home::HomeFolder;
 use server::managed::{Cluster, ServerOptions, list, stop_orphans};
 use server::storage::{available_below, remove_dead};
 use server::{Stop, Target};
-use spec::plan::storage::{Filesystem, FilesystemKind, Ground, Holds, Storage};
+use spec::plan::storage::{Filesystem, FilesystemKind, Holds, Storage, StorageLocation};
 use spec::{Class, Error};
 
 use crate::storage::traces;
@@ -18,7 +18,7 @@ use crate::support::{Place, eventually, is_alive, kill, not_run, watchdog};
 
 fn made(holds: Holds, kind: FilesystemKind) -> Storage {
     let filesystem = Filesystem { kind, size_bytes: 500 << 20, mount_options: String::new() };
-    Storage { holds, on: Ground::Filesystem(filesystem) }
+    Storage { holds, on: StorageLocation::Filesystem(filesystem) }
 }
 
 fn ext4(holds: Holds) -> Storage {
@@ -31,7 +31,7 @@ fn folder(place: &Place, holds: Holds) -> Storage {
     let folder = place.folder().join("disk");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
-    Storage { holds, on: Ground::Folder(folder) }
+    Storage { holds, on: StorageLocation::Folder(folder) }
 }
 
 fn can(place: &Place, storage: &Storage) -> bool {
@@ -86,8 +86,8 @@ fn life_of(storage: &Storage) {
         "{used:?}"
     );
     assert!(target.storage_label().unwrap().starts_with(match &storage.on {
-        Ground::Filesystem(filesystem) => filesystem.kind.name(),
-        Ground::Folder(_) => "folder",
+        StorageLocation::Filesystem(filesystem) => filesystem.kind.name(),
+        StorageLocation::Folder(_) => "folder",
     }));
     let pid = target.postmaster();
     assert!(target.drop_storage_caches().unwrap(), "{storage:?}");
@@ -259,7 +259,7 @@ fn killed(storage: &Storage, after_ms: &[u64]) {
     kill(owner.id());
     owner.wait().unwrap();
     if storage.holds == Holds::Data
-        && !matches!(&storage.on, Ground::Filesystem(on) if on.kind.name() == "zfs")
+        && !matches!(&storage.on, StorageLocation::Filesystem(on) if on.kind.name() == "zfs")
     {
         // Who comes at once has a server of his own.
         let next = open(&place, storage).unwrap();

@@ -10,7 +10,7 @@ use server::Stop;
 use server::child::Account;
 use server::home::{Home, HomeFolder};
 use server::storage::{Mounted, available_below, remove_dead};
-use spec::plan::storage::{Filesystem, FilesystemKind, Ground};
+use spec::plan::storage::{Filesystem, FilesystemKind, StorageLocation};
 use spec::{Class, Error};
 
 use crate::support::{Place, eventually, is_alive, kill, not_run, watchdog};
@@ -33,7 +33,7 @@ fn zfs() -> FilesystemKind {
 
 /// Tests only what this machine has; prints what it lacks.
 fn can(home: &Home, kind: &FilesystemKind) -> bool {
-    let available = available_below(home, &Ground::Filesystem(filesystem(kind.clone())));
+    let available = available_below(home, &StorageLocation::Filesystem(filesystem(kind.clone())));
     available.map_err(|reason| not_run(&reason.to_string())).is_ok()
 }
 
@@ -149,8 +149,9 @@ fn two_of_zfs_share_a_daemon() {
 fn zfs_that_is_somebody_elses_or_does_not_know_an_option_is_not_to_be_had() {
     let _one = one_zfs();
     let place = Place::new();
-    let why =
-        |kind| available_below(&place.home, &Ground::Filesystem(filesystem(kind))).unwrap_err().to_string();
+    let why = |kind| {
+        available_below(&place.home, &StorageLocation::Filesystem(filesystem(kind))).unwrap_err().to_string()
+    };
     if !can(&place.home, &zfs()) || Path::new("/dev/zfs").exists() {
         return;
     }

@@ -83,7 +83,7 @@ pub struct Experiment {
     #[serde(skip_serializing_if = "is_default")]
     pub settings: Tables<Tables<Value>>,
     #[serde(skip_serializing_if = "is_default")]
-    pub change: Tables<Tables<OwnChange>>,
+    pub change: Tables<Tables<ChangeTable>>,
     #[serde(skip_serializing_if = "is_default")]
     pub pooler: Tables<pooler::PoolerOptions>,
     #[serde(skip_serializing_if = "is_default")]
@@ -284,20 +284,20 @@ impl Experiment {
 /// A level of a user's factor.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct OwnChange {
+pub struct ChangeTable {
     #[serde(rename = "do")]
-    pub do_: Option<OwnStep>,
-    pub undo: Option<OwnStep>,
+    pub do_: Option<ChangeStepValue>,
+    pub undo: Option<ChangeStepValue>,
     /// SQL that returns true while the change is in force.
     pub check: Option<String>,
 }
 
-impl From<OwnChange> for Change {
-    fn from(written: OwnChange) -> Self {
-        let step = |step: Option<OwnStep>| {
+impl From<ChangeTable> for Change {
+    fn from(written: ChangeTable) -> Self {
+        let step = |step: Option<ChangeStepValue>| {
             step.map(|step| match step {
-                OwnStep::Sql(sql) => ChangeStep::Sql(sql),
-                OwnStep::Command { command } => ChangeStep::Command(command),
+                ChangeStepValue::Sql(sql) => ChangeStep::Sql(sql),
+                ChangeStepValue::Command { command } => ChangeStep::Command(command),
             })
         };
         Self { do_: step(written.do_), undo: step(written.undo), check: written.check }
@@ -307,34 +307,34 @@ impl From<OwnChange> for Change {
 /// `"DROP INDEX i"`, or `{ command = "…" }`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum OwnStep {
+pub enum ChangeStepValue {
     Sql(String),
     Command { command: String },
 }
 
-impl<'de> Deserialize<'de> for OwnStep {
+impl<'de> Deserialize<'de> for ChangeStepValue {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct Either;
 
         impl<'de> Visitor<'de> for Either {
-            type Value = OwnStep;
+            type Value = ChangeStepValue;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a text of SQL, or { command = \"…\" }")
             }
 
-            fn visit_str<E: de::Error>(self, sql: &str) -> Result<OwnStep, E> {
-                Ok(OwnStep::Sql(sql.to_owned()))
+            fn visit_str<E: de::Error>(self, sql: &str) -> Result<ChangeStepValue, E> {
+                Ok(ChangeStepValue::Sql(sql.to_owned()))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OwnStep, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ChangeStepValue, A::Error> {
                 #[derive(Deserialize)]
                 #[serde(deny_unknown_fields)]
                 struct OfShell {
                     command: String,
                 }
                 let OfShell { command } = OfShell::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(OwnStep::Command { command })
+                Ok(ChangeStepValue::Command { command })
             }
         }
 

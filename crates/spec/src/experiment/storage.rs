@@ -1,6 +1,6 @@
 //! Tables `[storage.NAME]`: the storage of a managed server's files.
 
-use crate::plan::storage::{Filesystem, FilesystemKind, Ground, Holds, Storage};
+use crate::plan::storage::{Filesystem, FilesystemKind, Holds, Storage, StorageLocation};
 use serde::{Deserialize, Serialize};
 
 use super::size::{Size, words};
@@ -68,9 +68,9 @@ impl StorageTable {
                     let message = "must be without quotes (')\nPostgreSQL takes no tablespace there; name another folder";
                     return Err(("path", message.to_owned()));
                 }
-                Ground::Folder(folder)
+                StorageLocation::Folder(folder)
             }
-            (None, Some(name)) => Ground::Filesystem(self.filesystem(name)?),
+            (None, Some(name)) => StorageLocation::Filesystem(self.filesystem(name)?),
             (Some(_), Some(_)) => {
                 let message =
                     "cannot stand beside `path`\na storage is a folder, or a filesystem that is made for it";
@@ -229,10 +229,10 @@ mod tests {
         let zfs = read("filesystem = \"zfs\"\nrecordsize = \"8k\"\ncompression = \"lzjb\"").unwrap();
         let kind = FilesystemKind::Zfs { recordsize_bytes: Some(8192), compression: Some("lzjb".to_owned()) };
         let made = Filesystem { kind, size_bytes: USUAL_SIZE, mount_options: String::new() };
-        assert_eq!(zfs, Storage { holds: Holds::Data, on: Ground::Filesystem(made) });
+        assert_eq!(zfs, Storage { holds: Holds::Data, on: StorageLocation::Filesystem(made) });
         assert_eq!(
             read("path = \"/mnt/ssd\"\nholds = \"wal\"").unwrap(),
-            Storage { holds: Holds::Wal, on: Ground::Folder("/mnt/ssd".into()) }
+            Storage { holds: Holds::Wal, on: StorageLocation::Folder("/mnt/ssd".into()) }
         );
     }
 

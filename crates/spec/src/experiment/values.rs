@@ -109,7 +109,7 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for BoundedDuratio
 pub struct Share(pub f64);
 
 impl Share {
-    /// From percent.
+    /// The share of this many percent.
     #[must_use]
     pub fn percent(percent: f64) -> Self {
         Self(percent / 100.0)

@@ -52,7 +52,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The name.
+            /// The word for it in output.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }

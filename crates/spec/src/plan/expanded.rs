@@ -147,7 +147,7 @@ impl Plan {
     /// Whether servers are restarted before this run of the list: at the start of each round, if arms run on
     /// copies.
     #[must_use]
-    pub fn begins_anew(&self, before: Option<&PlannedRun>, run: &PlannedRun) -> bool {
+    pub fn restarts_servers(&self, before: Option<&PlannedRun>, run: &PlannedRun) -> bool {
         self.copies().is_some() && before.is_none_or(|before| before.round != run.round)
     }
 

@@ -53,6 +53,14 @@ pub enum Fact {
     Servers { shared: bool },
     /// The version of a server, as it reports it.
     ServerVersion { server: String, version: String },
+    /// The version of another program, as it reports it: one that runs use, or the one that made prepared data.
+    ProgramVersion {
+        /// Its name, or its path as the experiment gives it.
+        program: String,
+        /// The data that it made; `None` for a program that runs use.
+        data: Option<String>,
+        version: String,
+    },
     /// The most clients that the servers accept; `None` without a known limit.
     Clients { most: Option<u32> },
     /// Lengths of transactions in the warm-up of runs that take turns, by their UUIDs; `None` if none ended.
@@ -98,6 +106,10 @@ impl Fact {
             (Self::ServerVersion { server, .. }, Self::ServerVersion { server: other, .. }) => {
                 server == other
             }
+            (
+                Self::ProgramVersion { program, data, .. },
+                Self::ProgramVersion { program: other, data: of, .. },
+            ) => (program, data) == (other, of),
             (Self::Round { round, .. }, Self::Round { round: other, .. }) => round == other,
             (Self::File { path, .. }, Self::File { path: other, .. }) => path == other,
             (Self::Texts { workload, level, .. }, Self::Texts { workload: of, level: other, .. }) => {
@@ -224,6 +236,17 @@ impl Facts {
     pub fn server_version(&self, part: &str) -> Option<&str> {
         self.0.iter().find_map(|fact| match fact {
             Fact::ServerVersion { server, version } if server == part => Some(&**version),
+            _ => None,
+        })
+    }
+
+    /// The version of a program that runs use, or of the one that made data, if it was asked.
+    #[must_use]
+    pub fn program_version(&self, name: &str, made: Option<&str>) -> Option<&str> {
+        self.0.iter().find_map(|fact| match fact {
+            Fact::ProgramVersion { program, data, version } if program == name && data.as_deref() == made => {
+                Some(&**version)
+            }
             _ => None,
         })
     }

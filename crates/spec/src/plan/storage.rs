@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Storage {
     pub holds: Holds,
-    pub on: Ground,
+    pub on: StorageLocation,
 }
 
 /// Which files of a server; the others stay in their usual place.
@@ -26,7 +26,7 @@ pub enum Holds {
 /// The storage of files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ground {
+pub enum StorageLocation {
     /// An existing folder, on any mount. Files are in a subfolder made by pgdyno.
     Folder(PathBuf),
     /// A filesystem on a loop device: made, mounted, used, unmounted and removed with its data.
@@ -151,8 +151,8 @@ impl Storage {
             Holds::Wal => "its write-ahead log",
         };
         match &self.on {
-            Ground::Folder(folder) => format!("{what} in {}", folder.display()),
-            Ground::Filesystem(filesystem) => {
+            StorageLocation::Folder(folder) => format!("{what} in {}", folder.display()),
+            StorageLocation::Filesystem(filesystem) => {
                 format!("{what} on {}, made for it", filesystem.words(false))
             }
         }
@@ -161,7 +161,7 @@ impl Storage {
     /// Whether it is made by pgdyno, and removed with its server.
     #[must_use]
     pub fn is_made(&self) -> bool {
-        matches!(self.on, Ground::Filesystem(_))
+        matches!(self.on, StorageLocation::Filesystem(_))
     }
 }
 

@@ -16,7 +16,7 @@ pub enum TileServerKind {
 }
 
 impl TileServerKind {
-    /// All kinds.
+    /// Both kinds, as `doctor` lists them.
     pub const ALL: [Self; 2] = [Self::Tipg, Self::Martin];
 
     /// The name: `tipg`, `martin`.

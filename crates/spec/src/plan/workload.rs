@@ -48,7 +48,7 @@ impl WorkloadOptions {
         self.0.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
-    /// A number.
+    /// The value of an option that is a number; `None` if it is missing or another type.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<f64> {
         self.0.get(name)?.as_f64()

@@ -3,7 +3,7 @@
 use super::wire::{Field, each_field, varint, zigzag};
 use super::{Broken, signature};
 
-/// One layer.
+/// A layer of a vector tile, decoded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
     pub name: String,

@@ -55,7 +55,7 @@ pub(super) fn book(plan: &mut StatementPlan, counted: &[Calls], scales: &[f64]) 
 fn callers(plan: &StatementPlan, name: &str) -> Vec<(usize, f64)> {
     let calls_it = |at: &usize| {
         let node = &plan.nodes[*at];
-        node.loops > 0.0 && node.functions.iter().any(|own| own == name)
+        node.loops > 0.0 && node.functions.iter().any(|function| function == name)
     };
     let mut found: Vec<usize> = (0..plan.nodes.len()).filter(calls_it).collect();
     // A finalizing node repeats the expression that was computed below.

@@ -44,7 +44,7 @@ impl Budget {
 
 /// Why a script is not explained further: the server refused a statement with this SQLSTATE and message.
 #[must_use]
-pub fn refused(script: &str, line: usize, sqlstate: &str, problem: &str, done: u64) -> String {
+pub fn why_not_explained(script: &str, line: usize, sqlstate: &str, problem: &str, done: u64) -> String {
     match sqlstate {
         READ_ONLY => format!("{script} writes"),
         TIMED_OUT => {
@@ -81,9 +81,12 @@ mod tests {
 
     #[test]
     fn what_is_refused_is_told_by_its_reason() {
-        assert_eq!(refused("a.sql", 2, READ_ONLY, "", 0), "a.sql writes");
+        assert_eq!(why_not_explained("a.sql", 2, READ_ONLY, "", 0), "a.sql writes");
         let slow = "a.sql: 1 transaction instead of 16: line 2 takes longer than 10 s";
-        assert_eq!(refused("a.sql", 2, TIMED_OUT, "", 1), slow);
-        assert_eq!(refused("a.sql", 2, "42P01", "no t", 1), "a.sql, line 2, cannot be explained: no t");
+        assert_eq!(why_not_explained("a.sql", 2, TIMED_OUT, "", 1), slow);
+        assert_eq!(
+            why_not_explained("a.sql", 2, "42P01", "no t", 1),
+            "a.sql, line 2, cannot be explained: no t"
+        );
     }
 }

@@ -44,7 +44,7 @@ impl Counting {
         }
         match sql.execute(&format!("SET track_functions = 'all'; SET track_functions = '{former}'")) {
             Ok(()) => Ok(Self::Set { former }),
-            Err(error) if error.sqlstate.is_some() => Ok(Self::Not(refused(&error))),
+            Err(error) if error.sqlstate.is_some() => Ok(Self::Not(why_not_counted(&error))),
             Err(error) => Err(error),
         }
     }
@@ -70,7 +70,7 @@ impl Counting {
     }
 }
 
-fn refused(error: &SqlError) -> String {
+fn why_not_counted(error: &SqlError) -> String {
     let reason = error.text.lines().next().unwrap_or_default().trim_start_matches("ERROR:").trim();
     let hint = match error.is(NO_PRIVILEGE) {
         true => "; a superuser may, and from PostgreSQL 15 on who has GRANT SET ON PARAMETER track_functions",

@@ -21,7 +21,7 @@ use spec::{PlanNode, StatementPlan};
 use self::counted::Calls;
 use self::tree::Tree;
 
-pub use self::budget::{Budget, refused};
+pub use self::budget::{Budget, why_not_explained};
 pub(crate) use self::budget::{CUSTOM_PLANS, READ_ONLY};
 pub use self::session::{Session, Unexplained};
 

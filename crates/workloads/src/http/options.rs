@@ -59,7 +59,7 @@ impl HttpOptions {
         Url::parse(&self.url).map_err(|error| error::option("http.url", error.to_string()))
     }
 
-    /// Checks values.
+    /// Checks that each option is within its range, and that they go together.
     pub fn validate(&self) -> Result<(), Error> {
         let url = self.parsed()?;
         let wrong = |key: &str, problem: String| Err(error::option(format!("http.{key}"), problem));

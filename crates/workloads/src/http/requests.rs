@@ -6,7 +6,7 @@ use script::Random;
 
 use crate::views::{Views, Visit};
 
-/// One request.
+/// A request: where its bytes are, and the script that it counts under.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// Its bytes in the buffer of all requests.

@@ -130,13 +130,13 @@ fn the_first_failures_are_reported_in_words() {
 #[test]
 fn connections_are_made_as_they_are_wanted() {
     let url = "http://127.0.0.1:3000/";
-    let anew = HttpOptions { keepalive: false, gzip: false, ..options(url) };
+    let reconnect = HttpOptions { keepalive: false, gzip: false, ..options(url) };
     let closing = TILE.replace("Content-Length", "Connection: close\r\nContent-Length");
     let endless = "HTTP/1.1 200 OK\r\n\r\nabcde";
     for (options, reply, closes, connections) in [
         (options(url), TILE, false, 1),
-        (anew.clone(), TILE, false, 4),
-        (anew, &closing, true, 4),
+        (reconnect.clone(), TILE, false, 4),
+        (reconnect, &closing, true, 4),
         (options(url), &closing, true, 4),
         (options(url), endless, true, 4),
         // It does not announce it: what was sent meanwhile is sent again.

@@ -19,7 +19,7 @@ use crate::workload::{
     ClientWorkload, Clients, Guarded, Prepared, RequestText, ScriptInfo, TileItem, Workload,
 };
 
-/// GET requests.
+/// A workload of GET requests.
 #[derive(Debug)]
 pub struct Http {
     options: HttpOptions,

@@ -17,7 +17,7 @@ pub type Inputs = BTreeMap<String, String>;
 /// The disk space that a job needs on the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fill {
-    /// Estimated bytes.
+    /// An estimate.
     pub bytes: u64,
     /// Tables that it drops before.
     pub drops: &'static [&'static str],
@@ -61,7 +61,7 @@ pub trait Job {
     fn made_from(&self, inputs: &Inputs) -> Vec<String>;
 
     /// A table that exists once it is done; `None` if there is none.
-    fn table(&self) -> Option<String> {
+    fn table_name(&self) -> Option<String> {
         None
     }
 

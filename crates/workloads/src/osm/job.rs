@@ -236,7 +236,7 @@ impl Job for LoadJob {
         vec![options, self.files.first().and_then(|name| inputs.get(name)).cloned().unwrap_or_default()]
     }
 
-    fn table(&self) -> Option<String> {
+    fn table_name(&self) -> Option<String> {
         self.options.tables().into_iter().find(|table| table.ends_with("_point"))
     }
 

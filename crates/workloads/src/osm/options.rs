@@ -164,7 +164,7 @@ impl OsmOptions {
 
     /// Path of the extract, with synthetic ones in this folder.
     pub(super) fn extract_in(&self, folder: &Path) -> PathBuf {
-        self.synthetic().map_or_else(|| self.extract.clone(), |synthetic| synthetic.place(folder))
+        self.synthetic().map_or_else(|| self.extract.clone(), |synthetic| synthetic.path_in(folder))
     }
 
     /// Further options of osm2pgsql, one by one.
@@ -226,32 +226,11 @@ impl OsmOptions {
         Ok(false)
     }
 
-    /// Checks values.
+    /// Checks that each option is within its range, and that they go together.
     pub fn validate(&self) -> Result<(), Error> {
         let wrong = |key: &str, problem: String| Err(error::option(format!("osm.{key}"), problem));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        match (self.has_extract(), self.scale) {
-            (false, None) => {
-                return wrong(
-                    "extract",
-                    "is missing; name one (.osm.pbf), or write scale = 1 for a synthetic one".into(),
-                );
-            }
-            (true, Some(_)) => {
-                let problem =
-                    "cannot stand with extract: a load is of a file, or of a synthetic extract of that scale";
-                return wrong("scale", problem.into());
-            }
-            _ => {}
-        }
-        if self.seed.is_some_and(|seed| self.scale.is_none() || seed > i64::MAX as u64) {
-            let problem = if self.scale.is_none() {
-                "needs scale: it is the seed of a synthetic extract"
-            } else {
-                "is above 2^63 - 1"
-            };
-            return wrong("seed", problem.into());
-        }
+        self.validate_source()?;
         if self.prefix.is_empty() || self.prefix.len() > 48 || !self.prefix.bytes().all(plain) {
             return wrong("prefix", format!("\"{}\" is not 1 to 48 letters, digits and _", self.prefix));
         }
@@ -288,6 +267,25 @@ impl OsmOptions {
             }
             None | Some("pgsql" | "flex") => Ok(()),
             Some(other) => wrong("output", crate::error::unknown_word("output", other, &["pgsql", "flex"])),
+        }
+    }
+
+    /// Checks what is loaded: an extract, or a synthetic one.
+    fn validate_source(&self) -> Result<(), Error> {
+        let wrong = |key: &str, problem: &str| Err(error::option(format!("osm.{key}"), problem.to_owned()));
+        match (self.has_extract(), self.scale) {
+            (false, None) => {
+                wrong("extract", "is missing; name one (.osm.pbf), or write scale = 1 for a synthetic one")
+            }
+            (true, Some(_)) => wrong(
+                "scale",
+                "cannot stand with extract: a load is of a file, or of a synthetic extract of that scale",
+            ),
+            (_, None) if self.seed.is_some() => {
+                wrong("seed", "needs scale: it is the seed of a synthetic extract")
+            }
+            _ if self.seed.is_some_and(|seed| seed > i64::MAX as u64) => wrong("seed", "is above 2^63 - 1"),
+            _ => Ok(()),
         }
     }
 }

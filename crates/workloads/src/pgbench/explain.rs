@@ -14,7 +14,7 @@ use super::prepare::PreparedScripts;
 use super::trial::{AsWritten, Asking, FailedCommand, Trial, pasted};
 use crate::answers::SAMPLE;
 use crate::error;
-use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained, refused};
+use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained, why_not_explained};
 use crate::plans::SamplePlans;
 
 /// Explains the scripts. The connection cannot be used for anything else afterwards.
@@ -107,7 +107,7 @@ impl Explaining {
         let Some(FailedCommand { file, line, problem, sqlstate: Some(state) }) = error.attached() else {
             return Err(error);
         };
-        let why = refused(file, *line, state, problem, draw);
+        let why = why_not_explained(file, *line, state, problem, draw);
         self.explained.miss(why);
         Ok(())
     }

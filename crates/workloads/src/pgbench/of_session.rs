@@ -20,7 +20,7 @@ impl PreparedScripts {
             Action::Sql(statement) => is_of_session(&String::from_utf8_lossy(statement.text())),
             _ => false,
         })?;
-        self.place(number)
+        self.statement_position(number)
     }
 }
 

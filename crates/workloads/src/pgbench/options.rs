@@ -181,7 +181,7 @@ impl PgbenchOptions {
         Self { files: files.collect(), scripts: scripts.collect(), ..self.clone() }
     }
 
-    /// Checks values.
+    /// Checks that each option is within its range, and that they go together.
     pub fn validate(&self) -> Result<(), Error> {
         if self.scale == Some(0) {
             return Err(error::option("pgbench.scale", "must be at least 1"));

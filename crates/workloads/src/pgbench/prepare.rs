@@ -144,7 +144,7 @@ impl PreparedScripts {
     }
 
     /// Position of a command: `file.sql, line 3: SELECT …`; `statement` counts over all scripts.
-    pub(super) fn place(&self, statement: usize) -> Option<String> {
+    pub(super) fn statement_position(&self, statement: usize) -> Option<String> {
         let index = self.first_command.partition_point(|first| *first <= statement).checked_sub(1)?;
         let script = self.scripts.scripts().get(index)?;
         let command = script.commands.get(statement - self.first_command[index])?;

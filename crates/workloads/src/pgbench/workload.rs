@@ -226,8 +226,8 @@ impl ClientWorkload for Pgbench {
         self.program.statements()
     }
 
-    fn place(&self, statement: usize) -> Option<String> {
-        self.program.place(statement)
+    fn statement_position(&self, statement: usize) -> Option<String> {
+        self.program.statement_position(statement)
     }
 
     fn scale(&self) -> Option<u64> {
@@ -324,7 +324,7 @@ mod tests {
             (4, None),
         ];
         for (statement, wanted) in cases {
-            assert_eq!(workload.place(statement).as_deref(), wanted, "{statement}");
+            assert_eq!(workload.statement_position(statement).as_deref(), wanted, "{statement}");
         }
     }
 }

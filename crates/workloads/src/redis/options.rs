@@ -162,7 +162,7 @@ impl RedisOptions {
         }
     }
 
-    /// Checks ranges.
+    /// Checks that each option is within its range, and that they go together.
     pub fn validate(&self) -> Result<(), Error> {
         self.value_bytes.validate().map_err(|problem| error::option("redis.value_bytes", problem))?;
         within("redis.keys", self.keys, 1, 1_000_000_000)?;
@@ -202,7 +202,7 @@ impl RedisOptions {
 
     /// Whether its workload sets the state of Redis before each run.
     #[must_use]
-    pub fn begins_anew(&self) -> bool {
+    pub fn resets_before_each_run(&self) -> bool {
         self.ttl_s.is_some() || self.memory.is_some()
     }
 

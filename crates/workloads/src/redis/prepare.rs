@@ -31,7 +31,7 @@ pub(super) fn begin(options: &RedisOptions, site: &Site<'_>, seed: u64) -> Resul
 pub(super) fn again(options: &RedisOptions, site: &Site<'_>, seed: u64) -> Result<(), Error> {
     let mut control = site.redis()?;
     set_limits(options, site, &mut *control)?;
-    if options.fills() && (options.begins_anew() || !is_filled(options, &mut *control)?) {
+    if options.fills() && (options.resets_before_each_run() || !is_filled(options, &mut *control)?) {
         fill(options, &mut *control, seed)?;
     }
     Ok(())
@@ -103,7 +103,7 @@ fn fill(options: &RedisOptions, control: &mut dyn RedisConnection, seed: u64) ->
             waiting = 0;
         }
     }
-    if !options.begins_anew() {
+    if !options.resets_before_each_run() {
         control.one(&[b"SET", &mark(options), b"1"]).map_err(error::redis)?;
     }
     Ok(())

@@ -16,7 +16,7 @@ use crate::hash::sha256_hex;
 use crate::place::{Places, Site};
 use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, Workload};
 
-/// Redis commands.
+/// A workload of Redis commands.
 #[derive(Debug)]
 pub struct Redis {
     options: RedisOptions,

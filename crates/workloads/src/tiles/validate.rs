@@ -12,7 +12,7 @@ use super::zooms::Zooms;
 use crate::error;
 
 impl TilesOptions {
-    /// Checks values.
+    /// Checks that each option is within its range, and that they go together.
     pub fn validate(&self) -> Result<(), Error> {
         let wrong = |key: &str, problem: String| Err(error::option(format!("tiles.{key}"), problem));
         let given = [

@@ -37,7 +37,7 @@ use crate::workload::{
     ClientWorkload, Clients, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo, TileItem, Workload,
 };
 
-/// Map tiles.
+/// A workload of map tiles.
 #[derive(Debug)]
 pub struct Tiles {
     options: TilesOptions,

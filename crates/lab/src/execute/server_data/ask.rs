@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 
-use super::{Rows, ServerData, Table};
+use super::{Rows, ServerData, ServerTable};
 
 /// Tables up to this size are counted, bytes: it takes well below a second.
 const COUNTED_BYTES: u64 = 64 << 20;
@@ -117,9 +117,9 @@ fn named(sql: &mut dyn Sql, texts: &[String]) -> Result<Vec<Named>, SqlError> {
     Ok(found.into_values().collect())
 }
 
-fn tables(sql: &mut dyn Sql, names: &[Named]) -> Result<BTreeMap<String, Table>, SqlError> {
+fn tables(sql: &mut dyn Sql, names: &[Named]) -> Result<BTreeMap<String, ServerTable>, SqlError> {
     let oids = array(names.iter().map(|named| &named.oid));
-    let mut found: BTreeMap<String, Table> = BTreeMap::new();
+    let mut found: BTreeMap<String, ServerTable> = BTreeMap::new();
     for row in sql.rows(&SIZES.replace("{oids}", &oids))? {
         let [oid, bytes, index_bytes, rows, unknown, has_statistics, age] = columns(row);
         let (Some(oid), is_true) = (oid, |value: Option<String>| value.as_deref() == Some("true")) else {
@@ -127,13 +127,13 @@ fn tables(sql: &mut dyn Sql, names: &[Named]) -> Result<BTreeMap<String, Table>,
         };
         let number = |value: Option<String>| value.and_then(|value| value.parse::<f64>().ok());
         let rows = number(rows).filter(|_| !is_true(unknown));
-        let table = Table {
+        let table = ServerTable {
             rows: rows.map(|count| Rows { count, is_exact: false }),
             bytes: number(bytes).unwrap_or(0.0) as u64,
             index_bytes: number(index_bytes).unwrap_or(0.0) as u64,
             has_statistics: is_true(has_statistics),
             statistics_age_s: number(age),
-            ..Table::default()
+            ..ServerTable::default()
         };
         found.insert(oid, table);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use spec::bytes;
 
-use super::{Rows, ServerData, Table};
+use super::{Rows, ServerData, ServerTable};
 
 /// Counted rows that differ by more than this share are different data.
 const ROWS: f64 = 0.01;
@@ -62,7 +62,7 @@ impl Differences {
         found
     }
 
-    fn table(&mut self, name: &str, base: &Table, other: &Table, names: Names<'_>) {
+    fn table(&mut self, name: &str, base: &ServerTable, other: &ServerTable, names: Names<'_>) {
         let mut same_rows = true;
         if let (Some(old), Some(now)) = (base.rows, other.rows) {
             let tolerance = if old.is_exact && now.is_exact { ROWS } else { ESTIMATES };
@@ -92,8 +92,8 @@ impl Differences {
         self.statistics(name, base, other, names);
     }
 
-    fn statistics(&mut self, name: &str, base: &Table, other: &Table, names: Names<'_>) {
-        let age = |of: &Table| match (of.has_statistics, of.statistics_age_s) {
+    fn statistics(&mut self, name: &str, base: &ServerTable, other: &ServerTable, names: Names<'_>) {
+        let age = |of: &ServerTable| match (of.has_statistics, of.statistics_age_s) {
             (false, _) => "none".to_owned(),
             (true, None) => "of unknown age".to_owned(),
             (true, Some(age)) => format!("{} old", old(age)),
@@ -174,8 +174,8 @@ mod tests {
 
     const NAMES: Names<'_> = Names { base: "old", other: "new" };
 
-    fn table(rows: f64) -> Table {
-        Table {
+    fn table(rows: f64) -> ServerTable {
+        ServerTable {
             rows: Some(Rows { count: rows, is_exact: true }),
             bytes: (rows * 100.0) as u64,
             index_bytes: 1 << 20,
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    fn held(orders: Table) -> ServerData {
+    fn held(orders: ServerTable) -> ServerData {
         let settings = [("work_mem".to_owned(), "4MB".to_owned())].into();
         ServerData {
             tables: [("orders".to_owned(), orders)].into(),
@@ -206,7 +206,7 @@ mod tests {
             Differences::of(&held(table(1000.0)), &held(table(1009.0)), NAMES),
             Differences::default()
         );
-        let estimate = |count| Table { rows: Some(Rows { count, is_exact: false }), ..table(1000.0) };
+        let estimate = |count| ServerTable { rows: Some(Rows { count, is_exact: false }), ..table(1000.0) };
         let found = Differences::of(&held(estimate(5e6)), &held(estimate(2e6)), NAMES);
         assert_eq!(
             found.data_words().unwrap(),

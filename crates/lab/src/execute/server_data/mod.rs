@@ -12,7 +12,7 @@ pub(super) use differ::{Differences, Names};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct ServerData {
     /// By name: the tables in its texts, also through views and functions.
-    pub(super) tables: BTreeMap<String, Table>,
+    pub(super) tables: BTreeMap<String, ServerTable>,
     /// `version()`: with the compiler, since two builds of one version differ in it.
     pub(super) version: String,
     /// Settings that may affect speed, as `SHOW` prints them.
@@ -22,7 +22,7 @@ pub(super) struct ServerData {
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Table {
+pub(super) struct ServerTable {
     /// `None` if they were never counted.
     pub(super) rows: Option<Rows>,
     /// With TOAST, without indexes.

@@ -10,7 +10,7 @@ use spec::plan::{Placement, Plan, PlannedCalibration, PlannedRun, Waiting};
 
 pub(crate) use self::operation::Operation;
 use crate::factors::{PLACEMENT, PLACES, own_placement};
-use crate::setup::{At, Cache, Connection, Counting, Load, Server, Setup, driver_choice};
+use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup, driver_choice};
 
 /// Arrivals per second at which the start lag is measured.
 pub(crate) const LAG_RATE: f64 = 5_000.0;
@@ -203,7 +203,7 @@ fn setup_of(run: &PlannedRun, length: Duration, driver: DriverChoice) -> Setup {
     let is_server = Operation::named(&run.workload).is_some_and(Operation::is_server);
     Setup {
         server: if is_server { Server::Target(At::default()) } else { Server::Sink },
-        connection: Connection::Direct,
+        connection: ConnectionPath::Direct,
         changes: None,
         cache: Cache::AsLeft,
         arm: None,

@@ -167,7 +167,7 @@ fn is_clean(run: &Run) -> bool {
 fn is_the_hosts(reason: Reason) -> bool {
     matches!(
         reason,
-        Reason::Steal | Reason::Unsteady | Reason::Throttled | Reason::OtherPrograms | Reason::Beside
+        Reason::Steal | Reason::Unsteady | Reason::Throttled | Reason::OtherPrograms | Reason::OtherPgdyno
     )
 }
 

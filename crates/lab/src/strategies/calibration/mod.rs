@@ -16,7 +16,7 @@ pub use self::limit::Limit;
 use self::limit::Trials;
 pub(crate) use self::placements::advised;
 pub use self::placements::{Advised, Placed};
-use super::{Block, Course, Done, Next, Strategy, search};
+use super::{Course, Next, PastRun, RunBlock, Strategy, search};
 use crate::plan::calibration::{
     COST, IDLE, LAG, LAG_CLIENTS, LAG_RATE, LATENESS, Operation, PLACED, Times, of_part, run,
 };
@@ -107,11 +107,11 @@ impl<'p> Calibration<'p> {
     }
 
     /// The runs for placements, and the others.
-    pub(crate) fn parts<'a>(&self, done: &'a [Done]) -> (&'a [Done], &'a [Done]) {
+    pub(crate) fn parts<'a>(&self, done: &'a [PastRun]) -> (&'a [PastRun], &'a [PastRun]) {
         done.split_at(self.times.placed_runs().min(done.len()))
     }
 
-    pub(crate) fn found<'a>(&self, done: &'a [Done]) -> Found<'a> {
+    pub(crate) fn found<'a>(&self, done: &'a [PastRun]) -> Found<'a> {
         let (_, done) = self.parts(done);
         let run = |at: usize| done.get(at).map(|done| &done.run);
         let first_lag = self.cells.len() * RUNS_OF_A_CELL;
@@ -123,7 +123,7 @@ impl<'p> Calibration<'p> {
         Found { cells: cells.collect(), idle, lag: run(first_lag + 2) }
     }
 
-    fn trials<'a>(&self, done: &'a [Done], more: Option<&'a Run>) -> Trials {
+    fn trials<'a>(&self, done: &'a [PastRun], more: Option<&'a Run>) -> Trials {
         let idle_us = self.found(done).idle.and_then(lag_us).unwrap_or(0.0);
         let mut trials = Trials::new(idle_us, self.times.of_search());
         let (_, first) = self.count();
@@ -131,12 +131,12 @@ impl<'p> Calibration<'p> {
         trials
     }
 
-    pub(crate) fn limit(&self, done: &[Done], cores: u32) -> Limit {
+    pub(crate) fn limit(&self, done: &[PastRun], cores: u32) -> Limit {
         self.trials(done, None).into_limit(cores)
     }
 
     /// The run of a place, and its measurement as text; `None` at the end of the search.
-    fn run(&self, place: Place, done: &[Done]) -> Option<(PlannedRun, String)> {
+    fn run(&self, place: Place, done: &[PastRun]) -> Option<(PlannedRun, String)> {
         let seed = self.plan.seed();
         let of_cell = |cell: usize| {
             let run = self.cells[cell].clone();
@@ -172,7 +172,7 @@ impl<'p> Calibration<'p> {
 }
 
 impl Strategy for Calibration<'_> {
-    fn next(&self, done: &[Done]) -> Option<Block> {
+    fn next(&self, done: &[PastRun]) -> Option<RunBlock> {
         let place = self.place(done.len());
         let (run, what) = self.run(place, done)?;
         let run = PlannedRun { sequence: done.len() as u32, ..run };
@@ -193,17 +193,17 @@ impl Strategy for Calibration<'_> {
             // Trials take long, and each is a result.
             Place::Trial(trial) => (trial > 0, false),
         };
-        Some(Block { runs: vec![next], goes_on, with_next })
+        Some(RunBlock { runs: vec![next], goes_on, with_next })
     }
 }
 
 impl Course for Calibration<'_> {
-    fn planned(&self, _done: &[Done]) -> usize {
+    fn planned(&self, _done: &[PastRun]) -> usize {
         self.count().0
     }
 
     /// The next run: the others follow from it.
-    fn left(&self, done: &[Done]) -> Vec<PlannedRun> {
+    fn left(&self, done: &[PastRun]) -> Vec<PlannedRun> {
         let next = self.next(done).into_iter().flat_map(|block| block.runs);
         next.map(|next| next.run).collect()
     }
@@ -214,7 +214,7 @@ impl Course for Calibration<'_> {
     }
 
     /// A measurement by its first run, and a search by the best.
-    fn reported<'r>(&self, done: &'r [Done], run: &'r Run) -> Option<Cow<'r, Run>> {
+    fn reported<'r>(&self, done: &'r [PastRun], run: &'r Run) -> Option<Cow<'r, Run>> {
         match self.place(done.len()) {
             Place::Placed(at) if at + 1 < self.times.placed_runs() => None,
             Place::Placed(at) => {
@@ -235,7 +235,7 @@ impl Course for Calibration<'_> {
         }
     }
 
-    fn trial_words(&self, done: &[Done]) -> Option<String> {
+    fn trial_words(&self, done: &[PastRun]) -> Option<String> {
         let (_, first) = self.count();
         let last = done.last().filter(|_| done.len() > first)?;
         Some(self.trials(done, None).words(&last.run))
@@ -304,9 +304,9 @@ pub(crate) mod tests {
     fn each_run_follows_from_those_before_it() {
         let (plan, _) = plan_with(TEXT, [missing("the server".to_owned())]);
         let calibration = Calibration::new(&plan, plan.content.calibrate.as_ref().unwrap());
-        let mut done: Vec<Done> = Vec::new();
+        let mut done: Vec<PastRun> = Vec::new();
         let (mut told, mut blocks) = (Vec::new(), Vec::new());
-        while let Some(Block { runs, goes_on, with_next }) = calibration.next(&done) {
+        while let Some(RunBlock { runs, goes_on, with_next }) = calibration.next(&done) {
             let [Next { run: planned, setup, number, .. }] = &runs[..] else { panic!("one at a time") };
             told.push((*number, planned.factors["part"].clone(), setup.load.clone()));
             blocks.push((*number, goes_on, with_next));
@@ -324,7 +324,7 @@ pub(crate) mod tests {
             });
             run.counts.set(figures::OK, 9_000);
             run.figures.set(figures::START_LAG_P99_US, if done.len() == 12 { 90.0 } else { 50.0 });
-            done.push(Done { run, cause: None, number: 0, in_turn: false });
+            done.push(PastRun { run, cause: None, number: 0, in_turn: false });
         }
         assert_eq!(told[0], (1, "cost".to_owned(), Load::Closed));
         assert_eq!(told[1], (1, "lateness".to_owned(), Load::Rate(3000.0.into())));

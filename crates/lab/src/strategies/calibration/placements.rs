@@ -7,7 +7,7 @@ use spec::plan::PlannedRun;
 
 use super::Calibration;
 use crate::factors::PLACEMENT;
-use crate::strategies::Done;
+use crate::strategies::PastRun;
 
 /// Highest ratio of a placement's fastest to its slowest run that needs no action.
 const STEADY: f64 = 1.25;
@@ -51,7 +51,7 @@ impl Calibration<'_> {
     }
 
     /// The results for placements.
-    pub(crate) fn placements_found(&self, done: &[Done]) -> Vec<Placed> {
+    pub(crate) fn placements_found(&self, done: &[PastRun]) -> Vec<Placed> {
         let (done, _) = self.parts(done);
         let of = |cell: &&PlannedRun| {
             let own = done.iter().map(|done| &done.run).filter(|run| run.factors == cell.factors);
@@ -127,7 +127,8 @@ mod tests {
         let plan = plan(&["free", "apart"]);
         let strategy = Calibration::new(&plan, plan.content.calibrate.as_ref().unwrap());
         let runs = strategy.times.placed_runs();
-        let done = |runs: usize| vec![Done { run: run(1.0), cause: None, number: 0, in_turn: false }; runs];
+        let done =
+            |runs: usize| vec![PastRun { run: run(1.0), cause: None, number: 0, in_turn: false }; runs];
         let cell = |at: usize| {
             let block = strategy.next(&done(at)).unwrap();
             assert_eq!((block.runs[0].number, block.goes_on), (1, at > 0));

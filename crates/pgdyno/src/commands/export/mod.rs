@@ -104,7 +104,7 @@ fn experiment(args: &ExportExperiment) -> ExitResult {
 fn write(kit: &Kit, folder: &Path) -> anyhow::Result<()> {
     let refused =
         |why: String| CommandFailure::with_code(INPUT_OUTPUT, why, Some("name a new folder".to_owned()));
-    spec::written::place(folder).map_err(|error| refused(error.to_string()))?;
+    spec::written::resolve(folder).map_err(|error| refused(error.to_string()))?;
     match std::fs::read_dir(folder) {
         Ok(mut entries) => {
             if entries.next().is_some() {
@@ -155,12 +155,12 @@ fn identify(kit: &Kit, folder: &Path, results: &Path) {
             let results = std::path::absolute(results).unwrap_or_else(|_| results.to_owned());
             talk(&format!(
                 "it is the same experiment: where its runs are stored (--results {}) a larger --rounds goes on with it, and --again \
-                 measures it anew; another results file begins with nothing",
+                 measures it again; another results file begins with nothing",
                 results.display()
             ));
             if plan.seed() != kit.seed {
                 talk(&format!(
-                    "its seed was {}, as --again draws one of its own: begun anew, order and random numbers are those of seed {}",
+                    "its seed was {}, as --again draws one of its own: started again, order and random numbers are those of seed {}",
                     kit.seed,
                     plan.seed()
                 ));

@@ -5,7 +5,7 @@ use ::report::pgbench as report;
 use engine::{NotConnected, Time, Until};
 use lab::dropin::{Recorder, ShellRunner};
 use lab::measure::{Keep, Measured, Measurement, measure};
-use lab::setup::{self, At, Connection, Counting, Server, Setup};
+use lab::setup::{self, At, ConnectionPath, Counting, Server, Setup};
 use server::control::Connector;
 use server::settings::{left_behind, left_behind_at};
 use spec::Error;
@@ -172,7 +172,7 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
     let load = &settings.load;
     Setup {
         server: Server::Target(At::default()),
-        connection: Connection::Direct,
+        connection: ConnectionPath::Direct,
         changes: None,
         cache: setup::Cache::AsLeft,
         arm: None,

@@ -13,7 +13,7 @@ use crate::commands::bench::against::kind::AgainstChange;
 use crate::commands::bench::against::made::MadeExperiment;
 use crate::commands::bench::against::parts::{make_room, seed};
 use crate::commands::bench::against::usage;
-use crate::commands::bench::against::values::{flag, rate, table};
+use crate::commands::bench::against::values::{flag, rate, toml_table};
 use crate::options::WrittenSlices;
 
 /// Rounds without a comparison: enough for a spread.
@@ -31,7 +31,7 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
         Against::Ways(ways) => (&[][..], None, &ways[..]),
     };
     let ways = Ways::new(args.tiles.via.as_ref(), ways)?;
-    let server = ways.beside(server(&args.server)?)?;
+    let server = ways.with_redis(server(&args.server)?)?;
     let base = args.layers.iter().map(|layers| listed(layers)).collect::<anyhow::Result<Vec<_>>>()?.concat();
     let layers = Layers::read(&base, others, args.tiles.together, folder)?;
     let name = if ways.is_compared() { "tiles".to_owned() } else { layers.name() };
@@ -59,7 +59,7 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
     experiment.seed = seed(args.load.random_seed.as_deref())?;
     targets(experiment, &server, other.as_ref(), compare.change_server, &ways.tile_servers());
     experiment.prepare = prepared(&args.server, folder);
-    let options = table(
+    let options = toml_table(
         [layers.entry()]
             .map(|(key, value)| (key, Some(value)))
             .into_iter()
@@ -68,22 +68,23 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
     if args.tiles.trace.is_some() {
         made.origins.add(&["workload", &name, "tiles", "picker"], "--trace");
     }
-    experiment.workload.insert(&name, table([("tiles", Some(options.into()))]).into());
+    experiment.workload.insert(&name, toml_table([("tiles", Some(options.into()))]).into());
     experiment.factors.insert("clients".to_owned(), [i64::from(args.load.clients)].into_iter().collect());
     let of_layers = layers.levels().map(|levels| (levels.key, levels.base, levels.all));
     let of_ways = ways.levels().map(|(base, all)| ("via", base, all));
-    let mut arms = 1;
-    if let Some(sides) = sides {
-        arms = sides.levels.len().max(2);
-        sides.compare(experiment, compare.margin);
-    } else if let Some((option, base, levels)) = of_layers.or(of_ways) {
-        arms = levels.len();
-        let factor = format!("{name}.{option}");
-        made.origins.add(&["factors", &factor], "--against");
-        experiment.factors.insert(factor.clone(), levels.into_iter().collect());
-        let margin = compare.margin.map(Share::percent);
-        experiment.compare = Some(Compare { factor, base, margin, take_apart: None, same: false });
-    }
+    let arms = match (sides, of_layers.or(of_ways)) {
+        (Some(sides), _) => {
+            let arms = sides.levels.len().max(2);
+            sides.compare(experiment, compare.margin);
+            arms
+        }
+        (None, Some((option, base, levels))) => {
+            let factor = format!("{name}.{option}");
+            made.origins.add(&["factors", &factor], "--against");
+            compare_levels(experiment, factor, (base, levels), compare.margin)
+        }
+        (None, None) => 1,
+    };
     measured(args, arms, ways.is_explained(), experiment);
     let of_sessions = args.tiles.picker.as_deref() == Some("sessions");
     let connections = ways.connections(args.load.clients, if of_sessions { LINKS } else { 1 });
@@ -92,6 +93,20 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
         make_room(experiment, connections);
     }
     Ok(made)
+}
+
+/// Compares the levels of a factor with the first one; returns their number.
+fn compare_levels(
+    experiment: &mut Experiment,
+    factor: String,
+    (base, levels): (Value, Vec<Value>),
+    margin: Option<f64>,
+) -> usize {
+    let arms = levels.len();
+    experiment.factors.insert(factor.clone(), levels.into_iter().collect());
+    let margin = margin.map(Share::percent);
+    experiment.compare = Some(Compare { factor, base, margin, take_apart: None, same: false });
+    arms
 }
 
 /// A private server with PostGIS, unless another is named.
@@ -116,15 +131,16 @@ fn server(args: &Where) -> anyhow::Result<BaseServer> {
 }
 
 fn prepared(args: &Where, folder: &Folder) -> Table {
-    let extract = args.osm.as_ref().map(|extract| table([("extract", Some(folder.value(extract)))]).into());
+    let extract =
+        args.osm.as_ref().map(|extract| toml_table([("extract", Some(folder.value(extract)))]).into());
     let files: Vec<Value> = args.sql.iter().map(|path| folder.value(path)).collect();
-    table([("osm", extract), ("sql", (!files.is_empty()).then_some(Value::Array(files)))])
+    toml_table([("osm", extract), ("sql", (!files.is_empty()).then_some(Value::Array(files)))])
 }
 
 fn chosen(args: &Which, folder: &Folder) -> [(&'static str, Option<Value>); 10] {
     let trace = args.trace.as_ref().map(|path| Value::from(folder.path(&path.to_string_lossy())));
     let picker = match trace {
-        Some(trace) => Some(table([("trace", Some(trace))]).into()),
+        Some(trace) => Some(toml_table([("trace", Some(trace))]).into()),
         None => args.picker.as_deref().map(Value::from),
     };
     [

@@ -97,7 +97,7 @@ impl Ways {
 
     /// Adds Redis to a private server if a way needs it. An error for a database by URL, whose Redis is
     /// unknown.
-    pub(super) fn beside(&self, server: BaseServer) -> anyhow::Result<BaseServer> {
+    pub(super) fn with_redis(&self, server: BaseServer) -> anyhow::Result<BaseServer> {
         match server {
             server if !self.has(&Via::Redis) => Ok(server),
             BaseServer::Managed { name, extensions, .. } => {

@@ -166,6 +166,21 @@ impl Place {
         done.stdout.lines().nth(1).unwrap_or_default().to_owned()
     }
 
+    /// Changes the stored fact that is like this (`json_set`), calls, and sets it back.
+    pub fn with_fact(&self, like: &str, change: &str, then: impl FnOnce()) {
+        let results = rusqlite::Connection::open(self.results()).unwrap();
+        let select = "SELECT number, fact FROM fact WHERE experiment_id = 1 AND fact LIKE ?1";
+        let (number, before): (i64, String) =
+            results.query_row(select, [like], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let set = format!(
+            "UPDATE fact SET fact = json_set(fact, {change}) WHERE experiment_id = 1 AND number = ?1"
+        );
+        assert_eq!(results.execute(&set, [number]).unwrap(), 1, "{like}");
+        then();
+        let restore = "UPDATE fact SET fact = ?1 WHERE experiment_id = 1 AND number = ?2";
+        results.execute(restore, (before, number)).unwrap();
+    }
+
     /// Processes whose command line names this place (servers, watchdogs, helpers).
     pub fn processes(&self) -> Vec<String> {
         let needle = self.path().to_string_lossy().into_owned();

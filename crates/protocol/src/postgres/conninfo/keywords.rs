@@ -133,7 +133,7 @@ pub(super) fn find(name: &str) -> Result<&'static Keyword, ConnInfoError> {
 
 /// The word to show if its value is missing: the number instead, unless it is a known option, since it may be
 /// part of a password with blanks.
-pub(super) fn shown(word: &str, number: usize) -> String {
+pub(super) fn word_or_number(word: &str, number: usize) -> String {
     match find(word) {
         Ok(keyword) => format!("\"{}\"", keyword.name),
         Err(_) => format!("word {number}"),

@@ -20,7 +20,7 @@ pub(super) fn parse(string: &str, into: &mut Parameters) -> Result<(), ConnInfoE
         let keyword = take_until(&mut text, |c| c == '=' || is_blank(c));
         skip_blanks(&mut text);
         if text.next_if_eq(&'=').is_none() {
-            return Err(ConnInfoError::MissingEquals { after: keywords::shown(&keyword, number) });
+            return Err(ConnInfoError::MissingEquals { after: keywords::word_or_number(&keyword, number) });
         }
         skip_blanks(&mut text);
         let quotes = text.next_if_eq(&'\'').is_some();

@@ -86,12 +86,12 @@ fn host(rest: &str) -> Result<(&str, &str), ConnInfoError> {
 }
 
 fn query_option(option: &str, number: usize, into: &mut Parameters) -> Result<(), ConnInfoError> {
-    let (name, value) = option
-        .split_once('=')
-        .ok_or_else(|| ConnInfoError::Uri(UriError::MissingEquals(keywords::shown(option, number))))?;
+    let (name, value) = option.split_once('=').ok_or_else(|| {
+        ConnInfoError::Uri(UriError::MissingEquals(keywords::word_or_number(option, number)))
+    })?;
     let name = decode(name, "a query parameter")?;
     if value.contains('=') {
-        return Err(ConnInfoError::Uri(UriError::ExtraEquals(keywords::shown(&name, number))));
+        return Err(ConnInfoError::Uri(UriError::ExtraEquals(keywords::word_or_number(&name, number))));
     }
     let value = decode(value, "a query parameter")?;
     match (name.as_str(), value.as_str()) {

@@ -11,8 +11,8 @@ use stats::Verdict;
 use super::AnswerBlocks;
 use crate::arrivals;
 use crate::compared::{
-    FROM_SLICES, Tone, against, but, control, grouped_cell, place, tally, value_of, verdict_or_invalid,
-    with_doubt,
+    FROM_SLICES, Tone, against, but, cell_and_arm, control, grouped_cell, tally, value_of,
+    verdict_or_invalid, with_doubt,
 };
 use crate::sections::verdicts::sentence;
 use crate::{differences, numbers};
@@ -242,7 +242,7 @@ impl<'a> AnswerBlocks<'a> {
         let said: Vec<_> = said.collect();
         let line = |(own, words): &(&CellFigures, String)| {
             let verdict = if own.in_time.overload().is_some() { "; overloaded" } else { "" };
-            format!("{}: {words}{verdict}", place(&own.cell, own.arm.as_deref()))
+            format!("{}: {words}{verdict}", cell_and_arm(&own.cell, own.arm.as_deref()))
         };
         let mut lines: Vec<String> = said.iter().take(NAMED).map(line).collect();
         if said.len() > NAMED {
@@ -258,9 +258,9 @@ impl<'a> AnswerBlocks<'a> {
     }
 
     pub(super) fn overload(&self) -> Option<String> {
-        let overloaded = |own: &CellFigures| {
-            let arrivals = own.in_time.overload()?;
-            let place = place(&own.cell, own.arm.as_deref());
+        let overloaded = |figures: &CellFigures| {
+            let arrivals = figures.in_time.overload()?;
+            let place = cell_and_arm(&figures.cell, figures.arm.as_deref());
             let share = arrivals::share(&arrivals);
             Some(format!(
                 "{place} ({share} of the offered {}/s in time)",

@@ -83,7 +83,8 @@ impl Amount {
             Of::Figure(of) => figure(of),
             Of::ProgramCpu => Some(figure(figures::CHILD_USER_CPU_S)? + figure(figures::CHILD_SYSTEM_CPU_S)?),
             Of::Sizes { indexes } => {
-                let own = run.relations.iter().filter(|own| (own.kind == RelationKind::Index) == indexes);
+                let own =
+                    run.relations.iter().filter(|relation| (relation.kind == RelationKind::Index) == indexes);
                 (!run.relations.is_empty()).then(|| own.map(|own| own.bytes as f64).sum())
             }
         }
@@ -115,11 +116,11 @@ const AMOUNTS: [Amount; 13] = [
 
 impl Timed {
     pub(super) fn of(data: &ReportData, workload: &str) -> Option<Self> {
-        let known = data.grid.iter().filter(|own| own.cell.workload == workload && own.is_job());
-        let cell = |own: &CellFigures| {
-            let is_it = |run: &&Run| run.arm == own.arm && Cell::of(run) == own.cell;
+        let known = data.grid.iter().filter(|figures| figures.cell.workload == workload && figures.is_job());
+        let cell = |figures: &CellFigures| {
+            let is_it = |run: &&Run| run.arm == figures.arm && Cell::of(run) == figures.cell;
             let runs: Vec<&Run> = data.grid_runs().filter(is_it).collect();
-            TimedCell::of(own.cell.clone(), own.arm.clone(), &runs)
+            TimedCell::of(figures.cell.clone(), figures.arm.clone(), &runs)
         };
         let cells: Vec<TimedCell> = known.map(cell).collect();
         (!cells.is_empty()).then(|| Self { workload: workload.to_owned(), cells })
@@ -135,7 +136,7 @@ impl Timed {
 
     fn stages(&self) -> Vec<&'static str> {
         let known = |name: &&'static str| {
-            self.cells.iter().any(|own| own.stages.iter().any(|(stage, _)| stage == name))
+            self.cells.iter().any(|cell| cell.stages.iter().any(|(stage, _)| stage == name))
         };
         stages::all().filter(known).collect()
     }
@@ -154,7 +155,7 @@ impl Timed {
     fn amounts(&self) -> Vec<JobLine> {
         let mean =
             |own: &TimedCell, amount: &Amount| own.amounts.get(amount.name).copied().unwrap_or_default();
-        let known = |amount: &&Amount| self.cells.iter().any(|own| mean(own, amount).mean.is_some());
+        let known = |amount: &&Amount| self.cells.iter().any(|cell| mean(cell, amount).mean.is_some());
         let figures = AMOUNTS.iter().filter(known).map(|amount| {
             let each = self.cells.iter().map(|own| mean(own, amount).text(|value| amount.write(value)));
             (amount.name, each.collect())
@@ -250,10 +251,10 @@ impl TimedCell {
 }
 
 /// `8`, or `7 (1 invalid)`.
-fn counted(own: &TimedCell) -> String {
-    match own.invalid {
-        0 => own.runs.to_string(),
-        invalid => format!("{} ({invalid} invalid)", own.runs),
+fn counted(cell: &TimedCell) -> String {
+    match cell.invalid {
+        0 => cell.runs.to_string(),
+        invalid => format!("{} ({invalid} invalid)", cell.runs),
     }
 }
 
@@ -297,13 +298,13 @@ pub fn jobs(data: &ReportData) -> Table {
         Table::new(["workload", "cell", "arm", "runs", "invalid", "figure", "unit", "mean", "low", "high"]);
     let of_grid = data.workloads().into_iter().filter_map(|name| Timed::of(data, name));
     for timed in preparations(data).into_iter().chain(of_grid) {
-        for own in &timed.cells {
+        for cell in &timed.cells {
             let head: [CellValue; 5] = [
                 timed.workload.clone().into(),
-                levels(&own.cell).into(),
-                own.arm.clone().into(),
-                (own.runs as u64).into(),
-                (own.invalid as u64).into(),
+                levels(&cell.cell).into(),
+                cell.arm.clone().into(),
+                (cell.runs as u64).into(),
+                (cell.invalid as u64).into(),
             ];
             let mut line = |figure: &str, unit: &str, mean: &Mean| {
                 let ends = [mean.interval.map(|(low, _)| low.max(0.0)), mean.interval.map(|(_, high)| high)];
@@ -311,10 +312,10 @@ pub fn jobs(data: &ReportData) -> Table {
                 let named = [figure.into(), unit.into()];
                 table.push(head.iter().cloned().chain(named).chain(figures));
             };
-            line("time", "seconds", &own.took_s);
-            own.stages.iter().for_each(|(stage, mean)| line(stage, "seconds", mean));
-            for amount in AMOUNTS.iter().filter(|amount| own.amounts[amount.name].mean.is_some()) {
-                line(amount.name, amount.unit.name(), &own.amounts[amount.name]);
+            line("time", "seconds", &cell.took_s);
+            cell.stages.iter().for_each(|(stage, mean)| line(stage, "seconds", mean));
+            for amount in AMOUNTS.iter().filter(|amount| cell.amounts[amount.name].mean.is_some()) {
+                line(amount.name, amount.unit.name(), &cell.amounts[amount.name]);
             }
         }
     }

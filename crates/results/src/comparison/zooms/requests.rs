@@ -120,7 +120,7 @@ pub fn requests(run: &Run) -> BTreeMap<LayerAtZoom, PlaceRequests> {
     let mut found: BTreeMap<LayerAtZoom, PlaceRequests> = BTreeMap::new();
     let parts = run.scripts.iter().enumerate().filter_map(|(at, script)| Some((at, script.part.as_ref()?)));
     for (position, part) in parts {
-        let Some(layer) = layers.iter().position(|own| *own == part.layer) else { continue };
+        let Some(layer) = layers.iter().position(|layer| *layer == part.layer) else { continue };
         for which in which(part) {
             let own = found.entry(LayerAtZoom { layer, zoom: part.zoom, which }).or_default();
             own.layer.clone_from(&part.layer);

@@ -54,14 +54,14 @@ struct ScriptRow {
 
 pub(super) fn run(value: &Value, place: &LineOrigin<'_>, hash: String) -> Result<FoundRun, Error> {
     let rows = Vec::<ScriptRow>::deserialize(value).map_err(|error| {
-        place.refused(&format!("not as bench --format json prints it: {error}"), "print it anew")
+        place.refused(&format!("not as bench --format json prints it: {error}"), "print it again")
     })?;
     // The last of several is for all of them together.
     let several = rows.len() > 1;
     let own: Vec<&ScriptRow> = rows.iter().filter(|row| !several || row.weight.is_some()).collect();
     let first = own.first().ok_or_else(|| place.refused(super::STRANGE, super::SEND_ALL))?;
     let scripts = own.iter().map(|row| script(row)).collect::<Result<Vec<_>, _>>();
-    let scripts = scripts.map_err(|what| place.refused(&what, "print it anew"))?;
+    let scripts = scripts.map_err(|what| place.refused(&what, "print it again"))?;
     let mut found = FoundRun {
         run: of_scripts(&own, first, scripts),
         seconds: Vec::new().into(),

@@ -142,14 +142,14 @@ fn phases(mut phases: Vec<Phase>, stamped: bool) -> Vec<Phase> {
         phase.source = PhaseSource::Reported;
     }
     if !stamped {
-        place(&mut phases);
+        set_start_times(&mut phases);
     }
     phases
 }
 
 /// Places phases without times: nodes, ways and relations are read in this order, then pending ways; then
 /// threads work on all tables at once.
-fn place(phases: &mut [Phase]) {
+fn set_start_times(phases: &mut [Phase]) {
     let mut end_us = 0;
     for name in ["node", "way", "relation", "pending ways"] {
         for phase in phases.iter_mut().filter(|phase| phase.name == name) {

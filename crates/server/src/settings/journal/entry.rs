@@ -140,7 +140,7 @@ impl JournalFile {
         Ok(Self::new(&folder, name))
     }
 
-    /// Its path.
+    /// Where the journal entry is stored.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.folder.path().join(&self.name)

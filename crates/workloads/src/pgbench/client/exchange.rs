@@ -18,7 +18,7 @@ use crate::pgbench::prepare::PreparedScripts;
 pub(super) enum Trouble {
     Server {
         failure: Failure,
-        /// Its SQLSTATE.
+        /// SQLSTATE.
         code: String,
         /// libpq's text.
         text: String,

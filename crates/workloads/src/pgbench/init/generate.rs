@@ -55,7 +55,7 @@ impl InitWork<'_> {
         self.statement(TRUNCATE)?;
         let mut rows = 0;
         for table in SMALL.into_iter().chain([&ACCOUNTS_ROWS]) {
-            rows += self.table(table, layouts, on_server)?;
+            rows += self.fill_table(table, layouts, on_server)?;
         }
         self.commit()?;
         Ok(rows)
@@ -67,7 +67,7 @@ impl InitWork<'_> {
         self.statement(TRUNCATE)?;
         let mut rows = 0;
         for table in SMALL {
-            rows += self.table(table, layouts, on_server)?;
+            rows += self.fill_table(table, layouts, on_server)?;
         }
         self.commit()?;
         Ok(rows)
@@ -88,7 +88,7 @@ impl InitWork<'_> {
     }
 
     /// Fills a table that was emptied in the same transaction.
-    fn table(
+    fn fill_table(
         &mut self,
         table: &'static TableRows,
         layouts: &Layouts,

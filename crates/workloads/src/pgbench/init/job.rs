@@ -32,7 +32,7 @@ impl Job for &InitOptions {
         vec![serde_json::to_string(self).expect("options are plain data")]
     }
 
-    fn table(&self) -> Option<String> {
+    fn table_name(&self) -> Option<String> {
         Some(ACCOUNTS_TABLE.to_owned())
     }
 

@@ -83,7 +83,7 @@ impl InitOptions {
         Self { scale, ..Self::default() }
     }
 
-    /// Checks ranges.
+    /// Checks that each option is within its range, and that they go together.
     pub fn validate(&self) -> Result<(), Error> {
         let wrong = |key: &str, problem: &str| Err(error::option(format!("pgbench.{key}"), problem));
         if !(1..=LARGEST_SCALE).contains(&self.scale) {
@@ -149,7 +149,7 @@ impl Loading {
         *self == Self::default()
     }
 
-    /// Checks ranges.
+    /// Checks that each option is within its range, and that they go together.
     pub fn validate(&self) -> Result<(), Error> {
         if !(1..=Self::MOST_JOBS).contains(&self.jobs) {
             let problem = format!("is not within 1..{}", Self::MOST_JOBS);

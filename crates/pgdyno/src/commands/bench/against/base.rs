@@ -10,7 +10,7 @@ use spec::experiment::{Managed, TargetChoice};
 use toml::Value;
 
 use super::usage;
-use super::values::{flag, one_or_many, scalar, table};
+use super::values::{flag, one_or_many, scalar, toml_table};
 use crate::commands::bench::args::{self, QueryProtocolArg, ScriptChoice};
 use crate::commands::bench::asked::BenchRequest;
 
@@ -150,7 +150,7 @@ impl BaseWorkload {
         let scale = args.tables.scale.filter(|_| !self.asks_pgbench_tables());
         let scale = ("scale", scale.map(|scale| Value::Integer(scale.into())));
         let options = [self.scripts(folder)?, scale].into_iter().chain(options_of(args)?);
-        Ok(Value::Table(table([("pgbench", Some(Value::Table(table(options))))])))
+        Ok(Value::Table(toml_table([("pgbench", Some(Value::Table(toml_table(options))))])))
     }
 
     /// The option with the scripts: that of one kind, or that of any kinds in one order.
@@ -171,9 +171,9 @@ impl BaseWorkload {
         }
         let each = self.scripts.iter().map(|script| {
             Ok(Value::Table(match script {
-                ScriptChoice::Builtin(name) => table([("builtin", Some(name.as_str().into()))]),
+                ScriptChoice::Builtin(name) => toml_table([("builtin", Some(name.as_str().into()))]),
                 ScriptChoice::File(file) if script.is_input() => of_input(file)?,
-                ScriptChoice::File(file) => table([("file", Some(folder.path(file).into()))]),
+                ScriptChoice::File(file) => toml_table([("file", Some(folder.path(file).into()))]),
             }))
         });
         Ok(("scripts", Some(Value::Array(each.collect::<anyhow::Result<_>>()?))))
@@ -187,7 +187,7 @@ fn of_input(written: &str) -> anyhow::Result<toml::Table> {
     let text = std::io::read_to_string(std::io::stdin()).map_err(|error| {
         usage(&format!("-f -: standard input cannot be read: {error}"), "name a file: -f FILE")
     })?;
-    Ok(table([
+    Ok(toml_table([
         ("text", Some(text.into())),
         ("name", Some("-".into())),
         ("weight", (weight != 1).then(|| Value::Integer(weight.into()))),

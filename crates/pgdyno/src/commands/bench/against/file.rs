@@ -3,8 +3,8 @@
 use protocol::without_credentials;
 use server::managed::{Choice, Installation};
 use spec::experiment::{
-    BoundedDuration, Compare as ComparedFactor, Experiment, LengthOrBounds, LoadShape, Measure, OwnChange,
-    OwnStep, Share, TargetChoice, Version, Whole,
+    BoundedDuration, ChangeStepValue, ChangeTable, Compare as ComparedFactor, Experiment, LengthOrBounds,
+    LoadShape, Measure, Share, TargetChoice, Version, Whole,
 };
 use toml::Value;
 
@@ -327,12 +327,12 @@ fn newest() -> anyhow::Result<u32> {
 }
 
 fn of_sql(sql: &str, undo: Option<&str>, workload: &str, experiment: &mut Experiment) -> Sides {
-    let after = OwnChange {
-        do_: Some(OwnStep::Sql(sql.to_owned())),
-        undo: undo.map(|undo| OwnStep::Sql(undo.to_owned())),
+    let after = ChangeTable {
+        do_: Some(ChangeStepValue::Sql(sql.to_owned())),
+        undo: undo.map(|undo| ChangeStepValue::Sql(undo.to_owned())),
         check: None,
     };
-    let levels = [("before", OwnChange::default()), ("after", after)];
+    let levels = [("before", ChangeTable::default()), ("after", after)];
     experiment
         .change
         .insert("sql", levels.map(|(name, level)| (name.to_owned(), level)).into_iter().collect());

@@ -7,7 +7,7 @@ use workloads::pgbench::init::InitOptions;
 use super::base::{BaseServer, BaseWorkload, Folder, plain};
 use super::made::MadeExperiment;
 use super::usage;
-use super::values::{changed, table};
+use super::values::{changed, toml_table};
 use crate::commands::bench::asked::BenchRequest;
 
 /// Connections that a private server allows by default, without pgdyno's and superusers'.
@@ -62,7 +62,7 @@ pub(super) fn prepared(args: &BenchRequest<'_>, asks_tables: bool, folder: &Fold
     let makes_tables = asks_tables || args.tables.scale.is_some();
     let tables = makes_tables.then(|| pgbench_tables(&args.tables.options()?)).transpose()?;
     let files: Vec<Value> = args.target.prepare.iter().map(|file| folder.value(file)).collect();
-    Ok(table([
+    Ok(toml_table([
         ("pgbench", tables.map(Value::Table)),
         ("sql", (!files.is_empty()).then_some(Value::Array(files))),
     ]))

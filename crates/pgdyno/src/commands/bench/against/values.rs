@@ -25,7 +25,9 @@ pub(in crate::commands) fn one_or_many(mut values: Vec<Value>) -> Value {
     if values.len() == 1 { values.remove(0) } else { Value::Array(values) }
 }
 
-pub(in crate::commands) fn table(entries: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Table {
+pub(in crate::commands) fn toml_table(
+    entries: impl IntoIterator<Item = (&'static str, Option<Value>)>,
+) -> Table {
     entries.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 

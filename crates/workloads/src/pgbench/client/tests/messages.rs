@@ -124,8 +124,8 @@ fn a_client_that_lost_its_server_says_so() {
     assert!(abort(&usual, AnswerPart::Fatal("57P01", "terminating connection"), usize::MAX).lost);
     let refused = abort(&usual, AnswerPart::Error("42P01", "relation \"t\" does not exist"), usize::MAX);
     assert!(!refused.lost);
-    let anew = PgbenchOptions { reconnect: true, ..usual };
-    assert!(abort(&anew, AnswerPart::Done("SELECT 1"), 1).lost);
+    let reconnect = PgbenchOptions { reconnect: true, ..usual };
+    assert!(abort(&reconnect, AnswerPart::Done("SELECT 1"), 1).lost);
 }
 
 #[test]

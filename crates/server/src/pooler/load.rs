@@ -23,7 +23,7 @@ pub struct PooledLoad<'a> {
 
 /// Why a pooler cannot carry a load.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotCarried {
+pub enum UnsupportedLoad {
     /// Prepared statements belong to one server connection.
     #[error(
         "prepared statements do not go through PgBouncer {version} in {mode} pooling; use 1.21 or newer, pool_mode = \
@@ -65,8 +65,8 @@ pub enum NotCarried {
     Value { setting: String },
 }
 
-impl From<NotCarried> for Error {
-    fn from(error: NotCarried) -> Self {
+impl From<UnsupportedLoad> for Error {
+    fn from(error: UnsupportedLoad) -> Self {
         Self::new(Class::Missing, error.to_string()).because(error)
     }
 }
@@ -85,40 +85,43 @@ const EXTRA_PARAMETERS: Version = Version::of(1, 20);
 
 /// Checks that a pooler can carry a load. `parameters` are the startup parameters of the connection to the
 /// server, such as `options` of a URL (none on managed servers), without the settings of an arm.
-pub fn carries(
+pub fn check_load(
     version: Version,
     options: &PoolerOptions,
     parameters: &[(String, String)],
     load: &PooledLoad<'_>,
-) -> Result<(), NotCarried> {
+) -> Result<(), UnsupportedLoad> {
     let mode = options.pool_mode;
     if load.prepared && mode != PoolMode::Session {
         if version < PREPARED {
-            return Err(NotCarried::Prepared { version, mode });
+            return Err(UnsupportedLoad::Prepared { version, mode });
         }
         if max_prepared(options).unwrap_or(if version < PREPARED_BY_DEFAULT { 0 } else { 200 }) == 0 {
-            return Err(NotCarried::PreparedOff { version, mode });
+            return Err(UnsupportedLoad::PreparedOff { version, mode });
         }
     }
     if load.transaction_blocks && mode == PoolMode::Statement {
-        return Err(NotCarried::TransactionBlocks);
+        return Err(UnsupportedLoad::TransactionBlocks);
     }
     if mode == PoolMode::Session && !load.reconnects && load.clients > options.pool_size {
-        return Err(NotCarried::TooFewConnections { clients: load.clients, pool_size: options.pool_size });
+        return Err(UnsupportedLoad::TooFewConnections {
+            clients: load.clients,
+            pool_size: options.pool_size,
+        });
     }
     if let Some((name, _)) = parameters.iter().find(|(name, _)| !is_kept(name, version)) {
-        return Err(NotCarried::Parameter { parameter: name.clone(), version });
+        return Err(UnsupportedLoad::Parameter { parameter: name.clone(), version });
     }
     session_settings(options, load.session)
 }
 
-fn session_settings(options: &PoolerOptions, session: &SettingValues) -> Result<(), NotCarried> {
+fn session_settings(options: &PoolerOptions, session: &SettingValues) -> Result<(), UnsupportedLoad> {
     if let Some((setting, _)) = session.iter().find(|(_, value)| value.chars().any(char::is_control)) {
-        return Err(NotCarried::Value { setting: setting.clone() });
+        return Err(UnsupportedLoad::Value { setting: setting.clone() });
     }
     match session.keys().next() {
         Some(setting) if options.settings.contains_key("server_reset_query") => {
-            Err(NotCarried::ResetQuery { setting: setting.clone() })
+            Err(UnsupportedLoad::ResetQuery { setting: setting.clone() })
         }
         _ => Ok(()),
     }
@@ -183,7 +186,7 @@ mod tests {
             let none = SettingValues::new();
             let prepared = PooledLoad { prepared: true, transaction_blocks: false, ..load(&none) };
             let settings: Vec<_> = max.into_iter().map(|max| ("max_prepared_statements", max)).collect();
-            let got = carries(Version::of(1, minor), &options(mode, &settings), &[], &prepared);
+            let got = check_load(Version::of(1, minor), &options(mode, &settings), &[], &prepared);
             let got = got.err().map(|reason| reason.to_string());
             let fits = match (&got, wanted) {
                 (Some(got), Some(wanted)) => got.starts_with(wanted),
@@ -198,12 +201,12 @@ mod tests {
         let none = SettingValues::new();
         let many = PooledLoad { clients: 5, ..load(&none) };
         let session = options(PoolMode::Session, &[]);
-        let refusal = NotCarried::TooFewConnections { clients: 5, pool_size: 4 };
-        assert_eq!(carries(V1_18, &session, &[], &many), Err(refusal));
-        assert_eq!(carries(V1_18, &session, &[], &PooledLoad { reconnects: true, ..many }), Ok(()));
-        assert_eq!(carries(V1_18, &options(PoolMode::Transaction, &[]), &[], &many), Ok(()));
+        let refusal = UnsupportedLoad::TooFewConnections { clients: 5, pool_size: 4 };
+        assert_eq!(check_load(V1_18, &session, &[], &many), Err(refusal));
+        assert_eq!(check_load(V1_18, &session, &[], &PooledLoad { reconnects: true, ..many }), Ok(()));
+        assert_eq!(check_load(V1_18, &options(PoolMode::Transaction, &[]), &[], &many), Ok(()));
         let statement = options(PoolMode::Statement, &[]);
-        assert_eq!(carries(V1_18, &statement, &[], &many), Err(NotCarried::TransactionBlocks));
+        assert_eq!(check_load(V1_18, &statement, &[], &many), Err(UnsupportedLoad::TransactionBlocks));
     }
 
     #[test]
@@ -220,16 +223,16 @@ mod tests {
             ("geqo", Version::of(1, 25), false),
         ] {
             let parameters = [(name.to_owned(), "x".to_owned())];
-            let got = carries(version, &transaction, &parameters, &load(&none));
+            let got = check_load(version, &transaction, &parameters, &load(&none));
             assert_eq!(got.is_ok(), wanted, "{name} through {version}");
         }
         let session = SettingValues::from([("work_mem".to_owned(), "1MB".to_owned())]);
-        assert_eq!(carries(V1_18, &transaction, &[], &load(&session)), Ok(()));
+        assert_eq!(check_load(V1_18, &transaction, &[], &load(&session)), Ok(()));
         let reset = options(PoolMode::Transaction, &[("server_reset_query", "DISCARD ALL")]);
-        let refusal = NotCarried::ResetQuery { setting: "work_mem".to_owned() };
-        assert_eq!(carries(V1_18, &reset, &[], &load(&session)), Err(refusal));
+        let refusal = UnsupportedLoad::ResetQuery { setting: "work_mem".to_owned() };
+        assert_eq!(check_load(V1_18, &reset, &[], &load(&session)), Err(refusal));
         let lines = SettingValues::from([("app.x".to_owned(), "a\nb".to_owned())]);
-        let refusal = NotCarried::Value { setting: "app.x".to_owned() };
-        assert_eq!(carries(V1_18, &transaction, &[], &load(&lines)), Err(refusal));
+        let refusal = UnsupportedLoad::Value { setting: "app.x".to_owned() };
+        assert_eq!(check_load(V1_18, &transaction, &[], &load(&lines)), Err(refusal));
     }
 }

@@ -103,7 +103,7 @@ pub(crate) fn mark(run: &mut Run, on_server: Vec<String>) {
     let others: Vec<String> = measuring::seen().iter().map(OtherPgdyno::words).chain(on_server).collect();
     if !others.is_empty() {
         let detail = format!("another pgdyno measured at the same time: {}", others.join("; "));
-        run.doubts.push(Doubt { reason: Reason::Beside, detail });
+        run.doubts.push(Doubt { reason: Reason::OtherPgdyno, detail });
         run.validity = worst([run.validity, Validity::Suspect].into_iter());
     }
 }
