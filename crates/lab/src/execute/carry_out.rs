@@ -419,7 +419,8 @@ impl<'a> Execution<'a> {
         let content = &self.plan.content;
         // A search tries other rates.
         let compares = content.compare.is_some() && content.measure.search.is_none();
-        let few = few::seen(run, compares);
+        // A calibration chooses the lengths of its runs.
+        let few = few::seen(run, compares).filter(|_| !self.calibrates());
         if let Some(few) = few.filter(|_| self.few.insert(run.workload.clone())) {
             self.runner.progress.warn(few);
         }

@@ -80,10 +80,10 @@ pub fn run(
     let began = Instant::now();
     let mut store = Store::create_or_open(&options.results)?;
     let plan = resolve(file, &facts)?;
-    // Until the end, and before stored data are read. A calibration never goes on.
-    let goes_on = plan.content.calibrate.is_none();
-    let _alone = goes_on.then(|| store.alone_with(&identity::hash(&plan.content))).transpose()?;
-    let options = &ExecutionOptions { again: options.again || !goes_on, ..options.clone() };
+    let options = &ExecutionOptions { again: begins_again(&plan, options), ..options.clone() };
+    // Until the end, and before stored data are read; a calibration needs none.
+    let reads = plan.content.calibrate.is_none();
+    let _alone = reads.then(|| store.alone_with(&identity::hash(&plan.content))).transpose()?;
     let begun = Invocation::of(file, &store, (plan, facts), options)?;
     let servers = explain(stop, PreparedServers::open(file, begun, &mut store, options, progress, stop))?;
     let PreparedServers { begun, stages, templates, jobs, surroundings, targets, storages } = servers;
@@ -193,6 +193,12 @@ impl Invocation {
         self.plan = resolve(file, &self.facts)?;
         Ok(())
     }
+}
+
+/// Whether it is measured from its beginning, whatever is stored. A calibration never goes on: the machine may have
+/// changed.
+fn begins_again(plan: &Plan, options: &ExecutionOptions) -> bool {
+    options.again || plan.content.calibrate.is_some()
 }
 
 /// The error for an experiment of which no run is left.

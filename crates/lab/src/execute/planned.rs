@@ -9,7 +9,7 @@ use spec::{Class, Error, RunKey};
 
 use super::look::check_sizes;
 use super::promised::check_promise;
-use super::{ExecutionOptions, servers};
+use super::{ExecutionOptions, begins_again, servers};
 use crate::experiment::ExperimentFile;
 use crate::facts::{self, StoredExperiment};
 use crate::plan::{check_left, check_waiting, resolve};
@@ -37,8 +37,7 @@ pub fn planned(
 ) -> Result<Planned, Error> {
     let files = facts::of_files(file)?;
     let all = resolve(file, &files)?;
-    // A calibration never goes on: the machine may have changed.
-    let again = options.again || all.content.calibrate.is_some();
+    let again = begins_again(&all, options);
     let (stored, unknown) = match facts::of_results(&all, &options.results, again) {
         Ok(stored) => (stored, None),
         // A dry run needs no results file.
