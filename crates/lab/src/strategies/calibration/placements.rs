@@ -121,7 +121,6 @@ mod tests {
     use super::super::tests::{plan, run};
     use crate::strategies::{Course, Strategy};
 
-    /// Placements were compared by turns, and always came first.
     #[test]
     fn placements_take_turns_and_come_first() {
         let plan = plan(&["free", "apart"]);
