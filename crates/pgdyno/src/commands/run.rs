@@ -14,7 +14,10 @@ use results::{ExperimentId, Store};
 use spec::plan::Plan;
 use spec::{Class, Error};
 
-use super::{allowed, by_zoom, loaded, print, print_blocks, print_compared, report as page, signals, typed};
+use super::{
+    allowed, by_zoom, loaded, print, print_answer, print_blocks, print_compared, report as page, signals,
+    typed,
+};
 use crate::exit::{self, ExitResult, SAME_OR_BETTER};
 use crate::options::{OutputArgs, OutputFormat, Programs, WrittenSlices};
 use crate::print::{data, talk, warning};
@@ -242,6 +245,11 @@ impl How<'_> {
                 print_ladders(&found, OutputFormat::Md, self.shown)?
             }
             (format, _) if self.shown == Shown::Ladders => print(&report::tables::ladder(&found), format)?,
+            (OutputFormat::Md, Some(comparison)) => {
+                let tables = report::tables::compared_for_people(&found, comparison);
+                print_answer(&found.experiment.question, &found, tables, OutputFormat::Md)?;
+                self.print_tiles((&store, experiment), &found)?;
+            }
             (format, Some(comparison)) => {
                 print_compared(&found, comparison, format)?;
                 self.print_tiles((&store, experiment), &found)?;
