@@ -157,9 +157,11 @@ impl Invocation {
             return Err(Error::new(Class::BadInput, what).with_hint("start again: --again"));
         }
         let done = done(store, id, &plan)?;
-        // With a growing number of clients, a finished search is finished with the clients it had.
-        if strategies::of(&plan, &[]).left(&done).is_empty() {
-            return Err(finished(store, id, plan, &done, options)?);
+        if is_finished(&plan, &done) {
+            if plan.copies().is_some() {
+                servers::remove_left(&plan)?;
+            }
+            return Err(finished(store, id, &plan, &done, options)?);
         }
         let superseded = store.superseded_runs(id)?;
         Ok(Self { plan, facts, stored_facts, again, known, done, superseded })
@@ -191,21 +193,24 @@ impl Invocation {
     }
 }
 
+/// Whether no run is left. With a growing number of clients, a finished search is finished with the clients it
+/// had.
+fn is_finished(plan: &Plan, done: &[Done]) -> bool {
+    strategies::of(plan, &[]).left(done).is_empty()
+}
+
 /// The error for an experiment of which no run is left.
 fn finished(
     store: &Store,
     id: ExperimentId,
-    plan: Plan,
+    plan: &Plan,
     done: &[Done],
     options: &ExecutionOptions,
 ) -> Result<Error, Error> {
     let name = name_in_results(&plan.name, &store.experiment(id)?.experiment.name);
-    if plan.copies().is_some() {
-        servers::remove_left(&plan)?;
-    }
     // The preparation is round 0.
     let measured = store.finished_runs(id)?.iter().filter(|run| run.round > 0).count();
-    let runs = strategies::of(&plan, &[]).planned(done).max(measured);
+    let runs = strategies::of(plan, &[]).planned(done).max(measured);
     let called = store.called(id)?;
     let what = format!(
         "experiment {name} is finished: {} in {}",

@@ -3,13 +3,14 @@
 
 use std::collections::HashSet;
 
+use results::Store;
 use server::Stop;
 use spec::plan::{Decision, Facts, Plan};
 use spec::{Class, Error, RunKey};
 
 use super::look::check_sizes;
 use super::promised::check_promise;
-use super::{ExecutionOptions, servers};
+use super::{ExecutionOptions, done, finished, is_finished, servers};
 use crate::experiment::ExperimentFile;
 use crate::facts::{self, StoredExperiment};
 use crate::plan::{check_left, check_waiting, resolve};
@@ -21,8 +22,8 @@ pub struct Planned {
     pub facts: Facts,
     /// Number of its runs that are stored.
     pub kept: usize,
-    /// In a dry run: why it is not known whether the experiment has begun.
-    pub unknown: Option<String>,
+    /// In a dry run: the error that a run would end with, as far as it is certain.
+    pub fails: Option<Error>,
 }
 
 /// Learns what the plan of an experiment depends on, and plans it.
@@ -37,10 +38,12 @@ pub fn planned(
 ) -> Result<Planned, Error> {
     let files = facts::of_files(file)?;
     let all = resolve(file, &files)?;
-    let (stored, unknown) = match facts::of_results(&all, &options.results, options.again) {
+    let usable = if dry_run { Store::check_usable(&options.results) } else { Ok(()) };
+    let stored = usable.and_then(|()| facts::of_results(&all, &options.results, options.again));
+    let (stored, mut fails) = match stored {
         Ok(stored) => (stored, None),
-        // A dry run needs no results file.
-        Err(error) if dry_run => (StoredExperiment::default(), Some(error.to_string())),
+        // A dry run shows the plan all the same.
+        Err(error) if dry_run => (StoredExperiment::default(), Some(error)),
         Err(error) => return Err(error),
     };
     let mut facts = stored.facts.followed_by(files);
@@ -64,9 +67,17 @@ pub fn planned(
     if !dry_run {
         check_sizes(&plan)?;
     }
+    if let Some(id) = stored.id.filter(|_| dry_run)
+        && let Some(store) = Store::open_if_there(&options.results)?
+    {
+        let done = done(&store, id, &plan)?;
+        if is_finished(&plan, &done) {
+            fails = Some(finished(&store, id, &plan, &done, options)?);
+        }
+    }
     let stored: HashSet<RunKey> = stored.runs.into_iter().collect();
     let kept = plan.runs.iter().filter(|run| stored.contains(&run.key())).count();
-    Ok(Planned { plan, facts, kept, unknown })
+    Ok(Planned { plan, facts, kept, fails })
 }
 
 /// The placement that an experiment began with may no longer be available.

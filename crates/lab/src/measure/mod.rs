@@ -19,7 +19,7 @@ use spec::{Error, Sample, SeriesPoint};
 use workloads::{ClientWorkload, Places};
 
 use self::series::Series;
-pub(crate) use self::turns::{LONGEST, SHORTEST, Taken, Turns, USUAL};
+pub(crate) use self::turns::{LONGEST, SHORTEST, Taken, Turns, USUAL, fits};
 use crate::collectors::Collector;
 use crate::setup::Setup;
 

@@ -131,10 +131,7 @@ impl How<'_> {
             pg_bin: self.pg_bin.map(Path::to_owned),
             command: Some(typed::command()),
         };
-        let Planned { plan, facts, kept, unknown } = execute::planned(file, &options, self.dry_run, &stop)?;
-        if let Some(why) = unknown {
-            warning(&format!("whether it has begun already is not known: {why}"));
-        }
+        let Planned { plan, facts, kept, fails } = execute::planned(file, &options, self.dry_run, &stop)?;
         self.check_arms(file, &plan)?;
         for line in plan::words(&plan).into_iter().chain(foresee(&plan, &options.results)) {
             screen.line(&line);
@@ -148,9 +145,11 @@ impl How<'_> {
                 plan.runs.len(),
                 options.results.display()
             ));
+            plan::warm_up_words(&plan, &facts).iter().for_each(|words| screen.line(words));
         }
         if self.dry_run {
-            return self.dry_run(file, &plan);
+            let shown = self.dry_run(file, &plan)?;
+            return fails.map_or(Ok(shown), |error| Err(error.into()));
         }
         let _measuring = self.output.measuring(&mut screen);
         let outcome = execute::run(file, facts, &options, &mut screen, &stop);
