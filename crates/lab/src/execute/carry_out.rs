@@ -23,7 +23,8 @@ use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
 use crate::strategies::{self, Aside, Block, Cause, Course, Done, Next};
 
-type Taken = (Finished, Option<Cause>);
+/// A run, the cause of its failure, and the event that reports it.
+type Taken = (Finished, Option<Cause>, LabEvent);
 
 pub(super) struct Execution<'a> {
     file: &'a ExperimentFile,
@@ -213,9 +214,24 @@ impl<'a> Execution<'a> {
             None => self.one_after_the_other(course, block)?,
         };
         let Some(taken) = taken else { return Ok(false) };
-        let (mut finished, causes): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
+        let (mut finished, mut causes, mut lines) = (Vec::new(), Vec::new(), Vec::new());
+        for (run, cause, line) in taken {
+            finished.push(run);
+            causes.push(cause);
+            lines.push(line);
+        }
         self.runner.progress.step(Step::Store, self.results.path().display().to_string());
-        let numbers = self.results.keep(&mut finished)?;
+        let stored = self.results.keep(&mut finished);
+        // A run that is reported is stored. If it cannot be, it is reported too, so that no result is lost.
+        lines.into_iter().for_each(|line| self.runner.progress.event(line));
+        let numbers = stored.map_err(|error| {
+            let runs = match finished.len() {
+                1 => "the last run above is".to_owned(),
+                several => format!("the last {several} runs above are"),
+            };
+            let text = format!("{error}; {runs} not stored");
+            error.in_words(text)
+        })?;
         let waits = Aside::of(&self.done).waits.len();
         let repeated = course.again(&self.done).repeated.len();
         let stored = finished.into_iter().zip(causes).zip(numbers).enumerate();
@@ -327,11 +343,10 @@ impl<'a> Execution<'a> {
         }
         self.pace.ran(&next.run, took);
         self.tell_few(&done.finished.run);
-        // Report it even if it cannot be stored, so that no result is lost.
         let left = self.left(course, over);
         let (run, planned) = (&done.finished.run, course.planned(&self.done));
-        self.runner.progress.event(LabEvent::finished(run, next.number, planned, next.what.clone(), left));
-        Ok(Some((done.finished, done.cause)))
+        let line = LabEvent::finished(run, next.number, planned, next.what.clone(), left);
+        Ok(Some((done.finished, done.cause, line)))
     }
 
     /// Reports the first run of a workload with too few transactions: the others will not have more.
