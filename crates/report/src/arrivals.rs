@@ -27,6 +27,11 @@ pub fn words(arrivals: &Arrivals) -> String {
     )
 }
 
+/// `1.6 % of the offered 23,816/s in time`.
+pub(crate) fn share_of_offered(arrivals: &Arrivals) -> String {
+    format!("{} of the offered {}/s in time", share(arrivals), numbers::figure_text(arrivals.offered_per_s()))
+}
+
 /// Share done in time, `1.6 %`; never rounded up past the required share.
 #[must_use]
 pub fn share(arrivals: &Arrivals) -> String {

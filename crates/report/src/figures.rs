@@ -5,6 +5,8 @@ use results::data::levels;
 use results::{CellValue, ReportData, Table};
 use spec::figures::{self, FigureRow};
 
+use crate::sections::runs::number;
+
 /// A line for each figure of each run. Figures of a newer version, which the table lacks, have a name and a
 /// value only.
 #[must_use]
@@ -20,7 +22,7 @@ pub fn figures(data: &ReportData) -> Table {
             let row = figures::row(name);
             let text = |of: fn(&FigureRow) -> &'static str| CellValue::from(row.map(of));
             table.push([
-                run.sequence.into(),
+                number(run),
                 run.round.into(),
                 run.workload.clone().into(),
                 levels(&Cell::of(run)).into(),

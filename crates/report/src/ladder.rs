@@ -2,15 +2,15 @@
 
 use results::ladder::{Ladder, Quality, Rung, ladders};
 use results::{CellValue, ReportData, Table};
-use spec::{Arrivals, figures};
+use spec::{Arrivals, Term, figures};
 
 use crate::arrivals::percentiles_of;
 use crate::block::Block;
 use crate::numbers::{self, real_cell};
 
-/// `reporting, promise 250 ms, arm gis`.
+/// `reporting, p99 < 250ms, arm gis`: the promise as one writes it for a search of a limit.
 pub(crate) fn name(of: &Ladder) -> String {
-    let promise = of.promise_ms.map(|ms| format!("promise {} ms", numbers::as_given(ms)));
+    let promise = of.promise_ms.map(|ms| Term::words(&format!("{}ms", numbers::as_given(ms)), of.bound));
     let arm = of.arm.as_ref().map(|arm| format!("arm {arm}"));
     // The promise may distinguish ladders.
     let cell = of.cell.split(", ").filter(|part| !part.is_empty() && !part.starts_with("promise "));

@@ -3,6 +3,7 @@
 use results::comparison::{Metric, Spread};
 use results::{CellValue, Table};
 
+use crate::arrivals;
 use crate::numbers::{self, real_cell};
 use results::ReportData;
 use results::data::levels;
@@ -43,7 +44,7 @@ pub fn spread(found: &[Spread], metric: Metric) -> Table {
             real_cell(summary.min),
             real_cell(summary.max),
             CellValue::Data(outliers.into()),
-            of.suspect.map(|suspect| suspect.words()).into(),
+            doubt(of).into(),
         ]);
     }
     table
@@ -76,6 +77,13 @@ pub fn spread_in_words(found: &[Spread], metric: Metric) -> Table {
     table
 }
 
+/// As in the answer: a cell whose load was too much is overloaded, whatever else its runs are suspect for.
+fn doubt(of: &Spread) -> Option<String> {
+    let overloaded = of.overload.as_ref().map(arrivals::share_of_offered);
+    let overloaded = overloaded.map(|share| format!("overloaded ({share})"));
+    overloaded.or_else(|| of.suspect.map(|suspect| suspect.words()))
+}
+
 /// `round 3 (300)`; `none`.
 pub(crate) fn outliers_in_words(of: &Spread, metric: Metric) -> String {
     let value = value_in_words(of, metric);
@@ -102,7 +110,7 @@ pub fn below_spread(found: &[Spread], metric: Metric) -> Vec<String> {
     let mut said = vec![format!("{}; no arms, so nothing is compared.", metric.text())];
     for of in found {
         let cell = if found.len() > 1 { format!("{}: ", of.cell.text()) } else { String::new() };
-        said.extend(of.suspect.map(|suspect| format!("Doubtful: {cell}{}.", suspect.words())));
+        said.extend(doubt(of).map(|doubt| format!("Doubtful: {cell}{doubt}.")));
     }
     if found.iter().any(|of| of.values.len() < 2) {
         said.push("One run has no interval: the same command again adds a run.".to_owned());

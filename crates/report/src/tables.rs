@@ -14,7 +14,7 @@ pub use crate::sections::crosstabs::crosstab;
 pub use crate::sections::limit::{limits, none as no_limits};
 pub use crate::sections::load::sizes;
 pub use crate::sections::runs::runs;
-pub use crate::sections::verdicts::{below, compared, compared_in_words};
+pub use crate::sections::verdicts::{below, compared, compared_for_people, compared_in_words};
 pub use crate::sections::workloads::{amounts, cells, jobs, jobs_in_words, scripts};
 pub use crate::sections::worth::{settings, settings_in_words};
 pub use crate::spread::{below_spread, repeats, spread, spread_in_words};

@@ -50,6 +50,10 @@ pub struct ReportData {
     pub beside: Vec<CellFigures>,
 }
 
+/// Note on an experiment whose stored plan is damaged or of another version.
+pub const UNREADABLE_PLAN: &str = "the stored plan of this experiment cannot be read: its decisions, limits, bounds and prices are missing; \
+                                   the runs are not affected";
+
 impl ReportData {
     /// Reads an experiment; [`Store::find`] finds one by name or number.
     ///
@@ -58,7 +62,8 @@ impl ReportData {
     pub fn load(store: &Store, id: ExperimentId) -> Result<Self, Error> {
         let stored = store.experiment(id)?;
         let (texts, course) = (store.texts(id)?, store.course(id)?);
-        let data = Self::new(stored.experiment, stored.host, stored.target, store.runs(id)?);
+        let mut data = Self::new(stored.experiment, stored.host, stored.target, store.runs(id)?);
+        data.notes.extend(data.experiment.plan.is_unreadable().then(|| UNREADABLE_PLAN.to_owned()));
         Ok(Self { stored: Some((id, store.called(id)?)), texts, course, ..data })
     }
 

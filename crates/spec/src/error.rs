@@ -135,7 +135,7 @@ impl Error {
     /// The user asked to stop.
     #[must_use]
     pub fn stopped() -> Self {
-        Self::new(Class::Interrupted, "stopped")
+        Self::new(Class::Interrupted, "stopped").with_hint("the same command begins again")
     }
 
     /// Replaces the text; kind and advice stay.

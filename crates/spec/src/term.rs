@@ -30,6 +30,15 @@ pub struct TermResult {
 }
 
 impl Term {
+    /// A term for all scripts as one writes it: `p99 < 250ms`, or with another share `late(250ms) < 5%`.
+    #[must_use]
+    pub fn words(time: &str, share: f64) -> String {
+        match share {
+            0.01 => format!("p99 < {time}"),
+            share => format!("late({time}) < {}%", (share * 1e8).round() / 1e6),
+        }
+    }
+
     /// Whether it applies to a script with this name; the term may name only the file.
     #[must_use]
     pub fn is_of(&self, script: &str) -> bool {

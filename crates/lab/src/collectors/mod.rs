@@ -42,6 +42,11 @@ pub trait Collector {
     /// # Errors
     /// When nothing can be observed any more.
     fn end(&mut self, measured: &EngineResult, samples: &mut Vec<Sample>) -> Result<Figures, SqlError>;
+
+    /// After the end: which figures are missing, and why.
+    fn missing(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// What can be observed.

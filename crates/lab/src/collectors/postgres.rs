@@ -16,8 +16,10 @@ pub(super) struct Postgres<'a> {
     sql: &'a mut dyn Sql,
     manner: Manner,
     machine: Option<Machine>,
-    before: Option<Counters>,
+    /// The counters, and the server's time after them, s.
+    before: Option<(Counters, f64)>,
     looks: u32,
+    missing: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +34,7 @@ pub(super) struct Manner {
 
 impl<'a> Postgres<'a> {
     pub(super) fn new(sql: &'a mut dyn Sql, manner: Manner) -> Self {
-        Self { sql, manner, machine: None, before: None, looks: 0 }
+        Self { sql, manner, machine: None, before: None, looks: 0, missing: None }
     }
 }
 
@@ -44,7 +46,10 @@ impl Collector for Postgres<'_> {
     fn begin(&mut self) -> Result<(), SqlError> {
         // First, so that its own queries do not count for the run.
         self.machine = Some(Machine::begin(self.sql, self.manner.elsewhere));
-        self.before = Some(Counters::take(self.sql)?);
+        let counters = Counters::take(self.sql)?;
+        let time = self.sql.scalar("SELECT pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())")?;
+        let time = time.and_then(|seconds| seconds.parse().ok()).unwrap_or_default();
+        self.before = Some((counters, time));
         Ok(())
     }
 
@@ -61,12 +66,22 @@ impl Collector for Postgres<'_> {
     /// After an outage the server may have restarted, and our connection may be closed like the clients':
     /// then nothing is known.
     fn end(&mut self, measured: &EngineResult, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
-        let Some(before) = self.before.as_ref().filter(|_| measured.outages.is_empty()) else {
+        let Some((before, time)) = self.before.as_ref().filter(|_| measured.outages.is_empty()) else {
             return Ok(Figures::default());
         };
-        await_clients_gone(self.sql)?;
+        let all_ended = await_clients_gone(self.sql, *time)?;
         let mut figures = Counters::take(self.sql)?.since(before);
-        let share = measured_share(measured, self.manner.warmup);
+        let is_short = Duration::from_nanos(measured.elapsed) < LONG;
+        if !all_ended && is_short {
+            let of_processes = SOURCES.iter().filter(|source| source.of_processes);
+            let columns = of_processes.flat_map(|source| source.columns).map(|(_, of)| *of);
+            for of in columns.chain([figures::CACHE_HIT_PCT]) {
+                figures.remove(of);
+            }
+            self.missing = Some(PROCESSES_STAY);
+        }
+        // Processes that go on counted a last part of the warm-up late as well, and that of the run not yet.
+        let share = if all_ended { measured_share(measured, self.manner.warmup) } else { 1.0 };
         for of in HANDED_IN_LATE {
             figures.get_mut(of).into_iter().for_each(|all| *all *= share);
         }
@@ -78,10 +93,16 @@ impl Collector for Postgres<'_> {
         }
         Ok(figures)
     }
+
+    fn missing(&self) -> Option<&'static str> {
+        self.missing
+    }
 }
 
 struct Source {
     view: &'static str,
+    /// Whether each server process counts for itself, and reports that about once a second and when it ends.
+    of_processes: bool,
     /// Selects one row if the view has several.
     condition: &'static str,
     columns: &'static [(&'static str, Figure)],
@@ -90,6 +111,7 @@ struct Source {
 const SOURCES: [Source; 4] = [
     Source {
         view: "pg_catalog.pg_stat_database",
+        of_processes: true,
         condition: "WHERE datname = current_database()",
         columns: &[
             ("xact_commit", figures::COMMITS),
@@ -109,6 +131,7 @@ const SOURCES: [Source; 4] = [
     Source {
         // Checkpoints up to PostgreSQL 16.
         view: "pg_catalog.pg_stat_bgwriter",
+        of_processes: false,
         condition: "",
         columns: &[
             ("checkpoints_timed", figures::CHECKPOINTS_TIMED),
@@ -123,6 +146,7 @@ const SOURCES: [Source; 4] = [
     Source {
         // From PostgreSQL 17.
         view: "pg_catalog.pg_stat_checkpointer",
+        of_processes: false,
         condition: "",
         columns: &[
             ("num_timed", figures::CHECKPOINTS_TIMED),
@@ -135,6 +159,7 @@ const SOURCES: [Source; 4] = [
     Source {
         // From PostgreSQL 14.
         view: "pg_catalog.pg_stat_wal",
+        of_processes: true,
         condition: "",
         columns: &[
             ("wal_records", figures::WAL_RECORDS),
@@ -144,8 +169,8 @@ const SOURCES: [Source; 4] = [
     },
 ];
 
-/// Counters that server processes report about once a second, and when they end. The difference includes the
-/// last part of the warm-up and the drain.
+/// Counters of server processes that grow with the transactions. If the processes end with the load, the
+/// difference includes the last part of the warm-up and the drain.
 const HANDED_IN_LATE: [Figure; 12] = [
     figures::COMMITS,
     figures::ROLLBACKS,
@@ -163,6 +188,11 @@ const HANDED_IN_LATE: [Figure; 12] = [
 /// Minimum interval between two reports of a server process. After a shorter warm-up it reports nothing
 /// before the measured part; after a longer one it has reported all but half of this on average.
 const HAND_IN: Duration = Duration::from_secs(1);
+/// In runs of this length at most a tenth of what was counted is not reported yet, if processes go on.
+const LONG: Duration = Duration::from_secs(10);
+const PROCESSES_STAY: &str = "counts of transactions, blocks, rows, temporary files and WAL records are not available: the server's processes \
+     that served the clients go on, as behind a pooler, and report up to a second of their counts later; runs of 10 s or more \
+     have them";
 
 /// The share of such counters that belongs to the transactions in the throughput. It assumes that
 /// transactions of warm-up and drain are like the measured ones.
@@ -185,18 +215,22 @@ const HAS_BRIN: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg
      WHERE a.amname = 'brin' AND c.relkind IN ('i', 'I'))";
 
 /// Waits until the load's connections are closed, for at most half a second: a server process reports its
-/// counts when it ends.
-fn await_clients_gone(sql: &mut dyn Sql) -> Result<(), SqlError> {
-    let others = "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend' \
-                  AND datname = current_database() AND usename = current_user \
-                  AND pid <> pg_catalog.pg_backend_pid()";
+/// counts when it ends. Returns whether all that worked since this time have ended. Ours reports at once.
+fn await_clients_gone(sql: &mut dyn Sql, since_s: f64) -> Result<bool, SqlError> {
+    let others = format!(
+        "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend' \
+         AND datname = current_database() AND usename = current_user \
+         AND pid <> pg_catalog.pg_backend_pid() AND state_change >= pg_catalog.to_timestamp({since_s})"
+    );
     let start = Instant::now();
-    while sql.scalar(others)?.is_some_and(|count| count != "0")
-        && start.elapsed() < Duration::from_millis(500)
-    {
-        std::thread::sleep(Duration::from_millis(5));
+    loop {
+        match sql.scalar(&others)? {
+            Some(count) if count != "0" && start.elapsed() < Duration::from_millis(500) => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            count => return Ok(count.is_none_or(|count| count == "0")),
+        }
     }
-    Ok(())
 }
 
 /// Makes the server count now what our own connection did, such as reading all settings, which can use
@@ -218,7 +252,7 @@ impl Counters {
     pub(crate) fn take(sql: &mut dyn Sql) -> Result<Self, SqlError> {
         let mut counters = Figures::default();
         hand_in_own(sql)?;
-        for Source { view, condition, columns } in &SOURCES {
+        for Source { view, condition, columns, .. } in &SOURCES {
             // A check first keeps errors about missing views out of the server's log.
             if permitted(sql.scalar(&format!("SELECT to_regclass('{view}')")))?.flatten().is_none() {
                 continue;
@@ -358,6 +392,30 @@ mod tests {
         assert!((share(4000) - 12.0 / 20.0).abs() < 1e-9, "half a second of a long one");
         assert!((share(0) - 12.0 / 14.0).abs() < 1e-9);
         assert!((measured_share(&EngineResult::default(), HAND_IN) - 1.0).abs() < 1e-9);
+    }
+
+    /// Behind a pooler a short run had 0.0 blocks per transaction: the processes had not reported theirs.
+    #[test]
+    fn counts_of_processes_that_go_on_are_missing_in_short_runs() {
+        let ended = |seconds: u64, left: &'static str| {
+            let mut server = Server(vec![
+                ("pg_stat_activity", vec![("count", left)]),
+                ("clock_timestamp", vec![("date_part", "1795000000.25")]),
+                ("pg_stat_database", vec![("xact_commit", "7"), ("blks_hit", "9"), ("blks_read", "1")]),
+                ("pg_stat_bgwriter", vec![("buffers_clean", "5")]),
+            ]);
+            let manner = Manner { elsewhere: false, uncut: false, waits: false, warmup: Duration::ZERO };
+            let mut collector = Postgres::new(&mut server, manner);
+            collector.begin().unwrap();
+            let measured = EngineResult { elapsed: seconds * 1_000_000_000, ..EngineResult::default() };
+            let figures = collector.end(&measured, &mut Vec::new()).unwrap();
+            let has = |of| figures.get(of).is_some();
+            let counted = [figures::COMMITS, figures::BLOCKS_HIT, figures::BACKGROUND_WRITER_BUFFERS];
+            (counted.map(has), collector.missing().is_some())
+        };
+        assert_eq!(ended(2, "0"), ([true; 3], false), "all have ended");
+        assert_eq!(ended(2, "4"), ([false, false, true], true));
+        assert_eq!(ended(10, "4"), ([true; 3], false), "a long run lacks little");
     }
 
     /// The server counts ten entries for each block of a BRIN index, which seemed to scan six times less than

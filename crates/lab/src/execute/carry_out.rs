@@ -29,7 +29,8 @@ use crate::strategies::again::Repeated;
 use crate::strategies::{self, Aside, Cause, Course, Next, PastRun, RunBlock};
 use crate::validity::{JobEvidence, Machine, judge_job};
 
-type Taken = (Finished, Option<Cause>);
+/// A run, the cause of its failure, and the event that reports it, if one does.
+type Taken = (Finished, Option<Cause>, Option<LabEvent>);
 
 pub(super) struct Execution<'a> {
     pub(super) file: &'a ExperimentFile,
@@ -279,10 +280,24 @@ impl<'a> Execution<'a> {
             None => self.one_after_the_other(course, block)?,
         };
         let Some(taken) = taken else { return Ok(false) };
-        let (finished, causes): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
-        let runs: Vec<Run> = finished.iter().map(|finished| self.kept_run(&finished.run)).collect();
-        self.pending.extend(finished);
-        let numbers = if block.with_next { vec![0; runs.len()] } else { self.store(runs.len())? };
+        let (mut runs, mut causes, mut lines) = (Vec::new(), Vec::new(), Vec::new());
+        for (finished, cause, line) in taken {
+            runs.push(self.kept_run(&finished.run));
+            self.pending.push(finished);
+            causes.push(cause);
+            lines.extend(line);
+        }
+        let stored = if block.with_next { Ok(vec![0; runs.len()]) } else { self.store(runs.len()) };
+        // A run that is reported is stored. If it cannot be, it is reported too, so that no result is lost.
+        lines.into_iter().for_each(|line| self.runner.progress.event(line));
+        let numbers = stored.map_err(|error| {
+            let runs = match runs.len() {
+                1 => "the last run above is".to_owned(),
+                several => format!("the last {several} runs above are"),
+            };
+            let text = format!("{error}; {runs} not stored");
+            error.in_words(text)
+        })?;
         let waits = Aside::of(&self.done).waits.len();
         let repeated = course.again(&self.done).repeated.len();
         for (position, ((run, cause), number)) in runs.into_iter().zip(causes).zip(numbers).enumerate() {
@@ -428,14 +443,12 @@ impl<'a> Execution<'a> {
         }
         self.pace.ran(&next.run, took);
         self.tell_few(&done.finished.run);
-        // Report it even if it cannot be stored, so that no result is lost.
         let left = self.left(course, over);
         let planned = course.planned(&self.done);
-        if let Some(run) = course.reported(&self.done, &done.finished.run) {
-            let event = LabEvent::finished(&run, next.number, planned, next.what.clone(), left);
-            self.runner.progress.event(event);
-        }
-        Ok(Some((done.finished, done.cause)))
+        let line = course
+            .reported(&self.done, &done.finished.run)
+            .map(|run| LabEvent::finished(&run, next.number, planned, next.what.clone(), left));
+        Ok(Some((done.finished, done.cause, line)))
     }
 
     /// Reports the first run of a workload with too few transactions: the others will not have more.

@@ -100,9 +100,9 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let store = Store::create_or_open(&options.results)?;
     let plan = resolve(file, &facts)?;
-    // Until the end, and before stored data are read; a calibration needs none.
-    let reads = plan.content.calibrate.is_none();
-    let _alone = reads.then(|| store.alone_with(&identity::hash(&plan.content))).transpose()?;
+    // Until the end, and before stored data are read. A calibration and jobs that are done again read none.
+    let goes_on = plan.content.calibrate.is_none() && !plan.content.has_only_jobs();
+    let _alone = goes_on.then(|| store.alone_with(&identity::hash(&plan.content))).transpose()?;
     with_servers(file, (Some(store), facts), options, progress, stop, |execution, jobs| {
         // Keep what jobs found even if the user stops now.
         let _concluding = execution.plan.content.has_only_jobs().then(|| stop.concluding());
@@ -211,9 +211,11 @@ impl Invocation {
             return Err(Error::new(Class::BadInput, what).with_hint("start again: --again"));
         }
         let done = done(store, id, &plan)?;
-        // With a growing number of clients, a finished search is finished with the clients it had.
-        if !plan.content.has_only_jobs() && strategies::of(&plan, &[]).left(&done).is_empty() {
-            return Err(finished(store, id, plan, &done, options)?);
+        if !plan.content.has_only_jobs() && is_finished(&plan, &done) {
+            if plan.copies().is_some() {
+                servers::remove_left(&plan)?;
+            }
+            return Err(finished(store, id, &plan, &done, options)?);
         }
         let superseded = store.superseded_runs(id)?;
         Ok(Self { plan, facts, given, stored_facts, again, known, done, superseded })
@@ -308,21 +310,24 @@ fn stored_or_again(
     }
 }
 
+/// Whether no run is left. With a growing number of clients, a finished search is finished with the clients it
+/// had.
+fn is_finished(plan: &Plan, done: &[PastRun]) -> bool {
+    strategies::of(plan, &[]).left(done).is_empty()
+}
+
 /// The error for an experiment of which no run is left.
 fn finished(
     store: &Store,
     id: ExperimentId,
-    plan: Plan,
+    plan: &Plan,
     done: &[PastRun],
     options: &ExecutionOptions,
 ) -> Result<Error, Error> {
     let name = name_in_results(&plan.name, &store.experiment(id)?.experiment.name);
-    if plan.copies().is_some() {
-        servers::remove_left(&plan)?;
-    }
     // The preparation is round 0.
     let measured = store.finished_runs(id)?.iter().filter(|run| run.round > 0).count();
-    let runs = strategies::of(&plan, &[]).planned(done).max(measured);
+    let runs = strategies::of(plan, &[]).planned(done).max(measured);
     let called = store.called(id)?;
     let what = format!(
         "experiment {name} is finished: {} in {}",

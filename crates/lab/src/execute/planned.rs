@@ -3,13 +3,14 @@
 
 use std::collections::HashSet;
 
+use results::Store;
 use server::Stop;
 use spec::plan::{Decision, Facts, Plan};
 use spec::{Class, Error, RunKey};
 
 use super::look::check_sizes;
 use super::promised::check_promise;
-use super::{ExecutionOptions, servers, stands_alone, stored_or_again};
+use super::{ExecutionOptions, done, finished, is_finished, servers, stands_alone, stored_or_again};
 use crate::experiment::ExperimentFile;
 use crate::facts::{self, StoredExperiment};
 use crate::plan::{check_left, check_waiting, resolve};
@@ -21,8 +22,8 @@ pub struct Planned {
     pub facts: Facts,
     /// Number of its runs that are stored.
     pub kept: usize,
-    /// In a dry run: why it is not known whether the experiment has begun.
-    pub unknown: Option<String>,
+    /// In a dry run: the error that a run would end with, as far as it is certain.
+    pub fails: Option<Error>,
 }
 
 /// Learns what the plan of an experiment depends on, and plans it.
@@ -38,14 +39,16 @@ pub fn planned(
     let files = facts::of_files(file)?;
     let all = resolve(file, &files)?;
     let read = |again| facts::of_results(&all, &options.results, again);
-    let (stored, unknown) = match stored_or_again(&all, options, read) {
+    let usable = if dry_run { Store::check_usable(&options.results) } else { Ok(()) };
+    let stored = usable.and_then(|()| match stands_alone(&all, options) {
         // It is read when the round or the jobs begin.
-        _ if stands_alone(&all, options) => (StoredExperiment::default(), None),
-        Ok((stored, _)) => (stored, None),
-        // A dry run needs no results file.
-        Err(error) if dry_run && error.class() != Class::Usage => {
-            (StoredExperiment::default(), Some(error.to_string()))
-        }
+        true => Ok(StoredExperiment::default()),
+        false => stored_or_again(&all, options, read).map(|(stored, _)| stored),
+    });
+    let (stored, mut fails) = match stored {
+        Ok(stored) => (stored, None),
+        // A dry run shows the plan all the same.
+        Err(error) if dry_run => (StoredExperiment::default(), Some(error)),
         Err(error) => return Err(error),
     };
     let mut facts = stored.facts.followed_by(files);
@@ -68,9 +71,17 @@ pub fn planned(
     if !dry_run {
         check_sizes(&plan)?;
     }
+    if let Some(id) = stored.id.filter(|_| dry_run)
+        && let Some(store) = Store::open_if_there(&options.results)?
+    {
+        let done = done(&store, id, &plan)?;
+        if is_finished(&plan, &done) {
+            fails = Some(finished(&store, id, &plan, &done, options)?);
+        }
+    }
     let stored: HashSet<RunKey> = stored.runs.into_iter().collect();
     let kept = plan.runs.iter().filter(|run| stored.contains(&run.key())).count();
-    Ok(Planned { plan, facts, kept, unknown })
+    Ok(Planned { plan, facts, kept, fails })
 }
 
 /// The placement that an experiment began with may no longer be available.

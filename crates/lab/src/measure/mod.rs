@@ -19,7 +19,7 @@ use spec::{Error, Sample, SeriesPoint};
 use workloads::{ClientWorkload, Places};
 
 use self::series::Series;
-pub(crate) use self::turns::{LONGEST, SHORTEST, Taken, Turns, USUAL};
+pub(crate) use self::turns::{LONGEST, SHORTEST, Taken, Turns, USUAL, fits};
 use crate::collectors::Collector;
 use crate::setup::Setup;
 
@@ -44,6 +44,8 @@ pub struct Measured {
     pub samples: Vec<Sample>,
     /// The engine's own figures, and the collectors' figures for the whole.
     pub figures: Figures,
+    /// Figures that are missing, and why.
+    pub missing: Vec<&'static str>,
     /// Why a collector failed.
     pub trouble: Option<SqlError>,
 }
@@ -169,6 +171,7 @@ impl<'w, 'c> Watch<'w, 'c> {
     fn end(self, engine: engine::EngineResult) -> Measured {
         let Self { started_at, collectors, series, mut samples, mut trouble, .. } = self;
         let mut figures = own_cost::own_figures(&engine);
+        let mut missing = Vec::new();
         for collector in collectors {
             match collector.end(&engine, &mut samples) {
                 Ok(found) => figures.append(found),
@@ -176,9 +179,10 @@ impl<'w, 'c> Watch<'w, 'c> {
                     trouble.get_or_insert(error);
                 }
             }
+            missing.extend(collector.missing());
         }
         let (series, seconds) = series.map(Series::into_parts).unwrap_or_default();
-        Measured { started_at, engine, series, seconds, samples, figures, trouble }
+        Measured { started_at, engine, series, seconds, samples, figures, missing, trouble }
     }
 }
 

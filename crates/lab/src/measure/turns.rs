@@ -198,6 +198,11 @@ fn usual_length(median: Duration) -> Duration {
     Duration::from_millis(enough.as_millis().next_multiple_of(10) as u64).max(SHORTEST)
 }
 
+/// Whether transactions of these lengths fit into slices.
+pub(crate) fn fits(lengths: Option<TransactionLengths>, turns: &Turns) -> bool {
+    matches!(Cut::of(lengths, &Turns { strict: false, ..turns.clone() }), Ok(Cut::Slices { .. }))
+}
+
 impl Cut {
     fn of(lengths: Option<TransactionLengths>, turns: &Turns) -> Result<Self, Error> {
         let uncut = |why: String| Ok(Self::Uncut { why });

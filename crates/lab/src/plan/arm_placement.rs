@@ -51,7 +51,9 @@ pub(super) fn arm_placement(content: &Content, facts: &Facts) -> Option<Decision
             Some((true, figures)) => Decision::decided(ArmPlacement::Copies(copies), figures),
             Some((false, why)) => Decision::decided(ArmPlacement::AsTheyAre, why),
             None => {
-                let rule = facts.copies_so_far().unwrap_or(IF_THEY_FIT);
+                let so_far = facts.copies_so_far();
+                let so_far = so_far.map(|figures| format!("; with the data of now, an estimate: {figures}"));
+                let rule = IF_THEY_FIT.to_owned() + &so_far.unwrap_or_default();
                 Decision::open(ArmPlacement::Copies(copies), rule, [Needed::Preparation])
             }
         },

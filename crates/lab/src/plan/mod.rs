@@ -39,6 +39,7 @@ pub(crate) use preparation::jobs_of;
 pub use resolve::resolve;
 pub use setups::{equal_arms, setup, single_run};
 pub use table::{short_table, table};
+pub use turns::warm_up_words;
 pub use words::words;
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use spec::RunEvent;
-use spec::plan::{ArmPlacement, Content, Facts, Placement, Plan, PlannedRun, Slices, Slicing};
+use spec::plan::{ArmPlacement, Content, Fact, Facts, Placement, Plan, PlannedRun, Slices, Slicing};
 
 use super::{burden, levels};
-use crate::measure::{LONGEST, SHORTEST, Turns, USUAL};
+use crate::measure::{LONGEST, SHORTEST, Turns, USUAL, fits};
 
 pub(super) fn warmup_of(plan: &Plan, run: &PlannedRun) -> f64 {
     turns(plan, run).map_or_else(|| levels::warmup_of(&plan.content, run), |turns| turns.warmup.as_secs_f64())
@@ -83,6 +83,25 @@ pub(super) fn in_slices(
         false => "",
     };
     format!("take turns in slices of {length}, in the order A B B A{background}")
+}
+
+/// How the warm-ups so far decided where arms may take turns; `None` if all decided for slices.
+#[must_use]
+pub fn warm_up_words(plan: &Plan, facts: &Facts) -> Option<String> {
+    let turns = plan.runs.iter().find_map(|run| turns(plan, run))?;
+    let all = || {
+        facts.all().iter().filter_map(|fact| match fact {
+            Fact::Transactions { lengths, .. } => Some(*lengths),
+            _ => None,
+        })
+    };
+    let (warm_ups, against) = (all().count(), all().filter(|lengths| !fits(*lengths, &turns)).count());
+    (against > 0).then(|| {
+        format!(
+            "{against} of {} so far decided against slices, because transactions took too long: those arms ran one after the other",
+            crate::words::count(warm_ups, "warm-up")
+        )
+    })
 }
 
 /// Whether arms take turns, or why not; empty if the question does not apply.

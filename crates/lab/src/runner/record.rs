@@ -90,6 +90,11 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
     run.measured_s = measured.engine.elapsed as f64 / 1e9;
     run.counts = counts(&measured.engine, run.offered_rate.is_some());
     run.events.extend(events(&measured.engine, &measured.figures));
+    run.events.extend(measured.missing.iter().map(|missing| RunEvent {
+        time_us: 0,
+        kind: RunEvent::REMARK.to_owned(),
+        detail: (*missing).to_owned(),
+    }));
     run.figures.append(std::mem::take(&mut measured.figures));
     run.figures.extend(trend.map(Trend::figure));
     let host_lag = judged.host_lag_us.filter(|_| run.offered_rate.is_some());

@@ -8,16 +8,15 @@ use results::answer::Verdicts;
 use results::comparison::{Comparison, MeasuredExperiment, Metric};
 
 use super::report as page;
-use super::{chosen, load, loaded, print, print_blocks, print_compared};
+use super::{chosen, load, loaded, print, print_answer, print_blocks, print_compared};
 use crate::exit::{self, BAD_INPUT, CommandFailure, ExitResult, USAGE};
 use crate::options::{FormatOption, OutputFormat, Selection};
 use crate::print::{data, talk, warning};
 
 /// What is compared.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ComparedFigure {
     /// Throughput, transactions per second
-    #[default]
     Tps,
     /// Median response time
     P50,
@@ -35,9 +34,9 @@ pub(crate) struct Args {
     /// outliers of its runs [default: the newest experiment]
     #[arg(value_name = "EXPERIMENT|FILE", num_args = 0..=2)]
     which: Vec<String>,
-    /// What is compared
-    #[arg(long, short = 'm', value_enum, default_value_t)]
-    metric: ComparedFigure,
+    /// What is compared [default: tps; p99 where schedules set the throughput of every cell]
+    #[arg(long, short = 'm', value_enum)]
+    metric: Option<ComparedFigure>,
     /// The arm that the others are compared with [default: the base of the experiment]
     #[arg(long, value_name = "ARM")]
     base: Option<String>,
@@ -48,6 +47,24 @@ pub(crate) struct Args {
     selection: Selection,
     #[command(flatten)]
     format: FormatOption,
+}
+
+impl ComparedFigure {
+    fn metric(self) -> Metric {
+        match self {
+            Self::Tps => Metric::Tps,
+            Self::P50 => Metric::P50,
+            Self::P95 => Metric::P95,
+            Self::P99 => Metric::P99,
+        }
+    }
+}
+
+impl Args {
+    /// Whether the whole answer of one experiment is asked for, as at the end of its run.
+    fn is_whole(&self) -> bool {
+        self.metric.is_none() && self.base.is_none() && self.which.len() < 2
+    }
 }
 
 pub(crate) fn run(args: &Args) -> ExitResult {
@@ -63,21 +80,19 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         Some(base) => against(found, base)?,
         None => found,
     };
-    let metric = match args.metric {
-        ComparedFigure::Tps => Metric::Tps,
-        ComparedFigure::P50 => Metric::P50,
-        ComparedFigure::P95 => Metric::P95,
-        ComparedFigure::P99 => Metric::P99,
+    let of = |metric| Comparison::of(&found.experiment, &found.runs, metric);
+    let comparison = match args.metric {
+        None => found.compared().cloned().or_else(|| of(Metric::Tps)),
+        Some(figure) => of(figure.metric()),
     };
-    let Some(comparison) = Comparison::of(&found.experiment, &found.runs, metric) else {
-        return repeats(&found, metric, args);
-    };
+    let Some(comparison) = comparison else { return repeats(&found, args) };
+    let metric = comparison.metric;
     if !found.experiment.is_interleaved() {
         let what = report::control(&comparison)
             .unwrap_or_else(|| "so drift and change cannot be told apart".to_owned());
         warning(&format!("not interleaved: the arms were measured at different times, {what}"));
     }
-    if comparison.has_scheduled() {
+    if metric == Metric::Tps && comparison.has_scheduled() {
         warning(
             "where the rate is offered on a schedule, it sets the throughput, and no figure averages over it; \
              try the same with --metric p99",
@@ -86,8 +101,14 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     if metric == Metric::Tps && found.runs.iter().any(|run| run.commands_per_s().is_some()) {
         talk("throughput is in commands per second where a transaction is a pipeline of several commands");
     }
-    headline(&found, report::control(&comparison), args.format.format)?;
-    print_compared(&found, &comparison, args.format.format)?;
+    let format = args.format.format;
+    if args.is_whole() && format.is_for_people() {
+        let tables = tables::compared_for_people(&found, &comparison);
+        print_answer(&called(&found), &found, tables, format)?;
+    } else {
+        headline(&found, report::control(&comparison), format)?;
+        print_compared(&found, &comparison, format)?;
+    }
     let exit = exit::of_answer(Verdicts::of(&comparison, &found.experiment, &found.runs).outcome);
     if let Some(path) = &args.report {
         // Two experiments have no single tiles.
@@ -102,7 +123,8 @@ pub(crate) fn run(args: &Args) -> ExitResult {
 }
 
 /// An experiment without arms: the repeats of each cell, with mean, interval, range and outliers.
-fn repeats(found: &ReportData, metric: Metric, args: &Args) -> ExitResult {
+fn repeats(found: &ReportData, args: &Args) -> ExitResult {
+    let metric = args.metric.map_or(Metric::Tps, ComparedFigure::metric);
     let name = &found.experiment.name;
     if found.limits().is_some() {
         let what = format!("experiment {name} compares nothing: it searches limits and has no arms");
@@ -115,10 +137,15 @@ fn repeats(found: &ReportData, metric: Metric, args: &Args) -> ExitResult {
     }
     let format = args.format.format;
     if format.is_for_people() {
-        headline(found, None, format)?;
         let below = tables::below_spread(&spreads, metric).into_iter().map(Block::remark);
         let table = tables::spread_in_words(&spreads, metric).into();
-        print_blocks(&[table].into_iter().chain(below).collect::<Vec<_>>(), format)?;
+        let blocks: Vec<Block> = [table].into_iter().chain(below).collect();
+        if args.is_whole() {
+            print_answer(&called(found), found, blocks, format)?;
+        } else {
+            headline(found, None, format)?;
+            print_blocks(&blocks, format)?;
+        }
     } else {
         print(&tables::spread(&spreads, metric), format)?;
     }
@@ -142,18 +169,22 @@ fn against(found: ReportData, base: &str) -> anyhow::Result<ReportData> {
 /// Text above the table: the experiments compared; JSON and CSV have two experiments in their rows.
 fn headline(found: &ReportData, control: Option<String>, format: OutputFormat) -> anyhow::Result<()> {
     let notes: Vec<String> = control.into_iter().chain(found.notes.iter().cloned()).collect();
-    let head = match &found.stored {
-        Some((id, _)) => {
-            format!("experiment {}, {}: {}", id.0, found.experiment.name, found.experiment.question)
-        }
-        None => format!("{}, not interleaved", found.experiment.question),
-    };
+    let head = called(found);
     match format {
         OutputFormat::Text => data(&report::summary::paragraph(&head, &notes))?,
         OutputFormat::Md => data(&report::summary::markdown(&head, &notes))?,
         _ => {}
     }
     Ok(())
+}
+
+fn called(found: &ReportData) -> String {
+    match &found.stored {
+        Some((id, _)) => {
+            format!("experiment {}, {}: {}", id.0, found.experiment.name, found.experiment.question)
+        }
+        None => format!("{}, not interleaved", found.experiment.question),
+    }
 }
 
 /// One experiment of the results file, or the newest one of another file.

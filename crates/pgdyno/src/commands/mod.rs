@@ -263,10 +263,25 @@ fn print_compared(data: &ReportData, found: &Comparison, format: OutputFormat) -
     if !format.is_for_people() {
         return print(&tables::compared(data, found), format);
     }
-    let besides = tables::differences_in_words(data, found);
-    let besides = (!besides.rows.is_empty()).then(|| besides.into());
-    let compared = [tables::compared_in_words(data, found).into()].into_iter().chain(besides);
-    print_blocks(&compared.chain(tables::below(data, found)).collect::<Vec<_>>(), format)
+    let mut blocks = tables::compared_for_people(data, found);
+    blocks.extend(tables::below(data, found));
+    print_blocks(&blocks, format)
+}
+
+/// Prints the answer of an experiment for people, as at the end of its run, with the ladders that have a
+/// promise; then these tables.
+fn print_answer(
+    head: &str,
+    data: &ReportData,
+    tables: Vec<::report::Block>,
+    format: OutputFormat,
+) -> anyhow::Result<()> {
+    let mut blocks = ::report::tables::ladders_in_words(data, true);
+    // Ladders begin with an empty line.
+    let gap = if blocks.is_empty() { "\n" } else { "" };
+    blocks.extend(tables);
+    crate::print::data(&(::report::summary::below(head, data, of(format)) + gap))?;
+    print_blocks(&blocks, format)
 }
 
 fn print_blocks(blocks: &[::report::Block], format: OutputFormat) -> anyhow::Result<()> {

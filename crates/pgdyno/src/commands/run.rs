@@ -16,7 +16,8 @@ use spec::{Class, Error};
 
 use super::calibrate::shown as calibration;
 use super::{
-    allowed, by_zoom, jobs, loaded, print, print_blocks, print_compared, report as page, signals, typed,
+    allowed, by_zoom, jobs, loaded, print, print_answer, print_blocks, print_compared, report as page,
+    signals, typed,
 };
 use crate::exit::{self, ExitResult, SAME_OR_BETTER};
 use crate::options::{OutputArgs, OutputFormat, Programs, WrittenSlices};
@@ -135,10 +136,7 @@ impl How<'_> {
             pg_bin: self.pg_bin.map(Path::to_owned),
             command: Some(typed::command()),
         };
-        let Planned { plan, facts, kept, unknown } = execute::planned(file, &options, self.dry_run, &stop)?;
-        if let Some(why) = unknown {
-            warning(&format!("whether it has begun already is not known: {why}"));
-        }
+        let Planned { plan, facts, kept, fails } = execute::planned(file, &options, self.dry_run, &stop)?;
         self.check_arms(file, &plan)?;
         for line in plan::words(&plan).into_iter().chain(foresee(&plan, &options.results)) {
             screen.line(&line);
@@ -152,9 +150,11 @@ impl How<'_> {
                 plan.runs.len(),
                 options.results.display()
             ));
+            plan::warm_up_words(&plan, &facts).iter().for_each(|words| screen.line(words));
         }
         if self.dry_run {
-            return self.dry_run(file, &plan);
+            let shown = self.dry_run(file, &plan)?;
+            return fails.map_or(Ok(shown), |error| Err(error.into()));
         }
         let _measuring = self.output.measuring(&mut screen);
         let outcome = execute::run(file, facts, &options, &mut screen, &stop);
@@ -273,6 +273,11 @@ impl How<'_> {
                 print_ladders(&found, OutputFormat::Md, self.shown)?
             }
             (format, _) if self.shown == Shown::Ladders => print(&report::tables::ladder(&found), format)?,
+            (OutputFormat::Md, Some(comparison)) => {
+                let tables = report::tables::compared_for_people(&found, comparison);
+                print_answer(&found.experiment.question, &found, tables, OutputFormat::Md)?;
+                self.print_tiles((&store, experiment), &found)?;
+            }
             (format, Some(comparison)) => {
                 print_compared(&found, comparison, format)?;
                 self.print_tiles((&store, experiment), &found)?;

@@ -1,12 +1,13 @@
 //! `pgdyno table`: stored results as rows and columns.
 
 use report::{Block, ReportData, tables};
+use results::data::UNREADABLE_PLAN;
 use results::{Store, Table};
 
 use super::{chosen, load, print, print_blocks};
 use crate::exit::{ExitResult, SAME_OR_BETTER};
 use crate::options::{FormatOption, OutputFormat, Selection};
-use crate::print::talk;
+use crate::print::{talk, warning};
 
 /// What `pgdyno table` prints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -82,6 +83,7 @@ impl TableKind {
             Self::Scripts => Some("no scripts: no workload has several"),
             Self::Tiles => Some("no tiles: no workload asked for any (tiles = …)"),
             Self::Tile => Some(NO_TILE),
+            Self::Decisions if data.experiment.plan.is_unreadable() => None,
             Self::Decisions => Some("no decisions: it is a single run, or was imported"),
             Self::Costs => Some(
                 "no costs: the experiment has no price list ([prices] in its file), or no rate was measured",
@@ -116,6 +118,9 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         return Ok(SAME_OR_BETTER);
     }
     let data = load(&args.selection)?;
+    if data.experiment.plan.is_unreadable() {
+        warning(UNREADABLE_PLAN);
+    }
     if format.is_for_people() && in_words(args.kind, &data, format)? {
         return Ok(SAME_OR_BETTER);
     }

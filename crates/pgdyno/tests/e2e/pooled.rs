@@ -226,3 +226,21 @@ fn arms_at_urls_may_share_a_server() {
     let done = place.run(["bench", "-f", &find, "-T", "1", &server.url(), "--against", &against]);
     assert!(done.status.code().is_some_and(|code| code >= 64), "{}", done.stderr);
 }
+
+/// A run of a second behind a pooler had a share of its transactions, rows and blocks, at worst 0: the server's
+/// processes report theirs at most once a second, and go on after the run.
+#[test]
+fn counts_that_the_server_has_not_reported_are_missing() {
+    let (place, server, pooler) = pooled("pool_mode = transaction\ndefault_pool_size = 4");
+    let find = place.write("find.sql", "SELECT count(*) FROM news WHERE id = 5;\n").display().to_string();
+    let counted = "SELECT group_concat(name) FROM run_figure WHERE name IN ('commits', 'blocks_hit')";
+    for (url, has) in [(pooler.url(), false), (server.url(), true)] {
+        let results = format!("{has}.sqlite");
+        let done =
+            place.run(["bench", "-f", &find, "-c", "4", "-j", "1", "-T", "1", "--results", &results, &url]);
+        let said = "counts of transactions, blocks, rows, temporary files and WAL records are not available";
+        assert_eq!(done.stderr.contains(said), !has, "{}", done.stderr);
+        let found = place.run(["sql", "--results", &results, "--format", "csv", counted]).expect(0).stdout;
+        assert_eq!(found.contains("commits") && found.contains("blocks_hit"), has, "{found}");
+    }
+}

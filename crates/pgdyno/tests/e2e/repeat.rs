@@ -170,8 +170,11 @@ fn options_of_the_command_line_are_in_the_experiment_that_is_exported() {
         done
     };
     let plain = ["compare", "-e", "two"];
-    run(&[&file, "--slices", "100ms", "--rounds", "2"]).says(&["pgdyno compare -e two"]);
+    let done = run(&[&file, "--slices", "100ms", "--rounds", "2"]).says(&["pgdyno compare -e two"]);
     let text = place.run(plain);
+    // Regression: it left out the cells, slices and remarks that the run had printed.
+    let (_, answer) = done.stdout.split_once('\n').expect("an answer below the question");
+    assert!(answer.contains("in slices of") && text.stdout.contains(answer), "{answer}\n{}", text.stdout);
     assert!(text.stdout.starts_with("experiment 1, two: Does the planner's"), "{}", text.stdout);
     assert!(!text.stderr.contains("of that name"), "{}", text.stderr);
     run(&[&file, "--slices", "100ms", "--rounds", "6"]);
@@ -289,6 +292,17 @@ fn an_experiment_without_its_facts_does_not_go_on() {
     let file = place.write("facts.toml", text);
     let run = |more: &[&str]| place.run(["run", file.to_str().unwrap()].iter().chain(more));
     assert!(matches!(run(&[]).status.code(), Some(0..=2)));
+    // A dry run ended with 0, and told nothing of all this.
+    run(&["--dry-run"]).expect(64).says(&["is finished: all its 2 runs", "--rounds"]);
+    for (at, code, told) in [
+        ("junk.sqlite", 65, "not a results file"),
+        ("nowhere/x.sqlite", 74, "there is no folder"),
+        ("new.sqlite", 0, "2 runs of 0.1 s"),
+    ] {
+        place.write("junk.sqlite", "junk that is long enough for a head of SQLite");
+        run(&["--dry-run", "--results", at]).expect(code).says(&[told]);
+    }
+    assert!(!place.path().join("new.sqlite").exists());
     let decisions = place.run(["table", "decisions", "--format", "csv"]).expect(0).stdout.clone();
     for told in ["\nseed,", "made from the content", "all of it can be run here"] {
         assert!(decisions.contains(told), "no {told:?} in {decisions}");

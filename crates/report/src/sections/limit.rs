@@ -3,6 +3,7 @@
 mod table;
 
 use results::answer::SuspectRuns;
+use results::cells::CellFigures;
 use results::data::cell_text;
 use results::limits::{
     ArmLimit, Broke, Cause, Confirmed, FarPeak, Findings, FoundLimit, GeneratorLimit, LimitState, Limits,
@@ -25,7 +26,11 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     );
     let of_cell = |cell: &FoundLimit<'_>| {
         let name = cell_text(&cell.cell);
-        let tables = arms(&limits, cell).map(|arm| arm.table(&name).into()).collect::<Vec<_>>();
+        let table = |arm: ArmFindings<'_>| {
+            let at = |rate| cell.figures_at(&limits.asked, &data.grid, arm.limit.arm.as_deref(), rate);
+            arm.table(&name, at).into()
+        };
+        let tables = arms(&limits, cell).map(table).collect::<Vec<_>>();
         [Block::Heading(name)].into_iter().chain(tables).collect::<Vec<_>>()
     };
     [head.into()].into_iter().chain(limits.cells.iter().flat_map(of_cell)).collect()
@@ -240,7 +245,8 @@ impl ArmFindings<'_> {
         })
     }
 
-    fn table(&self, cell: &str) -> Table {
+    /// `figures` are those of a rate.
+    fn table<'f>(&self, cell: &str, figures: impl Fn(f64) -> Option<&'f CellFigures>) -> Table {
         let arm = self.limit.arm.as_ref().map(|arm| format!(", {arm}")).unwrap_or_default();
         let mut sheet = Table::captioned(format_args!("{cell}{arm}: trials at each rate")).numbers([
             "rate",
@@ -252,7 +258,9 @@ impl ArmFindings<'_> {
             "done in time",
         ]);
         for rate in &self.found.rates {
-            let p99 = rate.p99_ms.map_or(numbers::ABSENT.to_owned(), |ms| numbers::latency_ns(ms * 1e6));
+            let there = figures(rate.rate_per_s);
+            let p99 = there.map(|there| numbers::percentile(&there.response, 0.99));
+            let arrivals = there.and_then(|there| there.in_time.arrivals);
             sheet.push([
                 numbers::as_given(rate.rate_per_s).into(),
                 (rate.good as u64).into(),
@@ -260,7 +268,7 @@ impl ArmFindings<'_> {
                 numbers::percent(rate.bad_pct[0] / 100.0).into(),
                 numbers::percent(rate.bad_pct[1] / 100.0).into(),
                 p99.into(),
-                numbers::tps(rate.achieved_per_s).into(),
+                arrivals.map(|arrivals| numbers::figure_text(arrivals.achieved_per_s())).into(),
             ]);
         }
         sheet

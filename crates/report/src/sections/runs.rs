@@ -54,6 +54,11 @@ fn validity(data: &ReportData, run: &Run) -> &'static str {
     }
 }
 
+/// Its number; empty for preparations, which have none of their own.
+pub(crate) fn number(run: &Run) -> CellValue {
+    run.is_measured().then_some(run.sequence).into()
+}
+
 /// With their figures: `throttled: CPU probe 12 % slower; steal: 4 %`.
 fn doubts(of: &[Doubt]) -> String {
     let each = of.iter().map(|doubt| match doubt.detail.as_str() {
@@ -81,7 +86,7 @@ fn runs_of(data: &ReportData, runs: &[&Run], label: impl Fn(&Cell) -> String) ->
     for run in runs {
         let class = if run.validity == Validity::Valid { "" } else { "doubt" };
         table.push([
-            run.sequence.into(),
+            number(run),
             run.round.into(),
             (&run.workload).into(),
             label(&Cell::of(run)).into(),

@@ -263,6 +263,14 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     })
 }
 
+/// That table and, if there are any, the one of other large differences.
+#[must_use]
+pub fn compared_for_people(data: &ReportData, found: &Comparison) -> Vec<Block> {
+    let besides = differences::table_in_words(data, found);
+    let besides = (!besides.rows.is_empty()).then(|| besides.into());
+    [compared_in_words(data, found).into()].into_iter().chain(besides).collect()
+}
+
 /// Text below that table, a paragraph each: how often it was seen, and what to do if it is inconclusive.
 #[must_use]
 pub fn below(data: &ReportData, found: &Comparison) -> Vec<Block> {

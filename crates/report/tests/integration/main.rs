@@ -3,6 +3,7 @@
 mod answer;
 mod chart_file;
 mod ladder;
+mod limits;
 mod page;
 mod phone;
 mod rungs;

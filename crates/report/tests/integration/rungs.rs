@@ -79,12 +79,12 @@ fn quality_breaks_at_the_first_rung_from_which_on_it_stays_broken() {
         "Quality breaks at 10 clients, 10/s: 2 % late, skipped, failed or unfinished (bound 1 %)."
     );
     let text = blocks(&told, TableFormat::Text);
-    assert!(text.contains("Ladder: reporting, promise 250 ms"), "{text}");
+    assert!(text.contains("Ladder: reporting, p99 < 250ms"), "{text}");
     let [Block::Table(table), ..] = &told[..] else { panic!("{text}") };
     let text = print(table, TableFormat::Text);
     assert!(text.contains("BREAKS") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let page = html::page(&data);
-    assert!(page.contains("Ladder: reporting, promise 250 ms") && page.contains("BREAKS"));
+    assert!(page.contains("Ladder: reporting, p99 &lt; 250ms") && page.contains("BREAKS"));
     assert!(page.contains("response time over offered rate"), "clients and rate in step are one ladder");
 }
 

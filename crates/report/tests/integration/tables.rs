@@ -6,7 +6,7 @@ use crate::fixture::{Shape, data, doubt, offer, remade, speed_up};
 use report::format::{TableFormat, print};
 use report::{ReportData, html, summary, tables};
 use results::{CellValue, Table};
-use spec::plan::{Decision, NotRun, Plan};
+use spec::plan::{Decision, NotRun, Plan, Slicing};
 use spec::{OfferedLoad, Reason, Relation, RelationKind, RunEvent, Slice, Validity, figures};
 
 fn compared(data: &ReportData) -> Table {
@@ -168,6 +168,52 @@ fn why_there_are_no_slices_is_told_once() {
     let names = workloads.into_iter().collect::<Vec<_>>().join(", ");
     let wanted = format!("No slices: {names}: in the warm-up half took longer than 101 ms.");
     assert_eq!((text.matches("No slices").count(), text.contains(&wanted)), (1, true), "{wanted} {text}");
+}
+
+/// The arms were said to take turns in slices where every warm-up had decided against them.
+#[test]
+fn decisions_of_the_warm_ups_are_in_the_table_of_decisions() {
+    let decided = |uncut_rounds: u32| {
+        let mut data = data(&Shape::small());
+        for run in data.runs.iter_mut().filter(|run| run.round > 0) {
+            if run.round <= uncut_rounds {
+                let detail = format!("{}: in the warm-up half took longer than 70 ms", run.workload);
+                run.events.push(RunEvent { time_us: 0, kind: RunEvent::UNCUT.into(), detail });
+                continue;
+            }
+            run.slices = vec![Slice {
+                quad: 0,
+                start_us: 0,
+                length_us: 100_000,
+                drain_us: 0,
+                succeeded: 100,
+                at_work_us: 4e5,
+                steal_pct: None,
+                is_void: false,
+            }];
+            run.figures.set(figures::SLICE_MS, f64::from(50 * run.round));
+        }
+        let mut plan = Plan::default();
+        let slices = Decision::decided(Slicing::Slices, "take turns in slices");
+        plan.decisions.slices.insert("polygons".into(), slices);
+        data.experiment.plan = plan.into();
+        let table = tables::decisions(&remade(data));
+        let last = table.rows.last().expect("of the slices").clone();
+        [1, 2].map(|at| print_cell(&last[at]))
+    };
+    let why = "in the warm-up half took longer than 70 ms; the rule: take turns in slices";
+    assert_eq!(decided(4), ["one after the other".to_owned(), format!("the warm-ups decided: {why}")]);
+    let [value, reason] = decided(1);
+    assert_eq!(value, "by turns, in slices of 100 to 200 ms; in 1 of 4 rounds one after the other");
+    assert!(reason.ends_with(why), "{reason}");
+    assert_eq!(decided(0)[0], "by turns, in slices of 50 to 200 ms");
+}
+
+fn print_cell(cell: &CellValue) -> String {
+    match cell.raw() {
+        CellValue::Text(text) => text.to_string(),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Regression: of a small and a large city only the sizes of one were shown.

@@ -1,10 +1,11 @@
 //! Repeats without compared arms: the figures of a cell, run by run.
 
-use spec::{Run, Validity};
+use spec::{Arrivals, Run, Validity};
 
 use super::pairs::Cell;
 use super::{Metric, Summary};
 use crate::answer::SuspectRuns;
+use crate::cells::InTime;
 
 /// An outlier is at least this far from the median, as a share. Smaller differences do not matter, and come
 /// from whole transactions.
@@ -21,6 +22,8 @@ pub struct Spread {
     /// Invalid runs, which are in no figure.
     pub invalid: usize,
     pub suspect: Option<SuspectRuns>,
+    /// What arrived, if the load was too much.
+    pub overload: Option<Arrivals>,
 }
 
 impl Spread {
@@ -39,6 +42,7 @@ impl Spread {
                     values: Vec::new(),
                     invalid: 0,
                     suspect: None,
+                    overload: None,
                 });
             }
             let Some(last) = found.last_mut() else { continue };
@@ -50,7 +54,9 @@ impl Spread {
         }
         for of in &mut found {
             let own = runs.iter().copied().filter(|run| run.validity != Validity::Invalid);
-            of.suspect = SuspectRuns::of(own.filter(|run| Cell::of(run) == of.cell));
+            let own: Vec<&Run> = own.filter(|run| Cell::of(run) == of.cell).collect();
+            of.overload = InTime::of(&own).overload();
+            of.suspect = SuspectRuns::of(own.into_iter());
         }
         found
     }
@@ -84,6 +90,8 @@ impl Spread {
 
 #[cfg(test)]
 mod tests {
+    use spec::figures;
+
     use super::*;
     use crate::fixture::run;
 
@@ -132,5 +140,26 @@ mod tests {
         }
         let told = Spread::of(runs.iter(), Metric::Tps)[0].suspect.expect("half of them").words();
         assert_eq!(told, "2 of 4 runs are suspect (other programs)");
+    }
+
+    /// Regression: a rung was overloaded at the end of its run, and suspect for other programs in a comparison.
+    #[test]
+    fn an_overloaded_cell_is_so_whatever_else_disturbed_its_runs() {
+        let mut runs = [run("reads", 4, None, 1, 1000.0), run("reads", 4, None, 2, 1000.0)];
+        for (run, done) in runs.iter_mut().zip([400, 995]) {
+            (run.load, run.offered_rate, run.measured_s) = (spec::OfferedLoad::Rate, Some(1000.0), 1.0);
+            let counts = [
+                (figures::DUE, 1000),
+                (figures::OK, done),
+                (figures::LATE, 0),
+                (figures::SKIPPED, 1000 - done),
+            ];
+            run.counts.extend(counts);
+            run.validity = Validity::Suspect;
+            run.doubts = vec![spec::Doubt { reason: spec::Reason::OtherPrograms, detail: String::new() }];
+        }
+        let found = Spread::of(runs.iter(), Metric::Tps);
+        assert_eq!(found[0].overload.map(|arrivals| arrivals.share()), Some(1395.0 / 2000.0));
+        assert_eq!(Spread::of(runs[1..].iter(), Metric::Tps)[0].overload, None);
     }
 }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use spec::figures::{self, Figure};
-use spec::{Arrivals, AskedLimit, Run, Term};
-use stats::Histogram;
+use spec::{AskedLimit, Run, Term};
 
 use super::{ArmLimit, Broke, CellLimit, GeneratorLimit, LimitState};
 
@@ -13,8 +12,6 @@ use super::{ArmLimit, Broke, CellLimit, GeneratorLimit, LimitState};
 pub struct Findings {
     /// Each rate that was tried, ascending.
     pub rates: Vec<TriedRate>,
-    /// Done per second at the lower bound, of the median trial there.
-    pub achieved_per_s: Option<f64>,
     /// Actual and required arrivals of a trial at the lower bound, or else the upper, if too few.
     pub few_arrivals: Option<(f64, f64)>,
     /// Whether a single bad arrival of a trial at the upper bound breaks the promise.
@@ -35,7 +32,8 @@ pub struct Findings {
     pub saturated: bool,
 }
 
-/// All trials at a rate.
+/// The counted trials at a rate. Their response times and what was done in time are figures of the rate's cell
+/// ([`FoundLimit::figures_at`](super::FoundLimit::figures_at)).
 #[derive(Debug, Clone, Copy)]
 pub struct TriedRate {
     pub rate_per_s: f64,
@@ -43,8 +41,6 @@ pub struct TriedRate {
     pub bad: usize,
     /// Share of arrivals that broke the promise, percent: of the best trial and of the worst.
     pub bad_pct: [f64; 2],
-    pub p99_ms: Option<f64>,
-    pub achieved_per_s: f64,
 }
 
 impl Findings {
@@ -56,12 +52,10 @@ impl Findings {
             _ => (None, None),
         };
         let rates = rates(&arm.trials);
-        let at_lower = lower.and_then(|lower| rates.iter().find(|rate| rate.rate_per_s == lower));
         let by_queue = |run: &&&Run| {
             run.figures.get(figures::PROMISE_LEFT_PCT).is_some() && asked.broken(run).is_empty()
         };
         Self {
-            achieved_per_s: at_lower.map(|rate| rate.achieved_per_s),
             few_arrivals: few_arrivals(asked, arm, lower.or(upper)),
             one_decides: arm.one_decides(asked),
             broke: upper.and_then(|upper| Broke::at(asked, arm, upper)),
@@ -108,18 +102,11 @@ fn rates(trials: &[&Run]) -> Vec<TriedRate> {
         let figure = |run: &&Run, of: Figure| run.figures.get(of).unwrap_or_default();
         let good = runs.iter().filter(|run| figure(run, figures::PROMISE_KEPT) > 0.5).count();
         let bad = || runs.iter().map(|run| figure(run, figures::PROMISE_BAD_PCT));
-        let mut response = Histogram::new();
-        runs.iter().for_each(|run| response.add(&run.response()));
-        let mut achieved: Vec<f64> =
-            runs.iter().filter_map(|run| Some(Arrivals::of(run)?.achieved_per_s())).collect();
-        achieved.sort_by(f64::total_cmp);
         TriedRate {
             rate_per_s: f64::from_bits(bits),
             good,
             bad: runs.len() - good,
             bad_pct: [bad().fold(f64::INFINITY, f64::min), bad().fold(0.0, f64::max)],
-            p99_ms: response.percentile_ns(0.99).map(|ns| ns as f64 / 1e6),
-            achieved_per_s: achieved.get(achieved.len() / 2).copied().unwrap_or_default(),
         }
     };
     by_rate.into_iter().map(rate).collect()

@@ -19,6 +19,7 @@ pub use self::findings::{Findings, TriedRate};
 pub use self::generator::GeneratorLimit;
 pub use self::peak::{FarPeak, WhyFar};
 pub use self::search::{ArmLimit, CellLimit, LimitNext, LimitState};
+use crate::cells::CellFigures;
 use crate::comparison::Cell;
 
 /// A bad trial under a throttled or stolen processor does not count, up to this many times per rate.
@@ -82,7 +83,7 @@ impl<'r> Limits<'r> {
         let trials: Vec<&Run> = trials.filter(|run| run.set_aside.is_none()).collect();
         let mut cells: Vec<(Cell, Vec<&Run>)> = Vec::new();
         for run in trials {
-            let cell = cell(&asked, run);
+            let cell = searched(&asked, Cell::of(run));
             match cells.iter_mut().find(|(known, _)| *known == cell) {
                 Some((_, own)) => own.push(run),
                 None => cells.push((cell, vec![run])),
@@ -161,6 +162,23 @@ impl FoundLimit<'_> {
         others.iter().filter_map(ratio).collect()
     }
 
+    /// Figures of an arm's runs at a rate, among those of the grid: the same in every output.
+    #[must_use]
+    pub fn figures_at<'a>(
+        &self,
+        asked: &AskedLimit,
+        grid: &'a [CellFigures],
+        arm: Option<&str>,
+        rate: f64,
+    ) -> Option<&'a CellFigures> {
+        grid.iter().find(|figures| {
+            figures.rate == Some(rate)
+                && figures.changing_rate.is_none()
+                && figures.arm.as_deref() == arm
+                && searched(asked, figures.cell.clone()) == self.cell
+        })
+    }
+
     /// The fastest run at full speed, if it did far more than the limit of the base, with the explanation.
     #[must_use]
     pub fn far_peak(&self, asked: &AskedLimit) -> Option<FarPeak> {
@@ -210,8 +228,8 @@ fn asked(experiment: &ExperimentRecord) -> Option<AskedLimit> {
     experiment.plan.plan()?.content.measure.search.clone()
 }
 
-fn cell(asked: &AskedLimit, run: &Run) -> Cell {
-    let mut cell = Cell::of(run);
+/// The cell of a search: without what the search itself varies.
+fn searched(asked: &AskedLimit, mut cell: Cell) -> Cell {
     cell.factors.remove("rate");
     if asked.grow_clients {
         cell.factors.remove("clients");

@@ -142,6 +142,20 @@ impl Store {
         }
     }
 
+    /// The same check without writing to an existing file.
+    ///
+    /// # Errors
+    /// When it is another file, of another version, or not writable.
+    pub fn check_usable(path: &Path) -> Result<(), Error> {
+        match Self::open_if_there(path)? {
+            None => Self::try_out(path),
+            Some(_) => {
+                let opened = std::fs::OpenOptions::new().write(true).open(path);
+                opened.map(drop).map_err(|error| from_io(path, &error))
+            }
+        }
+    }
+
     /// Opens an existing file for reading; a running experiment may write to it meanwhile. The file itself
     /// is never written.
     ///

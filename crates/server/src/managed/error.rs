@@ -41,16 +41,15 @@ pub(super) fn not_ours(folder: &Path) -> Error {
 }
 
 pub(super) fn not_found(name: &str) -> Error {
-    let what = format!("managed server {name:?} does not exist; make it with: pgdyno target start");
-    Error::new(Class::Usage, what)
+    let hint = format!("make it with: pgdyno target start {}", spec::shell::word(name));
+    Error::new(Class::Usage, format!("managed server {name:?} does not exist")).with_hint(hint)
 }
 
 /// Another pgdyno uses it; its pid, if known.
 pub(super) fn in_use(name: &str, pid: Option<u32>) -> Error {
     let by = pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default();
-    let what =
-        format!("managed server {name:?} is in use by another pgdyno{by}; wait for it, or use another name");
-    Error::new(Class::Refused, what)
+    let what = format!("managed server {name:?} is in use by another pgdyno{by}");
+    Error::new(Class::Refused, what).with_hint("wait for it, or use another name")
 }
 
 pub(super) fn other_version(name: &str, made_by: u32, asked: u32) -> Error {

@@ -133,12 +133,15 @@ impl FileStorage {
                 _ => Error::new(
                     Class::Missing,
                     format!(
-                        "the files of managed server {name:?} should be in {}, which does not exist; mount its disk, or give \
-                         them up with: pgdyno target destroy {name}",
-                        path.display(),
-                        name = who.name
+                        "the files of managed server {:?} should be in {}, which does not exist",
+                        who.name,
+                        path.display()
                     ),
-                ),
+                )
+                .with_hint(format!(
+                    "mount its disk, or give them up with: pgdyno target destroy {}",
+                    who.name
+                )),
             });
         };
         let owner = who.marked(storage);
@@ -193,12 +196,10 @@ impl FileStorage {
             None => (!self.folder.is_dir()).then(|| "it is not there any more".to_owned()),
         };
         why.map(|why| {
-            let what = format!(
-                "the storage of the server's files, {}, was lost: {why}; check its disk or filesystem, then the \
-                 same command goes on",
-                self.folder.display()
-            );
+            let what =
+                format!("the storage of the server's files, {}, was lost: {why}", self.folder.display());
             Error::new(Class::Io, what)
+                .with_hint("check its disk or filesystem, then the same command goes on")
         })
     }
 

@@ -112,11 +112,11 @@ impl Installation {
 fn not_there(folder: &Path) -> Error {
     match Account::unprivileged() {
         Ok(Some(account)) if folder.is_dir() && !account.may_enter(folder) => missing_error(format!(
-            "user {}, who runs servers when pgdyno is root, cannot enter {}; open it and those above it to that user, or set \
-             PGDYNO_USER",
+            "user {}, who runs servers when pgdyno is root, cannot enter {}",
             account.name,
             folder.display()
-        )),
+        ))
+        .with_hint("open it and those above it to that user, or set PGDYNO_USER"),
         _ => no_server_in(folder),
     }
 }
@@ -124,7 +124,9 @@ fn not_there(folder: &Path) -> Error {
 /// A named folder contains no server.
 #[must_use]
 pub fn no_server_in(folder: &Path) -> Error {
-    missing_error(format!("{} holds no PostgreSQL server (initdb and postgres)", folder.display()))
+    missing_error(format!("{} holds no PostgreSQL server (initdb and postgres)", folder.display())).with_hint(
+        "name the folder of its programs, such as /usr/lib/postgresql/17/bin; pgdyno doctor shows what is installed",
+    )
 }
 
 fn missing_error(what: impl Into<String>) -> Error {

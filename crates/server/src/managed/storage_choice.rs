@@ -39,8 +39,8 @@ pub(super) fn check(
         return Ok(found);
     }
     if options.detached && options.storage.as_ref().is_some_and(Storage::is_made) {
-        let what = "a server that stays can have no filesystem made for it; name a folder on one instead";
-        return Err(Error::new(Class::Usage, what));
+        let what = "a server that stays can have no filesystem made for it";
+        return Err(Error::new(Class::Usage, what).with_hint("name a folder on a filesystem instead"));
     }
     let Some(marker) = found else { return Ok(None) };
     if marker.storage.as_ref().is_some_and(Storage::is_made) {
@@ -52,11 +52,9 @@ pub(super) fn check(
             storage.as_ref().map_or_else(|| "all its files in pgdyno's own folder".to_owned(), Storage::words)
         };
         let (existing, asked) = (words(&marker.storage), words(&options.storage));
-        let what = format!(
-            "managed server {name:?} has {existing}, but is asked for with {asked}; use another name, or remove it with: pgdyno \
-             target destroy {name}"
-        );
-        return Err(Error::new(Class::Usage, what));
+        let what = format!("managed server {name:?} has {existing}, but is asked for with {asked}");
+        let hint = format!("use another name, or remove it with: pgdyno target destroy {name}");
+        return Err(Error::new(Class::Usage, what).with_hint(hint));
     }
     Ok(Some(marker))
 }

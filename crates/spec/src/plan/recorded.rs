@@ -28,6 +28,13 @@ impl Recorded {
         serde_json::from_str(text).unwrap_or_else(|_| Self::Unknown(Value::from(text)))
     }
 
+    /// Whether there is a plan that cannot be read: it is damaged, or of another version. Imported results have
+    /// none.
+    #[must_use]
+    pub fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Unknown(value) if !value.is_null() && value.get("imported").is_none())
+    }
+
     /// The plan, if it can be read.
     #[must_use]
     pub fn plan(&self) -> Option<&Plan> {
@@ -72,9 +79,11 @@ mod tests {
         for text in [r#"{"imported":"a"}"#, r#"{"content":{"seed":1},"later":true}"#, "null", "{}"] {
             let recorded = Recorded::read(text);
             assert_eq!(recorded.plan(), None, "{text}");
+            assert_eq!(recorded.is_unreadable(), text.len() > 20 || text == "{}", "{text}");
             assert_eq!(serde_json::to_string(&recorded).unwrap(), text);
         }
         assert_eq!(Recorded::read("no JSON"), Recorded::Unknown("no JSON".into()));
+        assert!(Recorded::read("no JSON").is_unreadable());
     }
 
     /// Fields that a later version adds do not make a plan unreadable.

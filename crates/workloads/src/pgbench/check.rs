@@ -5,7 +5,7 @@ use std::fmt;
 use super::init::PartitionMethod;
 use crate::error;
 use protocol::postgres::sql::{Sql, SqlError, long};
-use spec::Error;
+use spec::{Class, Error};
 
 const NAMES: [&str; 4] = ["pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history"];
 
@@ -98,10 +98,9 @@ pub fn tables(sql: &mut dyn Sql) -> Result<TableFacts, Error> {
     let rows = sql.rows(&format!("SELECT {}", columns.join(", "))).map_err(error::sql_error(doing))?;
     let found = rows.into_iter().next().unwrap_or_default();
     let missing = |what: String| {
-        error::missing_error(
-            what,
-            "make pgbench's tables with prepare.pgbench = { scale = 10 } in the experiment file, or with \
-               pgdyno bench -i",
+        Error::new(Class::Missing, what).with_hint(
+            "make pgbench's tables with pgdyno bench -i, in an experiment file with prepare.pgbench = { scale = 10 }, or use a \
+             private server (--managed), which has them",
         )
     };
     if let Some((name, _)) = NAMES.iter().zip(&found).find(|(_, there)| there.as_deref() != Some("t")) {

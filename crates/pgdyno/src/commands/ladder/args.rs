@@ -34,9 +34,10 @@ pub(super) struct Rungs {
     /// Rate of each client in transactions per second, so that the rate grows with the clients
     #[arg(long, value_name = "TPS", conflicts_with = "rate", allow_negative_numbers = true)]
     pub(super) rate_per_client: Option<f64>,
-    /// Latency that must hold, such as 500ms. A plain number is in milliseconds. Several make one ladder each
+    /// Latency that must hold, such as 'p99 < 500ms', or 500ms with --bound. A plain number is in milliseconds. Several
+    /// make one ladder each
     #[arg(short = 'L', long, alias = "latency-limit", value_name = "TIME,TIME,…", value_delimiter = ',', value_parser = promise)]
-    pub(super) promise: Vec<String>,
+    pub(super) promise: Vec<RungPromise>,
     /// Share of transactions, in percent, that may be late, skipped, failed or unfinished [default: 1]
     #[arg(long, value_name = "PCT", value_parser = bound, allow_negative_numbers = true)]
     pub(super) bound: Option<f64>,
@@ -54,13 +55,36 @@ pub(super) struct Rungs {
     pub(super) jobs: u32,
 }
 
-/// A time in the format of experiment files.
-fn promise(text: &str) -> Result<String, String> {
+/// A promise, with its time in the format of experiment files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RungPromise {
+    /// `p99 < 500ms`.
+    P99(String),
+    /// `500ms`, for the share of `--bound`.
+    Time(String),
+}
+
+impl RungPromise {
+    pub(super) fn time(&self) -> &str {
+        match self {
+            Self::P99(time) | Self::Time(time) => time,
+        }
+    }
+}
+
+fn promise(text: &str) -> Result<RungPromise, String> {
+    match text.trim().strip_prefix("p99").and_then(|rest| rest.trim_start().strip_prefix('<')) {
+        Some(bound) => time(bound.trim_start_matches('=')).map(RungPromise::P99),
+        None => time(text).map(RungPromise::Time),
+    }
+}
+
+fn time(text: &str) -> Result<String, String> {
     let written = text.trim();
     match written.parse::<f64>() {
         Ok(ms) if ms.is_finite() => Ok(format!("{ms}ms")),
         _ if written.starts_with(|first: char| first.is_ascii_digit()) => Ok(written.to_owned()),
-        _ => Err("must be a length of time such as 500ms".to_owned()),
+        _ => Err("must be a length of time such as 500ms, or 'p99 < 500ms'".to_owned()),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Turns the command line into an experiment.
 
+use results::cells::BOUND;
+use spec::Term;
 use spec::experiment::{BoundedDuration, LengthOrBounds, Measure, Share, ValueList, Whole};
 use toml::Value;
 
-use super::args::{LadderArgs, Rungs};
+use super::args::{LadderArgs, RungPromise, Rungs};
 use super::{MadeExperiment, usage};
 use crate::commands::bench::against::base::Folder;
 use crate::commands::bench::against::parts::{make_room, of_scripts, seed};
@@ -15,6 +17,10 @@ const CLIENTS: u32 = 16;
 pub(super) fn made(args: &LadderArgs, folder: &Folder) -> anyhow::Result<MadeExperiment> {
     let rungs = &args.rungs;
     let steps = Steps::of(rungs)?;
+    let is_p99 = rungs.promise.iter().any(|promise| matches!(promise, RungPromise::P99(_)));
+    if is_p99 && rungs.bound.is_some_and(|bound| bound != 100.0 * BOUND) {
+        return Err(usage("p99 is a bound of 1 %, and --bound is another", "--promise 500ms with --bound"));
+    }
     let question = |name: &str| question(name, rungs, &steps);
     let mut made = of_scripts(&args.made.asked(), super::SAVED_BY, question, folder)?;
     made.experiment.seed = seed(args.made.asked().conduct.random_seed.as_deref())?;
@@ -29,7 +35,7 @@ pub(super) fn made(args: &LadderArgs, folder: &Folder) -> anyhow::Result<MadeExp
         Offered::PerClient(rate) => vary("rate_per_client", [number(*rate)].into_iter().collect()),
     }
     if !rungs.promise.is_empty() {
-        vary("promise", rungs.promise.iter().map(String::as_str).collect());
+        vary("promise", rungs.promise.iter().map(RungPromise::time).collect());
     }
     make_room(experiment, steps.clients.iter().copied().max().unwrap_or(0));
     experiment.load.bound = rungs.bound.map(Share::percent);
@@ -98,10 +104,11 @@ fn in_step(clients: &[u32], rates: &[f64]) -> anyhow::Result<f64> {
 }
 
 fn question(name: &str, rungs: &Rungs, steps: &Steps) -> String {
-    let promises = match &rungs.promise[..] {
-        [] => String::new(),
-        [only] => format!(" keep its promise of {only}"),
-        several => format!(" keep its promise of {}", several.join(" and of ")),
+    let share = rungs.bound.unwrap_or(100.0 * BOUND) / 100.0;
+    let each: Vec<String> = rungs.promise.iter().map(|promise| Term::words(promise.time(), share)).collect();
+    let promises = match each.is_empty() {
+        true => String::new(),
+        false => format!(" keep {}", each.join(" and ")),
     };
     match (&steps.offered, promises.is_empty()) {
         (Offered::Nothing, true) => format!("How does {name} grow with clients?"),

@@ -42,7 +42,7 @@ fn the_ladders_of_the_study() {
     assert_eq!(
         file["question"].as_str(),
         Some(
-            "Up to which rate does reporting1 and reporting2 and reporting3 keep its promise of 500ms and of 250ms?"
+            "Up to which rate does reporting1 and reporting2 and reporting3 keep p99 < 500ms and p99 < 250ms?"
         )
     );
     let measure = r#"{ duration = "20s", rounds = 1, threads = 2, warmup = "2s" }"#;
@@ -68,6 +68,7 @@ fn rates_clients_and_both_in_step() {
         ("-S -c 2,4,8 -R 100 shop", "{ clients = [2, 4, 8], rate = 100 }"),
         ("-S -c 2,4,8 -R 3,6,12 shop", "{ clients = [2, 4, 8], rate_per_client = 1.5 }"),
         ("-S -c 2,4 -L 250 shop", "{ clients = [2, 4], promise = \"250ms\" }"),
+        ("-S -c 2,4 -L p99<250ms shop", "{ clients = [2, 4], promise = \"250ms\" }"),
         (
             "-S -c 2,4 --client 1,3 --promise 1s,0.5s shop",
             "{ clients = [2, 4, 1, 3], promise = [\"1s\", \"0.5s\"] }",
@@ -100,6 +101,7 @@ fn what_is_no_ladder_is_told_in_words_of_the_command() {
         ("-S -R 0,2 shop", "-R must be from 0.001"),
         ("-S -c 1,2 --rate-per-client -3 shop", "--rate-per-client must be from"),
         ("-S -c 1,2 -L 5min,xs shop", "must be a length of time"),
+        ("-S -c 1,2 -L p99<1s --bound 5 shop", "p99 is a bound of 1 %"),
         ("-S -c 1,2 -L 5x shop", "-L"),
         ("-S -c 1,2 -L 2h shop", "-L must be from"),
         ("-S -c 1,2 -i shop", "-i cannot be had in a ladder"),

@@ -2,7 +2,7 @@
 
 use super::lines::{lines, wrapped};
 use super::{AnswerBlocks, AnswerPlace};
-use crate::format::markdown_text;
+use crate::format::{self, TableFormat, markdown_text};
 use crate::visible;
 use results::ReportData;
 
@@ -12,7 +12,21 @@ use results::ReportData;
 #[must_use]
 pub fn text(data: &ReportData) -> String {
     let answer = AnswerBlocks::of(data);
-    wrapped(&answer.answer.question) + &lines(&answer.blocks(AnswerPlace::Summary))
+    headed(&answer.answer.question, &answer, TableFormat::Text)
+}
+
+/// The same below another head, as text or Markdown.
+#[must_use]
+pub fn below(head: &str, data: &ReportData, format: TableFormat) -> String {
+    headed(head, &AnswerBlocks::of(data), format)
+}
+
+fn headed(head: &str, answer: &AnswerBlocks<'_>, format: TableFormat) -> String {
+    let blocks = answer.blocks(AnswerPlace::Summary);
+    match format {
+        TableFormat::Md => format!("**{}**\n", escaped(head)) + &format::blocks(&blocks, format),
+        _ => wrapped(head) + &lines(&blocks),
+    }
 }
 
 /// A headline with notes below it, as lines of a terminal.
@@ -25,8 +39,11 @@ pub fn paragraph(head: &str, notes: &[String]) -> String {
 /// The same as Markdown.
 #[must_use]
 pub fn markdown(head: &str, notes: &[String]) -> String {
-    let escaped = |text: &str| markdown_text(&visible::line(text));
     let notes: String = notes.iter().map(|note| format!("- {}\n", escaped(note))).collect();
     let gap = if notes.is_empty() { "" } else { "\n" };
     format!("**{}**\n\n{notes}{gap}", escaped(head))
+}
+
+fn escaped(text: &str) -> String {
+    markdown_text(&visible::line(text))
 }

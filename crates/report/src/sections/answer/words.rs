@@ -261,11 +261,7 @@ impl<'a> AnswerBlocks<'a> {
         let overloaded = |figures: &CellFigures| {
             let arrivals = figures.in_time.overload()?;
             let place = cell_and_arm(&figures.cell, figures.arm.as_deref());
-            let share = arrivals::share(&arrivals);
-            Some(format!(
-                "{place} ({share} of the offered {}/s in time)",
-                numbers::figure_text(arrivals.offered_per_s())
-            ))
+            Some(format!("{place} ({})", arrivals::share_of_offered(&arrivals)))
         };
         let cells: Vec<String> = self.loads().filter_map(overloaded).collect();
         let more = match cells.len().saturating_sub(NAMED) {

@@ -1,5 +1,6 @@
 //! The limits for programs: a row per cell and arm.
 
+use results::cells::CellFigures;
 use results::data::cell_text;
 use results::limits::{Cause, Confirmed, LimitState, RatioVerdict, WhyFar};
 use results::{CellValue, ReportData, Table};
@@ -49,6 +50,7 @@ pub fn limits(data: &ReportData) -> Option<Table> {
         let far = cell.far_peak(&limits.asked);
         let ratios = cell.ratios(&limits.asked);
         for arm in arms(&limits, cell) {
+            let at = |rate| cell.figures_at(&limits.asked, &data.grid, arm.limit.arm.as_deref(), rate);
             let ratio = ratios.iter().find(|ratio| Some(&ratio.arm) == arm.limit.arm.as_ref());
             let of_cell = [
                 cell.limit.clients.into(),
@@ -68,7 +70,7 @@ pub fn limits(data: &ReportData) -> Option<Table> {
             ];
             let head =
                 [cell_text(&cell.cell).into(), arm.limit.arm.clone().into(), limits.asked.words().into()];
-            let parts = head.into_iter().chain(arm.bounds()).chain(of_cell).chain(arm.causes());
+            let parts = head.into_iter().chain(arm.bounds(at)).chain(of_cell).chain(arm.causes());
             table.push(parts.chain(compared).chain(last));
         }
     }
@@ -76,7 +78,8 @@ pub fn limits(data: &ReportData) -> Option<Table> {
 }
 
 impl ArmFindings<'_> {
-    fn bounds(&self) -> [CellValue; 8] {
+    /// `figures` are those of a rate.
+    fn bounds<'f>(&self, figures: impl Fn(f64) -> Option<&'f CellFigures>) -> [CellValue; 8] {
         let (state, ended) = match self.limit.state {
             LimitState::Ended(ended) if self.found.generator.is_some() => {
                 let state = if ended.lower.is_some() { "at least" } else { "undecided" };
@@ -90,12 +93,14 @@ impl ArmFindings<'_> {
             LimitState::GivenUp => ("undecided", None),
             LimitState::NotTried => ("not tried", None),
         };
+        let at_lower = ended.and_then(|ended| figures(ended.lower?));
+        let achieved = at_lower.and_then(|figures| figures.in_time.arrivals);
         [
             state.into(),
             real_cell(ended.and_then(|ended| ended.lower)),
             real_cell(ended.and_then(|ended| ended.upper)),
             ended.map(|_| u32::from(self.found.irregular)).into(),
-            real_cell(self.found.achieved_per_s),
+            real_cell(achieved.map(|arrivals| arrivals.achieved_per_s())),
             (self.limit.trials.len() as u64).into(),
             (self.limit.uncounted as u64).into(),
             self.found.broken_below.map(|(broken, ..)| broken as u64).into(),
