@@ -1,6 +1,8 @@
 //! Parts of an experiment file that need consent: code that a run executes, and files outside the experiment
 //! file's folder.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 
 /// A command, a program or other code that an experiment executes, or a file of another folder that it uses.
@@ -14,6 +16,9 @@ pub struct FileCommand {
     pub runs: String,
     /// `None` for files that are used but not executed.
     pub by: Option<ExecutedBy>,
+    /// The file outside the experiment's folder that is used; `None` for what is executed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside: Option<PathBuf>,
 }
 
 /// Who executes a command.

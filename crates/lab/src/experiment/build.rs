@@ -422,9 +422,11 @@ impl Builder<'_, '_> {
             None => (Vec::new(), None, error.to_string()),
         };
         // The first part of a key may be the table's own name.
-        let mut places = paths
-            .iter()
-            .flat_map(|path| [&path[..], &path[1..], &path[..1]])
+        let whole = paths.iter().map(|path| &path[..]);
+        let (inner, outer) = (paths.iter().map(|path| &path[1..]), paths.iter().map(|path| &path[..1]));
+        let mut places = whole
+            .chain(inner)
+            .chain(outer)
             .map(|path| [table, path].concat())
             .filter(|place| place.len() > table.len());
         let place = places.find(|place| self.document.value(place).is_some());

@@ -43,8 +43,11 @@ pub(super) fn commands(
             found.osm(&["workload", &workload.name, "osm"], &workload.name, &load.in_folder(file.folder()));
         }
     }
-    for (place, what) in outside(document, file, variable) {
+    for (place, what, path) in outside(document, file, variable) {
         found.add(&texts(&place), what, None);
+        if let Some(added) = found.commands.last_mut() {
+            added.outside = path;
+        }
     }
     found.settings();
     found.commands.sort_by_key(|command| command.line);
@@ -62,7 +65,7 @@ impl Found<'_, '_> {
     fn add(&mut self, place: &[&str], runs: String, by: impl Into<Option<ExecutedBy>>) {
         let key = place.join(".").replace(".[", "[");
         let line = self.document.start(place).map(|start| self.document.line(start));
-        self.commands.push(FileCommand { key, line, runs, by: by.into() });
+        self.commands.push(FileCommand { key, line, runs, by: by.into(), outside: None });
     }
 
     fn tile_servers(&mut self, table: &[&str], server: &TargetSpec) {
@@ -142,7 +145,7 @@ impl Found<'_, '_> {
                 let by = Some(ExecutedBy::Server);
                 let known = self.commands.iter().any(|known| known.line == line && known.runs == runs);
                 if !known {
-                    self.commands.push(FileCommand { key, line, runs, by });
+                    self.commands.push(FileCommand { key, line, runs, by, outside: None });
                 }
             }
         }

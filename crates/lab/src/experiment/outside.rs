@@ -17,16 +17,18 @@ const OF_THE_USER: [&str; 7] =
 /// Variables of libpq with a password, or the name of a service that may have one.
 const PASSWORDS: [&str; 2] = ["PGPASSWORD", "PGSERVICE"];
 
-/// All of it: the place in the document, and a text without values of addresses.
+/// Files, and what addresses take: the place in the document, a text without values of addresses, and the file.
 pub(super) fn outside(
     document: &Document<'_>,
     file: &ExperimentFile,
     variable: &dyn Fn(&str) -> Option<String>,
-) -> Vec<(Vec<String>, String)> {
+) -> Vec<(Vec<String>, String, Option<PathBuf>)> {
     let files = files(document, file).into_iter().filter(|(_, path)| is_outside(file, path));
-    let words = |path: PathBuf| format!("{}, outside the experiment's folder", path.display());
-    let files = files.map(|(place, path)| (place, words(path)));
-    files.chain(addresses(document, file, variable)).collect()
+    let files = files.map(|(place, path)| {
+        (place, format!("{}, outside the experiment's folder", path.display()), Some(path))
+    });
+    let addresses = addresses(document, file, variable).into_iter();
+    files.chain(addresses.map(|(place, what)| (place, what, None))).collect()
 }
 
 /// Named files and folders, without extracts: a file that is not an extract is refused.

@@ -65,7 +65,7 @@ fn list(file: &str, commands: &[FileCommand]) -> Vec<String> {
         Err(_) => "an unprivileged account".to_owned(),
     };
     let line = |command: &FileCommand| {
-        let FileCommand { key, line, runs, by } = command;
+        let FileCommand { key, line, runs, by, .. } = command;
         let line = line.map(|line| format!(":{line}")).unwrap_or_default();
         let who = match by {
             Some(ExecutedBy::Pgdyno) => format!(", as {own}"),
@@ -88,6 +88,7 @@ mod tests {
             line: Some(3),
             runs: "the program x\u{1b}[2K\u{202e}y".into(),
             by: Some(ExecutedBy::Server),
+            outside: None,
         };
         let lines = list("x.toml", &[command]);
         let [line] = &lines[..] else { panic!("{lines:?}") };

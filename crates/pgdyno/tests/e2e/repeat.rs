@@ -322,9 +322,13 @@ fn an_experiment_without_its_facts_does_not_go_on() {
         });
     }
     // Another kernel reports another size of the same memory.
-    place.with_fact("{\"host\"%", "'$.host.memory_bytes', fact ->> '$.host.memory_bytes' * 1.01", || {
-        run(&["--rounds", "2", "--dry-run"]).expect(0);
-    });
+    place.with_fact(
+        "{\"host\"%",
+        "'$.host.memory_bytes', cast(fact ->> '$.host.memory_bytes' * 1.01 as integer)",
+        || {
+            run(&["--rounds", "2", "--dry-run"]).expect(0);
+        },
+    );
     let host = |uuid: &str| results.execute("UPDATE host SET uuid = ?1", [uuid]).unwrap();
     let here = place.sql("select uuid from host");
     host("another");

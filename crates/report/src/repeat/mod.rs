@@ -145,10 +145,9 @@ impl Kit {
         match &data.commands {
             Ok(commands) => {
                 // A file that was moved into the folder is not outside of it any more.
-                let line = |text: &str, line: usize| text.lines().nth(line - 1).map(str::to_owned);
                 let is_moved = |command: &FileCommand| {
-                    command.by.is_none()
-                        && command.line.is_some_and(|at| line(&text, at) != line(&data.experiment.file_text, at))
+                    let path = command.outside.as_ref().map(|path| path.to_string_lossy());
+                    path.is_some_and(|path| places.moved.contains_key(&*path))
                 };
                 self.commands = commands.iter().filter(|command| !is_moved(command)).cloned().collect();
             }

@@ -1,5 +1,6 @@
 //! Reads and parses scripts, once per experiment and the same for every arm.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use script::{Action, Scripts, Symbols, Value, Variables};
@@ -12,6 +13,7 @@ use super::source::{Loaded, ScriptSource};
 use super::writes::writes;
 use crate::error;
 use crate::hash::sha256_hex;
+use crate::jobs::file_name;
 use crate::workload::{Prepared, RequestText, ScriptInfo, StatementInfo};
 
 /// Parsed scripts with their options; shared by all clients.
@@ -179,9 +181,13 @@ impl PreparedScripts {
     /// The scripts as plain data.
     pub(super) fn prepared(&self) -> Prepared {
         let infos = self.infos();
+        // Scripts are the same in another folder.
         let list: Vec<_> = infos
             .iter()
-            .map(|info| serde_json::json!({"name": info.name, "hash": info.text_hash, "weight": info.weight}))
+            .map(|info| {
+                let name = file_name(Path::new(&info.name));
+                serde_json::json!({"name": name, "hash": info.text_hash, "weight": info.weight})
+            })
             .collect();
         let json = serde_json::json!({"scripts": list, "mode": self.options.mode.name()}).to_string();
         let names: Vec<_> = infos.iter().map(|info| info.name.as_str()).collect();

@@ -146,8 +146,9 @@ impl BaseWorkload {
         args: &BenchRequest<'_>,
         folder: &Folder,
     ) -> anyhow::Result<Value> {
-        // pgbench's tables give the scale themselves.
-        let scale = args.tables.scale.filter(|_| !self.asks_pgbench_tables());
+        // Tables that are made here have it.
+        let is_of_tables = args.target.managed.is_some() && self.asks_pgbench_tables();
+        let scale = args.tables.scale.filter(|_| !is_of_tables);
         let scale = ("scale", scale.map(|scale| Value::Integer(scale.into())));
         let options = [self.scripts(folder)?, scale].into_iter().chain(options_of(args)?);
         Ok(Value::Table(toml_table([("pgbench", Some(Value::Table(toml_table(options))))])))
