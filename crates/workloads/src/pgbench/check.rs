@@ -197,7 +197,8 @@ mod tests {
             sql.answer("to_regclass", &[regclasses]);
             sql.answer("count(*) from pgbench_branches", &[&[count]]);
             sql.answer("partstrat", &[&["NULL", "0"]]);
-            tables(&mut sql).map(|tables| tables.scale).map_err(|error| error.to_string())
+            let told = |error: Error| format!("{error}; {}", error.hint().unwrap_or_default());
+            tables(&mut sql).map(|tables| tables.scale).map_err(told)
         };
         assert_eq!(found(&["t", "t", "t", "t"], "7"), Ok(7));
         let missing = found(&["t", "f", "t", "t"], "7").unwrap_err();

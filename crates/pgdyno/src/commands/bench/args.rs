@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, ArgMatches, Args, ValueEnum};
+use engine::Until;
 use script::Weighted;
 use spec::experiment::Experiment;
 
@@ -153,6 +154,21 @@ pub(super) struct BenchLoadArgs {
     /// Warm-up in seconds, which does not count [default: 0; with --against 0.5]
     #[arg(long, value_name = "SEC", allow_negative_numbers = true)]
     pub(super) warmup: Option<f64>,
+}
+
+impl BenchLoadArgs {
+    /// Transactions of each client; `None` if the run has a duration.
+    pub(super) fn per_client(&self) -> Option<u64> {
+        self.time.is_none().then(|| self.transactions.unwrap_or(10))
+    }
+
+    /// When the run ends.
+    pub(super) fn until(&self) -> Until {
+        match (self.time, self.per_client()) {
+            (Some(seconds), _) => Until::Elapsed(seconds.saturating_mul(1_000_000_000)),
+            (None, number) => Until::PerClient(number.unwrap_or_default()),
+        }
+    }
 }
 
 /// What the clients run.

@@ -1,7 +1,6 @@
 //! `pgdyno bench` without a comparison: one run, with a report as pgbench prints it. It is a further round of its
 //! experiment.
 
-use engine::Until;
 use lab::execute::{self, ExecutionOptions, OneRun};
 use script::Seed as SeedChoice;
 use spec::experiment::{BoundedDuration, LengthOrBounds, LoadShape, Measure, Whole};
@@ -129,7 +128,7 @@ fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
             .load
             .time
             .map(|seconds| LengthOrBounds::Fixed(BoundedDuration::seconds(seconds as f64))),
-        transactions: per_client(args).map(Whole::new),
+        transactions: args.load.per_client().map(Whole::new),
         rounds: Some(Whole::new(1_u32)),
         threads: (args.load.jobs != 1).then(|| Whole::new(args.load.jobs)),
         try_first: Some(false),
@@ -138,19 +137,6 @@ fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
         ..std::mem::take(&mut experiment.measure)
     };
     Ok(made)
-}
-
-/// Transactions of each client; `None` if the run has a duration.
-fn per_client(args: &BenchArgs) -> Option<u64> {
-    args.load.time.is_none().then(|| args.load.transactions.unwrap_or(10))
-}
-
-/// When the run ends.
-pub(super) fn until(args: &BenchArgs) -> Until {
-    match (args.load.time, per_client(args)) {
-        (Some(seconds), _) => Until::Elapsed(seconds.saturating_mul(1_000_000_000)),
-        (None, number) => Until::PerClient(number.unwrap_or_default()),
-    }
 }
 
 /// The rate asked for; a changing one must fit into the run.

@@ -11,7 +11,6 @@ use spec::{Arrivals, Counts, Doubt, Offer, Profile, Run};
 use stats::{Histogram, TooFew};
 
 use super::args::BenchArgs;
-use super::once::until;
 
 use crate::commands::pgbench::losses;
 
@@ -82,7 +81,7 @@ fn head(out: &mut String, args: &BenchArgs, done: &OneRun) {
     let _ = writeln!(out, "query mode: {}", args.scripts.mode.name());
     let _ = writeln!(out, "number of clients: {}", args.load.client);
     let _ = writeln!(out, "number of threads: {}", done.run.threads);
-    let _ = match until(args) {
+    let _ = match args.load.until() {
         Until::Elapsed(ns) => writeln!(out, "duration: {} s", ns / 1_000_000_000),
         Until::PerClient(count) => writeln!(out, "number of transactions per client: {count}"),
         // A single run never waits for its caller.

@@ -2,6 +2,7 @@ use super::*;
 use crate::comparison::{Comparison, Metric};
 use crate::fixture::{experiment, host, run, target};
 use spec::Slice;
+use spec::plan::{Content, Plan};
 use stats::Verdict;
 use std::collections::HashSet;
 
@@ -160,10 +161,9 @@ fn what_only_one_has_is_told() {
 #[test]
 fn how_they_were_measured_and_prepared_is_told() {
     let plan = |sql: &str, hash: &str| {
-        Recorded::read(&format!(
-            r#"{{"target":{{"Managed":{{"name":"a","version":null,"extensions":[],"redis":false}}}},
-                "prepare":{{"osm":null,"sql":[{sql}],"inputs":{{"a.sql":"{hash}"}}}}}}"#
-        ))
+        let prepare = format!(r#"{{"osm":null,"sql":[{sql}],"inputs":{{"a.sql":"{hash}"}}}}"#);
+        let content = Content { prepare: serde_json::from_str(&prepare).unwrap(), ..Content::default() };
+        Recorded::from(Plan { content, ..Plan::default() })
     };
     let with = |label, sliced: bool, plan: Recorded| {
         let mut of = measured(label, &["A", "B"], rounds("reads", Some("A"), 1000.0));
