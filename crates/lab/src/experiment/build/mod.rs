@@ -65,23 +65,17 @@ impl Builder<'_, '_> {
             (None, Some(first)) => first.clone(),
             (target, _) => self.target(&["target"], target),
         };
-        let has_jobs = probe.is_some() || prepare != Preparation::default();
-        let has_jobs = has_jobs || ["probe", "prepare"].iter().any(|table| self.document.is_wrong(&[table]));
-        if workloads.is_empty() && !has_jobs && calibrate.is_none() && !self.document.is_wrong(&["workload"])
-        {
+        let only_jobs = workloads.is_empty() && calibrate.is_none();
+        let has_jobs = self.has_jobs(&prepare, probe.as_ref());
+        if only_jobs && !has_jobs && !self.document.is_wrong(&["workload"]) {
             self.document.missing(&[], "workload");
         }
-        let question = match written.question {
-            None if workloads.is_empty() && has_jobs && calibrate.is_none() => {
-                let probed = named.servers.values().chain(Some(&target).filter(|_| named.servers.is_empty()));
-                question::of_jobs(&prepare, probed.filter(|_| probe.is_some()))
-            }
-            None => {
-                self.document.missing(&[], "question");
-                String::new()
-            }
-            Some(question) => question,
-        };
+        let probed = named.servers.values().chain(Some(&target).filter(|_| named.servers.is_empty()));
+        let of_jobs = || question::of_jobs(&prepare, probed.filter(|_| probe.is_some()));
+        let question = written.question.or_else(|| (only_jobs && has_jobs).then(of_jobs));
+        if question.is_none() {
+            self.document.missing(&[], "question");
+        }
         let arms = self.arms(written.settings);
         let is_compared = written.compare.is_some();
         let arms = self.taken_apart(arms, written.compare.as_ref());
@@ -96,7 +90,7 @@ impl Builder<'_, '_> {
             text: kept.to_owned(),
             written: as_written,
             asked_rounds: None,
-            question,
+            question: question.unwrap_or_default(),
             taste: written.taste,
             seed: written.seed.map(|seed| seed.0),
             target,
@@ -116,6 +110,11 @@ impl Builder<'_, '_> {
             commands: Vec::new(),
             notes: written.load.limit.iter().map(|_| former.to_owned()).collect(),
         }
+    }
+
+    fn has_jobs(&self, prepare: &Preparation, probe: Option<&ProbeOptions>) -> bool {
+        let is_wrong = || ["probe", "prepare"].iter().any(|table| self.document.is_wrong(&[table]));
+        probe.is_some() || *prepare != Preparation::default() || is_wrong()
     }
 
     /// serde would read a list as the values of a table in their order.
