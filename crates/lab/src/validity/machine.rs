@@ -39,6 +39,8 @@ pub const UNSTEADY: f64 = 0.15;
 pub const STEADY_SECONDS: usize = 10;
 /// Longest required length of a level, seconds; in short runs a quarter of them, three at least.
 pub const LEVEL_SECONDS: usize = 10;
+/// Fewest seconds without any transaction that are a standstill, and fewest transactions that were to be expected in them.
+pub const STILL: (usize, f64) = (2, 50.0);
 /// Most steps in a report.
 const TOLD: usize = 3;
 
@@ -127,6 +129,11 @@ pub(super) fn change_of_speed(evidence: &Evidence<'_>) -> Finding {
     }
     if let Some(slow) = machine.probes.very_slow() {
         return suspect(Reason::Throttled, slow);
+    }
+    // In a restless run the steps of a standstill are lost in its noise.
+    let still = steps.still.map(Standstill::words).filter(|_| steps.largest() < UNSTEADY);
+    if let Some(still) = still {
+        return suspect(Reason::Unsteady, still);
     }
     if let Some(trend) = trend {
         return suspect(Reason::Trend, trend);
@@ -234,6 +241,39 @@ pub(crate) struct Steps {
     levels: Vec<SeriesLevel>,
     /// Start of each second, s.
     starts: Vec<f64>,
+    still: Option<Standstill>,
+}
+
+/// Seconds in a row without any transaction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Standstill {
+    from_s: f64,
+    seconds: usize,
+    /// Transactions per second in the others.
+    usual: f64,
+}
+
+impl Standstill {
+    /// The longest one; `None` where it may be chance.
+    fn of(rates: &[f64], starts: &[f64]) -> Option<Self> {
+        let others: Vec<f64> = rates.iter().copied().filter(|rate| *rate > 0.0).collect();
+        let usual = others.iter().sum::<f64>() / others.len().max(1) as f64;
+        let mut longest = (0, 0);
+        let mut seconds = 0;
+        for (place, rate) in rates.iter().enumerate() {
+            seconds = if *rate > 0.0 { 0 } else { seconds + 1 };
+            longest = longest.max((seconds, place + 1 - seconds));
+        }
+        let (seconds, from) = longest;
+        let is_sure = seconds >= STILL.0 && seconds as f64 * usual >= STILL.1;
+        is_sure.then(|| Self { from_s: starts[from], seconds, usual })
+    }
+
+    /// `transactions per second went from 643 to 0 for 4 s after 5 s`.
+    fn words(self) -> String {
+        let Self { from_s, seconds, usual } = self;
+        format!("transactions per second went from {} to 0 for {seconds} s after {from_s:.0} s", rate(usual))
+    }
 }
 
 impl Steps {
@@ -269,10 +309,9 @@ impl Steps {
         let longest = seconds.values().map(|(_, length_us)| *length_us).max().unwrap_or(1_000_000);
         let of_level = (LEVEL_SECONDS as u64 * 1_000_000).div_ceil(longest) as usize;
         let fewest = (rates.len() / 4).clamp(3, of_level.max(3));
-        Self {
-            levels: stats::levels(&rates, fewest, STEP),
-            starts: seconds.keys().map(|us| *us as f64 / 1e6).collect(),
-        }
+        let starts: Vec<f64> = seconds.keys().map(|us| *us as f64 / 1e6).collect();
+        let still = Standstill::of(&rates, &starts).filter(|_| changing.is_none());
+        Self { levels: stats::levels(&rates, fewest, STEP), starts, still }
     }
 
     /// How far the last level is below all that was before, as a share; `None` if the last step is not a

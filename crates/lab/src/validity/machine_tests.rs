@@ -269,3 +269,21 @@ fn a_long_run_is_judged_by_its_steps() {
     assert!((steps.lasting_drop().unwrap() - 0.4).abs() < 0.01, "{steps:?}");
     assert!(steps.words().contains("after 1800 s"), "{}", steps.words());
 }
+
+/// On a busy host a server that stood still for four seconds was called "other programs", and nothing else.
+#[test]
+fn a_standstill_is_named_in_a_restless_run() {
+    let restless = [729, 688, 658, 327, 0, 0, 0, 0, 538, 788, 529, 702];
+    let busy = Machine { others_pct: Some(94.0), ..Machine::default() };
+    let found = found(&restless, busy);
+    let still = found.iter().find(|(reason, _)| *reason == Reason::Unsteady);
+    let words = "transactions per second went from 620 to 0 for 4 s after 4 s";
+    assert_eq!(still.map(|(_, words)| words.as_str()), Some(words), "{found:?}");
+    // Transactions that take seconds, and a pause of one second.
+    for usual in
+        [[4, 0, 0, 5, 0, 0, 6, 0, 0, 5, 0, 0], [729, 0, 658, 327, 400, 0, 700, 390, 538, 788, 529, 702]]
+    {
+        let found = reasons(&usual, busy);
+        assert!(!found.contains(&Reason::Unsteady), "{found:?}");
+    }
+}
