@@ -1,6 +1,6 @@
 //! Carries out a plan: servers, data, guards, then run after run, each stored as it ends.
 //!
-//! The steps and their order are in [`crate::runner::Step`]. In every case settings are restored, started
+//! The steps and their order are in [`crate::runner::ExperimentStep`]. In every case settings are restored, started
 //! servers are stopped, and finished runs stay in the results file; the same command continues.
 
 mod arms;
