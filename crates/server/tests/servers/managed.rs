@@ -23,7 +23,8 @@ fn ensure(place: &Place, options: &ServerOptions) -> Result<Cluster, Error> {
 fn assert_in_use_by(place: &Place, pid: u32) {
     let error = ensure(place, &ServerOptions::default()).unwrap_err();
     assert_eq!(error.class(), Class::Refused);
-    assert!(error.to_string().contains(&format!("is in use by another pgdyno (pid {pid});")), "{error}");
+    assert!(error.to_string().ends_with(&format!("is in use by another pgdyno (pid {pid})")), "{error}");
+    assert!(error.hint().is_some(), "{error}");
 }
 
 fn assert_not_found<T: std::fmt::Debug>(found: Result<T, Error>) {
