@@ -19,7 +19,7 @@ pub use cells::{CellFigures, InTime};
 pub use data::ReportData;
 pub use spool::{Spool, SpoolWriter};
 pub use store::{
-    Collection, Course, Earlier, ExperimentId, ExperimentLock, ExperimentSummary, Finished, Imported,
+    Collection, Course, Earlier, ExperimentId, ExperimentLock, ExperimentSummary, FileId, Finished, Imported,
     KnownRun, Store, StoredExperiment, StoredRun, StoredTile, TileCounts, TilesOf,
 };
 pub use table::{CellValue, Column, ColumnKind, Marked, Table};

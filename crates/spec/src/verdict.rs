@@ -48,6 +48,8 @@ pub enum Reason {
     /// The caches were not in the state asked for.
     CacheState,
     TooShort,
+    /// The user stopped it.
+    Interrupted,
     /// Measured by another program, and imported.
     Imported,
 }
@@ -74,6 +76,7 @@ impl Reason {
             Self::SettingsNotApplied => "settings not applied",
             Self::CacheState => "cache state differs",
             Self::TooShort => "too short",
+            Self::Interrupted => "interrupted",
             Self::Imported => "imported",
         }
     }

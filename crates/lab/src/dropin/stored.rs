@@ -110,7 +110,7 @@ impl Recorder {
         run.sequence = stored.len() as u32;
         plan.rounds = run.round;
         let at = (record_of(String::new(), &plan, Vec::new()), self.at);
-        let results = Results::of_experiment(Some(store), &self.path, at, known, false)?;
+        let results = Results::of_experiment(&self.path, at, known, false);
         let mut results = results.made_by(Some(self.command));
         results.add_texts(texts::of_workload("pgbench", workload));
         results.add_facts(vec![Fact::Round { round: run.round, seed: run.seed }]);

@@ -25,6 +25,7 @@ use std::time::Instant;
 use results::{ExperimentId, Store};
 use server::Stop;
 use server::change::ChangeFailure;
+use server::home::results_option;
 
 pub use self::calibration::UnstoredRuns;
 pub(crate) use self::carry_out::record_of;
@@ -39,7 +40,7 @@ use crate::experiment::ExperimentFile;
 use crate::facts::{self, StoredExperiment};
 use crate::jobs::PreparedJob;
 use crate::plan::{diff, identity, jobs_of, levels, resolve};
-use crate::runner::{FailedChange, LabEvent, Progress, Results, texts};
+use crate::runner::{FailedChange, LabEvent, Progress, Results, Stage, texts};
 use crate::setup::At;
 use crate::strategies::{self, PastRun};
 use crate::words;
@@ -55,6 +56,8 @@ pub struct ExecutionOptions {
     /// Measure one further round, with this seed; it is not compared with other invocations, so a server of another
     /// version begins the experiment again.
     pub further_round: Option<u64>,
+    /// Measure the latency of each statement of a further round. It is told, and not stored.
+    pub statements: bool,
     pub pg_bin: Option<PathBuf>,
     /// The command to repeat it, without passwords; stored with the experiment.
     pub command: Option<spec::shell::PrintedCommand>,
@@ -98,12 +101,14 @@ pub fn run(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Outcome, Error> {
+    // No file stays open while servers are prepared or runs are measured.
     let store = Store::create_or_open(&options.results)?;
     let plan = resolve(file, &facts)?;
     // Until the end, and before stored data are read. A calibration and jobs that are done again read none.
     let goes_on = plan.content.calibrate.is_none() && !plan.content.has_only_jobs();
     let _alone = goes_on.then(|| store.alone_with(&identity::hash(&plan.content))).transpose()?;
-    with_servers(file, (Some(store), facts), options, progress, stop, |execution, jobs| {
+    drop(store);
+    with_servers(file, facts, options, progress, stop, |execution, jobs| {
         // Keep what jobs found even if the user stops now.
         let _concluding = execution.plan.content.has_only_jobs().then(|| stop.concluding());
         execution.keep_jobs(jobs)?;
@@ -114,24 +119,24 @@ pub fn run(
 /// Opens the servers of an experiment, prepared, and closes them after the work.
 fn with_servers<T>(
     file: &ExperimentFile,
-    (mut store, facts): (Option<Store>, Facts),
+    facts: Facts,
     options: &ExecutionOptions,
     progress: &mut dyn Progress,
     stop: &Stop,
     work: impl FnOnce(&mut Execution<'_>, &[(At, Vec<PreparedJob>)]) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let began = Instant::now();
-    let begun = Invocation::of(file, store.as_ref(), facts, options)?;
-    let servers = explain(stop, PreparedServers::open(file, begun, store.as_mut(), options, progress, stop))?;
-    let store = store.filter(|_| options.further_round.is_none());
+    let begun = Invocation::of(file, facts, options)?;
+    let servers = explain(stop, PreparedServers::open(file, begun, options, progress, stop))?;
     let PreparedServers { begun, stages, templates, jobs, surroundings, targets, storages } = servers;
     let plan = &begun.plan;
     let arms = stored_arms::arms(plan, (&targets, &storages), stop)?;
-    let text = file.text_of(plan.content.measure.duration_s);
+    let rounds = options.further_round.map(|_| plan.rounds);
+    let text = file.text_of(plan.content.measure.duration_s, rounds);
     let at = (record_of(text, plan, arms), surroundings);
-    let results = Results::of_experiment(store, &options.results, at, begun.known, begun.again)?;
+    let results = Results::of_experiment(&options.results, at, begun.known, begun.again);
     let mut results = results.made_by(options.command.clone());
-    results.add_facts(begun.new_facts());
+    results.add_facts(begun.facts.all()[begun.stored_facts..].to_vec());
     let content = &plan.content;
     for prepare in [&content.prepare].into_iter().chain(content.data.values()) {
         results.add_texts(texts::of_preparation(&jobs_of(prepare), file.folder()));
@@ -176,14 +181,10 @@ struct Invocation {
 
 impl Invocation {
     /// Reads what is stored, now that no other process carries out the experiment.
-    fn of(
-        file: &ExperimentFile,
-        store: Option<&Store>,
-        facts: Facts,
-        options: &ExecutionOptions,
-    ) -> Result<Self, Error> {
+    fn of(file: &ExperimentFile, facts: Facts, options: &ExecutionOptions) -> Result<Self, Error> {
         let plan = resolve(file, &facts)?;
-        let stored_runs = |again| match store {
+        let store = Store::open_if_there(&options.results)?;
+        let stored_runs = |again| match &store {
             Some(store) => facts::stored(store, &plan, again),
             None => Ok(facts::first(0)),
         };
@@ -196,7 +197,7 @@ impl Invocation {
             facts.learn(Fact::Round { round: last + 1, seed });
         }
         let plan = resolve(file, &facts)?;
-        let Some((id, store)) = known.zip(store) else {
+        let Some((id, store)) = known.zip(store.as_ref()) else {
             let (done, superseded) = (Vec::new(), Vec::new());
             return Ok(Self { plan, facts, given, stored_facts, again, known, done, superseded });
         };
@@ -225,31 +226,19 @@ impl Invocation {
     fn with_versions(
         mut self,
         file: &ExperimentFile,
-        (store, options): (Option<&Store>, &ExecutionOptions),
+        options: &ExecutionOptions,
         targets: &BTreeMap<At, spec::MeasuredTarget>,
     ) -> Result<Self, Error> {
         for (at, target) in targets {
             match self.check_version(at, &target.server_version) {
                 Err(_) if stands_alone(&self.plan, options) && !self.again => {
                     let again = ExecutionOptions { again: true, ..options.clone() };
-                    return Self::of(file, store, self.given, &again)?.with_versions(
-                        file,
-                        (store, &again),
-                        targets,
-                    );
+                    return Self::of(file, self.given, &again)?.with_versions(file, &again, targets);
                 }
                 checked => checked?,
             }
         }
         Ok(self)
-    }
-
-    /// What the results file does not know yet. Where jobs are done again, what was learnt first stays.
-    fn new_facts(&self) -> Vec<Fact> {
-        match self.known {
-            Some(_) if self.plan.content.has_only_jobs() => Vec::new(),
-            _ => self.facts.all()[self.stored_facts..].to_vec(),
-        }
     }
 
     /// A server must have the version that the experiment began with.
@@ -268,6 +257,29 @@ impl Invocation {
                     .with_hint("give it that version again (--pg-bin), or start again with --again"))
             }
         }
+    }
+
+    /// A further round on other prepared data begins the experiment again.
+    fn with_data(
+        mut self,
+        file: &ExperimentFile,
+        options: &ExecutionOptions,
+        targets: &BTreeMap<At, spec::MeasuredTarget>,
+        stages: &mut [(At, Stage)],
+    ) -> Result<Self, Error> {
+        if options.further_round.is_none() {
+            return Ok(self);
+        }
+        for (at, stage) in &mut *stages {
+            let (server, Some(sha256)) = (at.to_string(), stage.data_made_from()?) else { continue };
+            if self.facts.data(&server).is_some_and(|began| began != sha256) && !self.again {
+                let options = &ExecutionOptions { again: true, ..options.clone() };
+                let again = Self::of(file, self.given, options)?.with_versions(file, options, targets)?;
+                return again.with_data(file, options, targets, stages);
+            }
+            self.facts.learn(Fact::Data { server, sha256 });
+        }
+        Ok(self)
     }
 
     /// Prepared data must be made by the versions that the experiment began with.
@@ -328,7 +340,7 @@ fn finished(
     // The preparation is round 0.
     let measured = store.finished_runs(id)?.iter().filter(|run| run.round > 0).count();
     let runs = strategies::of(plan, &[]).planned(done).max(measured);
-    let called = store.called(id)?;
+    let called = format!("{}{}", store.called(id)?, results_option(&options.results));
     let what = format!(
         "experiment {name} is finished: {} in {}",
         words::count_of_all(runs),

@@ -1,11 +1,11 @@
 //! One run in one invocation: a further round of its experiment. It is told and stored even if it was interrupted, or
 //! if the server could not be asked after it.
 
-use engine::EngineResult;
+use engine::{EngineResult, Until};
 use results::{ExperimentId, Store};
 use server::Stop;
 use spec::plan::{Facts, PlannedRun};
-use spec::{Class, Error, Run, RunEvent};
+use spec::{Class, Doubt, Error, Reason, Run, RunEvent, Validity};
 use workloads::{ScriptInfo, StatementInfo};
 
 use super::carry_out::Execution;
@@ -17,6 +17,7 @@ use crate::lateness::judge_by_host;
 use crate::measure::Keep;
 use crate::plan::setups;
 use crate::runner::{ExperimentStep, LabEvent, MeasuredRun, Progress, ProgressExt, RunSteps};
+use crate::setup::Setup;
 
 /// The result of one run.
 #[derive(Debug)]
@@ -52,23 +53,21 @@ pub fn run_once(
     progress
         .event(LabEvent::Step { step: ExperimentStep::Results, what: options.results.display().to_string() });
     Store::try_out(&options.results)?;
-    // It is closed while the load runs: what else happens to it meanwhile is seen when the run is stored.
-    let store = Store::open_if_there(&options.results)?;
-    with_servers(file, (store, facts), options, progress, stop, |execution, jobs| {
+    with_servers(file, facts, options, progress, stop, |execution, jobs| {
         execution.keep_jobs(jobs)?;
-        execution.further_round()
+        execution.further_round(options.statements)
     })
 }
 
 impl Execution<'_> {
-    fn further_round(&mut self) -> Result<OneRun, Error> {
+    fn further_round(&mut self, statements: bool) -> Result<OneRun, Error> {
         let run = self.plan.runs.last().ok_or_else(|| Error::new(Class::Internal, "no run is planned"))?;
-        let measured = self.measure_once(run).map_err(|error| self.runner.explain(error));
+        let measured = self.measure_once(run, statements).map_err(|error| self.runner.explain(error));
         explain(self.runner.stop(), measured)
     }
 
-    fn measure_once(&mut self, run: &PlannedRun) -> Result<OneRun, Error> {
-        let setup = setups::setup(self.plan, run);
+    fn measure_once(&mut self, run: &PlannedRun, statements: bool) -> Result<OneRun, Error> {
+        let setup = Setup { statements, ..setups::setup(self.plan, run) };
         let mut guard = Guard::new(self.plan, self.file.folder(), &mut self.runner, &self.results);
         guard.look(std::slice::from_ref(run))?;
         let texts = guard.texts;
@@ -89,6 +88,9 @@ impl Execution<'_> {
         let _concluding = self.runner.stop().concluding();
         self.runner.progress.step(ExperimentStep::Store, self.results.path().display().to_string());
         let mut block = [finished];
+        if measured.interrupted {
+            mark_interrupted(&mut block[0].run, &setup);
+        }
         let stored = self.results.keep(&mut block).and_then(|_| {
             self.results.id().ok_or_else(|| Error::new(Class::Internal, "the run was not stored"))
         });
@@ -106,4 +108,17 @@ impl Execution<'_> {
             lost,
         })
     }
+}
+
+/// What was done until a stop is no full round: it is told and stored, and counts nowhere.
+fn mark_interrupted(run: &mut Run, setup: &Setup) {
+    let detail = match setup.until {
+        Until::Elapsed(ns) => format!("after {:.1} of {:.1} s", run.measured_s, ns as f64 / 1e9),
+        Until::PerClient(_) | Until::Caller => format!("after {:.1} s", run.measured_s),
+    };
+    // Others compare with the whole run.
+    run.doubts = vec![Doubt { reason: Reason::Interrupted, detail }];
+    run.validity = Validity::Invalid;
+    // The mean rate until then.
+    run.offered_rate = setup.load.profile().map(|profile| profile.mean(run.measured_s));
 }

@@ -52,7 +52,6 @@ impl PreparedServers {
     pub(super) fn open(
         file: &ExperimentFile,
         begun: Invocation,
-        store: Option<&mut Store>,
         options: &ExecutionOptions,
         mut progress: &mut dyn Progress,
         stop: &Stop,
@@ -61,7 +60,7 @@ impl PreparedServers {
         let mut stages = opened(file, &begun.plan, options, progress, stop)?;
         let shared = stages.iter().any(|(_, stage)| stage.is_shared());
         let targets = targets(&stages)?;
-        let mut begun = begun.with_versions(file, (store.as_deref(), options), &targets)?;
+        let mut begun = begun.with_versions(file, options, &targets)?;
         begun.learn(file, Fact::Servers { shared })?;
         let plan = &begun.plan;
         if stages.is_empty() && plan.content.calibrate.is_none() {
@@ -76,11 +75,14 @@ impl PreparedServers {
             progress.note(placed);
         }
         // A further round is not checked here again, and all of them have one name.
-        if let Some(store) = store.filter(|_| options.further_round.is_none()) {
+        if options.further_round.is_none() {
             progress.step(ExperimentStep::Results, format!("{}", options.results.display()));
+            let store = &mut Store::create_or_open(&options.results)?;
             store.check_writable()?;
-            if let Some((last, changes)) = changes(store, plan) {
-                progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
+            // One that goes on is that of its runs, whatever was stored under its name since.
+            let other = changes(store, plan).filter(|_| begun.known.is_none() && !begun.again);
+            if let Some((last, changes)) = other {
+                progress.note(format!("another experiment than number {}: {}", last.0, few(&changes)));
             }
             if let Some(name) = other_name(store, &begun)? {
                 progress.note(format!(
@@ -99,6 +101,8 @@ impl PreparedServers {
                 return Err(stages.iter_mut().fold(error, |error, (_, stage)| stage.explain(error)));
             }
         };
+        begun = begun.with_data(file, options, &targets, &mut stages)?;
+        begun.learn(file, Fact::Servers { shared })?;
         if !stands_alone(&begun.plan, options) {
             for (at, job) in jobs.iter().flat_map(|(at, jobs)| jobs.iter().map(move |job| (at, job))) {
                 begun.check_data(at, job)?;
@@ -278,6 +282,15 @@ fn opened(
         stage.reserve(sets, progress).map_err(|error| of_level(at, error))?;
     }
     Ok(stages)
+}
+
+/// Most differences that are told.
+const TOLD: usize = 6;
+
+fn few(changes: &[String]) -> String {
+    let more = changes.len().saturating_sub(TOLD);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", changes[..changes.len().min(TOLD)].join("; "))
 }
 
 /// The name of the level may be visible only in the server's folder.

@@ -415,11 +415,19 @@ fn rates_have_their_time(document: &mut Document<'_>, file: &ExperimentFile) {
     for (key, rate) in keys.flat_map(|key| file.factors.levels(key).iter().map(move |level| (key, level))) {
         let needed = rate.parse().map_or(0.0, |profile: Profile| profile.lasts_s());
         if needed > duration.as_secs_f64() {
-            let message = format!("\"{rate}\" takes {needed} s, and runs last {} s", duration.as_secs_f64());
+            let message = match file.measure.transactions {
+                Some(_) => {
+                    format!("\"{rate}\" takes {needed} s, and runs end after a number of transactions")
+                }
+                None => format!("\"{rate}\" takes {needed} s, and runs last {} s", duration.as_secs_f64()),
+            };
             let below: Vec<&str> = std::iter::once("factors").chain(key.split('.')).collect();
             let places = [&["load", "rate"][..], &below, &["factors", key]];
             let place = places.into_iter().find(|place| document.value(place).is_some());
-            let hint = "make [measure] duration at least as long";
+            let hint = match file.measure.transactions {
+                Some(_) => "a rate that changes needs [measure] duration in place of transactions",
+                None => "make [measure] duration at least as long",
+            };
             document.wrong_key(place.unwrap_or(&["factors"]), message, Some(hint));
         }
     }

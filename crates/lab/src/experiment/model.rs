@@ -128,7 +128,6 @@ pub(crate) struct Measure {
     pub(crate) explain: Option<bool>,
     /// Whether scripts are executed once before the first run; `None` for the default.
     pub(crate) try_first: Option<bool>,
-    pub(crate) statements: bool,
     pub(crate) counting: AskedCounting,
     pub(crate) driver: AskedDriver,
     /// What a client thread does while it waits for answers.
@@ -208,9 +207,13 @@ impl ExperimentFile {
     }
 
     /// The stored text. With rounds from the command line the length that follows from a budget is written
-    /// out: runs of another length would be another experiment.
-    pub(crate) fn text_of(&self, duration_s: f64) -> String {
+    /// out: runs of another length would be another experiment. `rounds` are those of further rounds.
+    pub(crate) fn text_of(&self, duration_s: f64, rounds: Option<u32>) -> String {
         let mut file = self.clone();
+        if let Some(rounds) = rounds.filter(|rounds| *rounds != self.measure.rounds) {
+            file.written.measure.rounds = Some(Whole::new(rounds));
+            file.write_anew();
+        }
         if let (Some(_), DurationSpec::Sized { .. }) = (self.asked_rounds, self.measure.duration) {
             file.written.measure.budget = None;
             file.written.measure.duration = Some(LengthOrBounds::Fixed(BoundedDuration::seconds(duration_s)));

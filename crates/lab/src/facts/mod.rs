@@ -73,10 +73,6 @@ pub(crate) fn stored(store: &Store, plan: &Plan, again: bool) -> Result<StoredEx
     let Some(newest) = same.last().filter(|_| !again) else {
         return Ok(first(same.len() as u64));
     };
-    // Nothing of it goes on: each invocation does all of it.
-    if plan.content.has_only_jobs() {
-        return Ok(StoredExperiment { id: Some(newest.id), ..first(same.len() as u64 - 1) });
-    }
     let facts = store.facts(newest.id)?;
     if !facts.all().is_empty() {
         let runs = store.finished_runs(newest.id)?;

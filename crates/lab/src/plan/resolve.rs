@@ -55,7 +55,6 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
         repeat_disturbed: file.measure.repeat_disturbed,
         explain: file.measure.explain,
         try_first: file.measure.try_first,
-        statements: file.measure.statements,
         runs,
         decisions,
         content,

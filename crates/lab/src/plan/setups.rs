@@ -126,8 +126,7 @@ pub fn setup(plan: &Plan, run: &PlannedRun) -> Setup {
     let changes = setup.changes.or_else(none).filter(|_| !run.beside);
     let chosen = plan.placement().map(|chosen| chosen.placement.clone());
     let placement = chosen.unwrap_or(setup.placement);
-    let statements = plan.statements;
-    let setup = Setup { seed: run.seed, arm, changes, placement, statements, ..setup };
+    let setup = Setup { seed: run.seed, arm, changes, placement, ..setup };
     let setup = match plan.generator() {
         Some(generator) => moved_by(generator, setup),
         None => setup,

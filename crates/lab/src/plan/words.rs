@@ -52,9 +52,17 @@ pub fn words(plan: &Plan) -> Vec<String> {
         return lines;
     }
     let estimate = cost::estimate(plan);
+    let runs = crate::words::count(plan.runs.len() - jobs, "run");
+    if let Some(number) = plan.content.measure.transactions {
+        let number = crate::words::count(number as usize, "transaction");
+        lines.push(format!(
+            "{runs} of {number} of each client (warm-up {} s); how long that takes is not known",
+            plan.content.measure.warmup_s,
+        ));
+        return lines;
+    }
     lines.push(format!(
-        "{} of {} s (warm-up {} s{}{}), about {} in all, preparation not counted",
-        crate::words::count(plan.runs.len() - jobs, "run"),
+        "{runs} of {} s (warm-up {} s{}{}), about {} in all, preparation not counted",
         plan.content.measure.duration_s,
         plan.content.measure.warmup_s,
         if plan.content.starts_cold() { ", none where cold" } else { "" },

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use results::{ExperimentId, Finished, Store};
+use results::{ExperimentId, FileId, Finished, Store};
 use server::host;
 use spec::plan::Fact;
 use spec::{Artifact, Error, ExperimentRecord, Host, MeasuredTarget, RunKey, Text};
@@ -39,9 +39,11 @@ impl Surroundings {
 /// An experiment's place in a results file. Without a run nothing is stored.
 #[derive(Debug)]
 pub(crate) struct Results {
-    /// `None` to open the file whenever something is read or stored: it is not created before.
-    store: Option<Store>,
+    /// It is opened whenever something is read or stored. Kept open, SQLite's log of a file that was removed or replaced
+    /// would be written into the next file of that name.
     path: PathBuf,
+    /// Which file it was when something was stored; `None` before.
+    file: Option<FileId>,
     experiment: ExperimentRecord,
     at: Surroundings,
     /// Begin again, even if runs are stored.
@@ -57,20 +59,16 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// For a planned experiment, in a writable file; `known` is the experiment of earlier invocations.
+    /// `known` is the experiment of earlier invocations.
     pub(crate) fn of_experiment(
-        mut store: Option<Store>,
         path: &Path,
         (experiment, at): (ExperimentRecord, Surroundings),
         known: Option<ExperimentId>,
         again: bool,
-    ) -> Result<Self, Error> {
-        if let Some(store) = &mut store {
-            store.check_writable()?;
-        }
-        let (path, begun, command) = (path.to_owned(), None, None);
+    ) -> Self {
+        let (path, file, begun, command) = (path.to_owned(), None, None, None);
         let (texts, facts) = (Vec::new(), Vec::new());
-        Ok(Self { store, path, experiment, at, again, known, begun, texts, facts, command })
+        Self { path, file, experiment, at, again, known, begun, texts, facts, command }
     }
 
     pub(crate) fn made_by(self, command: Option<spec::shell::PrintedCommand>) -> Self {
@@ -102,30 +100,32 @@ impl Results {
     }
 
     fn read<T: Default>(&self, read: impl FnOnce(&Store) -> Result<T, Error>) -> Result<T, Error> {
-        match &self.store {
-            Some(store) => read(store),
-            None => Store::open_if_there(&self.path)?.map_or_else(|| Ok(T::default()), |store| read(&store)),
+        Store::open_if_there(&self.path)?.map_or_else(|| Ok(T::default()), |store| read(&store))
+    }
+
+    /// Opens the file for writing; it must be the one that runs were stored in.
+    fn write<T>(
+        &mut self,
+        write: impl FnOnce(&mut Self, &mut Store) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if self.file.is_some() && self.file != FileId::of(&self.path) {
+            return Err(FileId::gone(&self.path));
         }
+        let mut store = Store::create_or_open(&self.path)?;
+        let written = write(self, &mut store)?;
+        self.file = FileId::of(&self.path);
+        Ok(written)
     }
 
     /// Stores runs of this invocation that belong together, and returns their numbers.
     pub(crate) fn keep(&mut self, block: &mut [Finished]) -> Result<Vec<i64>, Error> {
-        match self.store.take() {
-            Some(mut store) => {
-                let kept = self.keep_in(&mut store, block);
-                self.store = Some(store);
-                kept
-            }
-            None => self.keep_in(&mut Store::create_or_open(&self.path)?, block),
-        }
+        self.write(|results, store| results.keep_in(store, block))
     }
 
     fn keep_in(&mut self, store: &mut Store, block: &mut [Finished]) -> Result<Vec<i64>, Error> {
         let (id, invocation) = match self.begun {
             Some(begun) => begun,
             None => {
-                // It was opened before the preparation: since then a newer pgdyno may have changed it.
-                Store::try_out(&self.path)?;
                 let Surroundings { host, target } = &self.at;
                 store.begin_experiment(&self.experiment, host, target, self.again)?
             }
@@ -151,10 +151,10 @@ impl Results {
     }
 
     pub(crate) fn supersede(&mut self, runs: &[i64], why: &str) -> Result<(), Error> {
-        self.store.as_mut().map_or(Ok(()), |store| store.supersede(runs, why))
+        self.write(|_, store| store.supersede(runs, why))
     }
 
     pub(crate) fn set_aside(&mut self, runs: &[i64], why: &str) -> Result<(), Error> {
-        self.store.as_mut().map_or(Ok(()), |store| store.set_aside(runs, why))
+        self.write(|_, store| store.set_aside(runs, why))
     }
 }

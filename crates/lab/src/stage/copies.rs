@@ -107,6 +107,22 @@ impl Stage {
         Ok(spec::hex(&Sha256::digest(all)))
     }
 
+    /// What its prepared data were made from, as a hash; `None` if the role may not read it.
+    pub(crate) fn data_made_from(&mut self) -> Result<Option<String>, Error> {
+        let control = self.control()?;
+        let made = match control.scalar("SELECT to_regclass('pgdyno.prepared')") {
+            Err(_) => return Ok(None),
+            Ok(None) => None,
+            Ok(Some(_)) => {
+                let query =
+                    "SELECT string_agg(job || ' ' || fingerprint, ' ' ORDER BY job) FROM pgdyno.prepared";
+                let Ok(made) = control.scalar(query) else { return Ok(None) };
+                made
+            }
+        };
+        Ok(Some(spec::hex(&Sha256::digest(made.unwrap_or_default()))))
+    }
+
     /// Makes copies of the server with these numbers, and starts them; the server itself is stopped for that,
     /// and restarted only if it should keep running when pgdyno ends.
     pub(crate) fn copied(

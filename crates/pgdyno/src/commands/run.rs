@@ -11,8 +11,9 @@ use results::answer::{self, Answer};
 use results::comparison::{Comparison, Metric};
 use results::ladder::ladders;
 use results::{ExperimentId, Store};
+use server::home::results_option;
 use spec::plan::Plan;
-use spec::{Class, Error};
+use spec::{Class, Error, FileCommand};
 
 use super::calibrate::shown as calibration;
 use super::{
@@ -74,6 +75,8 @@ pub(super) struct How<'a> {
     pub(super) shown: Shown,
     /// Whether the output is only a short answer, with temporary progress.
     pub(super) is_brief: bool,
+    /// Whether the user made the experiment, or agreed to what its file takes.
+    pub(super) consents: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +98,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         output: &args.output,
         shown: Shown::Answer,
         is_brief: false,
+        consents: args.allow_commands,
     };
     how.can_report()?;
     let read =
@@ -133,6 +137,7 @@ impl How<'_> {
             results: self.output.results.path(),
             again: self.again,
             further_round: None,
+            statements: false,
             pg_bin: self.pg_bin.map(Path::to_owned),
             command: Some(typed::command()),
         };
@@ -201,6 +206,23 @@ impl How<'_> {
 
     /// Prints the plan, run by run; only reads from the server.
     fn dry_run(&self, file: &ExperimentFile, plan: &Plan) -> ExitResult {
+        // An address of somebody else's file decides who receives a password.
+        let takes = |command: &FileCommand| command.by.is_none() && command.outside.is_none();
+        match !self.consents && file.commands().iter().any(takes) {
+            true => warning("its servers are not asked anything without consent: --allow-commands"),
+            false => self.look(file, plan)?,
+        }
+        let format = self.output.format.format;
+        let table = match format {
+            OutputFormat::Text | OutputFormat::Md => plan::short_table(plan),
+            _ => plan::table(plan),
+        };
+        print(&table, format)?;
+        Ok(SAME_OR_BETTER)
+    }
+
+    /// Asks the servers whether they can be brought to all settings, and have room for the data.
+    fn look(&self, file: &ExperimentFile, plan: &Plan) -> anyhow::Result<()> {
         match execute::look(file, plan)? {
             Looked::Nothing => {}
             Looked::Checked => talk("settings: the server at hand can be brought to all of them"),
@@ -211,13 +233,7 @@ impl How<'_> {
         for said in execute::look_at_sizes(file, plan)? {
             talk(&said);
         }
-        let format = self.output.format.format;
-        let table = match format {
-            OutputFormat::Text | OutputFormat::Md => plan::short_table(plan),
-            _ => plan::table(plan),
-        };
-        print(&table, format)?;
-        Ok(SAME_OR_BETTER)
+        Ok(())
     }
 
     /// Prints figures of tiles below the answer for people; returns whether there were any.
@@ -289,14 +305,18 @@ impl How<'_> {
             }
             (format, None) => print(&report::tables::cells(&found), format)?,
         }
-        talk(&format!("results: {} (try: {})", results.display(), to_try(&found, comparison.is_some())));
+        talk(&format!(
+            "results: {} (try: {})",
+            results.display(),
+            to_try(&found, results, comparison.is_some())
+        ));
         self.written(comparison, &found)
     }
 
     fn told(&self, comparison: Option<&Comparison>, found: &ReportData, results: &Path) -> ExitResult {
         let which = spec::shell::word(found.called());
         if self.report.is_none() {
-            talk(&format!("  more: pgdyno report -e {which}"));
+            talk(&format!("  more: pgdyno report -e {which}{}", results_option(results)));
             talk(&format!("  results: {}", results.display()));
         }
         self.written(comparison, found)
@@ -324,8 +344,9 @@ impl How<'_> {
 }
 
 /// Commands that show more about the experiment, if they have anything to show.
-fn to_try(found: &ReportData, is_compared: bool) -> String {
-    let which = spec::shell::word(found.called());
+fn to_try(found: &ReportData, results: &Path, is_compared: bool) -> String {
+    let option = results_option(results);
+    let which = format!("{}{option}", spec::shell::word(found.called()));
     let always: &[&str] = match (found.limits().is_some(), is_compared) {
         (true, _) => &["table limits", "table runs"],
         (false, true) => &["table", "compare"],
@@ -333,7 +354,7 @@ fn to_try(found: &ReportData, is_compared: bool) -> String {
     };
     let tiles = (!report::tables::tiles(found).rows.is_empty()).then_some("table tiles");
     let shown = always.iter().copied().chain(tiles).map(|command| format!("pgdyno {command} -e {which}"));
-    shown.chain(["pgdyno sql".to_owned()]).collect::<Vec<_>>().join(", ")
+    shown.chain([format!("pgdyno sql{option}")]).collect::<Vec<_>>().join(", ")
 }
 
 /// Prints the ladders, with name and breaking point; with all ladders, also how throughput grows with

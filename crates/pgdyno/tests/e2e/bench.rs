@@ -588,3 +588,89 @@ fn repeats_of_one_command_have_mean_interval_range_and_outliers() {
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("95 % interval"), "the page has no interval of the mean");
 }
+
+/// Rounds on one tenth and on ten times the data had a mean, and nothing said so.
+#[test]
+fn a_bench_on_other_data_or_another_version_is_another_experiment() {
+    let (place, server) = (Place::new(), Server::start());
+    let url = server.url();
+    place.write("one.sql", "SELECT 1;\n");
+    let bench = || drop(place.run(["bench", "-n", "-f", "one.sql", "-t", "50", &url]).expect(0));
+    let runs = || {
+        let runs = "select group_concat(runs, ' ') from (select count(*) as runs from run join experiment using (experiment_id) \
+                    where name = 'bench' group by experiment_id order by experiment_id)";
+        place.sql(runs)
+    };
+    bench();
+    bench();
+    assert_eq!(runs(), "2");
+    place.with_fact("{\"server_version\"%", "'$.server_version.version', '9.6'", bench);
+    assert_eq!(runs(), "2 1");
+    place.run(["bench", "-i", "-s", "1", &url]).expect(0);
+    bench();
+    bench();
+    assert_eq!(runs(), "2 1 2");
+    place.run(["bench", "-i", "-s", "2", &url]).expect(0);
+    bench();
+    assert_eq!(runs(), "2 1 2 1");
+}
+
+/// What was done until a stop was a full round of the experiment, with the rate of the whole schedule.
+#[test]
+fn an_interrupted_bench_is_told_and_counts_nowhere() {
+    let (place, server) = (Place::new(), Server::start());
+    place.write("one.sql", "SELECT 1;\n");
+    let ramp =
+        ["bench", "-n", "-f", "one.sql", "-T", "30", "-c", "4", "-R", "ramp 10..610 over 30s", "--verbose"];
+    let mut running = Watched::start(place.command(ramp.into_iter().chain([server.url().as_str()])));
+    assert!(running.until("step: measure"), "{}", running.seen);
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    signal(running.child.id(), "INT");
+    let (status, seen) = running.end();
+    assert_eq!(status.code(), Some(75), "{seen}");
+    assert!(seen.contains("interrupted: after "), "{seen}");
+    let stored = "select validity || ' ' || doubts || ' ' || (offered_rate < 100) from v_run";
+    let stored = place.sql(stored);
+    assert!(
+        stored.starts_with("invalid ") && stored.contains("interrupted: after") && stored.ends_with(" 1"),
+        "{stored}"
+    );
+}
+
+/// The log of a removed results file was written into the next file of that name.
+#[test]
+fn a_results_file_that_takes_the_place_of_another_stays_as_it_is() {
+    let (place, server) = (Place::new(), Server::start());
+    place.write("one.sql", "SELECT 1;\n");
+    let file = place.write(
+        "file.toml",
+        format!(
+            "question = \"?\"\n[target]\nurl = \"{}\"\n[workload.w]\npgbench = {{ files = \"one.sql\" }}\n[factors]\nclients = 1\n\
+             [measure]\nwarmup = \"100ms\"\nduration = \"1s\"\nrounds = 3\n",
+            server.url()
+        ),
+    );
+    let other = place.path().join("other.sqlite");
+    place
+        .run(["bench", "-n", "-f", "one.sql", "-t", "9", "--results", other.to_str().unwrap(), &server.url()])
+        .expect(0);
+    let bytes = std::fs::read(&other).unwrap();
+    let run = ["run", "--verbose", file.to_str().unwrap()];
+    let commands = [&run[..], &["bench", "-i", "-s", "5", "--verbose", &server.url()]];
+    for (command, step) in commands.into_iter().zip(["round 1: ", "prepare: make"]) {
+        let _ = std::fs::remove_file(place.results());
+        let mut running = Watched::start(place.command(command));
+        assert!(running.until(step), "{}", running.seen);
+        std::fs::copy(&other, place.path().join("new.sqlite")).unwrap();
+        std::fs::rename(place.path().join("new.sqlite"), place.results()).unwrap();
+        let (status, seen) = running.end();
+        // A file with runs of the experiment is missed; before the first run any results file will do.
+        assert_eq!(status.code(), Some(if step.starts_with("round") { 74 } else { 0 }), "{seen}");
+        place.run(["table", "experiments"]).expect(0);
+        assert_eq!(place.sql("select count(*) from experiment where name = 'bench'"), "1");
+        if status.code() == Some(74) {
+            assert!(seen.contains("removed or replaced"), "{seen}");
+            assert_eq!(std::fs::read(place.results()).unwrap(), bytes);
+        }
+    }
+}

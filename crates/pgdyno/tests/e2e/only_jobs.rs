@@ -96,3 +96,15 @@ fn a_password_of_a_job_is_kept_nowhere() {
     finish(command).expect(0);
     assert_eq!(place.sql("select count(*) from experiment"), "1");
 }
+
+/// Jobs on two versions had a mean, and only the first version was named.
+#[test]
+fn jobs_on_another_version_are_another_experiment() {
+    let (place, server) = (Place::new(), Server::start());
+    let init = || drop(place.run(["bench", "-i", "-s", "1", &server.url()]).expect(0));
+    init();
+    init();
+    place.with_fact("{\"server_version\"%", "'$.server_version.version', '9.6'", init);
+    let runs = "select group_concat(runs, ' ') from (select count(*) as runs from run group by experiment_id order by experiment_id)";
+    assert_eq!(place.sql(runs), "2 1");
+}

@@ -3,12 +3,11 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use spec::{Class, Error, written};
 
-use super::{Store, identity};
+use super::{FileId, Store};
 use crate::error::from_io;
 
 /// Lock against a second measurement of an experiment into the same results file. The kernel releases it
@@ -64,8 +63,8 @@ impl Drop for ExperimentLock {
 const LONGEST: u64 = 32;
 
 fn is_at(file: &File, path: &Path) -> bool {
-    let opened = file.metadata().ok().map(|found| (found.dev(), found.ino()));
-    opened.is_some() && opened == identity(path)
+    let opened = file.metadata().ok().map(|found| FileId::of_metadata(&found));
+    opened.is_some() && opened == FileId::of(path)
 }
 
 fn in_use(path: &Path, pid: Option<u32>) -> Error {

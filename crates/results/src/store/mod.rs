@@ -47,6 +47,8 @@ pub struct ExperimentSummary {
     pub hash: String,
     pub created_at: String,
     pub runs: u64,
+    /// Number of its last run; `None` without runs.
+    pub last_run: Option<i64>,
 }
 
 /// An experiment with its host and target.
@@ -82,7 +84,7 @@ pub struct Store {
     connection: Connection,
     path: PathBuf,
     /// Device and inode of the file that was opened.
-    opened: Option<(u64, u64)>,
+    opened: Option<FileId>,
     /// After the connection, so that this is dropped once it is closed.
     made_companions: Option<Companions>,
 }
@@ -258,7 +260,7 @@ impl Store {
             .busy_timeout(PATIENCE)
             .and_then(|()| schema::distrust(&connection))
             .map_err(|error| from_sqlite(path, &error))?;
-        Ok(Self { connection, path: path.to_owned(), opened: identity(path), made_companions: None })
+        Ok(Self { connection, path: path.to_owned(), opened: FileId::of(path), made_companions: None })
     }
 
     fn set_up(&mut self) -> Result<(), Error> {
@@ -275,11 +277,10 @@ impl Store {
 
     /// Checks that the path still leads to the opened file: writes to a removed file are lost.
     fn check_in_place(&self) -> Result<(), Error> {
-        if self.opened.is_none() || self.opened == identity(&self.path) {
-            return Ok(());
+        match self.opened.is_none() || self.opened == FileId::of(&self.path) {
+            true => Ok(()),
+            false => Err(FileId::gone(&self.path)),
         }
-        let detail = "it was removed or replaced by another file in the meantime";
-        Err(unusable(&self.path, detail))
     }
 
     /// Writes existing content: SQLite opens read-only files without an error, and a full disk or another
@@ -389,8 +390,29 @@ fn refuse_other_than_file(path: &Path, found: &std::fs::Metadata) -> Result<(), 
     Err(unusable(path, what))
 }
 
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+/// Which file a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    /// `None` if there is no such file.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        std::fs::metadata(path).ok().as_ref().map(Self::of_metadata)
+    }
+
+    fn of_metadata(found: &std::fs::Metadata) -> Self {
+        Self { device: found.dev(), inode: found.ino() }
+    }
+
+    /// The error if the path leads to another file than before.
+    #[must_use]
+    pub fn gone(path: &Path) -> Error {
+        unusable(path, "it was removed or replaced by another file in the meantime")
+    }
 }
 
 #[cfg(test)]

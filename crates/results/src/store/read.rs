@@ -14,23 +14,26 @@ impl Store {
     pub fn experiments(&self) -> Result<Vec<ExperimentSummary>, Error> {
         self.rows(
             "SELECT experiment_id, name, question, hash, created_at,
-                    (SELECT count(*) FROM run WHERE run.experiment_id = experiment.experiment_id)
+                    (SELECT count(*) FROM run WHERE run.experiment_id = experiment.experiment_id),
+                    (SELECT max(run_id) FROM run WHERE run.experiment_id = experiment.experiment_id)
              FROM experiment ORDER BY experiment_id",
             [],
             rows::summary,
         )
     }
 
-    /// Finds an experiment by number or name (the newest with that name); `None` finds the newest with
-    /// runs.
+    /// Finds an experiment by number or name (of several the one that was measured last); `None` finds the one that
+    /// was measured last.
     ///
     /// # Errors
     /// When there is none; the message lists the experiments.
     pub fn find(&self, wanted: Option<&str>) -> Result<ExperimentId, Error> {
-        let all = self.experiments()?;
+        // In the order of their last runs: an older experiment may have gone on.
+        let mut all = self.experiments()?;
+        all.sort_by_key(|experiment| experiment.last_run);
         let mut newest_first = all.iter().rev();
         let found = match wanted {
-            None => newest_first.clone().find(|experiment| experiment.runs > 0).or(newest_first.next()),
+            None => newest_first.next(),
             Some(wanted) => {
                 let number = newest_first.clone().find(|e| e.id.0.to_string() == wanted);
                 number.or_else(|| newest_first.find(|e| e.name == wanted))

@@ -19,6 +19,7 @@ pub(super) fn summary(row: &Row<'_>) -> Sqlite<ExperimentSummary> {
         hash: row.get(3)?,
         created_at: row.get(4)?,
         runs: unsigned(row, 5)?,
+        last_run: row.get(6)?,
     })
 }
 

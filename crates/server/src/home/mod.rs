@@ -42,6 +42,15 @@ pub fn results_path(asked: Option<&Path>) -> PathBuf {
     results_path_in(asked, std::env::var_os("PGDYNO_RESULTS"))
 }
 
+/// The option that a command needs to read this results file: empty for the default, else ` --results FILE`.
+#[must_use]
+pub fn results_option(path: &Path) -> String {
+    match path == results_path(None) {
+        true => String::new(),
+        false => format!(" --results {}", spec::shell::word(&path.to_string_lossy())),
+    }
+}
+
 fn results_path_in(asked: Option<&Path>, environment: Option<OsString>) -> PathBuf {
     match (asked, environment) {
         (Some(path), _) => path.to_owned(),

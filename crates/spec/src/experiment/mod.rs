@@ -233,9 +233,6 @@ pub struct Measure {
     pub explain: Option<bool>,
     /// Whether each script is executed once before the first run; true by default.
     pub try_first: Option<bool>,
-    /// Whether the latency of each statement is measured.
-    #[serde(skip_serializing_if = "is_default")]
-    pub statements: bool,
     pub counting: Option<AskedCounting>,
     pub driver: Option<AskedDriver>,
     pub wait: Option<Waiting>,

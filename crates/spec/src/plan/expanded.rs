@@ -37,9 +37,6 @@ pub struct Plan {
     /// Whether scripts are executed once before the first run, if the file sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub try_first: Option<bool>,
-    /// Whether the latency of each statement is measured.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub statements: bool,
 }
 
 impl Plan {

@@ -61,6 +61,8 @@ pub enum Fact {
         data: Option<String>,
         version: String,
     },
+    /// The data that pgdyno prepared on a server, as a hash of what they were made from.
+    Data { server: String, sha256: String },
     /// The most clients that the servers accept; `None` without a known limit.
     Clients { most: Option<u32> },
     /// Lengths of transactions in the warm-up of runs that take turns, by their UUIDs; `None` if none ended.
@@ -111,6 +113,7 @@ impl Fact {
                 Self::ProgramVersion { program: other, data: of, .. },
             ) => (program, data) == (other, of),
             (Self::Round { round, .. }, Self::Round { round: other, .. }) => round == other,
+            (Self::Data { server, .. }, Self::Data { server: other, .. }) => server == other,
             (Self::File { path, .. }, Self::File { path: other, .. }) => path == other,
             (Self::Texts { workload, level, .. }, Self::Texts { workload: of, level: other, .. }) => {
                 (workload, level) == (of, other)
@@ -247,6 +250,15 @@ impl Facts {
             Fact::ProgramVersion { program, data, version } if program == name && data.as_deref() == made => {
                 Some(&**version)
             }
+            _ => None,
+        })
+    }
+
+    /// The hash of the prepared data of a server, if it was asked for.
+    #[must_use]
+    pub fn data(&self, wanted: &str) -> Option<&str> {
+        self.0.iter().find_map(|fact| match fact {
+            Fact::Data { server, sha256 } if server == wanted => Some(&**sha256),
             _ => None,
         })
     }

@@ -7,7 +7,7 @@ use engine::Time;
 use serde::{Deserialize, Deserializer, Serialize};
 use spec::Error;
 
-use super::source::{find_builtin, weighted};
+use super::source::{ScriptSource, find_builtin, weighted};
 use crate::error;
 use crate::error::unknown_word;
 use crate::jobs::file_name;
@@ -70,45 +70,60 @@ impl Default for PgbenchOptions {
     }
 }
 
-/// A script of `scripts`: `{ builtin = "select-only@2" }`, `{ file = "a.sql" }`, `{ text = "SELECT 1;" }`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    untagged,
-    deny_unknown_fields,
-    expecting = "{ builtin = \"…\" }, { file = \"…\" } or { text = \"…\" }"
-)]
-pub enum ScriptOption {
-    Builtin {
-        builtin: String,
-    },
-    File {
-        file: String,
-    },
-    /// A script without a file, and its name in reports.
-    Text {
-        text: String,
-        #[serde(default = "text_name")]
-        name: String,
-        #[serde(default = "one")]
-        weight: u32,
-    },
-}
-
-fn text_name() -> String {
-    "text".to_owned()
-}
-
-fn one() -> u32 {
-    1
+/// A script of `scripts`: one of `builtin`, `file` and `text`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScriptOption {
+    /// A built-in script, with an optional weight after `@`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub builtin: Option<String>,
+    /// A file, with an optional weight after the last `@`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Name of a text in reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Weight of a text, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u32>,
 }
 
 impl ScriptOption {
-    fn file(&self) -> Option<&str> {
-        match self {
-            Self::File { file } => Some(file),
-            Self::Builtin { .. } | Self::Text { .. } => None,
+    fn check(&self) -> Result<(), Error> {
+        let wrong = |why: &str| Err(error::option("pgbench.scripts", why));
+        match (&self.builtin, &self.file, &self.text) {
+            (Some(builtin), None, None) => find_builtin(builtin, false).map(drop)?,
+            (None, Some(file), None) => weighted("scripts", file).map(drop)?,
+            (None, None, Some(_)) => return Ok(()),
+            _ => return wrong("each has one of builtin, file and text"),
+        }
+        match (&self.name, self.weight) {
+            (None, None) => Ok(()),
+            _ => wrong("name and weight are those of a text; the weight of others stands after @"),
         }
     }
+
+    /// Where it comes from; files are relative to `folder`.
+    pub(super) fn source(&self, folder: &Path) -> Result<ScriptSource, Error> {
+        self.check()?;
+        if let Some(builtin) = &self.builtin {
+            return Ok(ScriptSource::Builtin(builtin.clone()));
+        }
+        if let Some(file) = &self.file {
+            return file_source(file, folder);
+        }
+        let name = self.name.clone().unwrap_or_else(|| "text".to_owned());
+        let text = self.text.clone().unwrap_or_default().into_bytes();
+        Ok(ScriptSource::Text { name, text, weight: self.weight.unwrap_or(1) })
+    }
+}
+
+/// A script file with its weight.
+pub(super) fn file_source(word: &str, folder: &Path) -> Result<ScriptSource, Error> {
+    let file = weighted("files", word)?;
+    Ok(ScriptSource::File { path: folder.join(&file.name), shown: file.name, weight: file.weight })
 }
 
 /// pgbench's `-M`.
@@ -166,17 +181,15 @@ impl PgbenchOptions {
     /// Its script files, without their weights.
     pub(crate) fn file_names(&self) -> impl Iterator<Item = String> {
         let files = self.files.iter().map(String::as_str);
-        let files = files.chain(self.scripts.iter().filter_map(ScriptOption::file));
+        let files = files.chain(self.scripts.iter().filter_map(|script| script.file.as_deref()));
         files.filter_map(|word| weighted("files", word).ok()).map(|file| file.name)
     }
 
     /// The options without the folders of the files.
     pub(crate) fn portable(&self) -> Self {
         let name = |file: &String| file_name(Path::new(file));
-        let script = |script: &ScriptOption| match script {
-            ScriptOption::File { file } => ScriptOption::File { file: name(file) },
-            other => other.clone(),
-        };
+        let script =
+            |script: &ScriptOption| ScriptOption { file: script.file.as_ref().map(name), ..script.clone() };
         let (files, scripts) = (self.files.iter().map(name), self.scripts.iter().map(script));
         Self { files: files.collect(), scripts: scripts.collect(), ..self.clone() }
     }
@@ -192,11 +205,7 @@ impl PgbenchOptions {
         }
         self.builtin.iter().try_for_each(|word| find_builtin(word, false).map(drop))?;
         self.files.iter().try_for_each(|word| weighted("files", word).map(drop))?;
-        self.scripts.iter().try_for_each(|script| match script {
-            ScriptOption::Builtin { builtin } => find_builtin(builtin, false).map(drop),
-            ScriptOption::File { file } => weighted("scripts", file).map(drop),
-            ScriptOption::Text { .. } => Ok(()),
-        })
+        self.scripts.iter().try_for_each(ScriptOption::check)
     }
 }
 

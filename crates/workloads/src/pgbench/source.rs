@@ -47,6 +47,17 @@ impl Loaded {
 
     /// Reads it; in a drop-in as pgbench does, with its messages.
     pub(super) fn read(source: &ScriptSource, drop_in: bool) -> Result<Self, Error> {
+        let loaded = Self::read_any(source, drop_in)?;
+        // The protocol ends a text there: the rest would not be sent.
+        match !drop_in && loaded.text.contains(&0) {
+            true => {
+                Err(error::file_error(Path::new(&loaded.name), "has a NUL byte, where its text would end"))
+            }
+            false => Ok(loaded),
+        }
+    }
+
+    fn read_any(source: &ScriptSource, drop_in: bool) -> Result<Self, Error> {
         Ok(match source {
             ScriptSource::Builtin(word) => {
                 let (builtin, weight) = find_builtin(word, drop_in)?;

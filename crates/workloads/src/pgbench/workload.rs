@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::{Client, GapStream, Gaps};
-use script::{Random, Streams, Weighted};
+use script::{Random, Streams};
 use spec::{Artifact, Error};
 
 use super::check::{TableFacts, TablesError, branches, count_tables, tables, vacuum_quietly};
@@ -12,10 +12,10 @@ use super::client::clients;
 use super::drop_in::DropInOptions;
 use super::explain::explain;
 use super::guard::{first_execution, sample};
-use super::options::{PgbenchOptions, QueryProtocol, ScriptOption};
+use super::options::{PgbenchOptions, QueryProtocol, file_source};
 use super::prepare::PreparedScripts;
 use super::prepare::default_seed_given;
-use super::source::{ScriptSource, weighted};
+use super::source::ScriptSource;
 use crate::answers::Sampled;
 use crate::place::{Places, Site};
 use crate::plans::SamplePlans;
@@ -46,21 +46,10 @@ impl Pgbench {
     /// # Errors
     /// When a file cannot be read, or a script is invalid or unsupported.
     pub fn open(options: &PgbenchOptions, folder: &Path) -> Result<Self, Error> {
-        let file = |word: &String| {
-            let Weighted { name, weight } = weighted("files", word)?;
-            Ok::<_, Error>(ScriptSource::File { path: folder.join(&name), shown: name, weight })
-        };
         let builtin = options.builtin.iter().cloned().map(|name| Ok(ScriptSource::Builtin(name)));
-        let scripts = options.scripts.iter().map(|script| match script {
-            ScriptOption::Builtin { builtin } => Ok(ScriptSource::Builtin(builtin.clone())),
-            ScriptOption::File { file: word } => file(word),
-            ScriptOption::Text { text, name, weight } => {
-                let (name, text) = (name.clone(), text.clone().into_bytes());
-                Ok(ScriptSource::Text { name, text, weight: *weight })
-            }
-        });
-        let mut sources =
-            builtin.chain(options.files.iter().map(file)).chain(scripts).collect::<Result<Vec<_>, _>>()?;
+        let files = options.files.iter().map(|file| file_source(file, folder));
+        let scripts = options.scripts.iter().map(|script| script.source(folder));
+        let mut sources = builtin.chain(files).chain(scripts).collect::<Result<Vec<_>, Error>>()?;
         if sources.is_empty() {
             sources.push(ScriptSource::Builtin("tpcb-like".to_owned()));
         }

@@ -67,7 +67,6 @@ impl Builder<'_, '_> {
             repeat_disturbed: written.repeat_disturbed.map(|times| times.0 as u32),
             explain: written.explain,
             try_first: written.try_first,
-            statements: written.statements,
             counting: written.counting.unwrap_or_default(),
             driver: written.driver.unwrap_or_default(),
             wait: written.wait.unwrap_or_default(),

@@ -16,6 +16,7 @@ use std::path::Path;
 
 use results::{ExperimentId, Store};
 use script::Weighted;
+use server::home::results_option;
 use spec::{Error, shell};
 use workloads::pgbench::init::{self, InitOptions, parse_steps};
 
@@ -64,8 +65,8 @@ fn alone(args: &Args) -> ExitResult {
     let results = args.output.results.path().display().to_string();
     match args.target.managed {
         // The options of -i apply to its tables.
-        Some(_) => args.given.is_ours(&results)?,
-        None => args.given.check(args.tables.initialize, &results)?,
+        Some(_) if !args.tables.initialize => args.given.is_ours(&results)?,
+        _ => args.given.check(args.tables.initialize, &results)?,
     }
     match args.tables.initialize {
         true => tables::run(args, &BaseServer::of(&BenchRequest::of(args))?),
@@ -102,6 +103,7 @@ impl TableArgs {
 pub(super) fn told_where(results: &Path, tables: &[&str], id: Option<ExperimentId>) {
     let which = id.and_then(|id| Store::open_read_only(results).ok()?.called(id).ok());
     let which = which.map(|which| format!(" -e {}", shell::word(&which))).unwrap_or_default();
+    let which = format!("{which}{}", results_option(results));
     let tables: Vec<String> = tables.iter().map(|table| format!("pgdyno table {table}{which}")).collect();
     talk(&format!("results: {} (try: {})", results.display(), tables.join(", ")));
 }

@@ -34,6 +34,7 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
         results: args.output.results.path(),
         again: false,
         further_round: Some(seed),
+        statements: args.conduct.report_per_command,
         pg_bin: None,
         command: Some(typed::command()),
     };
@@ -132,7 +133,6 @@ fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
         rounds: Some(Whole::new(1_u32)),
         threads: (args.load.jobs != 1).then(|| Whole::new(args.load.jobs)),
         try_first: Some(false),
-        statements: args.conduct.report_per_command,
         counting: Some(AskedCounting::Pgbench),
         ..std::mem::take(&mut experiment.measure)
     };

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         output: &args.output,
         shown: Shown::Answer,
         is_brief: false,
+        consents: true,
     };
     let file = file::made(args).read(NAME, None)?;
     how.carry_out(&file)

@@ -153,9 +153,15 @@ fn identify(kit: &Kit, folder: &Path, results: &Path) {
     match planned.and_then(|file| Ok(plan::resolve(&file, &facts::of_files(&file)?)?)) {
         Ok(plan) if plan::hash(&plan.content) == kit.hash => {
             let results = std::path::absolute(results).unwrap_or_else(|_| results.to_owned());
+            let repeats = plan.content.has_only_jobs() || plan.content.calibrate.is_some();
+            let goes_on = match (repeats, plan.content.measure.search.is_some()) {
+                (true, _) => "each run of it is stored with the others",
+                (false, true) => "it goes on, and --again searches again",
+                (false, false) => "a larger --rounds goes on with it, and --again measures it again",
+            };
             talk(&format!(
-                "it is the same experiment: where its runs are stored (--results {}) a larger --rounds goes on with it, and --again \
-                 measures it again; another results file begins with nothing",
+                "it is the same experiment: where its runs are stored (--results {}) {goes_on}; another results file begins with \
+                 nothing",
                 results.display()
             ));
             if plan.seed() != kit.seed {

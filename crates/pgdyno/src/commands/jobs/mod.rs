@@ -6,6 +6,7 @@ pub(super) mod quantity;
 use ::report::tables::amounts;
 use lab::execute::{DoneJob, Outcome, UnstoredJobs};
 use results::{CellValue, Store, Table};
+use server::home::results_option;
 use spec::plan::Plan;
 use spec::{Error, Run, shell};
 use workloads::probe::Probed;
@@ -20,11 +21,13 @@ pub(super) fn conclude(outcome: &Outcome, plan: &Plan, format: OutputFormat) -> 
     let found = outcome.jobs.iter().map(|job| print_one(job, plan, format));
     let found: Vec<Found> = found.collect::<anyhow::Result<_>>()?;
     let which = Store::open_read_only(&outcome.results)?.called(outcome.experiment)?;
-    let which = shell::word(&which).into_owned();
+    let option = results_option(&outcome.results);
+    let which = format!("{}{option}", shell::word(&which));
     let tables = ["jobs", "sizes"].map(|table| format!("pgdyno table {table} -e {which}"));
     let prepared = tables.into_iter().filter(|_| found.contains(&Found::Prepared));
     let probed = found.iter().any(|found| *found != Found::Prepared);
-    let to_try: Vec<String> = prepared.chain(probed.then(|| "pgdyno probe --compare".to_owned())).collect();
+    let to_try: Vec<String> =
+        prepared.chain(probed.then(|| format!("pgdyno probe --compare{option}"))).collect();
     let results = outcome.results.display();
     talk(&format!("results: {results}, experiment {} (try: {})", outcome.experiment.0, to_try.join(", ")));
     Ok(if found.contains(&Found::Nothing) { INVALID } else { SAME_OR_BETTER })

@@ -62,6 +62,7 @@ impl Use<'_> {
             output: self.output,
             shown: self.shown,
             is_brief: self.nowhere == NOWHERE,
+            consents: true,
         };
         how.can_report()?;
         let mut made = make(&Folder::of(self.save))?;
