@@ -87,6 +87,39 @@ pub struct Store {
     opened: Option<FileId>,
     /// After the connection, so that this is dropped once it is closed.
     made_companions: Option<Companions>,
+    /// Likewise.
+    written_log: Option<WrittenLog>,
+}
+
+/// The log that was written to. If the file was removed or replaced meanwhile, SQLite leaves it there, and would write
+/// it into the next file of that name.
+#[derive(Debug)]
+struct WrittenLog {
+    of: PathBuf,
+    opened: Option<FileId>,
+    /// Each with its file.
+    log: Vec<(PathBuf, FileId)>,
+}
+
+impl WrittenLog {
+    fn of(path: &Path, opened: Option<FileId>) -> Self {
+        let log = ["-wal", "-shm"].map(|ending| companion(path, ending)).into_iter();
+        let log = log.filter_map(|log| FileId::of(&log).map(|id| (log, id))).collect();
+        Self { of: path.to_owned(), opened, log }
+    }
+}
+
+impl Drop for WrittenLog {
+    fn drop(&mut self) {
+        if FileId::of(&self.of) == self.opened {
+            return;
+        }
+        for (log, id) in &self.log {
+            if FileId::of(log) == Some(*id) {
+                let _ = std::fs::remove_file(log);
+            }
+        }
+    }
 }
 
 /// The log and its index (`-wal`, `-shm`) that SQLite creates next to a file to read it, and that a
@@ -260,7 +293,8 @@ impl Store {
             .busy_timeout(PATIENCE)
             .and_then(|()| schema::distrust(&connection))
             .map_err(|error| from_sqlite(path, &error))?;
-        Ok(Self { connection, path: path.to_owned(), opened: FileId::of(path), made_companions: None })
+        let opened = FileId::of(path);
+        Ok(Self { connection, path: path.to_owned(), opened, made_companions: None, written_log: None })
     }
 
     fn set_up(&mut self) -> Result<(), Error> {
@@ -272,7 +306,9 @@ impl Store {
         match state {
             SchemaState::Empty => schema::make(&mut self.connection, &self.path),
             _ => self.try_writing(),
-        }
+        }?;
+        self.written_log = Some(WrittenLog::of(&self.path, self.opened));
+        Ok(())
     }
 
     /// Checks that the path still leads to the opened file: writes to a removed file are lost.

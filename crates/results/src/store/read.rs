@@ -36,7 +36,10 @@ impl Store {
             None => newest_first.next(),
             Some(wanted) => {
                 let number = newest_first.clone().find(|e| e.id.0.to_string() == wanted);
-                number.or_else(|| newest_first.find(|e| e.name == wanted))
+                let mut named = newest_first.filter(|e| e.name == wanted);
+                // One that has just begun has no run yet.
+                let begun = named.clone().find(|e| e.last_run.is_none());
+                number.or(begun).or_else(|| named.next())
             }
         };
         found.map(|experiment| experiment.id).ok_or_else(|| {

@@ -455,8 +455,15 @@ fn a_removed_or_replaced_file_is_noticed_before_a_run_is_lost() {
     let more = run("reads", 4, Some("A"), 2, 1000.0);
     let replaced = store.store(id, &[finished(more.clone())]).unwrap_err();
     assert!(replaced.to_string().contains("removed or replaced"), "{replaced}");
+    let bytes = std::fs::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert!(store.store(id, &[finished(more.clone())]).is_err());
+    // Its log was written into the next file of that name.
+    drop(store);
+    assert!(!companion(&path, "-wal").exists());
+    std::fs::write(&path, &bytes).unwrap();
+    drop(Store::open_read_only(&path).unwrap());
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }
 
 /// Regression: of two commands that created a results file at once, one reported that it was not a results
