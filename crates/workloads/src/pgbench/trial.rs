@@ -7,6 +7,7 @@ use script::{
 };
 
 use super::prepare::PreparedScripts;
+use super::row_turns::Sequence;
 use super::prepare::{Automatic, default_seed_given, starting};
 use crate::answers::TransactionAnswer;
 use crate::error;
@@ -90,12 +91,22 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    pub(super) fn new(program: &PreparedScripts, scale: u64, seed: u64) -> Self {
+    /// The `draw`th of several with one seed: each has separate random numbers and a row of variables.
+    pub(super) fn new(program: &PreparedScripts, scale: u64, (seed, draw): (u64, u64)) -> Self {
+        let row_seed = seed;
+        let seed = seed.wrapping_add(draw);
         let symbols = Arc::new(program.scripts.symbols().clone());
         let streams = Streams::new(seed, 1, 1, default_seed_given(program));
         let automatic = Automatic { client: 0, scale, seed, default_seed: streams.default_seed };
+        let mut variables = starting(program, &symbols, automatic);
+        if let Some((rows, options)) = program.rows() {
+            // A sample may have more draws than there are rows.
+            let row = draw as usize % rows.count();
+            let row = Sequence::new(rows, options, row_seed).row(row as u64).unwrap_or_default();
+            rows.store(row, &rows.columns(&symbols), &mut variables);
+        }
         Self {
-            variables: starting(program, &symbols, automatic),
+            variables,
             random: streams.clients[0].clone(),
             queries: 0,
             answer: TransactionAnswer::default(),
