@@ -53,7 +53,8 @@ fn files(document: &Document<'_>, file: &ExperimentFile) -> Vec<(Vec<String>, Pa
             // A level that is a list is kept as JSON.
             let paths = serde_json::from_str(level).unwrap_or_else(|_| vec![level.clone()]);
             let tables = of_level(file, name, level);
-            named.extend(paths.into_iter().map(PathBuf::from).chain(tables).map(|path| (place.clone(), path)));
+            named
+                .extend(paths.into_iter().map(PathBuf::from).chain(tables).map(|path| (place.clone(), path)));
         }
     }
     for (name, storage) in &file.named.storages {
@@ -199,10 +200,17 @@ mod tests {
     /// A file of a level that is a table was not listed.
     #[test]
     fn files_in_tables_are_listed() {
-        let of_workload = of("[target]\nmanaged = {}\n[workload.v.pgbench]\nvariables = { csv = \"../users.csv\" }\n");
+        let of_workload =
+            of("[target]\nmanaged = {}\n[workload.v.pgbench]\nvariables = { csv = \"../users.csv\" }\n");
         assert_eq!(of_workload, ["6: workload.v: ../users.csv, outside the experiment's folder"]);
-        let found = of("[target]\nmanaged = {}\n[factors]\nw.variables = [{ csv = \"own.csv\" }, { csv = \"/etc/a.csv\" }]\n");
+        let found = of(
+            "[target]\nmanaged = {}\n[factors]\nw.variables = [{ csv = \"own.csv\" }, { csv = \"/etc/a.csv\" }]\n",
+        );
         assert_eq!(found, ["7: factors.w.variables: /etc/a.csv, outside the experiment's folder"]);
+        let tiles =
+            "[target]\nmanaged = {}\n[workload.t]\ntiles = { table = \"a\" }\n[factors]\nworkload = [\"w\", \"t\"]\n";
+        let found = of(&format!("{tiles}t.picker = [\"data\", {{ trace = \"/etc/log\" }}]\n"));
+        assert_eq!(found, ["10: factors.t.picker: /etc/log, outside the experiment's folder"]);
     }
 
     #[test]

@@ -47,7 +47,8 @@ fn field<'t>(text: &'t str, line: &mut usize) -> Result<(Cow<'t, str>, &'t str),
     let begun = *line;
     let mut value = Cow::Borrowed("");
     loop {
-        let end = inside.find('"').ok_or_else(|| format!("line {begun}: a quote is opened and never closed"))?;
+        let end =
+            inside.find('"').ok_or_else(|| format!("line {begun}: a quote is opened and never closed"))?;
         let (part, rest) = inside.split_at(end);
         *line += part.matches('\n').count();
         value += part;

@@ -7,8 +7,8 @@ use script::{
 };
 
 use super::prepare::PreparedScripts;
-use super::row_turns::Sequence;
 use super::prepare::{Automatic, default_seed_given, starting};
+use super::row_turns;
 use crate::answers::TransactionAnswer;
 use crate::error;
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
@@ -93,17 +93,18 @@ pub(super) struct Trial {
 impl Trial {
     /// The `draw`th of several with one seed: each has separate random numbers and a row of variables.
     pub(super) fn new(program: &PreparedScripts, scale: u64, (seed, draw): (u64, u64)) -> Self {
-        let row_seed = seed;
-        let seed = seed.wrapping_add(draw);
         let symbols = Arc::new(program.scripts.symbols().clone());
-        let streams = Streams::new(seed, 1, 1, default_seed_given(program));
-        let automatic = Automatic { client: 0, scale, seed, default_seed: streams.default_seed };
+        let seed_of_draw = seed.wrapping_add(draw);
+        let streams = Streams::new(seed_of_draw, 1, 1, default_seed_given(program));
+        let default_seed = streams.default_seed;
+        let automatic = Automatic { client: 0, scale, seed: seed_of_draw, default_seed };
         let mut variables = starting(program, &symbols, automatic);
         if let Some((rows, options)) = program.rows() {
-            // A sample may have more draws than there are rows.
-            let row = draw as usize % rows.count();
-            let row = Sequence::new(rows, options, row_seed).row(row as u64).unwrap_or_default();
-            rows.store(row, &rows.columns(&symbols), &mut variables);
+            rows.store(
+                row_turns::sampled(rows, options, (seed, draw)),
+                &rows.columns(&symbols),
+                &mut variables,
+            );
         }
         Self {
             variables,

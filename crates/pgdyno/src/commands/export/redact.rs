@@ -242,6 +242,9 @@ mod tests {
         assert_eq!(redacted, plan(serde_json::json!({"a": "x", "n": "0"})));
         let mut sql = serde_json::json!({"variables": {"query": "SELECT 'geheim'"}, "scripts": [{"text": "SELECT 7;"}]});
         redact_variables(&mut sql);
-        assert_eq!(sql, serde_json::json!({"variables": {"query": "SELECT 'x'"}, "scripts": [{"text": "SELECT 0;"}]}));
+        assert_eq!(
+            sql,
+            serde_json::json!({"variables": {"query": "SELECT 'x'"}, "scripts": [{"text": "SELECT 0;"}]})
+        );
     }
 }

@@ -43,9 +43,9 @@ pub(in crate::pgbench) fn clients(
         .collect();
     let symbols: Arc<Symbols> = Arc::new(program.scripts.symbols().clone());
     let seats = threads_of(clients, threads).zip(choices).zip(servers).zip(streams.clients).enumerate();
-    let mut turns = program.rows().map(|(rows, options)| {
-        (options.per, RowTurns::of_clients(rows, options, &symbols, (clients, seed)))
-    });
+    let mut turns = program
+        .rows()
+        .map(|(rows, options)| (options.per, RowTurns::of_clients(rows, options, &symbols, (clients, seed))));
     let clients = seats.map(|(number, (((thread, choice), servers), random))| {
         let automatic = Automatic { client: number, scale, seed, default_seed: streams.default_seed };
         let mut variables = starting(program, &symbols, automatic);

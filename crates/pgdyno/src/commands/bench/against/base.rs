@@ -231,7 +231,8 @@ fn rows_of(rows: &Rows, folder: &Folder) -> Option<Value> {
         None => ("csv", rows.variables.as_deref().map(|file| folder.path(file).into())),
     };
     let word = |word: &Option<String>| word.as_deref().map(Value::from);
-    let (per, order, usage) = (word(&rows.variables_per), word(&rows.variables_order), word(&rows.variables_use));
+    let (per, order, usage) =
+        (word(&rows.variables_per), word(&rows.variables_order), word(&rows.variables_use));
     Some(Value::Table(toml_table([source, ("per", per), ("order", order), ("use", usage)])))
 }
 

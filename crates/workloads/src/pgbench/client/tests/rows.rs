@@ -37,10 +37,8 @@ fn each_row_is_used_once_in_every_mode() {
         for order in [RowOrder::Listed, RowOrder::Random] {
             let (folder, rows) = csv(20);
             let rows = RowOptions { usage: RowUse::Once, order, ..rows };
-            let scripts = [
-                "\\if :id % 2 = 0\nselect :id, ':name';\n\\else\nselect :id;\n\\endif",
-                "select :id;",
-            ];
+            let scripts =
+                ["\\if :id % 2 = 0\nselect :id, ':name';\n\\else\nselect :id;\n\\endif", "select :id;"];
             let (found, measured) = ids(&opened(folder.path(), mode_used, rows, &scripts), 4, 2, 5);
             assert_eq!(found, (0..20).collect::<Vec<_>>(), "{mode_used:?} {order:?}");
             assert_eq!((measured.totals().ok, measured.aborts.len()), (20, 0));
@@ -78,8 +76,12 @@ fn a_client_can_keep_one_row() {
 fn a_retry_has_the_same_row() {
     let (folder, rows) = csv(2);
     let script = ScriptOption::Text { text: "select :id;".into(), name: "x".into(), weight: 1 };
-    let options =
-        PgbenchOptions { scripts: vec![script], variables: Some(rows), max_tries: 2, ..PgbenchOptions::default() };
+    let options = PgbenchOptions {
+        scripts: vec![script],
+        variables: Some(rows),
+        max_tries: 2,
+        ..PgbenchOptions::default()
+    };
     let workload = Pgbench::open(&options, folder.path()).unwrap();
     let mut tries = 0;
     let mut server = FakePostgres::new(move |_, _: &str| {
