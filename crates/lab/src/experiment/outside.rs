@@ -207,8 +207,7 @@ mod tests {
             "[target]\nmanaged = {}\n[factors]\nw.variables = [{ csv = \"own.csv\" }, { csv = \"/etc/a.csv\" }]\n",
         );
         assert_eq!(found, ["7: factors.w.variables: /etc/a.csv, outside the experiment's folder"]);
-        let tiles =
-            "[target]\nmanaged = {}\n[workload.t]\ntiles = { table = \"a\" }\n[factors]\nworkload = [\"w\", \"t\"]\n";
+        let tiles = "[target]\nmanaged = {}\n[workload.t]\ntiles = { table = \"a\" }\n[factors]\nworkload = [\"w\", \"t\"]\n";
         let found = of(&format!("{tiles}t.picker = [\"data\", {{ trace = \"/etc/log\" }}]\n"));
         assert_eq!(found, ["10: factors.t.picker: /etc/log, outside the experiment's folder"]);
     }

@@ -62,6 +62,19 @@ fn a_client_without_a_further_row_stops_with_the_reason() {
     assert!(told.contains("rows.csv has 5 rows"), "{told}");
 }
 
+/// With a connection per transaction none is opened for the missing row.
+#[test]
+fn a_client_without_a_row_does_not_connect() {
+    let (folder, rows) = csv(3);
+    let script = ScriptOption::Text { text: "select :id;".into(), name: "x".into(), weight: 1 };
+    let variables = Some(RowOptions { usage: RowUse::Once, ..rows });
+    let options =
+        PgbenchOptions { scripts: vec![script], variables, reconnect: true, ..PgbenchOptions::default() };
+    let (found, measured) = ids(&Pgbench::open(&options, folder.path()).unwrap(), 1, 1, 5);
+    let totals = measured.totals();
+    assert_eq!((found.len(), totals.ok, totals.failed, measured.aborts.len()), (3, 3, 1, 1));
+}
+
 #[test]
 fn a_client_can_keep_one_row() {
     let (folder, rows) = csv(3);
