@@ -69,7 +69,7 @@ pub use seed::{Seed, SeedError};
 pub use shell::{Shell, shell_result};
 pub use sleep::{Sleep, SleepUnit};
 pub use streams::{ScriptChooser, Streams, ThreadRandom};
-pub use symbols::{Slot, Symbols};
+pub use symbols::{Slot, Symbols, is_valid_name};
 pub use value::{DebugLine, Value};
 pub use variables::Variables;
 pub use weight::{WeightError, Weighted};

@@ -82,7 +82,7 @@ impl Default for Symbols {
 }
 
 /// A letter, `_` or a byte above 127, followed by these or digits.
-pub(crate) fn is_valid_name(name: &[u8]) -> bool {
+pub fn is_valid_name(name: &[u8]) -> bool {
     name_len(name) == name.len() && !name.is_empty()
 }
 

@@ -61,11 +61,12 @@ impl Spec {
         }
     }
 
-    /// Whether it would choose what it asks for (tiles, keys) by the same rule.
+    /// Whether it would choose what it asks for (tiles, rows of variables) by the same rule.
     #[must_use]
     pub fn chooses_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Tiles(own), Self::Tiles(other)) => own.chooses_like(other),
+            (Self::Pgbench(own), Self::Pgbench(other)) => own.chooses_like(other),
             _ => false,
         }
     }
@@ -178,7 +179,8 @@ impl Spec {
             Self::Tiles(options) => options.files(),
             Self::Osm(options) => options.files(),
             Self::Http(options) => options.tiles.iter().map(PathBuf::as_path).collect(),
-            Self::Pgbench(_) | Self::Redis(_) => Vec::new(),
+            Self::Pgbench(options) => options.csv().map(Path::new).into_iter().collect(),
+            Self::Redis(_) => Vec::new(),
         }
     }
 

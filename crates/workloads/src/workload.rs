@@ -1,6 +1,7 @@
 //! The interface between `lab` and a workload: what all have in common, and what clients and jobs add.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use engine::{Client, Gaps};
 use spec::figures::Figures;
@@ -8,6 +9,7 @@ use spec::{Artifact, Counts, Error, MapPart, TextKind, TileSample};
 
 use crate::answers::Sampled;
 use crate::jobs::Job;
+use crate::pgbench::Rows;
 use crate::place::{Places, Site};
 use crate::plans::SamplePlans;
 use crate::tiles::Tile;
@@ -51,7 +53,7 @@ pub struct StatementInfo {
     pub text: String,
 }
 
-/// What `prepare` chose; plain data, the same for every arm.
+/// What `prepare` chose; the same for every arm.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prepared {
     /// SHA-256 of `json`, hex.
@@ -59,6 +61,8 @@ pub struct Prepared {
     pub json: String,
     /// In words, e.g. `400 tiles of planet_osm_polygon, z12-z16`.
     pub summary: String,
+    /// Rows of variables: too many for `json`, which has their hash.
+    pub rows: Option<Arc<Rows>>,
 }
 
 /// The result of the guard.
@@ -171,12 +175,12 @@ pub trait Workload: Send {
     /// When nothing can be chosen or the server refuses.
     fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, Error>;
 
-    /// Takes another arm's choice instead of choosing; if it does not, `prepare` is called.
+    /// Takes another arm's choice instead of choosing; returns its own.
     ///
     /// # Errors
     /// When it is not a choice of such a workload.
-    fn adopt(&mut self, _chosen: &Prepared) -> Result<(), Error> {
-        Ok(())
+    fn adopt(&mut self, chosen: &Prepared) -> Result<Prepared, Error> {
+        Ok(chosen.clone())
     }
 
     /// Puts the workload's own data into the initial state of every run; returns remarks (as pgbench, which
@@ -234,6 +238,16 @@ pub trait ClientWorkload: Workload {
     /// Value of pgbench's `:scale`, if there is one; known after `check`.
     fn scale(&self) -> Option<u64> {
         None
+    }
+
+    /// Checks that what it asks for suffices for these clients, with this many transactions each if that is
+    /// fixed; called after `prepare`.
+    ///
+    /// # Errors
+    /// What is missing, and what to try.
+    fn suffices(&self, clients: u32, each: Option<u64>) -> Result<(), Error> {
+        let _ = (clients, each);
+        Ok(())
     }
 
     /// Tiles with separate figures, in the order of `Io::item`; called after `prepare`.

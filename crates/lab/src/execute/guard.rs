@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use engine::Until;
 use spec::plan::{Plan, PlannedRun};
 use spec::{Class, Error, RunEvent, Text};
 use workloads::{Sampled, Spec};
@@ -78,6 +79,7 @@ impl<'g, 'a> Guard<'g, 'a> {
             self.in_its_state(&open.setup)?;
             self.open(open)?;
         }
+        self.suffices(runs)?;
         let mut asked: Vec<&Setup> = pairs.iter().flat_map(|pair| [&pair.base, &pair.other]).collect();
         asked.sort_by_key(|setup| state(setup));
         for setup in asked {
@@ -88,6 +90,21 @@ impl<'g, 'a> Guard<'g, 'a> {
         }
         for pair in self.on_two_servers(runs) {
             self.compare_data(&pair)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that what the workloads ask for suffices for the clients of each run.
+    fn suffices(&mut self, runs: &[PlannedRun]) -> Result<(), Error> {
+        for run in runs.iter().filter(|run| !run.is_job()) {
+            let setup = setups::setup(self.plan, run);
+            let Some(ready) = self.runner.ready(&setup.asked()) else { continue };
+            let Some(workload) = ready.workload.clients() else { continue };
+            let each = if let Until::PerClient(each) = setup.until { Some(each) } else { None };
+            workload.suffices(setup.clients, each).map_err(|error| {
+                let what = format!("workload {}: {error}", setup.asked());
+                error.in_words(what)
+            })?;
         }
         Ok(())
     }

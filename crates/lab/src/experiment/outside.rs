@@ -9,6 +9,7 @@ use spec::plan::storage::StorageLocation;
 use super::document::Document;
 use super::model::ExperimentFile;
 use super::variables;
+use crate::factors::with_options;
 
 /// Keywords of libpq that name files or services of the user, or another server than `host` does.
 const OF_THE_USER: [&str; 7] =
@@ -51,7 +52,9 @@ fn files(document: &Document<'_>, file: &ExperimentFile) -> Vec<(Vec<String>, Pa
         for level in levels {
             // A level that is a list is kept as JSON.
             let paths = serde_json::from_str(level).unwrap_or_else(|_| vec![level.clone()]);
-            named.extend(paths.into_iter().map(|path: String| (place.clone(), path.into())));
+            let tables = of_level(file, name, level);
+            named
+                .extend(paths.into_iter().map(PathBuf::from).chain(tables).map(|path| (place.clone(), path)));
         }
     }
     for (name, storage) in &file.named.storages {
@@ -60,6 +63,16 @@ fn files(document: &Document<'_>, file: &ExperimentFile) -> Vec<(Vec<String>, Pa
         }
     }
     named
+}
+
+/// The files that a level names inside of a table: `{ csv = "users.csv" }`.
+fn of_level(file: &ExperimentFile, name: &str, level: &str) -> Vec<PathBuf> {
+    let Some((workload, option)) = name.split_once('.').filter(|_| level.starts_with('{')) else {
+        return Vec::new();
+    };
+    let spec = file.workload(workload).map(|workload| &workload.spec);
+    let with = |spec| with_options(spec, &[(option.to_owned(), level.to_owned())].into()).ok();
+    spec.and_then(with).map(|changed| changed.files_but_extracts()).unwrap_or_default()
 }
 
 /// Whether a path leads out of the experiment's folder, directly or through a link.
@@ -182,6 +195,21 @@ mod tests {
         let found = of(&text);
         assert_eq!(found[..4], wanted, "{found:#?}");
         assert_eq!(found[4..], [outside("15: factors.t.layers", "/etc/passwd.sql")], "{found:#?}");
+    }
+
+    /// A file of a level that is a table was not listed.
+    #[test]
+    fn files_in_tables_are_listed() {
+        let of_workload =
+            of("[target]\nmanaged = {}\n[workload.v.pgbench]\nvariables = { csv = \"../users.csv\" }\n");
+        assert_eq!(of_workload, ["6: workload.v: ../users.csv, outside the experiment's folder"]);
+        let found = of(
+            "[target]\nmanaged = {}\n[factors]\nw.variables = [{ csv = \"own.csv\" }, { csv = \"/etc/a.csv\" }]\n",
+        );
+        assert_eq!(found, ["7: factors.w.variables: /etc/a.csv, outside the experiment's folder"]);
+        let tiles = "[target]\nmanaged = {}\n[workload.t]\ntiles = { table = \"a\" }\n[factors]\nworkload = [\"w\", \"t\"]\n";
+        let found = of(&format!("{tiles}t.picker = [\"data\", {{ trace = \"/etc/log\" }}]\n"));
+        assert_eq!(found, ["10: factors.t.picker: /etc/log, outside the experiment's folder"]);
     }
 
     #[test]

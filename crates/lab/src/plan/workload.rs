@@ -95,6 +95,23 @@ mod tests {
         assert_eq!(setups::equal_arms(&plan(&compared)), Some(["a.sql".to_owned(), "b.sql".to_owned()]));
     }
 
+    #[test]
+    fn the_rows_of_variables_are_part_of_an_experiment_and_their_place_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("a.sql", "SELECT :id;\n");
+        write("rows.csv", "id\n1\n");
+        let hash = |csv: &str| {
+            let rows = format!("files = \"a.sql\", variables = {{ csv = \"{csv}\" }}");
+            let text = PLAIN.replace("files = \"a.sql\"", &rows);
+            identity::hash(&plan_of(&folder.path().join("e.toml"), &text).content)
+        };
+        let before = hash("rows.csv");
+        assert_eq!(before, hash(&folder.path().join("rows.csv").display().to_string()));
+        write("rows.csv", "id\n2\n");
+        assert_ne!(before, hash("rows.csv"));
+    }
+
     /// Saved into another folder, an experiment was another one.
     #[test]
     fn the_place_of_a_script_is_no_part_of_an_experiment() {

@@ -46,7 +46,7 @@ impl Ready {
         }
         stage.with_site(|site| workload.check(site)).map_err(named)?;
         let prepared = match chosen {
-            Some(chosen) => workload.adopt(chosen).map(|()| chosen.clone()).map_err(named)?,
+            Some(chosen) => workload.adopt(chosen).map_err(named)?,
             None => stage.with_site(|site| workload.prepare(site, seed)).map_err(named)?,
         };
         if !prepared.summary.is_empty() && try_first {

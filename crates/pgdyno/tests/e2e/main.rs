@@ -42,6 +42,7 @@ mod support;
 mod tile_servers;
 mod tiles;
 mod truth;
+mod variables;
 
 #[path = "../../../osm/tests/support/mirror.rs"]
 mod mirror;

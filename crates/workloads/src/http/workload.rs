@@ -111,7 +111,7 @@ impl Workload for Http {
             0 => url,
             count => format!("{} of {url}", spec::count(count as u64, "tile")),
         };
-        Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary })
+        Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary, rows: None })
     }
 
     fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, Error> {

@@ -79,7 +79,7 @@ impl Explaining {
         let mut budget = Budget::default();
         for draw in 0..SAMPLE {
             self.draw = draw as u32;
-            let done = Trial::new(program, scale, seed.wrapping_add(draw)).run(script, sql, self);
+            let done = Trial::new(program, scale, (seed, draw)).run(script, sql, self);
             let plans = std::mem::take(&mut self.transaction);
             if let Err(error) = done {
                 // A script may have left a transaction open, or failed in one.

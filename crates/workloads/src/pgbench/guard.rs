@@ -25,7 +25,7 @@ pub(super) fn first_execution(
         if *weight == 0 {
             continue;
         }
-        let mut trial = Trial::new(program, scale, seed);
+        let mut trial = Trial::new(program, scale, (seed, 0));
         if let Err(failed) = trial.run(script, sql, &mut AsWritten) {
             // Leaves no transaction open; outside of one it only causes a warning.
             let _ = sql.execute("ROLLBACK");
@@ -86,7 +86,7 @@ fn answers(
         }
         let mut answers = Vec::new();
         for draw in 0..SAMPLE {
-            let mut trial = Trial::new(program, scale, seed.wrapping_add(draw));
+            let mut trial = Trial::new(program, scale, (seed, draw));
             trial.run(script, sql, &mut ReadOnly::default())?;
             answers.push(trial.answer);
         }

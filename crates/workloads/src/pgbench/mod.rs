@@ -8,6 +8,7 @@
 
 mod check;
 mod client;
+mod csv;
 mod drop_in;
 mod explain;
 mod guard;
@@ -17,6 +18,9 @@ mod of_session;
 mod options;
 mod prepare;
 mod read_only;
+mod row_options;
+mod row_turns;
+mod rows;
 mod source;
 mod trial;
 mod workload;
@@ -25,5 +29,7 @@ mod writes;
 pub use check::{TableFacts, TablesError, Vacuuming, count_tables, tables, vacuum};
 pub use drop_in::{ClientGroup, DropInOptions, HostPolicy, Shell, ShellCommand, ShellDone, WhenDone};
 pub use options::{PgbenchOptions, QueryProtocol, ScriptOption};
+pub use row_options::{RowOptions, RowOrder, RowPer, RowUse};
+pub use rows::Rows;
 pub use source::ScriptSource;
 pub use workload::Pgbench;

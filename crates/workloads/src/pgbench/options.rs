@@ -7,6 +7,7 @@ use engine::Time;
 use serde::{Deserialize, Deserializer, Serialize};
 use spec::Error;
 
+use super::row_options::RowOptions;
 use super::source::{ScriptSource, find_builtin, weighted};
 use crate::error;
 use crate::error::unknown_word;
@@ -30,6 +31,9 @@ pub struct PgbenchOptions {
     /// Variables set before the first script, as with `-D`.
     #[serde(deserialize_with = "texts")]
     pub define: BTreeMap<String, String>,
+    /// Variables that come from the rows of a file or a query; they take precedence over `define`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variables: Option<RowOptions>,
     /// Value of `:scale` for users' scripts; with a built-in script it is counted from `pgbench_branches`.
     pub scale: Option<u32>,
     /// Tries of a transaction that fails by serialization or deadlock; 0 means until the run's end.
@@ -58,6 +62,7 @@ impl Default for PgbenchOptions {
             scripts: Vec::new(),
             mode: QueryProtocol::Simple,
             define: BTreeMap::new(),
+            variables: None,
             scale: None,
             max_tries: 1,
             reconnect: false,
@@ -178,11 +183,23 @@ impl PgbenchOptions {
         self.latency_limit_ms.map(|promise| (promise * 1e6) as Time)
     }
 
-    /// Its script files, without their weights.
+    /// Whether it asks the same query for its variables.
+    pub(crate) fn chooses_like(&self, other: &Self) -> bool {
+        let query = |options: &Self| options.variables.as_ref().and_then(|rows| rows.query.clone());
+        query(self).is_some_and(|own| query(other) == Some(own))
+    }
+
+    /// Its file of variables.
+    pub(crate) fn csv(&self) -> Option<&str> {
+        self.variables.as_ref().and_then(|rows| rows.csv.as_deref())
+    }
+
+    /// Its files, scripts without their weights.
     pub(crate) fn file_names(&self) -> impl Iterator<Item = String> {
         let files = self.files.iter().map(String::as_str);
         let files = files.chain(self.scripts.iter().filter_map(|script| script.file.as_deref()));
-        files.filter_map(|word| weighted("files", word).ok()).map(|file| file.name)
+        let files = files.filter_map(|word| weighted("files", word).ok()).map(|file| file.name);
+        files.chain(self.csv().map(str::to_owned))
     }
 
     /// The options without the folders of the files.
@@ -191,7 +208,9 @@ impl PgbenchOptions {
         let script =
             |script: &ScriptOption| ScriptOption { file: script.file.as_ref().map(name), ..script.clone() };
         let (files, scripts) = (self.files.iter().map(name), self.scripts.iter().map(script));
-        Self { files: files.collect(), scripts: scripts.collect(), ..self.clone() }
+        let of_rows = |rows: &RowOptions| RowOptions { csv: rows.csv.as_ref().map(name), ..rows.clone() };
+        let variables = self.variables.as_ref().map(of_rows);
+        Self { files: files.collect(), scripts: scripts.collect(), variables, ..self.clone() }
     }
 
     /// Checks that each option is within its range, and that they go together.
@@ -203,6 +222,7 @@ impl PgbenchOptions {
             let problem = format!("must be above 0 and at most {A_DAY_MS} (a day)");
             return Err(error::option("pgbench.latency_limit_ms", problem));
         }
+        self.variables.as_ref().map_or(Ok(()), RowOptions::validate)?;
         self.builtin.iter().try_for_each(|word| find_builtin(word, false).map(drop))?;
         self.files.iter().try_for_each(|word| weighted("files", word).map(drop))?;
         self.scripts.iter().try_for_each(ScriptOption::check)

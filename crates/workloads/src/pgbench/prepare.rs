@@ -1,14 +1,16 @@
 //! Reads and parses scripts, once per experiment and the same for every arm.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use script::{Action, Scripts, Symbols, Value, Variables};
+use script::{Action, Scripts, Symbols, Value, Variables, is_valid_name};
 use spec::Error;
 
 use super::drop_in::{DropInOptions, HostPolicy};
 use super::keyed;
 use super::options::{PgbenchOptions, QueryProtocol};
+use super::row_options::RowOptions;
+use super::rows::Rows;
 use super::source::{Loaded, ScriptSource};
 use super::writes::writes;
 use crate::error;
@@ -40,6 +42,8 @@ pub(super) struct PreparedScripts {
     pub(super) builtin: bool,
     /// By [`script::Statement::number`]: whether it reads or writes by key.
     pub(super) by_key: Vec<bool>,
+    /// Rows of variables: read with the scripts, or asked for by `prepare`.
+    rows: OnceLock<Arc<Rows>>,
 }
 
 impl PreparedScripts {
@@ -136,6 +140,7 @@ impl PreparedScripts {
             hashes,
             sources: texts,
             builtin,
+            rows: OnceLock::new(),
             options: options.clone(),
         })
     }
@@ -189,9 +194,26 @@ impl PreparedScripts {
                 serde_json::json!({"name": name, "hash": info.text_hash, "weight": info.weight})
             })
             .collect();
-        let json = serde_json::json!({"scripts": list, "mode": self.options.mode.name()}).to_string();
-        let names: Vec<_> = infos.iter().map(|info| info.name.as_str()).collect();
-        Prepared { hash: sha256_hex(json.as_bytes()), json, summary: names.join(", ") }
+        let mut json = serde_json::json!({"scripts": list, "mode": self.options.mode.name()});
+        let mut summary: Vec<_> = infos.iter().map(|info| info.name.clone()).collect();
+        let rows = self.rows.get();
+        if let Some(rows) = rows {
+            json["variables"] = serde_json::json!({"rows": rows.count(), "hash": rows.hash()});
+            summary.push(rows.summary());
+        }
+        let json = json.to_string();
+        let hash = sha256_hex(json.as_bytes());
+        Prepared { hash, json, summary: summary.join(", "), rows: rows.cloned() }
+    }
+
+    /// The rows of variables with their options; `None` without any, and before `prepare` asked for them.
+    pub(super) fn rows(&self) -> Option<(&Arc<Rows>, &RowOptions)> {
+        self.rows.get().zip(self.options.variables.as_ref())
+    }
+
+    /// Keeps the rows, unless there are some: they are read once.
+    pub(super) fn set_rows(&self, rows: Arc<Rows>) {
+        self.rows.get_or_init(|| rows);
     }
 }
 
@@ -230,12 +252,7 @@ fn first_commands(scripts: &Scripts) -> Vec<usize> {
 
 /// Checks the names of variables that are set before the first script.
 fn check_names(options: &PgbenchOptions, drop_in: bool) -> Result<(), Error> {
-    let plain = |name: &str| {
-        let mut bytes = name.bytes();
-        let letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii();
-        bytes.next().is_some_and(letter) && bytes.all(|byte| letter(byte) || byte.is_ascii_digit())
-    };
-    match options.define.keys().find(|name| !plain(name)) {
+    match options.define.keys().find(|name| !is_valid_name(name.as_bytes())) {
         None => Ok(()),
         Some(name) if drop_in => Err(error::script(format!("option: invalid variable name: \"{name}\""))),
         Some(name) => {

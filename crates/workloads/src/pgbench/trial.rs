@@ -8,6 +8,7 @@ use script::{
 
 use super::prepare::PreparedScripts;
 use super::prepare::{Automatic, default_seed_given, starting};
+use super::row_turns;
 use crate::answers::TransactionAnswer;
 use crate::error;
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
@@ -90,12 +91,23 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    pub(super) fn new(program: &PreparedScripts, scale: u64, seed: u64) -> Self {
+    /// The `draw`th of several with one seed: each has separate random numbers and a row of variables.
+    pub(super) fn new(program: &PreparedScripts, scale: u64, (seed, draw): (u64, u64)) -> Self {
         let symbols = Arc::new(program.scripts.symbols().clone());
-        let streams = Streams::new(seed, 1, 1, default_seed_given(program));
-        let automatic = Automatic { client: 0, scale, seed, default_seed: streams.default_seed };
+        let seed_of_draw = seed.wrapping_add(draw);
+        let streams = Streams::new(seed_of_draw, 1, 1, default_seed_given(program));
+        let default_seed = streams.default_seed;
+        let automatic = Automatic { client: 0, scale, seed: seed_of_draw, default_seed };
+        let mut variables = starting(program, &symbols, automatic);
+        if let Some((rows, options)) = program.rows() {
+            rows.store(
+                row_turns::sampled(rows, options, (seed, draw)),
+                &rows.columns(&symbols),
+                &mut variables,
+            );
+        }
         Self {
-            variables: starting(program, &symbols, automatic),
+            variables,
             random: streams.clients[0].clone(),
             queries: 0,
             answer: TransactionAnswer::default(),

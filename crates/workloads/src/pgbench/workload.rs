@@ -15,6 +15,7 @@ use super::guard::{first_execution, sample};
 use super::options::{PgbenchOptions, QueryProtocol, file_source};
 use super::prepare::PreparedScripts;
 use super::prepare::default_seed_given;
+use super::rows::Rows;
 use super::source::ScriptSource;
 use crate::answers::Sampled;
 use crate::place::{Places, Site};
@@ -53,7 +54,11 @@ impl Pgbench {
         if sources.is_empty() {
             sources.push(ScriptSource::Builtin("tpcb-like".to_owned()));
         }
-        Self::with_scripts(options, &sources)
+        let workload = Self::with_scripts(options, &sources)?;
+        if let Some(csv) = options.csv() {
+            workload.program.set_rows(Arc::new(Rows::read(&folder.join(csv), csv)?));
+        }
+        Ok(workload)
     }
 
     /// Runs these scripts, in this order, instead of those in `options`.
@@ -176,7 +181,18 @@ impl Workload for Pgbench {
         Ok(())
     }
 
-    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, Error> {
+    fn prepare(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Prepared, Error> {
+        let query = self.program.options.variables.as_ref().and_then(|rows| rows.query.as_deref());
+        if let Some(query) = query.filter(|_| self.program.rows().is_none()) {
+            self.program.set_rows(Arc::new(Rows::ask(site.sql()?, query)?));
+        }
+        Ok(self.program.prepared())
+    }
+
+    fn adopt(&mut self, chosen: &Prepared) -> Result<Prepared, Error> {
+        if let Some(rows) = &chosen.rows {
+            self.program.set_rows(Arc::clone(rows));
+        }
         Ok(self.program.prepared())
     }
 
@@ -221,6 +237,11 @@ impl ClientWorkload for Pgbench {
 
     fn scale(&self) -> Option<u64> {
         Some(self.scale)
+    }
+
+    fn suffices(&self, clients: u32, each: Option<u64>) -> Result<(), Error> {
+        let rows = self.program.rows();
+        rows.map_or(Ok(()), |(rows, options)| rows.suffice(options, clients.into(), each))
     }
 
     /// The gaps between starts of transactions at this rate, as in pgbench: drawn from a separate stream per

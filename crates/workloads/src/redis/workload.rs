@@ -89,7 +89,7 @@ impl Workload for Redis {
         self.seed = seed;
         prepare::begin(&self.options, site, seed)?;
         let json = self.chosen().to_string();
-        Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary: self.options.words() })
+        Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary: self.options.words(), rows: None })
     }
 
     fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, Error> {

@@ -293,10 +293,10 @@ impl Workload for Tiles {
         }
         let picked: Vec<&Picked> = self.picked.iter().map(|(_, picked)| picked).collect();
         let json = serde_json::json!({ "seed": seed, "layers": picked }).to_string();
-        Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary: self.summary(&picked) })
+        Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary: self.summary(&picked), rows: None })
     }
 
-    fn adopt(&mut self, chosen: &Prepared) -> Result<(), Error> {
+    fn adopt(&mut self, chosen: &Prepared) -> Result<Prepared, Error> {
         #[derive(serde::Deserialize)]
         struct Chosen {
             layers: Vec<Picked>,
@@ -319,7 +319,7 @@ impl Workload for Tiles {
             None => Err(misfit(format!("none are for {}", layer.shown))),
         });
         self.picked = picked.collect::<Result<_, _>>()?;
-        Ok(())
+        Ok(chosen.clone())
     }
 
     /// Sets the state of the cache, if there is one.

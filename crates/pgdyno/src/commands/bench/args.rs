@@ -195,6 +195,26 @@ pub(crate) struct Scripts {
     /// Set a script variable
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
+    #[command(flatten)]
+    pub(crate) rows: Rows,
+}
+
+/// Variables from the rows of a file or a query.
+#[derive(Debug, Args)]
+pub(crate) struct Rows {
+    /// Set script variables from rows, one row per transaction: FILE.csv, whose first line names the variables, or
+    /// 'query: SELECT …'
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) variables: Option<String>,
+    /// When a client takes a row: transaction, or client (once, before the run) [default: transaction]
+    #[arg(long, value_name = "WHEN", requires = "variables", value_parser = ["transaction", "client"], hide_possible_values = true)]
+    pub(crate) variables_per: Option<String>,
+    /// The order of the rows: listed, or random by the run's seed [default: listed]
+    #[arg(long, value_name = "ORDER", requires = "variables", value_parser = ["listed", "random"], hide_possible_values = true)]
+    pub(crate) variables_order: Option<String>,
+    /// Whether rows repeat in a run: repeat, or once (a client without a further row stops) [default: repeat]
+    #[arg(long, value_name = "USE", requires = "variables", value_parser = ["once", "repeat"], hide_possible_values = true)]
+    pub(crate) variables_use: Option<String>,
 }
 
 /// How fast, and within which time; a promise goes by pgbench's name for it.

@@ -143,6 +143,7 @@ impl Word {
     fn mode(&self) -> Option<OptionMode> {
         match self.name() {
             "results" | "format" => Some(OptionMode::Both),
+            name if name.starts_with("variables") => Some(OptionMode::Run),
             name => mode_of(name),
         }
     }

@@ -82,12 +82,13 @@ fn redact(table: &mut Table, path: &mut Vec<String>) {
 fn redact_value(value: &mut Value, path: &mut Vec<String>) {
     let key = path.last().map_or("", String::as_str);
     let is_variable = path.iter().any(|step| step == "define");
+    let is_sql = path.len() > 1 && is_sql(&path[path.len() - 2], key);
     match value {
         Value::Table(table) => redact(table, path),
         Value::Array(list) => list.iter_mut().for_each(|value| redact_value(value, path)),
         Value::String(text) if key == "command" => REDACTED.clone_into(text),
         Value::String(text) if is_variable => *text = variable(text),
-        Value::String(text) if path[0] == "change" => *text = without_literals(text),
+        Value::String(text) if is_sql || path[0] == "change" => *text = without_literals(text),
         Value::String(text) if matches!(key, "url" | "redis") || is_address(text) => *text = address(text),
         Value::Integer(number) if is_variable => *number = 0,
         Value::Float(number) if is_variable => *number = 0.0,
@@ -115,6 +116,11 @@ fn redact_variables(plan: &mut Json) {
         Json::Object(entries) => {
             for (key, value) in entries.iter_mut() {
                 match value {
+                    Json::Object(rows) if key == "variables" => without_literals_at(rows, "query"),
+                    Json::Array(scripts) if key == "scripts" => {
+                        let tables = scripts.iter_mut().filter_map(Json::as_object_mut);
+                        tables.for_each(|script| without_literals_at(script, "text"));
+                    }
                     Json::Object(variables) if key == "define" => {
                         variables.values_mut().for_each(|value| *value = variable(&value.to_string()).into());
                     }
@@ -123,6 +129,17 @@ fn redact_variables(plan: &mut Json) {
             }
         }
         _ => {}
+    }
+}
+
+/// Whether a key of this table has SQL.
+fn is_sql(table: &str, key: &str) -> bool {
+    matches!((table, key), ("variables", "query") | ("scripts", "text"))
+}
+
+fn without_literals_at(table: &mut serde_json::Map<String, Json>, key: &str) {
+    if let Some(Json::String(text)) = table.get_mut(key) {
+        *text = without_literals(text);
     }
 }
 
@@ -163,7 +180,8 @@ mod tests {
         let mut file: Table =
             "question = \"? 5\" # geheim\n[target]\nurl = \"postgres://geheim:geheim@geheim:1/shop\"\n\
              redis = \"redis://geheim:6379\"\n\
-             [workload.w]\npgbench = { files = [\"a.sql@2\"], define = { a = \"geheim\", b = 7 } }\n\
+             [workload.w]\npgbench = { files = [\"a.sql@2\"], define = { a = \"geheim\", b = 7 }, variables = { query = \"SELECT 'geheim' AS a\" }, \
+             scripts = [{ text = \"SELECT 'geheim';\" }] }\n\
              [workload.h]\nhttp = { url = \"http://me:geheim@geheim:80/{z}/{x}/{y}?key=geheim\" }\n\
              [change.c.l]\ndo = \"ALTER ROLE r PASSWORD 'geheim'\"\nundo = { command = \"psql geheim\" }\n\
              [settings.s]\nprimary_conninfo = \"host=geheim user=geheim\"\nwork_mem = \"4MB\"\n\
@@ -184,6 +202,8 @@ mod tests {
             "url = \"$DB\"",
             "a.sql@2",
             "b = 0",
+            "query = \"SELECT 'x' AS a\"",
+            "text = \"SELECT 'x';\"",
         ] {
             assert!(text.contains(kept), "{kept}\n{text}");
         }
@@ -220,5 +240,11 @@ mod tests {
         let mut redacted = plan(serde_json::json!({"a": "geheim", "n": "12"}));
         redact_plan(&mut redacted);
         assert_eq!(redacted, plan(serde_json::json!({"a": "x", "n": "0"})));
+        let mut sql = serde_json::json!({"variables": {"query": "SELECT 'geheim'"}, "scripts": [{"text": "SELECT 7;"}]});
+        redact_variables(&mut sql);
+        assert_eq!(
+            sql,
+            serde_json::json!({"variables": {"query": "SELECT 'x'"}, "scripts": [{"text": "SELECT 0;"}]})
+        );
     }
 }

@@ -13,6 +13,8 @@ use super::script_run::ScriptRun;
 use super::{PgbenchClient, ThreadProgram};
 use crate::pgbench::prepare::PreparedScripts;
 use crate::pgbench::prepare::{Automatic, default_seed_given, starting};
+use crate::pgbench::row_options::RowPer;
+use crate::pgbench::row_turns::RowTurns;
 use crate::place::Places;
 use crate::workload::Clients;
 
@@ -28,6 +30,9 @@ pub(in crate::pgbench) fn clients(
 ) -> Result<Vec<Box<dyn Client>>, Error> {
     let Clients { seed, statements, .. } = wanted;
     let (clients, threads) = wanted.seats();
+    if let Some((rows, options)) = program.rows() {
+        rows.suffice(options, clients as u64, None)?;
+    }
     let choices = choices(program, clients)?;
     let servers = servers(&program.drop_in_options.hosts, places, clients, seed)?;
     let streams = Streams::new(seed, clients, threads, default_seed_given(program));
@@ -38,15 +43,25 @@ pub(in crate::pgbench) fn clients(
         .collect();
     let symbols: Arc<Symbols> = Arc::new(program.scripts.symbols().clone());
     let seats = threads_of(clients, threads).zip(choices).zip(servers).zip(streams.clients).enumerate();
+    let mut turns = program
+        .rows()
+        .map(|(rows, options)| (options.per, RowTurns::of_clients(rows, options, &symbols, (clients, seed))));
     let clients = seats.map(|(number, (((thread, choice), servers), random))| {
         let automatic = Automatic { client: number, scale, seed, default_seed: streams.default_seed };
-        let variables = starting(program, &symbols, automatic);
+        let mut variables = starting(program, &symbols, automatic);
+        let mut rows = turns.as_mut().and_then(|(_, turns)| turns.next());
+        if let Some((RowPer::Client, _)) = turns
+            && let Some(mut only) = rows.take()
+        {
+            only.take(&mut variables);
+        }
         let (program, stream) = &shared[thread];
         let conns = servers.into_iter().zip(0..).map(|(route, link)| ClientConn::new(program, route, link));
         let client = PgbenchClient::new(
             number,
             Arc::clone(program),
             Draws::new(choice, Arc::clone(stream)),
+            rows,
             ScriptRun::new(number, seed, variables, random, statements),
             Conns::new(conns),
         );

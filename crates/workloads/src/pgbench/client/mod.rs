@@ -42,6 +42,7 @@ use self::transaction::Transaction;
 use self::words::{BLOCK_OPEN, Position, Reporter};
 use super::keyed::Keyed;
 use super::prepare::PreparedScripts;
+use super::row_turns::RowTurns;
 use crate::link::returned;
 
 /// What a client waits for.
@@ -75,6 +76,8 @@ struct PgbenchClient {
     /// It was ready once: lost connections may be reopened from then on.
     served: bool,
     draws: Draws,
+    /// Its rows of variables, one per transaction.
+    rows: Option<RowTurns>,
     transaction: Transaction,
     script: ScriptRun,
     conns: Conns,
@@ -132,13 +135,21 @@ impl Client for PgbenchClient {
 }
 
 impl PgbenchClient {
-    fn new(number: usize, program: ThreadProgram, draws: Draws, script: ScriptRun, conns: Conns) -> Self {
+    fn new(
+        number: usize,
+        program: ThreadProgram,
+        draws: Draws,
+        rows: Option<RowTurns>,
+        script: ScriptRun,
+        conns: Conns,
+    ) -> Self {
         let mut client = Self {
             reporter: Reporter::new(number, &program.drop_in_options),
             program,
             state: ClientState::Connecting,
             served: false,
             draws,
+            rows,
             transaction: Transaction::none(),
             script,
             conns,
@@ -158,6 +169,12 @@ impl PgbenchClient {
         self.conns.choose(self.program.reads[script]);
         self.transaction.begin(due, io.now);
         self.served = true;
+        if let Some(rows) = &mut self.rows
+            && !rows.take(&mut self.script.variables)
+        {
+            let message = format!("client {} stopped: {}", self.reporter.client, rows.used_up());
+            return self.give_up(Abort { message, ..Abort::default() }, io);
+        }
         let name = &self.program.scripts.scripts()[script].name;
         self.reporter.debug(format_args!("executing script \"{name}\""), io);
         // A connection that was reopened after a loss exists already.

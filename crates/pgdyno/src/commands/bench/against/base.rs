@@ -11,7 +11,7 @@ use toml::Value;
 
 use super::usage;
 use super::values::{flag, one_or_many, scalar, toml_table};
-use crate::commands::bench::args::{self, QueryProtocolArg, ScriptChoice};
+use crate::commands::bench::args::{self, QueryProtocolArg, Rows, ScriptChoice};
 use crate::commands::bench::asked::BenchRequest;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl BaseWorkload {
         let is_of_tables = args.target.managed.is_some() && self.asks_pgbench_tables();
         let scale = args.tables.scale.filter(|_| !is_of_tables);
         let scale = ("scale", scale.map(|scale| Value::Integer(scale.into())));
-        let options = [self.scripts(folder)?, scale].into_iter().chain(options_of(args)?);
+        let options = [self.scripts(folder)?, scale].into_iter().chain(options_of(args, folder)?);
         Ok(Value::Table(toml_table([("pgbench", Some(Value::Table(toml_table(options))))])))
     }
 
@@ -195,7 +195,10 @@ fn of_input(written: &str) -> anyhow::Result<toml::Table> {
     ]))
 }
 
-fn options_of(args: &BenchRequest<'_>) -> anyhow::Result<[(&'static str, Option<Value>); 9]> {
+fn options_of(
+    args: &BenchRequest<'_>,
+    folder: &Folder,
+) -> anyhow::Result<[(&'static str, Option<Value>); 10]> {
     let define = args.scripts.define.iter().map(|pair| match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), scalar(value))),
         _ => Err(usage(&format!("-D {pair}: write NAME=VALUE"), "pgdyno bench --help")),
@@ -210,6 +213,7 @@ fn options_of(args: &BenchRequest<'_>) -> anyhow::Result<[(&'static str, Option<
     Ok([
         ("mode", mode.map(Value::from)),
         ("define", (!define.is_empty()).then_some(Value::Table(define))),
+        ("variables", rows_of(&args.scripts.rows, folder)),
         ("max_tries", (conduct.max_tries != 1).then(|| Value::Integer(conduct.max_tries.into()))),
         ("reconnect", flag(conduct.connect)),
         ("reconnect_lost", flag(conduct.reconnect)),
@@ -218,6 +222,18 @@ fn options_of(args: &BenchRequest<'_>) -> anyhow::Result<[(&'static str, Option<
         ("may_be_empty", flag(conduct.may_be_empty)),
         ("latency_limit_ms", args.latency_limit_ms.map(Value::Float)),
     ])
+}
+
+/// `--variables` and its options.
+fn rows_of(rows: &Rows, folder: &Folder) -> Option<Value> {
+    let source = match rows.variables.as_deref()?.strip_prefix("query:") {
+        Some(query) => ("query", Some(query.trim().into())),
+        None => ("csv", rows.variables.as_deref().map(|file| folder.path(file).into())),
+    };
+    let word = |word: &Option<String>| word.as_deref().map(Value::from);
+    let (per, order, usage) =
+        (word(&rows.variables_per), word(&rows.variables_order), word(&rows.variables_use));
+    Some(Value::Table(toml_table([source, ("per", per), ("order", order), ("use", usage)])))
 }
 
 #[derive(Debug)]

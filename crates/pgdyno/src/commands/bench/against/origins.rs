@@ -28,6 +28,7 @@ const USUAL: &[(&str, &str)] = &[
     ("workload.*.pgbench.scripts", "-f"),
     ("workload.*.pgbench.mode", "-M"),
     ("workload.*.pgbench.define", "-D"),
+    ("workload.*.pgbench.variables", "--variables"),
     ("workload.*.pgbench.scale", "-s"),
     ("workload.*.pgbench.max_tries", "--max-tries"),
     ("workload.*.pgbench.latency_limit_ms", "-L"),
@@ -65,7 +66,7 @@ const USUAL: &[(&str, &str)] = &[
 ];
 
 /// Options with file names: problems in those files are not wrong usage.
-const OF_FILES: [&str; 6] = ["-f", "--prepare", "LAYER", "--trace", "--osm", "--sql"];
+const OF_FILES: [&str; 7] = ["-f", "--variables", "--prepare", "LAYER", "--trace", "--osm", "--sql"];
 
 #[derive(Debug)]
 pub(in crate::commands) struct Origins {

@@ -7,6 +7,7 @@ mod messages;
 mod pipelines;
 mod preparing;
 mod retries;
+mod rows;
 mod shells;
 
 use engine::EngineResult;
