@@ -594,7 +594,7 @@ pub(super) fn light(mut run: Run) -> Run {
     run
 }
 
-/// The experiment as it is stored; `file_text` is empty without a file.
+/// The record of the experiment; `file_text` is empty without a file.
 pub(crate) fn record_of(
     file_text: String,
     plan: &Plan,

@@ -56,7 +56,7 @@ pub struct ExecutionOptions {
     /// Measure one further round, with this seed; it is not compared with other invocations, so a server of another
     /// version begins the experiment again.
     pub further_round: Option<u64>,
-    /// Measure the latency of each statement of a further round. It is told, and not stored.
+    /// Measure the latency of each statement of a further round. It is shown, and not stored.
     pub statements: bool,
     pub pg_bin: Option<PathBuf>,
     /// The command to repeat it, without passwords; stored with the experiment.
@@ -104,7 +104,7 @@ pub fn run(
     // No file stays open while servers are prepared or runs are measured.
     let store = Store::create_or_open(&options.results)?;
     let plan = resolve(file, &facts)?;
-    // Until the end, and before stored data are read. A calibration and jobs that are done again read none.
+    // Until the end, and before stored data are read. A calibration and jobs are not continued, so another process may do the same.
     let goes_on = plan.content.calibrate.is_none() && !plan.content.has_only_jobs();
     let _alone = goes_on.then(|| store.alone_with(&identity::hash(&plan.content))).transpose()?;
     drop(store);
@@ -222,7 +222,7 @@ impl Invocation {
         Ok(Self { plan, facts, given, stored_facts, again, known, done, superseded })
     }
 
-    /// The servers must have the versions that the experiment began with. What stands alone begins again with others.
+    /// The servers must have the versions that the experiment began with. Further rounds and jobs begin again with other versions.
     fn with_versions(
         mut self,
         file: &ExperimentFile,
@@ -302,13 +302,13 @@ impl Invocation {
     }
 }
 
-/// Whether no run of this invocation is compared with those of others: it adds a round, or does jobs again.
+/// Whether this invocation adds a round or does jobs again: its runs are not paired with earlier ones.
 fn stands_alone(plan: &Plan, options: &ExecutionOptions) -> bool {
     options.further_round.is_some() || plan.content.has_only_jobs()
 }
 
 /// What is stored of an experiment, and whether it begins again. A calibration never goes on: the machine may have
-/// changed. What stands alone begins again on another host.
+/// changed. Further rounds and jobs begin again on another host.
 fn stored_or_again(
     plan: &Plan,
     options: &ExecutionOptions,

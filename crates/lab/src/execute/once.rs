@@ -1,4 +1,4 @@
-//! One run in one invocation: a further round of its experiment. It is told and stored even if it was interrupted, or
+//! One run in one invocation: a further round of its experiment. It is shown and stored even if it was interrupted, or
 //! if the server could not be asked after it.
 
 use engine::{EngineResult, Until};
@@ -39,7 +39,7 @@ pub struct OneRun {
     pub remarks: Vec<String>,
 }
 
-/// Measures a further round of an experiment with one run a round; `facts` are those of [`super::planned`].
+/// Measures a further round of an experiment with one run a round; `facts` come from [`super::planned`].
 ///
 /// # Errors
 /// [`Error`], with what to try.
@@ -110,7 +110,7 @@ impl Execution<'_> {
     }
 }
 
-/// What was done until a stop is no full round: it is told and stored, and counts nowhere.
+/// A part of a round is shown and stored, and counts in no mean.
 fn mark_interrupted(run: &mut Run, setup: &Setup) {
     let detail = match setup.until {
         Until::Elapsed(ns) => format!("after {:.1} of {:.1} s", run.measured_s, ns as f64 / 1e9),

@@ -22,7 +22,7 @@ pub struct Planned {
     pub facts: Facts,
     /// Number of its runs that are stored.
     pub kept: usize,
-    /// In a dry run: the error that a run would end with, as far as it is certain.
+    /// In a dry run: the error that a run would end with, if that is certain.
     pub fails: Option<Error>,
 }
 
@@ -47,7 +47,7 @@ pub fn planned(
     });
     let (stored, mut fails) = match stored {
         Ok(stored) => (stored, None),
-        // A dry run shows the plan all the same.
+        // A dry run shows the plan before the error.
         Err(error) if dry_run => (StoredExperiment::default(), Some(error)),
         Err(error) => return Err(error),
     };

@@ -79,7 +79,7 @@ impl PreparedServers {
             progress.step(ExperimentStep::Results, format!("{}", options.results.display()));
             let store = &mut Store::create_or_open(&options.results)?;
             store.check_writable()?;
-            // One that goes on is that of its runs, whatever was stored under its name since.
+            // An experiment that goes on is known by its content, so its name does not matter.
             let other = changes(store, plan).filter(|_| begun.known.is_none() && !begun.again);
             if let Some((last, changes)) = other {
                 progress.note(format!("another experiment than number {}: {}", last.0, few(&changes)));

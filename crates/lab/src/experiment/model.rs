@@ -207,7 +207,7 @@ impl ExperimentFile {
     }
 
     /// The stored text. With rounds from the command line the length that follows from a budget is written
-    /// out: runs of another length would be another experiment. `rounds` are those of further rounds.
+    /// out: runs of another length would be another experiment. `rounds` replaces the number of rounds.
     pub(crate) fn text_of(&self, duration_s: f64, rounds: Option<u32>) -> String {
         let mut file = self.clone();
         if let Some(rounds) = rounds.filter(|rounds| *rounds != self.measure.rounds) {

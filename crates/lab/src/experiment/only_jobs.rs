@@ -30,7 +30,7 @@ pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
     data_can_be(document, file);
 }
 
-/// Whether the levels of a factor have servers of their own, which are prepared.
+/// Whether each level of a factor has a server, which is prepared.
 fn chooses_servers(key: &str) -> bool {
     ["server", "version", "storage", "prepare"].contains(&key) || key.starts_with("prepare.")
 }

@@ -1,4 +1,4 @@
-//! The question of an experiment whose file has none: where there are only jobs, they say what is asked.
+//! The question of an experiment whose file has none: it follows from the jobs.
 
 use spec::plan::TargetSpec;
 use workloads::Preparation;

@@ -58,7 +58,7 @@ pub(crate) fn most_connections(plan: &Plan) -> u32 {
     plan.runs.iter().map(connections).max().unwrap_or(0)
 }
 
-/// The servers to open for its runs, the base arm's first; those of its jobs, if there are no runs.
+/// The servers to open for its runs, the base arm's first. Without runs, the servers of its jobs.
 pub(crate) fn sites(plan: &Plan) -> Vec<At> {
     if plan.content.has_only_jobs() {
         let at = |cell| levels::setup(&plan.content, &cell, None).map(|setup| setup.at().template());

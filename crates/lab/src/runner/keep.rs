@@ -42,7 +42,7 @@ pub(crate) struct Results {
     /// It is opened whenever something is read or stored. Kept open, SQLite's log of a file that was removed or replaced
     /// would be written into the next file of that name.
     path: PathBuf,
-    /// Which file it was when something was stored; `None` before.
+    /// Which file was opened for writing; `None` before.
     file: Option<FileId>,
     experiment: ExperimentRecord,
     at: Surroundings,
@@ -112,9 +112,9 @@ impl Results {
             return Err(FileId::gone(&self.path));
         }
         let mut store = Store::create_or_open(&self.path)?;
-        let written = write(self, &mut store)?;
+        // Before the first write: numbers of this file mean nothing in another one.
         self.file = FileId::of(&self.path);
-        Ok(written)
+        write(self, &mut store)
     }
 
     /// Stores runs of this invocation that belong together, and returns their numbers.

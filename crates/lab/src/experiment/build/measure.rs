@@ -46,7 +46,7 @@ impl Builder<'_, '_> {
             self.document.wrong_key(&["measure", "rounds"], message, Some("leave it out"));
         }
         Measure {
-            // The runs of a calibration have lengths of their own.
+            // A calibration chooses the lengths of its runs.
             warmup: match calibrates {
                 true => Duration::ZERO,
                 false => written.warmup.map_or(WARMUP, |warmup| warmup.0),
