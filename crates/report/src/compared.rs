@@ -18,8 +18,8 @@ pub(crate) fn change(of: &Estimate) -> String {
 /// Why a change is only indicative; `None` if it has enough rounds.
 pub(crate) fn indicative(of: &Estimate) -> Option<&'static str> {
     match of.n {
-        1 => Some("one round: no interval"),
-        2 => Some("two rounds: indicative"),
+        1 => Some("from one: no interval"),
+        2 => Some("from two: indicative"),
         _ => None,
     }
 }
@@ -134,13 +134,15 @@ pub(crate) fn strong(found: &Comparison) -> f64 {
 
 /// How many cells have which verdict: `2 faster, 1 same, 5 inconclusive`.
 pub(crate) fn tally(arm: &ArmComparison) -> String {
-    let Tally { faster, slower, same, differs, inconclusive, parts_differ, too_few, invalid } = arm.tally();
+    let Tally { faster, slower, same, differs, inconclusive, one_set, parts_differ, too_few, invalid } =
+        arm.tally();
     let parts = [
         (faster, "faster"),
         (slower, "slower"),
         (same, "same"),
         (differs, "differ, measured apart"),
         (inconclusive, "inconclusive"),
+        (one_set, "with one set of a level"),
         (parts_differ, "with scripts that differ"),
         (too_few, "with too few transactions"),
         (invalid, "invalid"),
@@ -156,11 +158,15 @@ pub(crate) fn verdict(verdict: Verdict, margin: f64) -> String {
         Verdict::Same => format!("same within {}", numbers::percent(margin)),
         Verdict::Differs => "differs, measured apart".to_owned(),
         Verdict::Inconclusive { .. } => "inconclusive".to_owned(),
+        Verdict::OneSet { each: true } => format!("one set each: {NO_ERROR}"),
+        Verdict::OneSet { each: false } => format!("one set of a level: {NO_ERROR}"),
         Verdict::PartsDiffer => PARTS_DIFFER.to_owned(),
         Verdict::TooFew(few) => few.to_string(),
         Verdict::Invalid => "invalid".to_owned(),
     }
 }
+
+const NO_ERROR: &str = "no error can be known";
 
 pub(crate) const PARTS_DIFFER: &str = "no verdict, its parts differ";
 
@@ -277,6 +283,7 @@ impl Tone {
             Verdict::Same => Self::Same,
             Verdict::Differs
             | Verdict::Inconclusive { .. }
+            | Verdict::OneSet { .. }
             | Verdict::PartsDiffer
             | Verdict::TooFew(_)
             | Verdict::Invalid => Self::Unclear,

@@ -10,7 +10,7 @@ use results::ReportData;
 /// Differences listed below an answer, at most.
 const MOST_PHRASES: usize = 3;
 
-fn amount(unit: Unit, value: f64) -> String {
+pub(crate) fn amount(unit: Unit, value: f64) -> String {
     match unit {
         // Less than one byte on average is not a size.
         Unit::Bytes => numbers::bytes(value.round() as u64),

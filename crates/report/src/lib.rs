@@ -15,6 +15,7 @@ mod chart;
 mod chart_file;
 mod compared;
 mod costs;
+mod cross;
 mod decisions;
 mod differences;
 mod explained;

@@ -3,6 +3,7 @@
 
 pub use crate::answers::answers;
 pub use crate::costs::costs;
+pub use crate::cross::cross;
 pub use crate::decisions::decisions;
 pub use crate::differences::{differences, table_in_words as differences_in_words};
 pub use crate::explained::{plan_shares, plans};

@@ -82,6 +82,10 @@ impl Answer {
 fn without_pairs(data: &ReportData) -> AnswerOutcome {
     let all_invalid = data.runs.iter().all(|run| run.validity == Validity::Invalid);
     match Comparison::of(&data.experiment, &data.runs, Metric::Tps) {
+        // The sets of other levels are still to come.
+        Some(found) if found.by_sets && !all_invalid && found.arms.iter().all(|arm| arm.is_invalid()) => {
+            AnswerOutcome::Undecided
+        }
         Some(found) => Verdicts::of(&found, &data.experiment, &data.runs).outcome,
         None if all_invalid => AnswerOutcome::Invalid,
         None => AnswerOutcome::NothingSlower,

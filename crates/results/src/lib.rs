@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod cells;
 pub mod comparison;
+pub mod cross;
 pub mod data;
 pub mod import;
 pub mod ladder;

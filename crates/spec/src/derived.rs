@@ -9,10 +9,10 @@ use crate::run::{OfferedLoad, Run, RunKind, ScriptRecord};
 
 impl ExperimentRecord {
     /// Whether the runs of the arms alternate, so that drift affects all of them alike. Imported runs and two
-    /// separate experiments do not alternate.
+    /// separate experiments do not alternate, nor do levels that are set by hand.
     #[must_use]
     pub fn is_interleaved(&self) -> bool {
-        !matches!(self.order_scheme, OrderScheme::Imported | OrderScheme::Apart)
+        !matches!(self.order_scheme, OrderScheme::Imported | OrderScheme::Apart | OrderScheme::Sets)
     }
 }
 

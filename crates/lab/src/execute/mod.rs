@@ -14,6 +14,7 @@ mod promised;
 mod room;
 mod server_data;
 mod servers;
+mod sets;
 mod shared;
 mod stored_arms;
 mod suspended;
@@ -34,6 +35,7 @@ pub use self::look::{Looked, look, look_at_sizes};
 pub use self::once::{OneRun, run_once};
 pub use self::planned::{Planned, planned};
 use self::servers::PreparedServers;
+pub use self::sets::{SetsSoFar, sets_so_far};
 pub use self::suspended::SuspendedRuns;
 use crate::error::explain;
 use crate::experiment::ExperimentFile;
@@ -56,6 +58,8 @@ pub struct ExecutionOptions {
     /// Measure one further round, with this seed; it is not compared with other invocations, so a server of another
     /// version begins the experiment again.
     pub further_round: Option<u64>,
+    /// The level that the machine is at, if a factor is set by hand.
+    pub level: Option<String>,
     /// Measure the latency of each statement of a further round. It is shown, and not stored.
     pub statements: bool,
     pub pg_bin: Option<PathBuf>,
@@ -131,8 +135,8 @@ fn with_servers<T>(
     let PreparedServers { begun, stages, templates, jobs, surroundings, targets, storages } = servers;
     let plan = &begun.plan;
     let arms = stored_arms::arms(plan, (&targets, &storages), stop)?;
-    let rounds = options.further_round.map(|_| plan.rounds);
-    let text = file.text_of(plan.content.measure.duration_s, rounds);
+    let rounds = options.further_round.filter(|_| options.level.is_none()).map(|_| plan.rounds);
+    let text = file.text_of(&plan.content, rounds);
     let at = (record_of(text, plan, arms), surroundings);
     let results = Results::of_experiment(&options.results, at, begun.known, begun.again);
     let mut results = results.made_by(options.command.clone());
@@ -195,6 +199,10 @@ impl Invocation {
         if let Some(seed) = options.further_round {
             let last = runs.iter().map(|run| run.round).fold(facts.last_round(), u32::max);
             facts.learn(Fact::Round { round: last + 1, seed });
+        }
+        if let Some(level) = &options.level {
+            let started = resolve(file, &facts)?;
+            sets::begin(&mut facts, &started, (&runs, options.further_round.is_some()), level)?;
         }
         let plan = resolve(file, &facts)?;
         let Some((id, store)) = known.zip(store.as_ref()) else {
@@ -316,7 +324,7 @@ fn stored_or_again(
 ) -> Result<(StoredExperiment, bool), Error> {
     let again = options.again || plan.content.calibrate.is_some();
     let stored = read(again)?;
-    match facts::check_host(&stored) {
+    match facts::check_host(&stored, plan.content.by_hand().map(|(factor, _)| factor)) {
         Err(_) if stands_alone(plan, options) => Ok((read(true)?, true)),
         checked => checked.map(|()| (stored, again)),
     }

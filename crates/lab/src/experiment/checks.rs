@@ -84,6 +84,11 @@ fn arms_and_comparison(document: &mut Document<'_>, file: &ExperimentFile) {
     if let Some(compare) = &file.compare {
         comparison(document, file, compare);
     }
+    if file.by_hand().is_some() && file.load.search.is_some() {
+        let message = "a limit cannot be searched at levels that are set by hand".to_owned();
+        let hint = "measure at several rates instead: [factors] rate = [500, 1000, 2000]";
+        document.wrong_key(&["load", "search"], message, Some(hint));
+    }
 }
 
 /// Checks that what is compared exists, its base is one of the arms, and every workload of the grid can
@@ -104,9 +109,16 @@ fn comparison(document: &mut Document<'_>, file: &ExperimentFile, compare: &Comp
     let place: Vec<&str> = match key {
         SETTINGS => vec![SETTINGS],
         _ if file.named.changes.contains_key(key) => vec!["change", key],
+        _ if file.by_hand() == Some(key) => vec!["by_hand", key],
         _ => ["factors"].into_iter().chain(key.split('.')).collect(),
     };
-    if levels.len() < 2 {
+    if let Some(name) = file.by_hand().filter(|name| *name != key) {
+        let message = format!("{name} is set by hand, so it is what is compared, not {key}");
+        let hint = format!("write factor = \"{name}\" in [compare], or leave [compare] out");
+        return document.wrong(&["compare", "factor"], message, Some(&hint));
+    }
+    // More levels can come later.
+    if levels.len() < 2 && file.by_hand().is_none() {
         if !document.is_wrong(&place) {
             let message = "a comparison needs at least two arms".to_owned();
             if key == SETTINGS {

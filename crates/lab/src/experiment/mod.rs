@@ -35,7 +35,7 @@ use spec::{Error, FileCommand};
 use document::Document;
 pub use factors::Factors;
 pub(crate) use kept::without_credentials;
-pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
+pub(crate) use model::{ArmSpec, Compare, DurationSpec, LoadKind, NamedWorkload};
 pub use model::{AskedSlices, ExperimentFile, ExperimentOverrides, asked_slices};
 pub use problem::{FileProblems, Problem};
 
@@ -197,7 +197,8 @@ impl ExperimentFile {
     /// The base goes first in every other round, so a comparison needs an even number of rounds.
     fn balance_rounds(&mut self) {
         let rounds = self.measure.rounds;
-        if self.compare.is_some() && self.load.search.is_none() && rounds % 2 == 1 {
+        if self.compare.is_some() && self.by_hand().is_none() && self.load.search.is_none() && rounds % 2 == 1
+        {
             self.measure.rounds += 1;
             self.notes.push(balanced("rounds = ", rounds));
         }

@@ -20,7 +20,8 @@ use spec::experiment::value::time;
 use spec::experiment::{BoundedDuration, Whole};
 use spec::experiment::{Experiment, LengthOrBounds};
 use spec::plan::{
-    AskedCounting, AskedDriver, CellOrder, Named, PlannedCalibration, ProbeOptions, TargetSpec, Waiting,
+    AskedCounting, AskedDriver, CellOrder, Content, Named, PlannedCalibration, ProbeOptions, TargetSpec,
+    Waiting,
 };
 
 /// An experiment as its file describes it.
@@ -118,6 +119,8 @@ pub(crate) struct Measure {
     /// Transactions of each client, in place of a duration.
     pub(crate) transactions: Option<u64>,
     pub(crate) rounds: u32,
+    /// Sets of each level of a factor that is set by hand.
+    pub(crate) sets: u32,
     pub(crate) threads: u32,
     pub(crate) order: CellOrder,
     /// Whether arms take turns in slices; `None` for wherever possible.
@@ -159,6 +162,8 @@ pub fn asked_slices(text: &str) -> Result<AskedSlices, String> {
 pub struct ExperimentOverrides {
     pub slices: Option<AskedSlices>,
     pub rounds: Option<u32>,
+    /// Sets of each level of a factor that is set by hand.
+    pub sets: Option<u32>,
     /// Two arms may be the same: A against A.
     pub same: bool,
 }
@@ -170,7 +175,7 @@ impl ExperimentFile {
     /// Rounds of a search or a calibration, which repeat their runs themselves; options of runs where there are none.
     pub fn ask(
         &mut self,
-        ExperimentOverrides { slices, rounds, same }: ExperimentOverrides,
+        ExperimentOverrides { slices, rounds, sets, same }: ExperimentOverrides,
     ) -> Result<(), Error> {
         if self.has_only_jobs() && (slices.is_some() || rounds.is_some()) {
             let what = "--rounds and --slices are about runs, and without a workload there are none";
@@ -181,8 +186,19 @@ impl ExperimentFile {
             self.measure.slices = slices;
             self.written.measure.slices = slices.map(value_of);
         }
+        if let Some(sets) = sets {
+            if self.by_hand().is_none() {
+                let what = "--sets: no factor is set by hand";
+                return Err(Error::new(Class::Usage, what).with_hint("--rounds N gives the number of rounds"));
+            }
+            self.measure.sets = sets;
+            self.written.measure.sets = Some(Whole::new(sets));
+        }
         if let Some(rounds) = rounds {
             let has_no_rounds = match self.calibrate {
+                _ if self.by_hand().is_some() => {
+                    Some("--rounds: the rounds of a set are part of the experiment; --sets N adds sets")
+                }
                 _ if self.load.search.is_some() => Some("--rounds: a search repeats its trials by itself"),
                 Some(_) => Some("--rounds: a calibration repeats its measurements by itself"),
                 None => None,
@@ -207,16 +223,25 @@ impl ExperimentFile {
     }
 
     /// The stored text. With rounds from the command line the length that follows from a budget is written
-    /// out: runs of another length would be another experiment. `rounds` replaces the number of rounds.
-    pub(crate) fn text_of(&self, duration_s: f64, rounds: Option<u32>) -> String {
+    /// out: runs of another length would be another experiment. `rounds` replaces the number of rounds. Levels that are
+    /// set by hand are those of the plan.
+    pub(crate) fn text_of(&self, content: &Content, rounds: Option<u32>) -> String {
         let mut file = self.clone();
+        let by_hand = content.by_hand().and_then(|(factor, _)| Some((factor, content.factors.get(factor)?)));
+        if let Some((factor, levels)) =
+            by_hand.filter(|(factor, levels)| self.factors.levels(factor) != **levels)
+        {
+            file.written.by_hand.insert(factor.to_owned(), levels.iter().map(String::as_str).collect());
+            file.write_anew();
+        }
         if let Some(rounds) = rounds.filter(|rounds| *rounds != self.measure.rounds) {
             file.written.measure.rounds = Some(Whole::new(rounds));
             file.write_anew();
         }
         if let (Some(_), DurationSpec::Sized { .. }) = (self.asked_rounds, self.measure.duration) {
             file.written.measure.budget = None;
-            file.written.measure.duration = Some(LengthOrBounds::Fixed(BoundedDuration::seconds(duration_s)));
+            file.written.measure.duration =
+                Some(LengthOrBounds::Fixed(BoundedDuration::seconds(content.measure.duration_s)));
             file.write_anew();
         }
         file.text
@@ -236,6 +261,47 @@ impl ExperimentFile {
     #[must_use]
     pub fn has_only_jobs(&self) -> bool {
         self.workloads.is_empty() && self.calibrate.is_none()
+    }
+
+    /// The factor that is set by hand.
+    #[must_use]
+    pub fn by_hand(&self) -> Option<&str> {
+        self.named.by_hand.keys().next().map(String::as_str)
+    }
+
+    /// Whether it has a table `[compare]`.
+    pub(crate) fn names_a_base(&self) -> bool {
+        self.written.compare.is_some()
+    }
+
+    /// The level that the machine is at, from a text such as `memory=3200`. With levels in the file it is one of them.
+    ///
+    /// # Errors
+    /// What it must be.
+    pub fn level(&self, text: &str) -> Result<String, Error> {
+        let wrong = |what: String, hint: String| Err(Error::new(Class::Usage, what).with_hint(hint));
+        let Some(factor) = self.by_hand() else {
+            let what = format!("--level {text}: no factor of this experiment is set by hand");
+            return wrong(what, "add it to the file: [by_hand] memory = [2133, 3200]".to_owned());
+        };
+        let levels = self.factors.levels(factor);
+        let all = levels.join(", ");
+        let Some(level) =
+            text.split_once('=').filter(|(name, _)| name.trim() == factor).map(|(_, level)| level.trim())
+        else {
+            let what = format!("--level {text}: it is {factor} that is set by hand");
+            return wrong(
+                what,
+                format!("--level {factor}={}", levels.first().map_or("LEVEL", |level| level)),
+            );
+        };
+        if levels.iter().any(|known| known == level) {
+            return Ok(level.to_owned());
+        }
+        wrong(
+            format!("--level {text}: {factor} cannot be \"{level}\""),
+            format!("known here: {all}; more can be added to [by_hand] {factor}, and the experiment goes on"),
+        )
     }
 
     /// Whether two of its arms may be the same.

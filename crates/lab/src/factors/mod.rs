@@ -1,6 +1,7 @@
 //! What can be varied or compared: a file for each factor, and the list. A level of a factor is a change of a
 //! [`Setup`].
 
+mod by_hand;
 mod cache;
 mod change;
 mod clients;
@@ -61,6 +62,7 @@ impl Default for LevelNames<'_> {
             changes: BTreeMap::new(),
             placements: BTreeMap::new(),
             storages: BTreeMap::new(),
+            by_hand: BTreeMap::new(),
         };
         Self { workloads: BTreeMap::new(), preparation: None, arms: &[], named: &NOTHING, cpus: None }
     }
@@ -129,13 +131,14 @@ pub trait Factor: Sync {
 }
 
 /// All factors, in the order in which levels are applied.
-pub const FACTORS: [&dyn Factor; 17] = [
+pub const FACTORS: [&dyn Factor; 18] = [
     &self::server::ServerFactor,
     &version::VersionFactor,
     &storage::StorageFactor,
     &workload::WorkloadFactor,
     &data::DataFactor,
     &change::ChangeFactor,
+    &by_hand::ByHandFactor,
     &option::OptionFactor,
     &mode::ModeFactor,
     &clients::ClientsFactor,

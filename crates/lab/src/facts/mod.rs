@@ -20,6 +20,9 @@ use crate::plan::identity;
 /// The same memory differs by at most this share.
 const SAME_MEMORY: f64 = 0.05;
 
+/// The factor that is set by hand whose levels may be other hosts.
+const MACHINE: &str = "machine";
+
 /// What the files of an experiment contain, on this host: enough for a plan, and for the identity.
 ///
 /// # Errors
@@ -95,18 +98,22 @@ pub(crate) fn first(repetition: u64) -> StoredExperiment {
 }
 
 /// An experiment goes on only on the host, with the memory and on the CPUs that it began with: other runs are not
-/// comparable.
+/// comparable. A level that is set by hand may change the memory and the CPUs, and one of `machine` the host.
 ///
 /// # Errors
 /// What differs.
-pub(crate) fn check_host(stored: &StoredExperiment) -> Result<(), Error> {
+pub(crate) fn check_host(stored: &StoredExperiment, by_hand: Option<&str>) -> Result<(), Error> {
     let (Some(began), now) = (&stored.host, host::describe(None)) else { return Ok(()) };
-    if began.uuid != now.uuid {
+    if began.uuid != now.uuid && by_hand != Some(MACHINE) {
         let words = |host: &Host| format!("{} ({})", host.name, host.cpu);
         return Err(not_as_it_began(
             format!("this experiment began on another host, {}, and this is {}", words(began), words(&now)),
             "run it on that host",
         ));
+    }
+    // A person who sets a level changes the hardware.
+    if by_hand.is_some() {
+        return Ok(());
     }
     let Some((memory_bytes, _, cpus)) = stored.facts.host() else { return Ok(()) };
     // Another kernel on the same machine leaves a little more or less.

@@ -15,7 +15,7 @@ use workloads::{Preparation, Spec};
 use super::preparation::{planned_preparation, unknown};
 use super::restarts::arms_need_restart;
 use super::workload::level_name;
-use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
+use crate::experiment::{Compare, DurationSpec, ExperimentFile, LoadKind};
 use crate::factors::{SETTINGS, with_data, with_options};
 use crate::setup::At;
 
@@ -30,9 +30,11 @@ pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, E
         None => Scheme::Single,
         Some(compare) if compare.factor == SETTINGS && arms_need_restart(&arms) => Scheme::HalfRounds,
         Some(compare) if file.named.changes.contains_key(&compare.factor) => Scheme::HalfRounds,
+        Some(_) if !file.named.by_hand.is_empty() => Scheme::Sets,
         Some(_) => Scheme::Pairs,
     };
     let beside = file.beside.clone().unwrap_or_default();
+    let factors = factors(file, facts);
     Ok(Content {
         seed: file.seed,
         target: file.target.clone(),
@@ -40,7 +42,7 @@ pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, E
         data: data(file, facts)?,
         probe: file.probe.clone(),
         workloads: workloads(file, facts)?,
-        factors: file.factors.all().clone(),
+        factors: factors.clone(),
         beside: Beside {
             workloads: beside.workloads().map(str::to_owned).collect(),
             clients: beside.levels("clients").iter().filter_map(|level| level.parse().ok()).collect(),
@@ -49,7 +51,7 @@ pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, E
         named: named(file, facts)?,
         compare: file.compare.as_ref().map(|compare| PlannedComparison {
             factor: compare.factor.clone(),
-            base: compare.base.clone(),
+            base: base_of(file, compare, &factors),
             margin: compare.margin,
         }),
         measure: measure(file),
@@ -58,6 +60,34 @@ pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, E
         scheme,
         cpus: cpus.cloned(),
     })
+}
+
+/// The levels of all factors. Levels that are set by hand are those of the file and those of the sets that were begun.
+fn factors(file: &ExperimentFile, facts: &Facts) -> BTreeMap<String, Vec<String>> {
+    let mut factors = file.factors.all().clone();
+    for name in file.named.by_hand.keys() {
+        let written = file.factors.levels(name).iter().map(String::as_str);
+        // A single level is that of the command: its order says nothing.
+        let (first, then): (Vec<&str>, Vec<&str>) = match written.len() {
+            1 => (facts.sets(), written.collect()),
+            _ => (written.collect(), facts.sets()),
+        };
+        let mut levels: Vec<String> = Vec::new();
+        for level in first.into_iter().chain(then) {
+            if !levels.iter().any(|known| known == level) {
+                levels.push(level.to_owned());
+            }
+        }
+        factors.insert(name.clone(), levels);
+    }
+    factors
+}
+
+/// The base; of a factor that is set by hand its first level, if the file names none.
+fn base_of(file: &ExperimentFile, compare: &Compare, factors: &BTreeMap<String, Vec<String>>) -> String {
+    let first = factors.get(&compare.factor).and_then(|levels| levels.first());
+    let is_open = !file.names_a_base();
+    first.filter(|_| is_open).unwrap_or(&compare.base).clone()
 }
 
 fn measure(file: &ExperimentFile) -> PlannedMeasure {

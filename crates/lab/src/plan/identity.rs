@@ -27,6 +27,11 @@ pub(super) fn identity(content: &Content) -> Value {
     for target in content.named.servers.values_mut().chain([&mut content.target]) {
         *target = target.identity();
     }
+    // Levels that are set by hand can be added.
+    if let Some(name) = content.named.by_hand.keys().next() {
+        content.factors.remove(name);
+        content.compare.iter_mut().for_each(|compare| compare.base.clear());
+    }
     let mut value = serde_json::to_value(&content).expect("plans are plain data");
     // Probes of one server are of one experiment, whatever their limits were.
     if content.probe.is_some() {

@@ -20,6 +20,7 @@ mod placement;
 pub(crate) mod preparation;
 mod resolve;
 mod restarts;
+pub(crate) mod sets;
 pub(crate) mod setups;
 pub(crate) mod slice_rules;
 mod slicing;

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::cells::{Cell, label};
 use super::{cells, levels};
-use spec::plan::{ArmPlacement, CellOrder, Content, PlannedRun};
+use spec::plan::{ArmPlacement, ByHand, CellOrder, Content, PlannedRun};
 
 /// A number derived from a seed and names: equal names give equal numbers. 63 bits, to fit a signed integer
 /// of the results file.
@@ -20,20 +20,41 @@ pub(super) fn derive(seed: u64, names: &[&str]) -> u64 {
     u64::from_le_bytes(bytes) >> 1
 }
 
-/// All runs of `rounds` rounds, in order.
+/// Which rounds have which arms.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Rounds<'a> {
+    /// So many rounds, with all arms.
+    OfAllArms(u32),
+    /// Sets of one arm each, in order.
+    Sets(ByHand, &'a [String]),
+}
+
+/// All runs, in order.
 ///
 /// # Errors
 /// As text, when a level does not belong to its factor.
 pub(super) fn runs(
     content: &Content,
     seed: u64,
-    rounds: u32,
+    rounds: Rounds<'_>,
     arm_placement: Option<&ArmPlacement>,
 ) -> Result<Vec<PlannedRun>, String> {
     let (cells, beside) = (cells::grid(content), cells::cells_beside(content));
     let mut list = List { content, arm_placement, seed, runs: Vec::new() };
-    for round in 1..=rounds {
-        list.add_round(round, &ordered(content, &cells, seed, round))?;
+    let of_rounds: Vec<(u32, Option<&str>)> = match rounds {
+        Rounds::OfAllArms(rounds) => (1..=rounds).map(|round| (round, None)).collect(),
+        Rounds::Sets(by_hand, sets) => {
+            let sets = (1..).zip(sets);
+            sets.flat_map(|(set, level)| by_hand.rounds_of(set).map(|round| (round, Some(&**level))))
+                .collect()
+        }
+    };
+    for (round, level) in of_rounds {
+        let cells = ordered(content, &cells, seed, round);
+        match level {
+            None => list.add_round(round, &cells)?,
+            Some(_) => cells.into_iter().try_for_each(|cell| list.add(round, cell, level, 1, false))?,
+        }
         for cell in ordered(content, &beside, seed, round) {
             list.add(round, cell, None, 1, true)?;
         }

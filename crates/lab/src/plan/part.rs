@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use spec::plan::{Decision, Facts, Needed, NotRun, Plan, PlannedRun};
+use spec::plan::{Decision, Facts, Needed, NotRun, Plan, PlannedRun, Scheme};
 use spec::{Class, Error};
 
 use super::{calibration, setups};
@@ -78,7 +78,7 @@ pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
     }
     let mut kept = found.iter().map(Option::is_none);
     plan.keep(|_| kept.next().unwrap_or(true));
-    if plan.content.compare.is_some() {
+    if plan.content.compare.is_some() && plan.content.scheme != Scheme::Sets {
         // A base run without another arm to compare with is useless.
         let cell = |run: &PlannedRun| (run.round, run.factors.clone());
         let mut arms: BTreeMap<_, usize> = BTreeMap::new();

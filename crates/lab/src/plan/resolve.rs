@@ -6,8 +6,8 @@ use spec::{Class, Error};
 
 use super::content::content;
 use super::cost::sized;
-use super::order::{derive, runs};
-use super::{arm_placement, calibration, cost, generator, identity, part, placement, slicing};
+use super::order::{Rounds, derive, runs};
+use super::{arm_placement, calibration, cost, generator, identity, part, placement, sets, slicing};
 use crate::experiment::{DurationSpec, ExperimentFile};
 
 /// The plan of an experiment; `facts` are at least of its files and of the host.
@@ -18,8 +18,10 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
     let wrong = |problem| Error::new(Class::BadInput, format!("{}: {problem}", file.path.display()));
     let mut content = content(file, facts)?;
     let rounds = if content.has_only_jobs() { 1 } else { file.measure.rounds };
+    let sets = sets::planned(&content, file.measure.sets, facts);
+    let of_sets = content.by_hand().map(|(_, by_hand)| Rounds::Sets(by_hand, &sets));
     if let DurationSpec::Sized { budget, from, to } = file.measure.duration {
-        let all = runs(&content, 0, rounds, None).map_err(wrong)?.len();
+        let all = runs(&content, 0, of_sets.unwrap_or(Rounds::OfAllArms(rounds)), None).map_err(wrong)?.len();
         let arms = content.arms.len().saturating_sub(1);
         let restarts = if cost::may_restart(&content) { rounds as usize * arms + 1 } else { 0 };
         content.measure.duration_s = sized(
@@ -35,10 +37,14 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
     let seed = seed(&content, &repetition);
     let arm_placement = arm_placement::arm_placement(&content, facts);
     let slices = slicing::slices(&content, arm_placement.as_ref(), facts);
-    let rounds = file.asked_rounds.unwrap_or(rounds).max(facts.last_round());
+    let rounds = match content.by_hand() {
+        Some((_, by_hand)) => by_hand.rounds * sets.len() as u32,
+        None => file.asked_rounds.unwrap_or(rounds).max(facts.last_round()),
+    };
+    let of_rounds = of_sets.unwrap_or(Rounds::OfAllArms(rounds));
     let mut runs = match (&content.calibrate, facts.host()) {
         (Some(asked), Some((_, cores, _))) => calibration::runs(asked, cores, *seed.value()),
-        _ => runs(&content, *seed.value(), rounds, arm_placement.as_ref().map(Decision::value))
+        _ => runs(&content, *seed.value(), of_rounds, arm_placement.as_ref().map(Decision::value))
             .map_err(wrong)?,
     };
     for run in &mut runs {
@@ -52,6 +58,8 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
         taste: file.taste.clone(),
         prices: file.prices.clone(),
         rounds,
+        sets: facts.sets().into_iter().map(str::to_owned).collect(),
+        sets_of_level: content.by_hand().map_or(0, |_| file.measure.sets),
         repeat_disturbed: file.measure.repeat_disturbed,
         explain: file.measure.explain,
         try_first: file.measure.try_first,

@@ -83,6 +83,10 @@ pub(crate) fn sites(plan: &Plan) -> Vec<At> {
 /// Two arms that are equal in every cell: A against A.
 #[must_use]
 pub fn equal_arms(plan: &Plan) -> Option<[String; 2]> {
+    // A setup does not show what a person sets.
+    if plan.content.by_hand().is_some() {
+        return None;
+    }
     let arms: Vec<String> = plan.content.arm_names().into_iter().flatten().collect();
     let cells = cells::grid(&plan.content);
     let equal = |one: &String, other: &String| {

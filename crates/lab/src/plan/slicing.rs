@@ -102,6 +102,9 @@ fn why_uncut(
     if cell.contains_key("promise") {
         return Some("a promise is judged in uncut runs: a slice empties the queues".to_owned());
     }
+    if content.by_hand().is_some() {
+        return Some("its arms are set by hand".to_owned());
+    }
     if !content.together(cell, known.arm_placement) {
         return Some("its arms run in half-rounds".to_owned());
     }

@@ -261,6 +261,7 @@ fn rounds_words(plan: &Plan) -> String {
     }
     let rounds = crate::words::count(plan.rounds as usize, "round");
     match plan.content.scheme {
+        Scheme::Sets => sets_words(plan),
         Scheme::Single => format!("{rounds}; nothing is compared"),
         Scheme::Pairs => {
             let blocked = if cells::blocked(&plan.content) {
@@ -289,6 +290,20 @@ fn rounds_words(plan: &Plan) -> String {
             )
         }
     }
+}
+
+fn sets_words(plan: &Plan) -> String {
+    let Some((factor, by_hand)) = plan.content.by_hand() else { return String::new() };
+    let rounds = crate::words::count(by_hand.rounds as usize, "round");
+    let sets = plan.rounds / by_hand.rounds.max(1);
+    let begun = match plan.sets.len() {
+        0 => String::new(),
+        begun => format!(", {begun} of them begun"),
+    };
+    let sets = crate::words::count(sets as usize, "set");
+    format!(
+        "{sets} of {rounds} each{begun}; a person sets {factor} before each set, so arms are not interleaved"
+    )
 }
 
 fn search_words(asked: &AskedLimit, compares: bool) -> String {

@@ -26,7 +26,8 @@ impl<'a> List<'a> {
         let again = self.again(done);
         let counted = done.iter().enumerate().filter(|(place, _)| !again.is_former(*place));
         let keys: HashSet<RunKey> = counted.map(|(_, done)| done.run.key()).collect();
-        self.plan.runs.iter().filter(|run| !keys.contains(&run.key()) && !aside.holds(run)).collect()
+        let is_left = |run: &&PlannedRun| !keys.contains(&run.key()) && !aside.holds(run);
+        self.plan.runs.iter().filter(|run| self.plan.is_measured_now(run)).filter(is_left).collect()
     }
 
     fn next_of(&self, run: &PlannedRun) -> Next {
@@ -59,7 +60,11 @@ impl Strategy for List<'_> {
 
 impl Course for List<'_> {
     fn planned(&self, _done: &[PastRun]) -> usize {
-        self.plan.runs.len()
+        match self.plan.sets.is_empty() {
+            true => self.plan.runs.len(),
+            // The sets that follow are other invocations.
+            false => self.plan.runs.iter().filter(|run| self.plan.is_begun(run)).count(),
+        }
     }
 
     fn left(&self, done: &[PastRun]) -> Vec<PlannedRun> {

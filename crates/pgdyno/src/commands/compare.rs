@@ -88,8 +88,10 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     let Some(comparison) = comparison else { return repeats(&found, args) };
     let metric = comparison.metric;
     if !found.experiment.is_interleaved() {
-        let what = report::control(&comparison)
-            .unwrap_or_else(|| "so drift and change cannot be told apart".to_owned());
+        let what = report::control(&comparison).unwrap_or_else(|| match comparison.by_sets {
+            true => "so the error is the spread between the sets of a level".to_owned(),
+            false => "so drift and change cannot be told apart".to_owned(),
+        });
         warning(&format!("not interleaved: the arms were measured at different times, {what}"));
     }
     if metric == Metric::Tps && comparison.has_scheduled() {

@@ -2,6 +2,7 @@
 
 mod allowed;
 mod bench;
+mod by_hand;
 mod by_zoom;
 mod calibrate;
 mod compare;

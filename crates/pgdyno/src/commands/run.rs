@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::report::ReportData;
-use lab::execute::{self, Looked, Outcome, Planned, SuspendedRuns, UnstoredRuns};
+use lab::execute::{self, ExecutionOptions, Looked, Outcome, Planned, SuspendedRuns, UnstoredRuns};
 use lab::experiment::{ExperimentFile, ExperimentOverrides, ReadOptions};
 use lab::foresight::foresee;
 use lab::plan::{self};
@@ -11,14 +11,15 @@ use results::answer::{self, Answer};
 use results::comparison::{Comparison, Metric};
 use results::ladder::ladders;
 use results::{ExperimentId, Store};
+use server::Stop;
 use server::home::results_option;
 use spec::plan::Plan;
 use spec::{Class, Error, FileCommand};
 
 use super::calibrate::shown as calibration;
 use super::{
-    allowed, by_zoom, jobs, loaded, print, print_answer, print_blocks, print_compared, report as page,
-    signals, typed,
+    allowed, by_hand, by_zoom, jobs, loaded, print, print_answer, print_blocks, print_compared,
+    report as page, signals, typed,
 };
 use crate::exit::{self, ExitResult, SAME_OR_BETTER};
 use crate::options::{OutputArgs, OutputFormat, Programs, WrittenSlices};
@@ -45,6 +46,14 @@ pub(crate) struct Args {
     /// Number of rounds, instead of the file's. A larger number extends a finished experiment
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: Option<u32>,
+    /// Level that the machine is at, for a factor that you set by hand ([by_hand]), such as memory=3200. One set is
+    /// measured. Without it pgdyno asks on the terminal
+    #[arg(long, value_name = "FACTOR=LEVEL")]
+    level: Option<String>,
+    /// Number of sets of each level that is set by hand, instead of the file's. A larger number extends a finished
+    /// experiment
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    sets: Option<u32>,
     /// Measure a finished experiment again, as a new one
     #[arg(long)]
     again: bool,
@@ -65,6 +74,7 @@ pub(crate) struct Args {
 }
 
 /// Options for running an experiment from any source.
+#[derive(Clone)]
 pub(super) struct How<'a> {
     pub(super) name: String,
     pub(super) dry_run: bool,
@@ -115,8 +125,15 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         false => allowed::ask(&how.name, file.commands())?,
     }
     let slices = args.slices.as_ref().map(|slices| slices.asked);
-    file.ask(ExperimentOverrides { slices, rounds: args.rounds, same: args.same })?;
-    how.carry_out(&file)
+    file.ask(ExperimentOverrides { slices, rounds: args.rounds, sets: args.sets, same: args.same })?;
+    by_hand::carry_out(&how, &file, args.level.as_deref(), &listen(&file)?)
+}
+
+fn listen(file: &ExperimentFile) -> std::io::Result<Stop> {
+    match file.has_only_jobs() {
+        true => signals::listen_at_once(),
+        false => signals::listen(),
+    }
 }
 
 impl How<'_> {
@@ -125,23 +142,29 @@ impl How<'_> {
     }
 
     pub(super) fn carry_out(&self, file: &ExperimentFile) -> ExitResult {
-        for note in &file.notes {
-            warning(note);
-        }
-        let stop = match file.has_only_jobs() {
-            true => signals::listen_at_once()?,
-            false => signals::listen()?,
-        };
-        let mut screen = self.screen();
-        let options = execute::ExecutionOptions {
+        self.carry_out_by(file, None, &listen(file)?)
+    }
+
+    pub(super) fn options(&self, level: Option<&str>) -> ExecutionOptions {
+        ExecutionOptions {
             results: self.output.results.path(),
             again: self.again,
             further_round: None,
+            level: level.map(str::to_owned),
             statements: false,
             pg_bin: self.pg_bin.map(Path::to_owned),
             command: Some(typed::command()),
-        };
-        let Planned { plan, facts, kept, fails } = execute::planned(file, &options, self.dry_run, &stop)?;
+        }
+    }
+
+    /// `level` is that of a factor that is set by hand.
+    pub(super) fn carry_out_by(&self, file: &ExperimentFile, level: Option<&str>, stop: &Stop) -> ExitResult {
+        for note in &file.notes {
+            warning(note);
+        }
+        let mut screen = self.screen();
+        let options = self.options(level);
+        let Planned { plan, facts, kept, fails } = execute::planned(file, &options, self.dry_run, stop)?;
         self.check_arms(file, &plan)?;
         for line in plan::words(&plan).into_iter().chain(foresee(&plan, &options.results)) {
             screen.line(&line);
@@ -162,7 +185,7 @@ impl How<'_> {
             return fails.map_or(Ok(shown), |error| Err(error.into()));
         }
         let _measuring = self.output.measuring(&mut screen);
-        let outcome = execute::run(file, facts, &options, &mut screen, &stop);
+        let outcome = execute::run(file, facts, &options, &mut screen, stop);
         drop(screen);
         match outcome {
             Ok(outcome) if file.has_only_jobs() => self.jobs_done(&outcome, &plan),

@@ -1,11 +1,15 @@
 //! `pgdyno table`: stored results as rows and columns.
 
+use std::collections::BTreeSet;
+
+use protocol::nearest;
 use report::{Block, ReportData, tables};
+use results::cross::{CrossRequest, Statistic, UnknownName};
 use results::data::UNREADABLE_PLAN;
 use results::{Store, Table};
 
 use super::{chosen, load, print, print_blocks};
-use crate::exit::{ExitResult, SAME_OR_BETTER};
+use crate::exit::{CommandFailure, ExitResult, SAME_OR_BETTER, USAGE};
 use crate::options::{FormatOption, OutputFormat, Selection};
 use crate::print::{talk, warning};
 
@@ -25,6 +29,8 @@ enum TableKind {
     Tile,
     /// Clients down, arms across, per workload, with percent change
     Crosstab,
+    /// Any factor down, any across, and any figure and statistic: --rows, --columns, --value, --statistic, --change
+    Cross,
     /// Limits that were searched, with what broke first above them
     Limits,
     /// Rungs of ladders, of rates or clients: where quality breaks
@@ -88,11 +94,69 @@ impl TableKind {
             Self::Costs => Some(
                 "no costs: the experiment has no price list ([prices] in its file), or no rate was measured",
             ),
-            Self::Runs | Self::Cells | Self::Crosstab | Self::Limits | Self::Figures | Self::Experiments => {
-                None
-            }
+            Self::Runs
+            | Self::Cells
+            | Self::Crosstab
+            | Self::Cross
+            | Self::Limits
+            | Self::Figures
+            | Self::Experiments => None,
         }
     }
+}
+
+/// What `pgdyno table cross` shows.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Options of cross")]
+struct CrossArgs {
+    /// Factor down: a factor of the experiment, workload, round or set [default: the compared factor, else workload]
+    #[arg(long, value_name = "FACTOR")]
+    rows: Option<String>,
+    /// Factor across [default: clients, if it varies]
+    #[arg(long, value_name = "FACTOR")]
+    columns: Option<String>,
+    /// Figure: tps, time (of jobs), a percentile of response times such as p99, or a name of table figures [default:
+    /// tps]
+    #[arg(long, value_name = "FIGURE")]
+    value: Option<String>,
+    /// Over the runs of a cell: mean, median, min, max, share (of the column, in percent), count, or a percentile such
+    /// as p90 [default: mean]
+    #[arg(long, value_name = "STATISTIC", value_parser = Statistic::read)]
+    statistic: Option<Statistic>,
+    /// Show the change in percent from this row, by column, with the median; or from this column
+    #[arg(long, value_name = "LEVEL")]
+    change: Option<String>,
+}
+
+impl CrossArgs {
+    fn is_given(&self) -> bool {
+        let texts = [&self.rows, &self.columns, &self.value, &self.change];
+        texts.iter().any(|text| text.is_some()) || self.statistic.is_some()
+    }
+
+    fn request(&self, data: &ReportData) -> CrossRequest {
+        let compared = data.experiment.compare_factor.clone();
+        let rows = self.rows.clone().or(compared).unwrap_or_else(|| "workload".to_owned());
+        let clients: BTreeSet<u32> = data.measured_runs().map(|run| run.clients).collect();
+        let usual = (clients.len() > 1 && rows != "clients").then(|| "clients".to_owned());
+        CrossRequest {
+            columns: self.columns.clone().or(usual),
+            value: self.value.clone().unwrap_or_else(|| "tps".to_owned()),
+            statistic: self.statistic.unwrap_or(Statistic::Mean),
+            change: self.change.clone(),
+            rows,
+        }
+    }
+}
+
+fn crossed(args: &CrossArgs, data: &ReportData) -> anyhow::Result<Table> {
+    tables::cross(data, &args.request(data)).map_err(|UnknownName { what, name, known }| {
+        let known = known.iter().map(String::as_str);
+        let near = nearest(&name, known.clone()).map(|near| format!("did you mean {near}? "));
+        let all = known.collect::<Vec<_>>().join(", ");
+        let hint = format!("{}known here: {all}", near.unwrap_or_default());
+        CommandFailure::with_code(USAGE, what, Some(hint))
+    })
 }
 
 /// `pgdyno table`.
@@ -102,6 +166,8 @@ pub(crate) struct Args {
     #[arg(value_enum, default_value_t)]
     kind: TableKind,
     #[command(flatten)]
+    cross: CrossArgs,
+    #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
     format: FormatOption,
@@ -109,6 +175,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> ExitResult {
     let format = args.format.format;
+    if args.cross.is_given() && args.kind != TableKind::Cross {
+        let what =
+            "--rows, --columns, --value, --statistic and --change are for one kind of table".to_owned();
+        return Err(CommandFailure::with_code(USAGE, what, Some("pgdyno table cross --rows …".to_owned())));
+    }
     if args.kind == TableKind::Experiments {
         experiments(args)?;
         return Ok(SAME_OR_BETTER);
@@ -126,8 +197,12 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     }
     let table = match args.kind {
         TableKind::Tiles if format.is_for_people() => tables::tiles_in_words(&data),
+        TableKind::Cross => crossed(&args.cross, &data)?,
         kind => table(kind, &data),
     };
+    if args.kind == TableKind::Cross && format == OutputFormat::Text {
+        talk(&table.caption);
+    }
     print(&table, format)?;
     if let Some(why) = args.kind.why_empty(&data).filter(|_| table.rows.is_empty()) {
         talk(why);
@@ -195,7 +270,7 @@ fn in_words(kind: TableKind, data: &ReportData, format: OutputFormat) -> anyhow:
 fn table(kind: TableKind, data: &ReportData) -> Table {
     match kind {
         TableKind::Runs => tables::runs(data),
-        TableKind::Cells | TableKind::Experiments | TableKind::Tile => tables::cells(data),
+        TableKind::Cells | TableKind::Cross | TableKind::Experiments | TableKind::Tile => tables::cells(data),
         TableKind::Scripts => tables::scripts(data),
         TableKind::Tiles => tables::tiles(data),
         TableKind::Costs => tables::costs(data),

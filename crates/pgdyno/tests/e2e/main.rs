@@ -5,6 +5,7 @@ mod against;
 mod bench;
 mod beside;
 mod bounds;
+mod by_hand;
 mod calibrate;
 mod checks;
 mod commands_of_files;

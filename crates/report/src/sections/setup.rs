@@ -148,6 +148,9 @@ fn layout(data: &ReportData) -> [(&'static str, String); 13] {
         OrderScheme::HalfRounds => {
             "half-rounds: all cells in one arm, then in the next, order swapped every round"
         }
+        OrderScheme::Sets => {
+            "not interleaved: a person set the level before each set, and its runs followed one another"
+        }
         OrderScheme::Imported => "not interleaved: imported results, in the order they were given",
         OrderScheme::Apart => "not interleaved: two experiments, each measured at its own time",
         OrderScheme::Single => "single: nothing is compared",

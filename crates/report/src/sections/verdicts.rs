@@ -31,6 +31,7 @@ fn of_comparison(of: &Comparison, groups: &[Grouped]) -> Vec<Block> {
     let from = match (of.paired, &of.control) {
         (true, _) => "pairs of runs of the same round",
         (false, Some(_)) => "the ratios to the arm that both have (Welch's t)",
+        (false, None) if of.by_sets => "the means of the sets of both levels (Welch's t)",
         (false, None) => "all runs of both arms (Welch's t)",
     };
     let mut blocks = vec![Block::text(format!(
@@ -121,7 +122,11 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
         },
         other => format!("{} of all rounds together", other.noun()),
     };
-    let from = if of.paired { "changes from pairs of the same round" } else { "changes from all runs" };
+    let from = match (of.paired, of.by_sets) {
+        (true, _) => "changes from pairs of the same round",
+        (_, true) => "changes from the means of sets",
+        _ => "changes from all runs",
+    };
     let mut sheet = Table::captioned(format_args!("{} against {}: {what}; {from}", arm.arm, of.base))
         .text(["cell"])
         .numbers([of.base.as_str(), arm.arm.as_str(), "change [95 %]"])

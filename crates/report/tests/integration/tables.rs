@@ -96,8 +96,7 @@ fn percentiles_from_slices_are_marked_in_every_table() {
 /// Regression: "+213 % [+208, +218] n 2 faster" was printed as certain.
 #[test]
 fn two_rounds_are_called_indicative_in_every_output() {
-    for (rounds, wanted) in
-        [(1, Some("one round: no interval")), (2, Some("two rounds: indicative")), (4, None)]
+    for (rounds, wanted) in [(1, Some("from one: no interval")), (2, Some("from two: indicative")), (4, None)]
     {
         let data = data(&Shape { rounds, ..Shape::small() });
         let table = compared(&data);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stats::{Estimate, Verdict};
 
 use super::pairs::{Cell, CellRuns, Level, least_error};
-use super::{CellComparison, GridFigure, Judge, Metric, Rule, lines, unpaired};
+use super::{CellComparison, GridFigure, How, Judge, Metric, Rule, lines, unpaired};
 use spec::{ControlArm, ExperimentRecord};
 
 /// How the control itself changed from one experiment to the other.
@@ -41,7 +41,8 @@ impl ControlChange {
         metric: Metric,
     ) -> Option<Self> {
         let which = experiment.control.clone()?;
-        let rule = Rule { paired: false, judge: Judge::MeasuredApart, margin: experiment.margin, metric };
+        let rule =
+            Rule { how: How::Unpaired, judge: Judge::MeasuredApart, margin: experiment.margin, metric };
         let own = cells.iter().filter(|(cell, _)| cell_like(&which, cell) == **cell);
         let compared = own.map(|(cell, runs)| unpaired::compare_cell(cell.clone(), runs, base, new, metric));
         let mut cells: Vec<CellComparison> = compared.collect();
@@ -107,6 +108,7 @@ impl ControlChange {
             scheduled: rule.metric == Metric::Tps && runs.open,
             job: runs.job,
             differences: BTreeMap::new(),
+            sets: Default::default(),
             least_error,
             estimate,
             verdict: Verdict::Invalid,

@@ -9,10 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use spec::figures::{self, FigureRow, Notable, Per, Unit};
+use spec::plan::ByHand;
 use spec::{ExperimentRecord, Run, RunKind};
 use stats::Estimate;
 
 use super::pairs::by_cell_and_arm;
+use super::sets;
 
 /// From this ratio on a difference is large: a quarter more, or a fifth less.
 const LARGE: f64 = 1.25;
@@ -129,6 +131,14 @@ impl Serialize for Difference {
     }
 }
 
+/// How the rounds of two arms are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compared {
+    Paired,
+    Unpaired,
+    BySets(ByHand),
+}
+
 /// The compared runs of a cell: by round, of the base and of the arm.
 type Sides<'r> = [BTreeMap<u32, &'r Run>; 2];
 
@@ -139,7 +149,11 @@ type Sides<'r> = [BTreeMap<u32, &'r Run>; 2];
 pub fn differences(experiment: &ExperimentRecord, runs: &[Run]) -> Vec<Difference> {
     let Some(base) = &experiment.base else { return Vec::new() };
     let runs = by_cell_and_arm(runs);
-    let paired = experiment.is_interleaved();
+    let how = match (sets::by_hand(experiment), experiment.is_interleaved()) {
+        (Some(by_hand), _) => Compared::BySets(by_hand),
+        (None, true) => Compared::Paired,
+        (None, false) => Compared::Unpaired,
+    };
     let mut found = Vec::new();
     for arm in experiment.arms.iter().filter(|arm| arm.name != *base) {
         let mut workloads: BTreeMap<&str, Vec<Sides<'_>>> = BTreeMap::new();
@@ -151,7 +165,7 @@ pub fn differences(experiment: &ExperimentRecord, runs: &[Run]) -> Vec<Differenc
         for (workload, cells) in &workloads {
             let names = (*workload, arm.name.as_str());
             let mut of_it: Vec<Difference> =
-                Quantity::all().filter_map(|of| difference(names, of, cells, paired)).collect();
+                Quantity::all().filter_map(|of| difference(names, of, cells, how)).collect();
             of_it.sort_by(|a, b| rank(b).partial_cmp(&rank(a)).unwrap_or(Ordering::Equal));
             found.extend(of_it);
         }
@@ -200,7 +214,7 @@ fn difference(
     (workload, arm): (&str, &str),
     of: Quantity,
     cells: &[Sides<'_>],
-    paired: bool,
+    how: Compared,
 ) -> Option<Difference> {
     let has = |run: &&Run| of.of(run).is_some();
     let sides: Vec<[Side; 2]> = cells
@@ -208,7 +222,7 @@ fn difference(
         .map(|[base, new]| {
             let one = |own: &BTreeMap<u32, &Run>, other: &BTreeMap<u32, &Run>| {
                 let mut side = Side::default();
-                let together = |round: &u32| !paired || other.get(round).is_some_and(has);
+                let together = |round: &u32| how != Compared::Paired || other.get(round).is_some_and(has);
                 own.iter()
                     .filter(|(round, _)| together(round))
                     .for_each(|(round, run)| side.add(of, *round, run));
@@ -224,7 +238,11 @@ fn difference(
         (divisor > 0.0).then(|| (amount, amount / divisor))
     };
     let ((all_base, base), (all_new, new)) = (total(0)?, total(1)?);
-    let estimate = if paired { of_pairs(&sides) } else { of_sets(&sides) }?;
+    let estimate = match how {
+        Compared::Paired => of_pairs(&sides),
+        Compared::Unpaired => of_all(&sides),
+        Compared::BySets(by_hand) => of_sets(&sides, by_hand),
+    }?;
     let enough = all_base.max(all_new) / of.notable.event >= ENOUGH;
     // Rounds and their sum must agree: in the average of rounds a round with a small amount counts as much
     // as one with a large amount.
@@ -252,7 +270,13 @@ fn of_pairs(cells: &[[Side; 2]]) -> Option<Estimate> {
     stats::grid(&cells.iter().map(of_cell).collect::<Vec<_>>()).map(|grid| grid.estimate)
 }
 
-fn of_sets(cells: &[[Side; 2]]) -> Option<Estimate> {
+fn of_sets(cells: &[[Side; 2]], by_hand: ByHand) -> Option<Estimate> {
+    let logs = |cell: &[Side; 2]| cell.each_ref().map(|side| sets::logs(&side.values, by_hand));
+    let cells: Vec<[sets::Logs; 2]> = cells.iter().map(logs).collect();
+    sets::change(&cells.iter().collect::<Vec<_>>())
+}
+
+fn of_all(cells: &[[Side; 2]]) -> Option<Estimate> {
     let each: Vec<Estimate> =
         cells.iter().filter_map(|[base, new]| stats::welch(&base.logs(), &new.logs())).collect();
     stats::combined(&each).map(|grid| grid.estimate)

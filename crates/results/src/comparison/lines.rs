@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use stats::{Estimate, Verdict};
 
-use super::{ArmComparison, CellComparison, GridFigure, Judge, Rule, TakenApart, averaged, scripts};
+use super::{ArmComparison, CellComparison, GridFigure, Judge, Rule, TakenApart, averaged, scripts, sets};
 
 /// Gives every line its interval and verdict. Parts of an arm that is taken apart are judged separately.
 pub(super) fn judge(arms: &mut [ArmComparison], apart: Option<&TakenApart>, rule: Rule) {
@@ -32,6 +32,7 @@ pub(super) fn judge(arms: &mut [ArmComparison], apart: Option<&TakenApart>, rule
             if let Some(grid) = &mut arm.grid {
                 grid.verdict = verdict;
             }
+            sets::tell_each(arm);
         }
     }
 }

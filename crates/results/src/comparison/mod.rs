@@ -1,7 +1,8 @@
 //! Comparisons of arms: pairs of runs, verdicts per cell, per workload and for the grid.
 //!
 //! Pairs are the runs of one cell in one round. An invalid run excludes its whole pair, and the reasons are
-//! kept; nothing else excludes a run. Imported runs have no pairs, and are compared set by set.
+//! kept; nothing else excludes a run. Imported runs have no pairs: all runs of one arm are compared with all of the
+//! other. Of levels that are set by hand, the means of their sets are compared.
 //!
 //! Verdicts are made in one place (`lines`), from intervals that allow for all lines of a kind.
 
@@ -14,6 +15,7 @@ mod lines;
 mod metric;
 mod pairs;
 mod scripts;
+mod sets;
 mod sliced;
 mod spread;
 mod summary;
@@ -54,6 +56,8 @@ pub struct CellComparison {
     pub job: bool,
     /// ln(new / base) of each pair, by round.
     pub differences: BTreeMap<u32, f64>,
+    /// ln of the means of the sets of the base and of the arm, by set; empty unless a person sets the levels.
+    pub sets: [BTreeMap<u32, f64>; 2],
     /// Lower limit of the standard error of `estimate`, in logs: transactions are whole.
     pub least_error: f64,
     /// The estimate, adjusted for all cells that are judged together; `None` without a pair.
@@ -112,8 +116,10 @@ pub struct Comparison {
     /// Margin for "same", a share.
     pub margin: f64,
     pub rounds: usize,
-    /// Whether the runs of a round are paired; else whole sets are compared.
+    /// Whether the runs of a round are paired.
     pub paired: bool,
+    /// Whether a person sets the levels: the means of their sets are compared.
+    pub by_sets: bool,
     pub judge: Judge,
     /// The reference of a comparison of two experiments, if they share an arm.
     pub control: Option<ControlChange>,
@@ -129,6 +135,8 @@ pub struct Tally {
     /// Changed, but measured separately.
     pub differs: usize,
     pub inconclusive: usize,
+    /// With a level that a person set only once.
+    pub one_set: usize,
     pub parts_differ: usize,
     /// With too few transactions for the percentile.
     pub too_few: usize,
@@ -147,6 +155,7 @@ impl ArmComparison {
                 Verdict::Same => tally.same += 1,
                 Verdict::Differs => tally.differs += 1,
                 Verdict::Inconclusive { .. } => tally.inconclusive += 1,
+                Verdict::OneSet { .. } => tally.one_set += 1,
                 Verdict::PartsDiffer => tally.parts_differ += 1,
                 Verdict::TooFew(_) => tally.too_few += 1,
                 Verdict::Invalid => tally.invalid += 1,
@@ -221,16 +230,20 @@ impl Comparison {
     #[must_use]
     pub fn of(experiment: &ExperimentRecord, runs: &[Run], metric: Metric) -> Option<Self> {
         let base = experiment.base.clone()?;
-        let cells = cells_of(runs, metric);
-        let paired = experiment.is_interleaved();
+        let mut cells = cells_of(runs, metric);
+        let by_sets = sets::by_hand(experiment);
+        if let Some(by_hand) = by_sets {
+            cells.values_mut().for_each(|cell| cell.gather(by_hand));
+        }
+        let how = match by_sets {
+            Some(_) => How::BySets,
+            None if experiment.is_interleaved() => How::Paired,
+            None => How::Unpaired,
+        };
         let new = experiment.arms.iter().map(|arm| &arm.name).find(|arm| **arm != base);
         let control = new.and_then(|new| ControlChange::of(experiment, &cells, (&base, new), metric));
-        let rule = Rule {
-            paired,
-            judge: Judge::of(experiment, control.as_ref()),
-            margin: experiment.margin,
-            metric,
-        };
+        let rule =
+            Rule { how, judge: Judge::of(experiment, control.as_ref()), margin: experiment.margin, metric };
         let base_unsafe: BTreeSet<&String> = experiment
             .arms
             .iter()
@@ -251,7 +264,7 @@ impl Comparison {
                 let sides = (base.as_str(), arm.name.as_str());
                 let mut compared = compare_arm(&cells, sides, unsafe_settings, control.as_ref(), rule);
                 // Quads that were measured separately have nothing in common.
-                for cell in compared.cells.iter_mut().filter(|_| rule.paired) {
+                for cell in compared.cells.iter_mut().filter(|_| rule.how == How::Paired) {
                     cell.sliced = Sliced::of(&pairs_of(runs, &cell.cell, &base, &arm.name));
                 }
                 compared.scripts = scripts::of(&compared, runs, &base, rule);
@@ -260,8 +273,9 @@ impl Comparison {
             .collect();
         lines::judge(&mut arms, TakenApart::of(experiment).as_ref(), rule);
         let rounds = match &control {
-            // Rounds of two experiments do not form pairs: count the ones that the estimates rest on.
+            // Rounds of two experiments, and sets, do not form pairs: count the ones that the estimates rest on.
             Some(_) => estimates_rest_on(&arms),
+            None if how == How::BySets => estimates_rest_on(&arms),
             None => paired_rounds(&arms),
         };
         Some(Self {
@@ -269,7 +283,8 @@ impl Comparison {
             base,
             margin: experiment.margin,
             rounds,
-            paired,
+            paired: how == How::Paired,
+            by_sets: how == How::BySets,
             judge: rule.judge,
             control,
             arms,
@@ -280,9 +295,28 @@ impl Comparison {
     /// single cell its own. Cells whose throughput is set by an offered rate are averaged with no other.
     #[must_use]
     pub fn change_over(&self, cells: &[&CellComparison]) -> Option<f64> {
-        let rule = Rule { paired: self.paired, judge: self.judge, margin: self.margin, metric: self.metric };
+        let how = match (self.paired, self.by_sets) {
+            (true, _) => How::Paired,
+            (_, true) => How::BySets,
+            _ => How::Unpaired,
+        };
+        let rule = Rule { how, judge: self.judge, margin: self.margin, metric: self.metric };
         let mean = if let [_] = cells { rule.mean(cells) } else { rule.mean(&averaged(cells)) };
         Some(mean?.estimate.change_pct())
+    }
+
+    /// What its estimates rest on, as text: `8 rounds`, `3 sets of each level`, `2 and 3 sets`.
+    #[must_use]
+    pub fn rests_on(&self) -> String {
+        if !self.by_sets {
+            return spec::count(self.rounds as u64, "round");
+        }
+        let cells = || self.arms.iter().flat_map(|arm| &arm.cells).filter(|cell| cell.estimate.is_some());
+        let sets = |at: usize| cells().map(|cell| cell.sets[at].len()).min().unwrap_or(0);
+        match (sets(0), sets(1)) {
+            (base, new) if base == new => format!("{} of each level", spec::count(base as u64, "set")),
+            (base, new) => format!("{base} and {}", spec::count(new as u64, "set")),
+        }
     }
 
     /// The changed quantity, for a sentence: jobs have a speed, not a throughput.
@@ -348,9 +382,20 @@ impl Judge {
     }
 }
 
+/// How the runs of two arms are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// The runs of a round with each other.
+    Paired,
+    /// All runs of one arm with all of the other.
+    Unpaired,
+    /// The means of the sets of one arm with those of the other.
+    BySets,
+}
+
 #[derive(Clone, Copy)]
 struct Rule {
-    paired: bool,
+    how: How,
     judge: Judge,
     margin: f64,
     metric: Metric,
@@ -358,6 +403,9 @@ struct Rule {
 
 impl Rule {
     fn verdict(self, estimate: &Estimate) -> Verdict {
+        if self.how == How::BySets && estimate.standard_error.is_none() {
+            return Verdict::OneSet { each: false };
+        }
         let verdict = stats::verdict(estimate, self.margin, self.metric.better());
         match self.judge {
             Judge::Estimate => verdict,
@@ -367,7 +415,11 @@ impl Rule {
     }
 
     fn mean(self, cells: &[&CellComparison]) -> Option<GridEstimate> {
-        if self.paired { mean(cells) } else { unpaired::mean(cells) }
+        match self.how {
+            How::Paired => mean(cells),
+            How::Unpaired => unpaired::mean(cells),
+            How::BySets => sets::mean(cells),
+        }
     }
 }
 
@@ -383,7 +435,11 @@ fn compare_arm(
     control: Option<&ControlChange>,
     rule: Rule,
 ) -> ArmComparison {
-    let compare = if rule.paired { compare_cell } else { unpaired::compare_cell };
+    let compare = match rule.how {
+        How::Paired => compare_cell,
+        How::Unpaired => unpaired::compare_cell,
+        How::BySets => sets::compare_cell,
+    };
     let compared: Vec<_> = cells
         .iter()
         .filter(|(cell, _)| !control.is_some_and(|control| control.is_own(cell)))
@@ -427,6 +483,7 @@ fn compare_cell(cell: Cell, runs: &CellRuns, base: &str, arm: &str, metric: Metr
         job: runs.job,
         second_opinion: estimate.and_then(|estimate| second_opinion(&values, &estimate)),
         differences,
+        sets: Default::default(),
         least_error,
         estimate,
         verdict: too_few.map_or(Verdict::Invalid, Verdict::TooFew),

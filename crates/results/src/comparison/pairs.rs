@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Metric, TooFew};
+use spec::plan::ByHand;
 use spec::{Reason, Run, RunKind, Validity};
 
 /// One combination of the factors that are not compared.
@@ -78,6 +79,15 @@ impl RunValue {
         // The part that is cut off is uniform between 0 and 1, at both ends.
         let variance = f64::from(run.clients.max(1)) / 6.0;
         Self { value, counting: if counts { variance / (done as f64).powi(2) } else { 0.0 } }
+    }
+}
+
+impl RunValue {
+    /// The geometric mean; `None` of none.
+    fn mean(values: &[Self]) -> Option<Self> {
+        let all: Vec<f64> = values.iter().map(|value| value.value).collect();
+        let counting = values.iter().map(|value| value.counting).sum::<f64>();
+        Some(Self { value: stats::geometric_mean(&all)?, counting: counting / (all.len() as f64).powi(2) })
     }
 }
 
@@ -174,6 +184,21 @@ fn usable(run: &Run, metric: Metric) -> Result<RunValue, String> {
 }
 
 impl CellRuns {
+    /// Replaces the values of a set's rounds by their geometric mean: a set is one observation. A set that lacks a round
+    /// has the mean of the others.
+    pub(super) fn gather(&mut self, by_hand: ByHand) {
+        let mut sets: BTreeMap<(String, u32), Vec<Result<RunValue, String>>> = BTreeMap::new();
+        for ((arm, round), value) in std::mem::take(&mut self.values) {
+            sets.entry((arm, by_hand.set_of(round))).or_default().push(value);
+        }
+        for (key, values) in sets {
+            let usable: Vec<RunValue> = values.iter().filter_map(|value| value.clone().ok()).collect();
+            let of_none = || values.into_iter().next().unwrap_or_else(|| Err(NOTHING.to_owned()));
+            let value = RunValue::mean(&usable).map_or_else(of_none, Ok);
+            self.values.insert(key, value);
+        }
+    }
+
     pub(super) fn figure(&self, arm: &str) -> Option<f64> {
         self.figures.get(arm).copied()
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use spec::{Run, ScriptRecord};
 use stats::{Better, Estimate, TooFew, Verdict};
 
-use super::{ArmComparison, Cell, Metric, Rule, pairs_of};
+use super::{ArmComparison, Cell, How, Metric, Rule, pairs_of};
 
 /// Transactions of each arm below which a round has no figure for a script.
 const FEWEST_OF_ROUND: u64 = 5;
@@ -28,7 +28,7 @@ pub struct ScriptComparison {
 /// zoom.
 pub(super) fn of(arm: &ArmComparison, runs: &[Run], base: &str, rule: Rule) -> Vec<ScriptComparison> {
     // Sets without pairs, and arms relative to a control, are compared by throughput only.
-    if !rule.paired {
+    if rule.how != How::Paired {
         return Vec::new();
     }
     let mut found = Vec::new();

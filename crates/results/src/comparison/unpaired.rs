@@ -35,6 +35,7 @@ pub(super) fn compare_cell(
         scheduled: metric == Metric::Tps && runs.open,
         job: runs.job,
         differences,
+        sets: Default::default(),
         least_error,
         estimate,
         verdict: too_few.map_or(Verdict::Invalid, Verdict::TooFew),

@@ -23,10 +23,20 @@ impl Store {
                 Some(id) => {
                     transaction.execute(
                         "UPDATE experiment SET rounds = max(rounds, ?2), plan_json = ?3, file_text = ?4,
+                            -- Levels that are set by hand can be added.
+                            arms = CASE order_scheme WHEN 'sets' THEN ?5 ELSE arms END,
+                            base = CASE order_scheme WHEN 'sets' THEN ?6 ELSE base END,
                             extended = extended + (compare_factor IS NOT NULL AND ?2 > rounds
                                 AND EXISTS (SELECT 1 FROM run r WHERE r.experiment_id = ?1 AND r.arm IS NOT NULL))
                          WHERE experiment_id = ?1",
-                        params![id, experiment.rounds, to_json(&experiment.plan), experiment.file_text],
+                        params![
+                            id,
+                            experiment.rounds,
+                            to_json(&experiment.plan),
+                            experiment.file_text,
+                            to_json(&experiment.arms),
+                            experiment.base,
+                        ],
                     )?;
                     id
                 }

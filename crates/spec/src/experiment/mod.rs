@@ -90,6 +90,9 @@ pub struct Experiment {
     pub placement: Tables<Placement>,
     #[serde(skip_serializing_if = "is_default")]
     pub storage: Tables<StorageTable>,
+    /// Levels of a factor that only a person can set.
+    #[serde(skip_serializing_if = "is_default")]
+    pub by_hand: BTreeMap<String, ValueList>,
     #[serde(skip_serializing_if = "is_default")]
     pub load: LoadShape,
     #[serde(skip_serializing_if = "is_default")]
@@ -225,6 +228,8 @@ pub struct Measure {
     pub transactions: Option<Whole<1, MAX_SEED>>,
     pub budget: Option<PartLength>,
     pub rounds: Option<Whole<1, 10_000>>,
+    /// Sets of each level of a factor that is set by hand.
+    pub sets: Option<Whole<1, 1_000>>,
     pub threads: Option<Whole<1, 1024>>,
     pub order: Option<CellOrder>,
     /// `true`, `false` or a length.

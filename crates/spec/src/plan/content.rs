@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ArmPlacement, CellOrder, Cpus, Named, PlannedComparison, PlannedMeasure, PlannedPreparation, PlannedRun,
-    PlannedWorkload, ProbeOptions, Scheme, TargetSpec,
+    ArmPlacement, ByHand, CellOrder, Cpus, Named, PlannedComparison, PlannedMeasure, PlannedPreparation,
+    PlannedRun, PlannedWorkload, ProbeOptions, Scheme, TargetSpec,
 };
 
 /// The factor whose levels are named tables of settings.
@@ -138,6 +138,12 @@ impl Content {
         levels.map(|(_, level)| level.as_str()).collect::<Vec<_>>().join(", ")
     }
 
+    /// The factor that is set by hand, which is then the compared one.
+    #[must_use]
+    pub fn by_hand(&self) -> Option<(&str, ByHand)> {
+        self.named.by_hand.iter().next().map(|(name, by_hand)| (name.as_str(), *by_hand))
+    }
+
     /// Whether some runs start cold.
     #[must_use]
     pub fn starts_cold(&self) -> bool {
@@ -155,7 +161,7 @@ impl Content {
     #[must_use]
     pub fn together(&self, cell: &BTreeMap<String, String>, arm_placement: Option<&ArmPlacement>) -> bool {
         match (self.scheme, arm_placement.and_then(ArmPlacement::copies)) {
-            (Scheme::HalfRounds, None) => false,
+            (Scheme::HalfRounds, None) | (Scheme::Sets, _) => false,
             (Scheme::HalfRounds, Some(copies)) => {
                 !cell.get("workload").is_some_and(|workload| copies.apart.contains(workload))
             }

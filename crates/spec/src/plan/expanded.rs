@@ -26,6 +26,12 @@ pub struct Plan {
     pub runs: Vec<PlannedRun>,
     #[serde(default)]
     pub decisions: Decisions,
+    /// Levels of the sets that were begun, in order, if a factor is set by hand. Only the last is measured now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sets: Vec<String>,
+    /// Sets that each level of a factor that is set by hand is to have; 0 without one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sets_of_level: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
     /// How often a block is measured again at most after a disturbance, if the file sets it.
@@ -37,6 +43,11 @@ pub struct Plan {
     /// Whether scripts are executed once before the first run, if the file sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub try_first: Option<bool>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Plan {
@@ -90,6 +101,24 @@ impl Plan {
     pub fn remaining(&self, finished: &[RunKey]) -> Vec<&PlannedRun> {
         let done: HashSet<&RunKey> = finished.iter().collect();
         self.runs.iter().filter(|run| !done.contains(&run.key())).collect()
+    }
+
+    /// The set of a run, from 1; `None` if no factor is set by hand.
+    #[must_use]
+    pub fn set_of(&self, run: &PlannedRun) -> Option<u32> {
+        self.content.by_hand().map(|(_, by_hand)| by_hand.set_of(run.round))
+    }
+
+    /// Whether a run belongs to a set that was begun, or no factor is set by hand.
+    #[must_use]
+    pub fn is_begun(&self, run: &PlannedRun) -> bool {
+        self.set_of(run).is_none_or(|set| set as usize <= self.sets.len())
+    }
+
+    /// Whether a run belongs to the last set that was begun: the machine is at its level. True without sets.
+    #[must_use]
+    pub fn is_measured_now(&self, run: &PlannedRun) -> bool {
+        self.sets.is_empty() || self.set_of(run).is_none_or(|set| set as usize == self.sets.len())
     }
 
     /// How often the server changes its state.

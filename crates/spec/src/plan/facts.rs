@@ -43,6 +43,8 @@ pub enum Fact {
     Repetition { repetition: u64 },
     /// A further round was asked for, with the seed of its runs.
     Round { round: u32, seed: u64 },
+    /// A set was begun: the machine is at this level of the factor that is set by hand. Sets count from 1.
+    Set { set: u32, level: String },
     /// The advice of `pgdyno calibrate` for this host.
     Calibration { advice: PlacementAdvice },
     /// Whether the copies of the prepared servers fit, with the figures or the reason.
@@ -113,6 +115,7 @@ impl Fact {
                 Self::ProgramVersion { program: other, data: of, .. },
             ) => (program, data) == (other, of),
             (Self::Round { round, .. }, Self::Round { round: other, .. }) => round == other,
+            (Self::Set { set, .. }, Self::Set { set: other, .. }) => set == other,
             (Self::Data { server, .. }, Self::Data { server: other, .. }) => server == other,
             (Self::File { path, .. }, Self::File { path: other, .. }) => path == other,
             (Self::Texts { workload, level, .. }, Self::Texts { workload: of, level: other, .. }) => {
@@ -157,6 +160,16 @@ impl Facts {
     pub fn last_round(&self) -> u32 {
         let round = |fact: &Fact| if let Fact::Round { round, .. } = fact { *round } else { 0 };
         self.0.iter().map(round).max().unwrap_or(0)
+    }
+
+    /// The levels of the sets that were begun, in order.
+    #[must_use]
+    pub fn sets(&self) -> Vec<&str> {
+        let sets = self.0.iter().filter_map(|fact| match fact {
+            Fact::Set { level, .. } => Some(&**level),
+            _ => None,
+        });
+        sets.collect()
     }
 
     /// The seed that was asked for with a round.

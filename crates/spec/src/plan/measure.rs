@@ -115,6 +115,8 @@ pub enum Scheme {
     Pairs,
     /// Changing arms needs a restart: all cells in A, then all in B; in the next round B, then A.
     HalfRounds,
+    /// A person sets the level: all rounds of a set in one level, then those of the next.
+    Sets,
 }
 
 impl From<Scheme> for OrderScheme {
@@ -123,6 +125,7 @@ impl From<Scheme> for OrderScheme {
             Scheme::Single => Self::Single,
             Scheme::Pairs => Self::Pairs,
             Scheme::HalfRounds => Self::HalfRounds,
+            Scheme::Sets => Self::Sets,
         }
     }
 }
@@ -136,6 +139,8 @@ pub enum OrderScheme {
     Pairs,
     /// All cells in one arm, then in the next; the order of the arms alternates by round.
     HalfRounds,
+    /// A person sets the level: all rounds of a set in one level, then those of the next.
+    Sets,
     /// Imported runs: not planned by pgdyno, and not alternating.
     Imported,
     /// Never stored: two experiments, measured at different times, are compared.

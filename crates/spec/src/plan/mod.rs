@@ -33,7 +33,7 @@ pub use generator::{AskedDriver, Generator, Waiting};
 pub use measure::{
     AskedCounting, CellOrder, OrderScheme, PlannedComparison, PlannedLoad, PlannedMeasure, Scheme, Slices,
 };
-pub use named::Named;
+pub use named::{ByHand, Named};
 pub use placement::{ChosenPlacement, Placement};
 pub use probe::ProbeOptions;
 pub use recorded::Recorded;

@@ -15,7 +15,7 @@ use spec::experiment::value::described;
 use spec::experiment::{self as written, Tables};
 use spec::plan::change::Change;
 
-const MARGIN: f64 = 0.03;
+pub(super) const MARGIN: f64 = 0.03;
 
 impl Builder<'_, '_> {
     pub(super) fn changes(

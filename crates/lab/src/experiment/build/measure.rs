@@ -11,11 +11,15 @@ use spec::plan::PlannedCalibration;
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);
 const ROUNDS: u32 = 8;
+/// Rounds of a set, and sets of a level, of a factor that is set by hand.
+pub(super) const ROUNDS_OF_SET: u32 = 2;
+const SETS: u32 = 3;
 const CALIBRATION_TIME: Duration = Duration::from_secs(30);
 const MOST_CLIENTS: u64 = 100_000;
 const CALIBRATION_CLIENTS: [u32; 3] = [1, 8, 64];
 /// Tables that describe the runs of other experiments.
-const OF_OTHERS: [&str; 12] = [
+const OF_OTHERS: [&str; 13] = [
+    "by_hand",
     "server",
     "version",
     "workload",
@@ -35,11 +39,17 @@ impl Builder<'_, '_> {
         &mut self,
         written: written::Measure,
         load: &written::LoadShape,
-        (is_compared, calibrates): (bool, bool),
+        (is_compared, by_hand, calibrates): (bool, bool, bool),
     ) -> Measure {
         let searches = load.search.is_some();
         if written.transactions.is_some() {
             self.only_by_length(&written, load, is_compared);
+        }
+        if written.sets.is_some() && !by_hand {
+            let message = "sets are of a factor that is set by hand".to_owned();
+            let hint =
+                "add it: [by_hand] memory = [2133, 3200]; else rounds = 8 says how often all is repeated";
+            self.document.wrong_key(&["measure", "sets"], message, Some(hint));
         }
         if searches && written.rounds.is_some() {
             let message = "a search repeats its trials by itself".to_owned();
@@ -56,10 +66,13 @@ impl Builder<'_, '_> {
                 false => self.duration(written.duration, written.budget),
             },
             transactions: written.transactions.map(|number| number.0),
+            sets: written.sets.map_or(SETS, |sets| sets.0 as u32),
             rounds: match searches || calibrates {
                 // A search repeats its trials itself, and a calibration its runs.
                 true => 1,
-                false => written.rounds.map_or(ROUNDS, |rounds| rounds.0 as u32),
+                false => written
+                    .rounds
+                    .map_or(if by_hand { ROUNDS_OF_SET } else { ROUNDS }, |rounds| rounds.0 as u32),
             },
             threads: written.threads.map_or(1, |threads| threads.0 as u32),
             order: written.order.unwrap_or(CellOrder::Random),

@@ -2,6 +2,7 @@
 //! replaced by placeholders, so that the rest is checked too.
 
 mod arms;
+mod by_hand;
 mod levels;
 mod load;
 mod measure;
@@ -50,12 +51,14 @@ impl Builder<'_, '_> {
             builds: self.builds(written.version),
             placements: self.placements(written.placement),
             storages: self.storages(written.storage),
+            by_hand: self.by_hand(&written.by_hand, written.measure.rounds),
         };
         let prepare = self.prepare();
         let probe = written.probe.map(ProbeOptions::from);
         let known = LevelNames { preparation: Some(Cow::Borrowed(&prepare)), ..known(&workloads, &named) };
         let beside = written.beside.map(|beside| self.beside(beside, &known));
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
+        self.levels_by_hand(&mut factors, &written.by_hand, &known);
         let load = self.load(&written.load, &mut factors);
         if calibrate.is_some() {
             factors = Factors::default();
@@ -77,7 +80,8 @@ impl Builder<'_, '_> {
             self.document.missing(&[], "question");
         }
         let arms = self.arms(written.settings);
-        let is_compared = written.compare.is_some();
+        let is_by_hand = !named.by_hand.is_empty();
+        let is_compared = written.compare.is_some() || is_by_hand;
         let arms = self.taken_apart(arms, written.compare.as_ref());
         let former = "load.limit is now load.promise; the experiment is the same";
         ExperimentFile {
@@ -94,7 +98,10 @@ impl Builder<'_, '_> {
             taste: written.taste,
             seed: written.seed.map(|seed| seed.0),
             target,
-            compare: written.compare.map(|compare| self.compare(compare, &known)),
+            compare: match written.compare {
+                Some(compare) => Some(self.compare(compare, &known)),
+                None => by_hand::compared(&named, &factors),
+            },
             change_lines: self.lines_of_changes(&named.changes),
             prepare: prepare.clone(),
             probe,
@@ -104,7 +111,11 @@ impl Builder<'_, '_> {
             beside,
             arms,
             load,
-            measure: self.measure(written.measure, &written.load, (is_compared, calibrate.is_some())),
+            measure: self.measure(
+                written.measure,
+                &written.load,
+                (is_compared, is_by_hand, calibrate.is_some()),
+            ),
             prices: self.prices(written.prices),
             calibrate,
             commands: Vec::new(),

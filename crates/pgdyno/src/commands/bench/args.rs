@@ -266,6 +266,10 @@ pub(crate) struct Conduct {
     /// What a thread does that waits for answers, the same in all runs that are compared
     #[arg(long, value_enum, default_value_t, value_name = "WAY")]
     pub(super) wait: WaitChoice,
+    /// Level of a factor that you set by hand, such as memory=3200. The run is one set of it, and sets of its levels are
+    /// compared
+    #[arg(long, value_name = "FACTOR=LEVEL")]
+    pub(super) level: Option<String>,
     /// Seed for all random numbers: a number, time or rand. The default is a new one; it is always recorded
     #[arg(long, value_name = "N")]
     pub(crate) random_seed: Option<String>,

@@ -46,6 +46,11 @@ impl<'a> BenchRequest<'a> {
                 "-f -",
                 "write the script into a file: it is read again for every run",
             ),
+            (
+                self.conduct.level.is_some(),
+                "--level",
+                "it is for single runs (pgdyno bench) and for files with [by_hand] (pgdyno run)",
+            ),
             (self.conduct.report_per_command, "-r", "pgdyno bench tells the latency of each statement"),
         ];
         if let Some((_, option, hint)) = refused.into_iter().find(|(given, ..)| *given) {

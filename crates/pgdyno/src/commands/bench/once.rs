@@ -3,7 +3,7 @@
 
 use lab::execute::{self, ExecutionOptions, OneRun};
 use script::Seed as SeedChoice;
-use spec::experiment::{BoundedDuration, LengthOrBounds, LoadShape, Measure, Whole};
+use spec::experiment::{BoundedDuration, Experiment, LengthOrBounds, LoadShape, Measure, Whole};
 use spec::plan::AskedCounting;
 use spec::{Error, Profile, ProfileError, Reason};
 
@@ -14,9 +14,9 @@ use super::against::values;
 use super::args::BenchArgs;
 use super::asked::BenchRequest;
 use super::watched::Watched;
-use super::{check_bounds, check_script, fresh_seed, show, told_where, usage};
+use super::{check_bounds, check_script, fresh_seed, show, told_where, usage, usage_with};
 use crate::commands::jobs::not_stored;
-use crate::commands::{print, signals, typed};
+use crate::commands::{by_hand, print, signals, typed};
 use crate::exit::{
     CommandFailure, ExitResult, GUARD, INTERRUPTED, INVALID, SAME_OR_BETTER, UNREACHABLE, USAGE, of_class,
 };
@@ -34,6 +34,7 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
         results: args.output.results.path(),
         again: false,
         further_round: Some(seed),
+        level: args.conduct.level.as_deref().map(|text| file.level(text)).transpose()?,
         statements: args.conduct.report_per_command,
         pg_bin: None,
         command: Some(typed::command()),
@@ -70,6 +71,9 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
         return Err(not_stored(&error));
     }
     told_where(&options.results, &["runs"], id);
+    if options.level.is_some() {
+        by_hand::tell(&file, &options, id)?;
+    }
     match (refused, done.lost) {
         (Some(refused), _) => Err(refused),
         (None, Some(lost)) => Err(without_counters(&lost)),
@@ -136,7 +140,29 @@ fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
         counting: Some(AskedCounting::Pgbench),
         ..std::mem::take(&mut experiment.measure)
     };
+    if let Some(text) = &args.conduct.level {
+        set_by_hand(experiment, text, args.load.time.is_some())?;
+    }
     Ok(made)
+}
+
+/// A run at a level that a person sets is one set.
+fn set_by_hand(experiment: &mut Experiment, text: &str, has_length: bool) -> anyhow::Result<()> {
+    let named = text.split_once('=').map(|(factor, level)| (factor.trim(), level.trim()));
+    let Some((factor, level)) = named.filter(|(factor, level)| !factor.is_empty() && !level.is_empty())
+    else {
+        return Err(usage_with(
+            &format!("--level {text}: a factor and its level are needed"),
+            "--level memory=3200",
+        ));
+    };
+    if !has_length {
+        let what = "--level: levels are compared over runs of one length";
+        return Err(usage_with(what, "give a duration: -T 60"));
+    }
+    experiment.by_hand.insert(factor.to_owned(), [level].into_iter().collect());
+    experiment.measure.sets = Some(Whole::new(1_u32));
+    Ok(())
 }
 
 /// The rate asked for; a changing one must fit into the run.

@@ -69,7 +69,7 @@ fn sentence(
     let interval = interval.map(|interval| format!("95 % interval {interval}"));
     let parts: Vec<String> = interval.into_iter().chain(indicative(estimate).map(str::to_owned)).collect();
     let interval = parts.join("; ");
-    let rounds = numbers::counted(of.rounds, "round");
+    let rounds = of.rests_on();
     let figures = format!("{change} {} over {rounds} ({interval})", of.noun());
     let figures = with_doubt(figures, line.suspect.as_ref());
     Some(match line.verdict {
@@ -82,7 +82,7 @@ fn sentence(
         Verdict::Inconclusive { .. } => {
             format!("Undecided whether {other} is faster than {base}: {figures}.")
         }
-        Verdict::PartsDiffer | Verdict::TooFew(_) | Verdict::Invalid => return None,
+        Verdict::OneSet { .. } | Verdict::PartsDiffer | Verdict::TooFew(_) | Verdict::Invalid => return None,
     })
 }
 

@@ -99,6 +99,9 @@ impl<'a> AnswerBlocks<'a> {
     pub(super) fn not_interleaved(&self) -> Option<String> {
         let has_control = self.data.compared().is_some_and(|of| of.control.is_some());
         let what = match has_control {
+            _ if self.data.compared().is_some_and(|of| of.by_sets) => {
+                "so the error is the spread between the sets of a level; drift shows only in that spread"
+            }
             true => "only what changed the arms alike is taken out",
             false => "so drift and change cannot be told apart",
         };
@@ -300,7 +303,7 @@ const MUCH_SLOWER_PCT: f64 = -20.0;
 
 /// `over this grid, 6 rounds x 8 cells`; for one cell `over 6 rounds`.
 fn over(of: &Comparison, line: &VerdictLine) -> String {
-    let rounds = numbers::counted(of.rounds, "round");
+    let rounds = of.rests_on();
     let Some(figure) = line.figure else { return format!("over {rounds}") };
     let cells = numbers::counted(figure.grid.cells, "cell");
     let grid = if line.scope == LineScope::Whole { "over this grid," } else { "over" };

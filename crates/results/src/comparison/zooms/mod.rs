@@ -7,12 +7,14 @@ mod requests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use spec::plan::ByHand;
 use spec::{ExperimentRecord, OrderScheme, Run, same_layers};
 use stats::{Better, Estimate, Verdict};
 
 pub use requests::{LayerAtZoom, PlaceRequests, Which, layers, requests};
 
 use super::pairs::{Cell, by_cell_and_arm};
+use super::sets;
 
 /// Requests of an arm, all rounds together, below which its times at a zoom are not reported.
 pub const FEWEST: u64 = 20;
@@ -75,7 +77,13 @@ pub fn zooms(experiment: &ExperimentRecord, runs: &[Run]) -> Vec<ZoomComparison>
         for arm in experiment.arms.iter().filter(|arm| arm.name != *base) {
             let Some(of_arm) = runs.get(&(cell.clone(), Some(arm.name.clone()))) else { continue };
             let sliced = of_base.iter().chain(of_arm).any(|run| run.is_sliced());
-            let sides = Sides { cell, arm: &arm.name, paired: experiment.is_interleaved(), sliced };
+            let sides = Sides {
+                cell,
+                arm: &arm.name,
+                paired: experiment.is_interleaved(),
+                by_hand: sets::by_hand(experiment),
+                sliced,
+            };
             found.extend(sides.compare(of_base, of_arm));
         }
     }
@@ -87,6 +95,7 @@ struct Sides<'a> {
     cell: &'a Cell,
     arm: &'a str,
     paired: bool,
+    by_hand: Option<ByHand>,
     /// Whether times are from slices, whose quantiles are not compared.
     sliced: bool,
 }
@@ -146,6 +155,9 @@ impl Sides<'_> {
     fn estimate(&self, old: &BTreeMap<u32, f64>, new: &BTreeMap<u32, f64>) -> Option<Estimate> {
         if self.paired {
             return stats::paired(&differences(old, new).into_values().collect::<Vec<f64>>());
+        }
+        if let Some(by_hand) = self.by_hand {
+            return sets::change(&[&[old, new].map(|side| sets::logs(side, by_hand))]);
         }
         let all = |side: &BTreeMap<u32, f64>| side.values().copied().collect::<Vec<f64>>();
         if old.is_empty() || new.is_empty() { None } else { stats::welch(&all(old), &all(new)) }
