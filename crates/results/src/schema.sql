@@ -453,7 +453,7 @@ SELECT r.experiment_id, c.workload, c.factors, r.arm, s.name AS script, s.layer,
 FROM valid r JOIN cell c USING (cell_id) JOIN experiment e ON e.experiment_id = r.experiment_id
      -- In this order: there are few runs, and very many tiles.
      CROSS JOIN tile t ON t.run_id = r.run_id JOIN script s ON s.run_id = t.run_id AND s.position = t.script
-WHERE e.order_scheme IN ('single', 'imported')
+WHERE e.order_scheme IN ('single', 'sets', 'imported')
       OR e.experiment_id IN (SELECT experiment_id FROM run JOIN run_figure f USING (run_id) WHERE f.name IN ('promise_kept', 'peak_per_s'))
       OR (r.cell_id, r.round) IN (SELECT cell_id, round FROM whole)
 GROUP BY r.experiment_id, c.workload, c.factors, r.arm, s.name, s.layer, s.cached, t.z, t.x, t.y;

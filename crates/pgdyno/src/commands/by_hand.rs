@@ -74,10 +74,9 @@ pub(super) fn carry_out(
         }
         let question =
             format!("set {factor} to {next}, then press Enter (another level: type it; to stop: q): ");
-        match answer(&question, stop)?.as_deref() {
-            None | Some("q") => return Ok(code),
-            Some("") => level = next,
-            Some(other) => level = file.level(&format!("{factor}={other}"))?,
+        match level_of_answer(file, (factor, &next), &question, stop)? {
+            Some(answer) => level = answer,
+            None => return Ok(code),
         }
     }
 }
@@ -109,13 +108,28 @@ fn asked(file: &ExperimentFile, so_far: &SetsSoFar, stop: &Stop) -> anyhow::Resu
     }
     talk(&format!("{factor} is set by hand; {}", so_far.words()));
     let question = format!("which {factor} is the machine at now? Enter for {next}, q to stop: ");
-    match answer(&question, stop)?.as_deref() {
-        None | Some("q") => {
-            let what = "stopped before anything was measured".to_owned();
-            Err(CommandFailure::with_code(INTERRUPTED, what, None))
+    level_of_answer(file, (factor, &next), &question, stop)?.ok_or_else(|| {
+        let what = "stopped before anything was measured".to_owned();
+        CommandFailure::with_code(INTERRUPTED, what, None)
+    })
+}
+
+/// Asks until the answer is a level, `next` for Enter; `None` to stop.
+fn level_of_answer(
+    file: &ExperimentFile,
+    (factor, next): (&str, &str),
+    question: &str,
+    stop: &Stop,
+) -> anyhow::Result<Option<String>> {
+    loop {
+        match answer(question, stop)?.as_deref() {
+            None | Some("q") => return Ok(None),
+            Some("") => return Ok(Some(next.to_owned())),
+            Some(other) => match file.level(&format!("{factor}={other}")) {
+                Ok(level) => return Ok(Some(level)),
+                Err(wrong) => warning(&wrong.to_string()),
+            },
         }
-        Some("") => Ok(next),
-        Some(other) => Ok(file.level(&format!("{factor}={other}"))?),
     }
 }
 

@@ -8,12 +8,12 @@ use lab::experiment::{ExperimentFile, ExperimentOverrides, ReadOptions};
 use lab::foresight::foresee;
 use lab::plan::{self};
 use results::answer::{self, Answer};
-use results::comparison::{Comparison, Metric};
+use results::comparison::{ArmComparison, Comparison, Metric};
 use results::ladder::ladders;
 use results::{ExperimentId, Store};
 use server::Stop;
 use server::home::results_option;
-use spec::plan::Plan;
+use spec::plan::{OrderScheme, Plan};
 use spec::{Class, Error, FileCommand};
 
 use super::calibrate::shown as calibration;
@@ -278,10 +278,12 @@ impl How<'_> {
     }
 
     fn conclude(&self, results: &Path, experiment: ExperimentId) -> ExitResult {
-        if let Ok(mut store) = Store::create_or_open(results) {
+        let store = Store::open_read_only(results)?;
+        if can_decide(&store, experiment)?
+            && let Ok(mut store) = Store::create_or_open(results)
+        {
             let _ = store.look(experiment);
         }
-        let store = Store::open_read_only(results)?;
         let found = loaded(&store, experiment)?;
         let found = if self.report.is_some() { found.with_tiles(&store)? } else { found };
         if let Some(calibrated) = calibration::of_stored(&found) {
@@ -364,6 +366,17 @@ impl How<'_> {
             _ => outcome,
         }))
     }
+}
+
+/// Whether a look at the verdicts can end the experiment early: not while a level that is set by hand has one set.
+fn can_decide(store: &Store, experiment: ExperimentId) -> anyhow::Result<bool> {
+    if store.experiment(experiment)?.experiment.order_scheme != OrderScheme::Sets {
+        return Ok(true);
+    }
+    let found = loaded(store, experiment)?;
+    let has_error =
+        |arm: &ArmComparison| arm.grid.is_some_and(|figure| figure.grid.estimate.standard_error.is_some());
+    Ok(found.compared().is_some_and(|of| of.arms.iter().any(has_error)))
 }
 
 /// Commands that show more about the experiment, if they have anything to show.

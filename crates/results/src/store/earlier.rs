@@ -61,7 +61,13 @@ impl Store {
 
 fn copy(from: &Store, transaction: &Transaction<'_>) -> Result<Vec<ExperimentId>, ImportFailure> {
     let mut numbers = Numbers::new();
-    for table in schema::tables()?.iter().filter(|table| !["meta", FACTS].contains(&table.as_str())) {
+    let has_facts = "SELECT count(*) > 0 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    let has_facts: bool = from
+        .connection
+        .query_row(has_facts, [FACTS], |row| row.get(0))
+        .map_err(|error| from.error(&error))?;
+    let is_copied = |table: &&String| *table != "meta" && (has_facts || *table != FACTS);
+    for table in schema::tables()?.iter().filter(is_copied) {
         copy_table(from, transaction, table, &mut numbers)?;
     }
     // Targets of experiments that were copied before.
@@ -143,6 +149,8 @@ mod tests {
 
     use rusqlite::Connection;
 
+    use spec::plan::Fact;
+
     use super::super::schema::LAST_UNMARKED;
     use super::*;
     use crate::fixture::{experiment, finished, host, run, target};
@@ -166,6 +174,7 @@ mod tests {
             replaced: vec![1],
         };
         store.keep_texts(id, &[text]).unwrap();
+        store.keep_facts(id, &[Fact::Repetition { repetition: 0 }]).unwrap();
         path
     }
 
@@ -175,7 +184,9 @@ mod tests {
             connection.pragma_update(None, "application_id", 0).unwrap();
         }
         connection.pragma_update(None, "user_version", version).unwrap();
-        connection.execute_batch(&format!("DROP TABLE IF EXISTS {FACTS}")).unwrap();
+        if version < 11 {
+            connection.execute_batch(&format!("DROP TABLE IF EXISTS {FACTS}")).unwrap();
+        }
     }
 
     #[test]
@@ -195,6 +206,9 @@ mod tests {
         assert_eq!((got.experiment, got.host, got.target), (put.experiment, put.host, put.target));
         assert_eq!(format!("{:?}", store.runs(copied).unwrap()), format!("{:?}", wanted.runs(one).unwrap()));
         assert_eq!(store.texts(copied).unwrap(), wanted.texts(one).unwrap());
+        // Without its facts the experiment could not go on.
+        assert_eq!(store.facts(copied).unwrap(), wanted.facts(one).unwrap());
+        assert_eq!(store.facts(copied).unwrap().all().len(), 1);
         let count = |table: &str| store.query(&format!("SELECT count(*) FROM {table}")).unwrap().rows;
         let counts =
             ["experiment", "target", "run", "hist", "host", "settings", "setting", "text"].map(count);

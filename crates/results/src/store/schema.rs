@@ -21,14 +21,14 @@ const SCHEMA: &str = include_str!("../schema.sql");
 const APPLICATION: u32 = 0x7067_6479;
 
 /// SQLite's `user_version` of a results file.
-pub(super) const VERSION: u32 = 11;
+pub(super) const VERSION: u32 = 12;
 
 pub(super) const LAST_UNMARKED: u32 = 8;
 
 /// Versions with the tables and columns of the present one, except [`FACTS`]: `import` copies their files.
 pub(super) const COPIED: RangeInclusive<u32> = LAST_UNMARKED..=VERSION - 1;
 
-/// The table that earlier versions lack.
+/// The table that versions before 11 lack.
 pub(super) const FACTS: &str = "fact";
 
 /// Tables that `ANALYZE` creates.
