@@ -389,12 +389,12 @@ impl Stage {
 
     /// Places the servers until the returned value is dropped.
     pub(crate) fn place(&self, placement: &Placement) -> Result<Placed, Error> {
-        if placement.server.is_some() && self.target.postmaster().is_none() {
+        if (placement.server.is_some() || placement.quota.is_some()) && self.target.postmaster().is_none() {
             return Err(Error::new(
                 Class::Usage,
-                "a server given by a connection string cannot be put on CPUs: pgdyno sees only its SQL",
+                "a server given by a connection string cannot be put on CPUs or within a quota: pgdyno sees only its SQL",
             )
-            .with_hint("leave `server` out of the placement, or use a managed server"));
+            .with_hint("leave `server` and `quota` out of the placement, or use a managed server"));
         }
         let members = [
             self.target.postmaster(),
@@ -402,7 +402,7 @@ impl Stage {
             self.pooler.as_ref().map(|used| used.pooler.pid()),
         ];
         let roots: Vec<u32> = members.into_iter().flatten().chain(self.tile_servers.pids()).collect();
-        Placed::begin(&self.watchdog, &roots, placement.server.as_ref(), placement.awake)
+        Placed::begin(&self.watchdog, &roots, placement)
     }
 
     /// Brings the server to these settings, read back and verified.

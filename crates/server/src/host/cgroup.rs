@@ -3,6 +3,8 @@
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
+use spec::plan::CpuQuota;
+
 /// The smallest memory limit of our group and those above it, bytes; `None` without one. `root` is `/`,
 /// except in tests.
 pub(super) fn memory_limit_bytes(root: &Path) -> Option<u64> {
@@ -72,6 +74,46 @@ impl Quota {
     pub(super) fn throttled_pct_since(self, before: Self) -> Option<f64> {
         let periods = self.periods.checked_sub(before.periods).filter(|periods| *periods > 0)?;
         Some(100.0 * self.throttled.saturating_sub(before.throttled) as f64 / periods as f64)
+    }
+}
+
+/// The control group of a process in which its CPU time can be limited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CpuGroup {
+    pub(crate) folder: PathBuf,
+    mount: PathBuf,
+    is_version_1: bool,
+}
+
+impl CpuGroup {
+    pub(crate) fn of_process(pid: u32) -> Option<Self> {
+        Self::of(&read_to_string(format!("/proc/{pid}/cgroup")).ok()?, Path::new("/sys/fs/cgroup"))
+    }
+
+    fn of(groups: &str, mounts: &Path) -> Option<Self> {
+        let version_1 = group_path(groups, |controllers| controllers.split(',').any(|name| name == "cpu"));
+        let (mount, group, is_version_1) = match version_1 {
+            Some(group) => (mounts.join("cpu"), group, true),
+            None => (mounts.to_owned(), group_path(groups, str::is_empty)?, false),
+        };
+        // In a container its group may not be below the mount.
+        let folder =
+            Some(mount.join(group)).filter(|folder| folder.is_dir()).unwrap_or_else(|| mount.clone());
+        Some(Self { folder, mount, is_version_1 })
+    }
+
+    /// Where a further group is made. In version 2 a group with processes can have none below it, except the first.
+    pub(crate) fn parent_of_new(&self) -> &Path {
+        if self.is_version_1 { &self.folder } else { &self.mount }
+    }
+
+    /// Files of a group, and what limits it when written there, in order.
+    pub(crate) fn limits(&self, quota: CpuQuota) -> Vec<(&'static str, String)> {
+        let (quota, period) = (quota.us, CpuQuota::PERIOD_US);
+        match self.is_version_1 {
+            true => vec![("cpu.cfs_period_us", period.to_string()), ("cpu.cfs_quota_us", quota.to_string())],
+            false => vec![("cpu.max", format!("{quota} {period}"))],
+        }
     }
 }
 

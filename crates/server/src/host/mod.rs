@@ -3,7 +3,7 @@
 //! Everything is read from the kernel's files; where one is missing (another system, a closed container) the
 //! fact is left out, never guessed.
 
-mod cgroup;
+pub(crate) mod cgroup;
 mod disk;
 mod facts;
 mod family;

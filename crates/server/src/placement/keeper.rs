@@ -6,11 +6,13 @@
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::sync::mpsc;
 
 use spec::Error;
 use spec::plan::Cpus;
 
+use super::quota::QuotaGroup;
 use super::{free_tree, system};
 
 /// First argument that makes a watchdog a keeper; its [`Duties`] follow.
@@ -24,6 +26,8 @@ pub(super) struct Duties {
     pub(super) awake: Option<Cpus>,
     /// Pinned processes, to be unpinned if pgdyno is killed.
     pub(super) pinned: Option<(Cpus, Vec<u32>)>,
+    /// The group of a quota, to be removed if pgdyno is killed.
+    pub(super) quota: Option<QuotaGroup>,
 }
 
 impl Duties {
@@ -31,19 +35,31 @@ impl Duties {
         let cpus = |cpus: Option<&Cpus>| cpus.map_or_else(|| "-".to_owned(), Cpus::to_string);
         let pinned = self.pinned.as_ref();
         let pids = pinned.into_iter().flat_map(|(_, pids)| pids).map(u32::to_string);
-        [cpus(self.awake.as_ref()), cpus(pinned.map(|(cpus, _)| cpus))].into_iter().chain(pids).collect()
+        let group = |of: fn(&QuotaGroup) -> &PathBuf| {
+            self.quota.as_ref().map_or_else(|| "-".to_owned(), |group| of(group).display().to_string())
+        };
+        let quota = [group(|group| &group.folder), group(|group| &group.from)];
+        let cpus = [cpus(self.awake.as_ref()), cpus(pinned.map(|(cpus, _)| cpus))];
+        cpus.into_iter().chain(quota).chain(pids).collect()
     }
 
     fn parse(args: &[OsString]) -> Result<Self, String> {
         let words: Vec<_> = args.iter().map(|word| word.to_string_lossy()).collect();
-        let [awake, pinned, pids @ ..] = &words[..] else { return Err("a keeper without duties".to_owned()) };
+        let [awake, pinned, folder, from, pids @ ..] = &words[..] else {
+            return Err("a keeper without duties".to_owned());
+        };
         let cpus = |text: &str| {
             let parsed = (text != "-").then(|| text.parse()).transpose();
             parsed.map_err(|error: Error| error.to_string())
         };
         let pids: Result<Vec<u32>, _> = pids.iter().map(|pid| pid.parse()).collect();
         let pids = pids.map_err(|_| "a keeper with a pid that is none".to_owned())?;
-        Ok(Self { awake: cpus(awake)?, pinned: cpus(pinned)?.map(|cpus| (cpus, pids)) })
+        let group = || QuotaGroup { folder: PathBuf::from(&**folder), from: PathBuf::from(&**from) };
+        Ok(Self {
+            awake: cpus(awake)?,
+            pinned: cpus(pinned)?.map(|cpus| (cpus, pids)),
+            quota: (folder != "-").then(group),
+        })
     }
 }
 
@@ -61,6 +77,9 @@ pub(crate) fn keeper_main(args: &[OsString]) -> i32 {
     if delivered {
         // Waits only for its end.
         let _ = lifeline.read_to_end(&mut Vec::new());
+    }
+    if let Some(group) = duties.quota {
+        group.remove();
     }
     let (cpus, pids) = duties.pinned.unzip();
     for pid in pids.into_iter().flatten() {
@@ -102,11 +121,11 @@ mod tests {
 
     #[test]
     fn duties_survive_the_way() {
-        for text in ["0-1 -", "- 0,2 17 18", "1 0 4711"] {
+        for text in ["0-1 - - -", "- 0,2 - - 17 18", "1 0 - - 4711", "- - /sys/a/pgdyno-1-0 /sys/a"] {
             let words: Vec<OsString> = text.split(' ').map(OsString::from).collect();
             assert_eq!(Duties::parse(&words).unwrap().to_args().join(" "), text);
         }
-        for text in ["", "0", "x -", "- 0 y"] {
+        for text in ["", "0", "x -", "0 - -", "x - - -", "- 0 - - y"] {
             let words: Vec<OsString> = text.split(' ').map(OsString::from).collect();
             assert!(Duties::parse(&words).is_err(), "{text}");
         }

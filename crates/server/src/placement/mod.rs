@@ -5,6 +5,7 @@
 
 mod keeper;
 mod placed;
+mod quota;
 mod spread;
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]

@@ -6,51 +6,57 @@ use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::time::Duration;
 
-use spec::plan::Cpus;
+use spec::plan::Placement;
 use spec::{Class, Error};
 
 use super::keeper::{AT_WORK, Duties, KEEPER_ARGUMENT};
+use super::quota::QuotaGroup;
 use super::{allowed, check, free_tree, pin_tree};
 use crate::child::{WATCHDOG_ARGUMENT, Watchdog};
 
 const START_BOUND: Duration = Duration::from_secs(10);
 
-/// Keeps processes pinned, and CPUs awake, until it is dropped; then they may run anywhere. If pgdyno is
-/// killed, the keeper unpins them.
+/// Keeps processes pinned and within a quota, and CPUs awake, until it is dropped; then they may run anywhere. If
+/// pgdyno is killed, the keeper undoes it.
 #[derive(Debug, Default)]
 pub struct Placed {
     /// Pinned with their descendants.
     roots: Vec<u32>,
+    quota: Option<QuotaGroup>,
     keeper: Option<Keeper>,
 }
 
 impl Placed {
-    /// Pins the processes of these pids and their descendants to `cpus`, if given; keeps all CPUs that we may
-    /// use from sleeping if `awake`.
+    /// Places the processes of these pids and their descendants as a managed server: on its CPUs and within its quota,
+    /// if given. Keeps all CPUs that we may use from sleeping if wanted.
     ///
     /// # Errors
     /// When a CPU may not be used, the system refuses, or CPUs cannot be kept awake; everything is then
     /// undone.
-    pub fn begin(
-        watchdog: &Watchdog,
-        roots: &[u32],
-        cpus: Option<&Cpus>,
-        awake: bool,
-    ) -> Result<Self, Error> {
+    pub fn begin(watchdog: &Watchdog, roots: &[u32], placement: &Placement) -> Result<Self, Error> {
+        let cpus = placement.server.as_ref();
         let pinned = cpus.filter(|_| !roots.is_empty());
+        let limited = placement.quota.zip(roots.first());
+        let group =
+            limited.map(|(quota, root)| Ok::<_, Error>((quota, QuotaGroup::planned(*root)?))).transpose()?;
         let duties = Duties {
-            awake: if awake { Some(allowed()?) } else { None },
+            awake: if placement.awake { Some(allowed()?) } else { None },
             pinned: pinned.cloned().map(|cpus| (cpus, roots.to_vec())),
+            quota: group.as_ref().map(|(_, (group, _))| group.clone()),
         };
         cpus.map_or(Ok(()), check)?;
-        if duties.awake.is_none() && duties.pinned.is_none() {
+        if duties.awake.is_none() && duties.pinned.is_none() && duties.quota.is_none() {
             return Ok(Self::default());
         }
         // The keeper works before anything is changed. From here on dropping undoes everything.
-        let mut placed = Self { roots: Vec::new(), keeper: Some(Keeper::start(watchdog, &duties)?) };
+        let keeper = Some(Keeper::start(watchdog, &duties)?);
+        let mut placed = Self { roots: Vec::new(), quota: duties.quota, keeper };
         for (root, cpus) in pinned.into_iter().flat_map(|cpus| roots.iter().map(move |root| (*root, cpus))) {
             placed.roots.push(root);
             pin_tree(root, cpus)?;
+        }
+        if let Some((quota, (group, own))) = group {
+            group.fill(&own, roots, quota)?;
         }
         Ok(placed)
     }
@@ -64,6 +70,9 @@ impl Placed {
 
 impl Drop for Placed {
     fn drop(&mut self) {
+        if let Some(group) = &self.quota {
+            group.remove();
+        }
         for root in &self.roots {
             // A process that ended needs nothing.
             let _ = free_tree(*root);

@@ -8,7 +8,7 @@ use protocol::postgres::sql::Sql;
 use server::managed::Cluster;
 use server::placement::{CpuWatch, Placed, allowed};
 use spec::Class;
-use spec::plan::Cpus;
+use spec::plan::{CpuQuota, Cpus, Placement};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, watchdog};
 
@@ -41,7 +41,12 @@ fn a_server_is_pinned_with_backends_old_and_new_and_let_go_again() {
     let (_old, old) = backend(&server);
     let (all, one) = (allowed().unwrap().to_string(), one());
     assert_eq!(list(old), Some(all.clone()));
-    let placed = Placed::begin(&watchdog(), &[server.pid().unwrap()], Some(&one), false).unwrap();
+    let placed = Placed::begin(
+        &watchdog(),
+        &[server.pid().unwrap()],
+        &Placement { server: Some(one.clone()), ..Placement::default() },
+    )
+    .unwrap();
     let keeper = placed.keeper().unwrap();
     let (_new, new) = backend(&server);
     let family_of = || family(server.pid().unwrap());
@@ -60,15 +65,22 @@ fn a_server_is_pinned_with_backends_old_and_new_and_let_go_again() {
 fn what_cannot_be_pinned_leaves_all_as_it_was() {
     let far: Cpus = "999".parse().unwrap();
     let me = std::process::id();
-    let error = Placed::begin(&watchdog(), &[me], Some(&far), false).unwrap_err();
+    let error =
+        Placed::begin(&watchdog(), &[me], &Placement { server: Some(far.clone()), ..Placement::default() })
+            .unwrap_err();
     assert!(error.to_string().starts_with("CPU 999 cannot be used"), "{error}");
     let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-    let error = Placed::begin(&watchdog(), &[child.id(), u32::MAX / 2], Some(&one()), false).unwrap_err();
+    let error = Placed::begin(
+        &watchdog(),
+        &[child.id(), u32::MAX / 2],
+        &Placement { server: Some(one().clone()), ..Placement::default() },
+    )
+    .unwrap_err();
     assert_eq!(error.class(), Class::Unreachable, "{error}");
     assert_eq!(list(child.id()), Some(allowed().unwrap().to_string()));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(Placed::begin(&watchdog(), &[], None, false).unwrap().keeper().is_none());
+    assert!(Placed::begin(&watchdog(), &[], &Placement::default()).unwrap().keeper().is_none());
 }
 
 /// Policy of each thread of a process; 5 is the idle class.
@@ -81,7 +93,7 @@ fn policies(pid: u32) -> Vec<String> {
 
 #[test]
 fn awake_cpus_have_a_thread_of_the_idle_class_each_or_there_is_a_reason() {
-    match Placed::begin(&watchdog(), &[], None, true) {
+    match Placed::begin(&watchdog(), &[], &Placement { awake: true, ..Placement::default() }) {
         Ok(placed) => {
             let keeper = placed.keeper().unwrap();
             let idle = policies(keeper).into_iter().filter(|policy| policy == "5").count();
@@ -125,7 +137,12 @@ fn a_client_and_a_backend_on_one_cpu_are_seen_there() {
     let place = Place::new();
     let server = cluster(&place);
     let postmaster = server.pid().unwrap();
-    let _placed = Placed::begin(&watchdog(), &[postmaster], Some(&one()), false).unwrap();
+    let _placed = Placed::begin(
+        &watchdog(),
+        &[postmaster],
+        &Placement { server: Some(one().clone()), ..Placement::default() },
+    )
+    .unwrap();
     let (cpus, connect) = (one(), server.place("postgres"));
     let client = std::thread::Builder::new().name("placed-client-0".to_owned()).spawn(move || {
         let me = rustix::thread::gettid().as_raw_nonzero().get();
@@ -141,4 +158,39 @@ fn a_client_and_a_backend_on_one_cpu_are_seen_there() {
     client.unwrap().join().unwrap();
     let seen = watch.finish();
     assert_eq!((seen.same_cpu_pct, seen.backend_moves_per_s), (Some(100.0), Some(0.0)), "{seen:?}");
+}
+
+/// Where control groups cannot be written, that is said, and nothing is changed.
+#[test]
+fn a_quota_holds_for_a_process_and_what_it_forks_and_is_taken_away() {
+    let group = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+    let mut shell = Command::new("sh")
+        .args(["-c", "read go; sleep 60 & echo $!; wait"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let before = group(shell.id());
+    let quota = Some(CpuQuota::try_from(0.2).unwrap());
+    let placed = Placed::begin(&watchdog(), &[shell.id()], &Placement { quota, ..Placement::default() });
+    match placed {
+        Err(error) => {
+            assert_eq!(error.class(), Class::Missing, "{error}");
+            assert!(error.to_string().starts_with("a CPU quota cannot be set: "), "{error}");
+        }
+        Ok(placed) => {
+            assert!(group(shell.id()).contains("/pgdyno-"), "{}", group(shell.id()));
+            std::io::Write::write_all(shell.stdin.as_mut().unwrap(), b"go\n").unwrap();
+            let mut forked = String::new();
+            BufReader::new(shell.stdout.as_mut().unwrap()).read_line(&mut forked).unwrap();
+            let forked: u32 = forked.trim().parse().unwrap();
+            assert!(group(forked).contains("/pgdyno-"), "{}", group(forked));
+            drop(placed);
+            assert_eq!(group(forked), before);
+            kill(forked);
+        }
+    }
+    assert_eq!(group(shell.id()), before);
+    let _ = shell.kill();
+    shell.wait().unwrap();
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use protocol::postgres::conninfo::SslOptions;
 use protocol::postgres::{Login, Place};
 use spec::Error;
+use spec::plan::Placement;
 use spec::plan::pooler::PoolMode;
 
 use server::Target;
@@ -181,7 +182,11 @@ fn own_tile_server(home: &OsString, server: &OsString) -> Result<(), Error> {
 fn own_place(pid: &OsString, cpus: &OsString) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
     let pid = pid.to_string_lossy().parse().unwrap_or(0);
-    let placed = Placed::begin(&watchdog, &[pid], Some(&cpus.to_string_lossy().parse()?), false)?;
+    let placed = Placed::begin(
+        &watchdog,
+        &[pid],
+        &Placement { server: Some(cpus.to_string_lossy().parse()?), ..Placement::default() },
+    )?;
     let _ = writeln!(std::io::stdout(), "{}", placed.keeper().unwrap_or(0));
     std::thread::sleep(std::time::Duration::from_secs(60));
     Ok(())

@@ -34,7 +34,7 @@ pub use measure::{
     AskedCounting, CellOrder, OrderScheme, PlannedComparison, PlannedLoad, PlannedMeasure, Scheme, Slices,
 };
 pub use named::{ByHand, Named};
-pub use placement::{ChosenPlacement, Placement};
+pub use placement::{ChosenPlacement, CpuQuota, Placement};
 pub use probe::ProbeOptions;
 pub use recorded::Recorded;
 pub use run::{PlannedRun, SHOWN_APART};

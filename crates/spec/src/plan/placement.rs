@@ -22,6 +22,39 @@ pub struct Placement {
     /// Whether idle CPUs are kept out of sleep states.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub awake: bool,
+    /// Most CPU time of all processes of managed servers together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota: Option<CpuQuota>,
+}
+
+/// A limit of CPU time, in CPUs: 0.25 is a quarter of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct CpuQuota {
+    /// Of each 100 ms.
+    pub us: u32,
+}
+
+impl CpuQuota {
+    /// The period of a quota, µs, as is usual for containers.
+    pub const PERIOD_US: u32 = 100_000;
+}
+
+impl TryFrom<f64> for CpuQuota {
+    type Error = String;
+
+    fn try_from(cpus: f64) -> Result<Self, String> {
+        match (0.01..=1024.0).contains(&cpus) {
+            true => Ok(Self { us: (cpus * f64::from(Self::PERIOD_US)).round() as u32 }),
+            false => Err("must be from 0.01 to 1024 CPUs".to_owned()),
+        }
+    }
+}
+
+impl From<CpuQuota> for f64 {
+    fn from(quota: CpuQuota) -> Self {
+        Self::from(quota.us) / Self::from(CpuQuota::PERIOD_US)
+    }
 }
 
 impl Placement {
@@ -37,7 +70,9 @@ impl Placement {
         let clients = self.clients.as_ref().map(|cpus| format!("clients on CPU {cpus}"));
         let server = self.server.as_ref().map(|cpus| format!("server on CPU {cpus}"));
         let awake = self.awake.then(|| "idle CPUs kept awake".to_owned());
-        let parts: Vec<String> = [clients, server, awake].into_iter().flatten().collect();
+        let quota =
+            self.quota.map(|quota| format!("server with at most {} of a CPU's time", f64::from(quota)));
+        let parts: Vec<String> = [clients, server, awake, quota].into_iter().flatten().collect();
         if parts.is_empty() { "wherever the system likes".to_owned() } else { parts.join(", ") }
     }
 
