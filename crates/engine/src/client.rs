@@ -349,6 +349,17 @@ impl Io<'_> {
     }
 }
 
+/// The transaction of a session that a user begins next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Visit {
+    /// `None` leaves the choice to the client.
+    pub script: Option<u16>,
+    pub is_first: bool,
+    pub is_last: bool,
+    /// Connect before the first transaction of the session, and close the connection when the session ends.
+    pub reconnects: bool,
+}
+
 /// One simulated user of the target: a script interpreter, a tile picker, a Redis stream.
 ///
 /// Called by the engine on the thread that owns it. After [`Event::Opened`] it sets its links up and answers
@@ -364,6 +375,11 @@ pub trait Client: Send {
     /// script here.
     fn script(&mut self) -> u16 {
         0
+    }
+
+    /// Users: the next [`Event::Slot`] is this part of a session. A transaction that fails ends the session.
+    fn visit(&mut self, visit: Visit) {
+        let _ = visit;
     }
 
     /// Whether links open only on [`Step::Reconnect`]; the client is then ready from the start.

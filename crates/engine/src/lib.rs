@@ -19,16 +19,20 @@ mod wake;
 
 pub use client::{
     Abandoned, Abort, Address, Client, Endpoint, Event, Failure, Io, Keepalive, Link, MessageLevel, Returned,
-    StatementEnd, Step, TcpOptions, Time, Tls, TransactionOutcome,
+    StatementEnd, Step, TcpOptions, Time, Tls, TransactionOutcome, Visit,
 };
 pub use client_loop::{GAP, PAUSE};
 pub use driver::io_uring_works;
 pub use error::NotConnected;
 pub use measured::{
     ClientTime, EngineResult, ItemFigures, OwnCost, ScriptFigures, Second, StatementFigures, Stretch,
+    UserFigures,
 };
 pub use observer::{ClientMessage, EntryEnd, Observer, TransactionEntry};
-pub use plan::{DriverChoice, GapDistribution, GapStream, Gaps, Load, Rate, RunPlan, Timeline, Until};
+pub use plan::{
+    DriverChoice, GapDistribution, GapStream, Gaps, Load, Pause, Rate, RunPlan, SessionStep, Timeline, Until,
+    UserArrival, Users,
+};
 pub use run::{HeldRun, LOAD_THREAD, run};
 pub use stop::StopFlag;
 pub use wake::Waker;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use server::managed::NetworkAccess;
 use spec::plan::change::Change;
 use spec::plan::pooler;
-use spec::plan::{Arm, AskedDriver, Placement, Waiting};
+use spec::plan::{Arm, AskedDriver, Placement, PlannedUsers, Waiting};
 use spec::{AskedLimit, Profile};
 use workloads::Clients;
 
@@ -90,9 +90,18 @@ impl Setup {
     pub fn rate(&self) -> Option<f64> {
         let seconds = match self.until {
             Until::Elapsed(elapsed) => elapsed as f64 / 1e9,
-            Until::PerClient(_) | Until::Caller => 0.0,
+            Until::PerClient(_) | Until::PerUser(_) | Until::Caller => 0.0,
         };
         self.load.profile().map(|profile| profile.mean(seconds))
+    }
+
+    /// Its users; `None` in other loads.
+    #[must_use]
+    pub fn users(&self) -> Option<&PlannedUsers> {
+        match &self.load {
+            Load::Users(users) => Some(users),
+            Load::Closed | Load::Rate(_) | Load::Job => None,
+        }
     }
 
     /// How long its client threads poll before they sleep.
@@ -206,12 +215,8 @@ pub enum Load {
     Closed,
     /// On a schedule: transactions per second over all clients.
     Rate(Profile),
-    Users {
-        /// Between two transactions.
-        think: Duration,
-        /// Between the first starts of two clients.
-        ramp: Duration,
-    },
+    /// Each client is a user.
+    Users(PlannedUsers),
     /// Without clients: it is done once to its end.
     Job,
 }
@@ -232,7 +237,7 @@ impl From<&Load> for spec::OfferedLoad {
         match load {
             Load::Closed => Self::Closed,
             Load::Rate(_) => Self::Rate,
-            Load::Users { .. } => Self::Users,
+            Load::Users(_) => Self::Users,
             Load::Job => Self::Job,
         }
     }

@@ -37,6 +37,7 @@ mod spread;
 mod stages;
 pub mod tables;
 pub mod tile;
+mod users;
 mod zooms;
 
 pub use block::{Block, Paragraph};

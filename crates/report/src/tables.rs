@@ -19,6 +19,7 @@ pub use crate::sections::verdicts::{below, compared, compared_for_people, compar
 pub use crate::sections::workloads::{amounts, cells, jobs, jobs_in_words, scripts};
 pub use crate::sections::worth::{settings, settings_in_words};
 pub use crate::spread::{below_spread, repeats, spread, spread_in_words};
+pub use crate::users::{users, users_in_words};
 pub use crate::zooms::{
     MOST_OF_ARM, MOST_TILES, slowest_of_arms, slowest_tiles, tile, tiles, tiles_in_words,
 };

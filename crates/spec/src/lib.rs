@@ -32,6 +32,7 @@ mod surroundings;
 mod term;
 mod text;
 mod trend;
+pub mod users;
 mod verdict;
 pub mod visible;
 mod words;

@@ -26,6 +26,10 @@ pub struct AskedLimit {
     pub width: f64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub grow_clients: bool,
+    /// Numbers of users are tried in place of rates, beginning with about this one; `lowest` and `highest` are then
+    /// numbers of users.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<u32>,
     /// Profiles, as shares of the limit, under which the limit is confirmed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confirm: Vec<Profile>,
@@ -50,6 +54,27 @@ impl AskedLimit {
     #[must_use]
     pub fn goal(&self) -> LimitGoal {
         LimitGoal { width: self.width, ..LimitGoal::default() }
+    }
+
+    /// Whether numbers of users are tried.
+    #[must_use]
+    pub fn are_users(&self) -> bool {
+        self.users.is_some()
+    }
+
+    /// Whether the search itself varies this factor.
+    #[must_use]
+    pub fn varies(&self, factor: &str) -> bool {
+        factor == "rate" || (factor == "clients" && (self.grow_clients || self.are_users()))
+    }
+
+    /// What is tried, as text: `2676/s`, `30 users`.
+    #[must_use]
+    pub fn level_words(&self, level: f64) -> String {
+        match self.are_users() {
+            true => crate::count(level.round() as u64, "user"),
+            false => format!("{level}/s"),
+        }
     }
 
     /// The promise as written by the user.
@@ -87,7 +112,8 @@ impl AskedLimit {
             kept: holds,
             bad_share: worst.bad_share(),
             left_share,
-            by_clients: !holds && in_service,
+            // Every user has a client.
+            by_clients: !holds && in_service && !self.are_users(),
         })
     }
 }
@@ -117,6 +143,7 @@ mod tests {
             highest: None,
             width: 0.03,
             grow_clients: false,
+            users: None,
             confirm: Vec::new(),
         }
     }

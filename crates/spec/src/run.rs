@@ -14,6 +14,7 @@ use crate::profile::Profile;
 use crate::sample::Sample;
 use crate::slice::Slice;
 use crate::surroundings::Setting;
+use crate::users::SessionTimes;
 use crate::verdict::{Doubt, Reason, Validity};
 
 /// One measurement of one cell and arm, or one job; stored when it ends.
@@ -61,6 +62,8 @@ pub struct Run {
     /// In force; stored once per distinct set.
     pub settings: Vec<Setting>,
     pub scripts: Vec<ScriptRecord>,
+    /// How long sessions of users took; users only.
+    pub sessions: Option<SessionTimes>,
     /// Per second (in long runs: several seconds) and script.
     pub series: Vec<SeriesPoint>,
     /// Its slices, in order, if it took turns with other arms.
@@ -128,6 +131,15 @@ impl Run {
         told.detail.parse().ok().filter(|profile: &Profile| !profile.is_constant())
     }
 
+    /// What a search for a limit tries: the rate, or the number of users; `None` for a run at full speed.
+    #[must_use]
+    pub fn tried_level(&self) -> Option<f64> {
+        match self.load {
+            OfferedLoad::Users => Some(f64::from(self.clients)),
+            OfferedLoad::Closed | OfferedLoad::Rate | OfferedLoad::Job => self.offered_rate,
+        }
+    }
+
     /// An empty run: closed load, no clients, nothing measured, valid.
     #[must_use]
     pub fn new(kind: RunKind, key: RunKey) -> Self {
@@ -159,6 +171,7 @@ impl Run {
             figures: Figures::default(),
             settings: Vec::new(),
             scripts: Vec::new(),
+            sessions: None,
             series: Vec::new(),
             slices: Vec::new(),
             phases: Vec::new(),

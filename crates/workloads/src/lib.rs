@@ -42,6 +42,6 @@ pub use list::{Preparation, PreparedFrom, Spec};
 pub use place::{HttpPlace, Places, PostgresPlace, RedisServer, ServerPlace, Site};
 pub use plans::{KeptPlan, SamplePlans, Slowest};
 pub use workload::{
-    ClientWorkload, Clients, Guarded, JobWorkload, LoadNeeds, Prepared, RequestText, ScriptInfo,
+    ClientWorkload, Clients, Each, Guarded, JobWorkload, LoadNeeds, Prepared, RequestText, ScriptInfo,
     StatementInfo, TileItem, Work, Workload,
 };

@@ -166,6 +166,24 @@ impl Spec {
         }
     }
 
+    /// The workload with one script for each step of a session, in order.
+    ///
+    /// # Errors
+    /// A step that is none of its scripts, or a workload without scripts.
+    pub fn for_session(&self, steps: &[&str]) -> Result<Self, Error> {
+        match self {
+            Self::Pgbench(options) => Ok(Self::Pgbench(options.for_session(steps)?)),
+            Self::Tiles(_) | Self::Redis(_) | Self::Osm(_) | Self::Http(_) => {
+                let what = format!(
+                    "it has no scripts: a session is of pgbench scripts, and this is {}",
+                    self.kind()
+                );
+                let hint = "users = { think = \"1s\" } pauses between transactions of any workload";
+                Err(Error::new(spec::Class::BadInput, what).with_hint(hint))
+            }
+        }
+    }
+
     /// Whether it is done once to its end in each run, and has no clients.
     #[must_use]
     pub fn is_job(&self) -> bool {

@@ -102,6 +102,14 @@ impl Clients {
     }
 }
 
+/// What each client does in a run whose length is a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Each {
+    pub transactions: u64,
+    /// Sessions of a user.
+    pub sessions: Option<u64>,
+}
+
 /// What a workload needs from its connections; a pooler may not support it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoadNeeds {
@@ -240,12 +248,12 @@ pub trait ClientWorkload: Workload {
         None
     }
 
-    /// Checks that what it asks for suffices for these clients, with this many transactions each if that is
-    /// fixed; called after `prepare`.
+    /// Checks that what it asks for suffices for these clients, each of which does this if that is fixed; called
+    /// after `prepare`.
     ///
     /// # Errors
     /// What is missing, and what to try.
-    fn suffices(&self, clients: u32, each: Option<u64>) -> Result<(), Error> {
+    fn suffices(&self, clients: u32, each: Option<Each>) -> Result<(), Error> {
         let _ = (clients, each);
         Ok(())
     }

@@ -16,6 +16,7 @@ mod thread;
 mod timers;
 mod tls;
 mod turn;
+mod user;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub use self::gap::{GAP, PAUSE};
 use self::hold::Hold;
 use self::phases::Coordination;
 use self::progress::{RunPhase, RunProgress};
-use self::seat::{Seat, SeatState};
+use self::seat::Seat;
 use self::serve::Serving;
 use self::thread::{Lent, Tally, Thread};
 use self::timers::{Timer, Timers};
@@ -38,7 +39,7 @@ use crate::control::{RunControl, ThreadReport};
 use crate::driver::Driver;
 use crate::error;
 use crate::measured::Second;
-use crate::plan::{Pace, RunPlan};
+use crate::plan::{Load, Pace, RunPlan};
 use crate::recorder::{Outbox, Recorder};
 use crate::wake::WakeQueue;
 
@@ -90,7 +91,10 @@ impl<D: Driver> ClientLoop<D> {
         for (index, Assigned { number, endpoints, client }) in clients.into_iter().enumerate() {
             let first_conn = owners.len();
             owners.extend((0..endpoints.len()).map(|link| (index, link)));
-            let seat = Seat::new(client, index, number, first_conn, endpoints);
+            let mut seat = Seat::new(client, (index, number, plan.seed), first_conn, endpoints);
+            if matches!(&plan.load, Load::Users(users) if users.reconnect) {
+                seat.connects_on_demand();
+            }
             for (link, state) in seat.links.iter().enumerate().filter(|_| !seat.settled) {
                 driver.connect(first_conn + link, &state.endpoint);
             }
@@ -207,7 +211,7 @@ impl<D: Driver> ClientLoop<D> {
 
     /// The next due arrival, and the client that has been free the longest.
     fn next_arrival(&mut self) -> Option<(usize, Time)> {
-        let Pace::Open(open) = &mut self.thread.pace else { return None };
+        let open = self.thread.pace.open_mut()?;
         let due = open.peek();
         if due > self.thread.turn.now || self.thread.turn.skips_left == 0 {
             return None;
@@ -216,7 +220,7 @@ impl<D: Driver> ClientLoop<D> {
             let client = open.free.pop_front()?;
             let seat = &mut self.seats[client];
             seat.queued = false;
-            if seat.state == SeatState::Idle {
+            if seat.is_free() {
                 return Some((client, due));
             }
         }

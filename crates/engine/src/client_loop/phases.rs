@@ -15,7 +15,7 @@ use crate::control::{RunControl, ThreadReport};
 use crate::driver::Driver;
 use crate::error::NotConnected;
 use crate::plan::{Pace, Until};
-use crate::recorder::Activity;
+use crate::recorder::{Activity, SessionEnd};
 
 /// Orders from the caller's thread, and what was reported to it.
 pub(super) struct Coordination {
@@ -146,7 +146,7 @@ impl<D: Driver> ClientLoop<D> {
         let Self { thread, coordination, .. } = self;
         thread.progress.begin(load);
         thread.recorder.begin(thread.progress.window);
-        if let Pace::Open(open) = &mut thread.pace {
+        if let Some(open) = thread.pace.open_mut() {
             open.begin(&thread.progress.plan, (coordination.thread, coordination.threads), load);
         }
         for seat in &mut self.seats {
@@ -193,6 +193,9 @@ impl<D: Driver> ClientLoop<D> {
             }
             seat.activity = Activity::BEFORE;
         }
+        for seat in &mut self.seats {
+            Serving { seat, thread: &mut self.thread }.user_leaves(SessionEnd::Cut, now);
+        }
         self.account_for_waiting();
         self.thread.recorder.finish(now);
         self.leave();
@@ -207,11 +210,16 @@ impl<D: Driver> ClientLoop<D> {
         if plan.gaps.is_some() {
             return;
         }
-        let (Pace::Open(open), Until::Elapsed(_)) = (&mut thread.pace, plan.until) else { return };
+        let are_users = matches!(thread.pace, Pace::Users(_));
+        let (Some(open), Until::Elapsed(_)) = (thread.pace.open_mut(), plan.until) else { return };
         let (number, script) =
             self.seats.first_mut().map_or((0, 0), |seat| (seat.number, seat.client.script()));
         while open.peek() < thread.progress.window.end {
             let due = open.take();
+            if are_users {
+                thread.recorder.user_waited(due, now);
+                continue;
+            }
             if open.skips(due, now) {
                 thread.recorder.skipped(number, due, now, script);
             } else {

@@ -54,7 +54,7 @@ impl RunProgress {
         let warm = load.saturating_add(self.plan.warmup);
         let (measured, end) = match self.plan.until {
             Until::Elapsed(elapsed) => (warm, warm.saturating_add(elapsed)),
-            Until::PerClient(_) => (warm, Time::MAX),
+            Until::PerClient(_) | Until::PerUser(_) => (warm, Time::MAX),
             Until::Caller => (Time::MAX, Time::MAX),
         };
         self.window = Window { load, measured, end };

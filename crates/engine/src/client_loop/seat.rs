@@ -1,6 +1,7 @@
 //! The loop's state of one client.
 
 use super::link::LinkState;
+use super::user::UserState;
 use crate::client::{Abandoned, Client, Endpoint};
 use crate::recorder::{Activity, StartedTransaction};
 
@@ -27,8 +28,8 @@ pub(super) struct Seat {
     pub(super) activity: Activity,
     /// Transactions that ended in the measured part, skipped ones included.
     pub(super) ended: u64,
-    /// Users: it has taken its first slot.
-    pub(super) visited: bool,
+    /// Its session, if it is a user.
+    pub(super) user: UserState,
     /// It is in the queue of free clients.
     pub(super) queued: bool,
     /// It is in the list of clients to continue in the next turn.
@@ -41,6 +42,16 @@ pub(super) struct Seat {
 }
 
 impl Seat {
+    /// Nothing is set up before its first slot.
+    pub(super) fn connects_on_demand(&mut self) {
+        (self.state, self.settled) = (SeatState::Idle, true);
+    }
+
+    /// Whether it can take an arrival.
+    pub(super) fn is_free(&self) -> bool {
+        self.state == SeatState::Idle && !self.user.in_session
+    }
+
     pub(super) fn abandoned(&self) -> impl Iterator<Item = Abandoned> {
         let links = self.links.iter().enumerate().filter(|(_, link)| link.open);
         links.filter_map(|(number, link)| {
@@ -52,8 +63,7 @@ impl Seat {
     /// A client whose links are the thread's connections from `first_conn` on.
     pub(super) fn new(
         client: Box<dyn Client>,
-        index: usize,
-        number: usize,
+        (index, number, seed): (usize, usize, u64),
         first_conn: usize,
         endpoints: Vec<Endpoint>,
     ) -> Self {
@@ -70,7 +80,7 @@ impl Seat {
             transaction: StartedTransaction::default(),
             activity: Activity::BEFORE,
             ended: 0,
-            visited: false,
+            user: UserState::new(seed, number),
             queued: false,
             runnable: false,
             disturbed: false,

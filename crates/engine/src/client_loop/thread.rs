@@ -57,18 +57,16 @@ pub(super) struct Lent {
 impl<C: Clock> Thread<C> {
     /// When the next arrival is due, if a free client waits for it.
     pub(super) fn next_due(&self) -> Time {
-        match &self.pace {
-            Pace::Open(open) if !open.free.is_empty() && self.progress.starts(open.peek()) => open.peek(),
+        match self.pace.open() {
+            Some(open) if !open.free.is_empty() && self.progress.starts(open.peek()) => open.peek(),
             _ => Time::MAX,
         }
     }
 
     /// Whether nothing is open, and nothing waits that could still be started.
     pub(super) fn is_drained(&self) -> bool {
-        let waits = match &self.pace {
-            Pace::Open(open) => self.progress.starts(open.peek()) && !self.tally.all_over(),
-            _ => false,
-        };
+        let waits =
+            self.pace.open().is_some_and(|open| self.progress.starts(open.peek()) && !self.tally.all_over());
         self.tally.busy == 0 && !waits
     }
 }

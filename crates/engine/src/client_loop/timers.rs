@@ -53,10 +53,6 @@ impl Timers {
         self.heap.first().map(|&(at, _)| at)
     }
 
-    pub(super) fn is_set(&self, timer: Timer) -> bool {
-        self.position[self.slot(timer)] != UNSET
-    }
-
     /// Sets a timer's time, replacing an earlier one.
     pub(super) fn set(&mut self, timer: Timer, at: Time) {
         let index = match self.position[self.slot(timer)] {

@@ -2,12 +2,14 @@
 
 mod thread;
 mod time;
+mod users;
 
 use spec::{Counts, Outage};
 use stats::Histogram;
 
 pub(crate) use self::thread::ThreadFigures;
 pub use self::time::{ClientTime, Stretch};
+pub use self::users::UserFigures;
 use crate::client::{Abandoned, Abort, Time};
 
 /// Figures of one script: over the run, or over one second of it.
@@ -107,6 +109,10 @@ pub struct Second {
     /// Closed load: whether the second is after the measured part. Its transactions are in every figure
     /// except the throughput.
     pub is_drain: bool,
+    /// Users in a session at its end.
+    pub active_users: u32,
+    /// Transactions that were open at its end.
+    pub in_flight: u32,
     pub scripts: Vec<ScriptFigures>,
 }
 
@@ -120,9 +126,12 @@ impl Second {
             sum.add(part);
         }
         self.length_ns = self.length_ns.max(other.length_ns);
+        self.active_users += other.active_users;
+        self.in_flight += other.in_flight;
     }
 
     pub(crate) fn clear(&mut self) {
+        (self.active_users, self.in_flight) = (0, 0);
         self.scripts.iter_mut().for_each(ScriptFigures::clear);
     }
 }
@@ -186,6 +195,8 @@ pub struct EngineResult {
     pub left_open: u64,
     /// Closed load and users: how the clients spent their time; `None` with [`crate::RunPlan::count_drained`].
     pub client_time: Option<ClientTime>,
+    /// Sessions and think times; users only.
+    pub users: Option<UserFigures>,
     /// When clients were without a connection; bounded, see `outages_dropped`.
     pub outages: Vec<Outage>,
     pub outages_dropped: u64,

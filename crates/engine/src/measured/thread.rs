@@ -2,7 +2,7 @@
 
 use stats::{Histogram, SparseHistogram};
 
-use super::{ClientTime, EngineResult, ItemFigures, OwnCost, StatementFigures};
+use super::{ClientTime, EngineResult, ItemFigures, OwnCost, StatementFigures, UserFigures};
 use crate::client::{Abandoned, Abort, StatementEnd, Time};
 use crate::driver::Cpu;
 
@@ -22,6 +22,7 @@ pub(crate) struct ThreadFigures {
     /// Transactions that were still open when the drain was over.
     pub(crate) left_open: u64,
     pub(crate) time: ClientTime,
+    pub(crate) users: UserFigures,
     pub(crate) cost: ThreadCost,
 }
 
@@ -35,6 +36,12 @@ impl ThreadFigures {
         let mut time = ClientTime::default();
         threads.iter().for_each(|thread| time.add(&thread.time));
         time
+    }
+
+    pub(crate) fn of_users(threads: &[Self]) -> UserFigures {
+        let mut users = UserFigures::default();
+        threads.iter().for_each(|thread| users.add(&thread.users));
+        users
     }
 
     pub(crate) fn merge(threads: &[Self], measured: &mut EngineResult) {

@@ -3,6 +3,7 @@
 mod inverse;
 mod pace;
 mod schedule;
+mod users;
 mod window;
 
 use std::fmt;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 use spec::Profile;
 
 pub(crate) use self::pace::Pace;
+pub(crate) use self::users::UserRandom;
+pub use self::users::{Pause, SessionStep, UserArrival, Users};
 pub(crate) use self::window::Window;
 use crate::client::Time;
 
@@ -21,13 +24,8 @@ pub enum Load {
     Closed,
     /// Open: arrivals on a schedule, whatever the target does.
     Rate(Rate),
-    /// Every client pauses between transactions.
-    Users {
-        /// Pause between the end of one transaction and the start of the next.
-        think: Time,
-        /// Distance between the first starts of two successive clients.
-        ramp: Time,
-    },
+    /// Every client is a user, who does sessions and pauses within them.
+    Users(Users),
 }
 
 /// An open load's schedule.
@@ -94,6 +92,8 @@ pub enum Until {
     Elapsed(Time),
     /// When each client has ended this many transactions.
     PerClient(u64),
+    /// When each user has ended this many sessions. Users who come openly have no number.
+    PerUser(u64),
     /// The caller ends the run, and releases the clients for one stretch at a time ([`crate::HeldRun`]); the same
     /// for warm-up. Closed load only.
     Caller,

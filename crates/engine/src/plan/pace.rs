@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use super::schedule::Schedule;
-use super::{Load, RunPlan, Timeline};
+use super::users::UsersPace;
+use super::{GapDistribution, Load, Rate, RunPlan, Timeline, UserArrival};
 use crate::client::Time;
 
 pub(crate) enum Pace {
     Closed,
-    Users { think: Time, ramp: Time },
+    Users(UsersPace),
     Open(OpenPace),
 }
 
@@ -24,19 +25,50 @@ impl Pace {
     pub(crate) fn new(plan: &RunPlan, clients: usize) -> Self {
         match &plan.load {
             Load::Closed => Self::Closed,
-            Load::Users { think, ramp } => Self::Users { think: *think, ramp: *ramp },
-            Load::Rate(_) => Self::Open(OpenPace {
-                schedule: None,
-                free: VecDeque::with_capacity(clients),
-                skip_after: plan.promise.filter(|_| plan.skip_late),
+            Load::Users(users) => Self::Users(UsersPace {
+                users: users.clone(),
+                open: matches!(users.arrival, UserArrival::Open(_)).then(|| OpenPace::new(clients, None)),
             }),
+            Load::Rate(_) => Self::Open(OpenPace::new(clients, plan.promise.filter(|_| plan.skip_late))),
+        }
+    }
+
+    /// Arrivals on a schedule, of transactions or of users.
+    pub(crate) fn open(&self) -> Option<&OpenPace> {
+        match self {
+            Self::Open(open) => Some(open),
+            Self::Users(users) => users.open.as_ref(),
+            Self::Closed => None,
+        }
+    }
+
+    /// As [`Self::open`].
+    pub(crate) fn open_mut(&mut self) -> Option<&mut OpenPace> {
+        match self {
+            Self::Open(open) => Some(open),
+            Self::Users(users) => users.open.as_mut(),
+            Self::Closed => None,
         }
     }
 }
 
 impl OpenPace {
+    fn new(clients: usize, skip_after: Option<Time>) -> Self {
+        Self { schedule: None, free: VecDeque::with_capacity(clients), skip_after }
+    }
+
     pub(crate) fn begin(&mut self, plan: &RunPlan, (thread, threads): (usize, usize), start: Time) {
-        let Load::Rate(rate) = &plan.load else { return };
+        let of_users;
+        let rate = match &plan.load {
+            Load::Rate(rate) => rate,
+            Load::Users(users) => {
+                let UserArrival::Open(profile) = &users.arrival else { return };
+                let (profile, arrivals) = (profile.clone(), GapDistribution::Poisson);
+                of_users = Rate { profile, arrivals, timeline: Timeline::Global };
+                &of_users
+            }
+            Load::Closed => return,
+        };
         let schedule = match (rate.timeline, &plan.gaps) {
             (Timeline::PerThread, Some(gaps)) => Schedule::of_gaps((gaps.0)(thread), start),
             _ => Schedule::new(rate, (plan.seed, plan.warmup), (thread, threads), start),

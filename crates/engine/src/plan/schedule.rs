@@ -9,7 +9,7 @@ use super::{GapDistribution, GapStream, Rate, Timeline};
 use crate::client::Time;
 
 /// Weyl increment of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(super) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// One thread's arrivals in the order they are due.
 ///
@@ -166,12 +166,12 @@ fn unit(seed: u64, k: u64) -> f64 {
 }
 
 /// The top 53 bits as a number in (0, 1], so that its logarithm is finite.
-fn to_unit(bits: u64) -> f64 {
+pub(super) fn to_unit(bits: u64) -> f64 {
     ((bits >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
 /// SplitMix64's output function.
-fn mix(seed: u64) -> u64 {
+pub(super) fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(GOLDEN);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

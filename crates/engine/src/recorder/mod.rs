@@ -4,10 +4,12 @@
 //! are merged and emptied, and come back to be filled again.
 
 mod outbox;
+mod sessions;
 
 use std::sync::mpsc::{Receiver, Sender};
 
 pub(crate) use self::outbox::Outbox;
+pub(crate) use self::sessions::SessionEnd;
 use crate::client::{Failure, ItemNote, Returned, StatementNote, Time, TransactionOutcome};
 use crate::control::ThreadReport;
 use crate::measured::{ScriptFigures, Second, ThreadFigures};
@@ -80,6 +82,10 @@ pub(crate) struct Recorder {
     pub(crate) figures: ThreadFigures,
     /// Successful transactions so far, including warm-up.
     pub(crate) succeeded: u64,
+    /// Users in a session, now.
+    active_users: u32,
+    /// Transactions that are open, now.
+    pub(crate) in_flight: u32,
 }
 
 impl Recorder {
@@ -91,7 +97,7 @@ impl Recorder {
         outbox: Outbox,
     ) -> Self {
         let is_open = matches!(plan.load, Load::Rate(_));
-        let by_end = plan.count_drained || matches!(plan.until, Until::PerClient(_));
+        let by_end = plan.count_drained || matches!(plan.until, Until::PerClient(_) | Until::PerUser(_));
         let count_by = if by_end && !is_open { CountBy::End } else { CountBy::Start };
         Self {
             thread,
@@ -109,6 +115,8 @@ impl Recorder {
             recycled,
             figures: ThreadFigures::new(plan.statements, plan.items),
             succeeded: 0,
+            active_users: 0,
+            in_flight: 0,
         }
     }
 
@@ -423,6 +431,7 @@ impl Recorder {
         let mut second = std::mem::replace(&mut self.second, next);
         second.start_ns = start as i64 - self.window.measured as i64;
         second.length_ns = end - start;
+        (second.active_users, second.in_flight) = (self.active_users, self.in_flight);
         second.is_drain = start >= self.window.end && self.count_by == CountBy::Start && !self.is_open;
         // The caller may be gone.
         let _ = self.reports.send(ThreadReport::Second { thread: self.thread, second });

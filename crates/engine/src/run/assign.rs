@@ -11,7 +11,7 @@ use crate::client_loop::{Assigned, Assignment};
 use crate::control::{Batch, RunControl, ThreadReport};
 use crate::error::{self, NotConnected};
 use crate::measured::Second;
-use crate::plan::{Load, Rate, RunPlan, Timeline, Until};
+use crate::plan::{Load, Pause, Rate, RunPlan, Timeline, Until, UserArrival, Users};
 use crate::recorder::Outbox;
 
 /// Longest path of a Unix-domain socket, bytes without the closing zero.
@@ -47,6 +47,11 @@ pub(crate) fn check(plan: &RunPlan, clients: &[Box<dyn Client>]) -> Result<(), E
         return refuse("only closed load can be held and let go");
     }
     super::cpus::check(plan, plan.threads.min(clients.len()))?;
+    if let Load::Users(users) = &plan.load {
+        check_users(users, plan).map_err(error::plan)?;
+    } else if matches!(plan.until, Until::PerUser(_)) {
+        return refuse("only users have a number of sessions");
+    }
     if let Load::Rate(rate) = &plan.load {
         check_rate(rate, plan.gaps.is_some()).map_err(error::plan)?;
         // A rate that falls to 0 may never reach the number.
@@ -55,6 +60,37 @@ pub(crate) fn check(plan: &RunPlan, clients: &[Box<dyn Client>]) -> Result<(), E
         }
     }
     Ok(())
+}
+
+fn check_users(users: &Users, plan: &RunPlan) -> Result<(), String> {
+    let no_pause = |pause: &Pause| matches!(pause, Pause::Observed(times) if times.is_empty());
+    if users.session.is_empty() {
+        return Err("a session must have at least one transaction".to_owned());
+    }
+    for step in users.session.iter() {
+        if step.script.is_some_and(|script| usize::from(script) >= plan.scripts) {
+            return Err("a session has a script that is not in the plan".to_owned());
+        }
+        if step.pauses.iter().any(no_pause) {
+            return Err("a think time is drawn from no pauses".to_owned());
+        }
+    }
+    match (&users.arrival, plan.until) {
+        (_, Until::PerUser(0)) => Err("each user must have at least one session to do".to_owned()),
+        (UserArrival::Open(profile), Until::Elapsed(_)) => {
+            let greatest = profile.greatest();
+            match greatest > 0.0 && greatest <= HIGHEST_RATE {
+                true => Ok(()),
+                false => {
+                    Err(format!("{greatest} users per second; it must be above 0 and at most {HIGHEST_RATE}"))
+                }
+            }
+        }
+        (UserArrival::Open(_), _) => {
+            Err("users who come openly do so for a time, not for a number of sessions".to_owned())
+        }
+        (UserArrival::Apart(_) | UserArrival::Share { .. }, _) => Ok(()),
+    }
 }
 
 fn check_rate(rate: &Rate, own_gaps: bool) -> Result<(), String> {

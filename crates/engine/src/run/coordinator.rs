@@ -256,6 +256,7 @@ impl<'a> Coordinator<'a> {
         measured.own.stalled_ns = measured.own.stalled_ns.max(stalled);
         let is_closed = !matches!(plan.load, Load::Rate(_)) && !plan.count_drained;
         measured.client_time = is_closed.then(|| ThreadFigures::client_time(&figures));
+        measured.users = matches!(plan.load, Load::Users(_)).then(|| ThreadFigures::of_users(&figures));
         if let Some(load) = load {
             let start = load.saturating_add(plan.warmup);
             let last_end = figures.iter().map(|thread| thread.last_end).max().unwrap_or_default();

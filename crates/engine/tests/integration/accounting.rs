@@ -3,7 +3,7 @@
 use crate::support::server::Simple;
 use crate::support::{Asker, Heard, Loss, MS, SECOND, plan};
 use engine::sim::simulate;
-use engine::{GapDistribution, Load, Rate, RunPlan, StopFlag, Time, Timeline, Until};
+use engine::{GapDistribution, Load, Rate, RunPlan, StopFlag, Time, Timeline, Until, Users};
 use proptest::prelude::*;
 use spec::Profile;
 
@@ -12,7 +12,7 @@ fn loads() -> impl Strategy<Value = Load> {
     let timeline = prop_oneof![Just(Timeline::Global), Just(Timeline::PerThread)];
     prop_oneof![
         1 => Just(Load::Closed),
-        1 => (0..200 * MS, 0..300 * MS).prop_map(|(think, ramp)| Load::Users { think, ramp }),
+        1 => (0..200 * MS, 0..300 * MS).prop_map(|(think, ramp)| Load::Users(Users::pausing(think, ramp))),
         3 => (1.0..400.0, arrivals.clone(), timeline).prop_map(|(per_second, arrivals, timeline): (f64, _, _)| {
             Load::Rate(Rate { profile: per_second.into(), arrivals, timeline })
         }),

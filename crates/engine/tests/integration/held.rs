@@ -5,6 +5,7 @@ use crate::support::{Asker, Heard, Loss, MS, SECOND, askers, body, frame, held_p
 use engine::sim::{Greeting, NextHold, Replies, SimServer, simulate, simulate_held};
 use engine::{
     Address, EngineResult, Load, Observer, RunPlan, Second, StopFlag, Stretch, Time, TransactionEntry, Until,
+    Users,
 };
 use proptest::prelude::*;
 
@@ -214,7 +215,7 @@ fn a_run_whose_clients_all_give_up_ends() {
 
 #[test]
 fn only_closed_load_is_held() {
-    let load = Load::Users { think: MS, ramp: 0 };
+    let load = Load::Users(Users::pausing(MS, 0));
     let plan = RunPlan { load, ..held_plan() };
     let refused = simulate(&plan, askers(1), &mut Simple::new(MS), &mut (), &StopFlag::new());
     let refused = refused.expect_err("it is refused");

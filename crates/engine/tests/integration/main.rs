@@ -7,6 +7,7 @@ mod open_at_the_end;
 mod outages;
 mod simulated;
 mod stalls;
+mod users;
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -3,7 +3,7 @@
 use crate::support::server::Simple;
 use crate::support::{Asker, MS, SECOND, askers, body, frame, plan, run};
 use engine::sim::{Replies, SimServer};
-use engine::{ClientTime, EngineResult, Load, RunPlan, Time, Until};
+use engine::{ClientTime, EngineResult, Load, RunPlan, Time, Until, Users};
 
 /// Answers each request after 1 ms, and every n-th after a long time.
 struct Rarely {
@@ -95,7 +95,7 @@ fn statements_count_with_their_transaction() {
 
 #[test]
 fn users_think_and_the_rest_of_their_time_is_measured_too() {
-    let load = Load::Users { think: 90 * MS, ramp: 500 * MS };
+    let load = Load::Users(Users::pausing(90 * MS, 500 * MS));
     let (measured, _) =
         run(&RunPlan { load, threads: 2, ..plan() }, askers(3), &mut Rarely::new(1000, SECOND));
     let time = time(&measured);

@@ -5,7 +5,7 @@ use crate::support::{Asker, Loss, MS, SECOND, askers, plan, run};
 use engine::sim::{Replies, SimServer, simulate};
 use engine::{
     Address, Client, Endpoint, Event, GapDistribution, Io, Load, NotConnected, Rate, Returned, RunPlan, Step,
-    StopFlag, Timeline, TransactionOutcome, Until,
+    StopFlag, Timeline, TransactionOutcome, Until, Users,
 };
 
 fn rate(per_second: f64, arrivals: GapDistribution, timeline: Timeline) -> Load {
@@ -201,7 +201,7 @@ fn late_is_what_succeeds_later_than_promised() {
 
 #[test]
 fn users_think_between_transactions_and_arrive_one_by_one() {
-    let plan = RunPlan { threads: 2, load: Load::Users { think: 90 * MS, ramp: 500 * MS }, ..plan() };
+    let plan = RunPlan { threads: 2, load: Load::Users(Users::pausing(90 * MS, 500 * MS)), ..plan() };
     let mut server = Simple::new(10 * MS);
     let (measured, _) = run(&plan, askers(3), &mut server);
     // 10, 9.5 and 9 s of visits of 100 ms each; the visit that ends with the run does not count.

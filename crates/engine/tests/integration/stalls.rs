@@ -3,7 +3,9 @@
 use crate::support::server::Simple;
 use crate::support::{MS, SECOND, askers, held_plan, plan, run, run_held};
 use engine::sim::{Greeting, NextHold, Replies, SimServer};
-use engine::{Address, EngineResult, GapDistribution, Load, Rate, RunPlan, Stretch, Time, Timeline, Until};
+use engine::{
+    Address, EngineResult, GapDistribution, Load, Rate, RunPlan, Stretch, Time, Timeline, Until, Users,
+};
 
 /// The generator stands still from `.1` to `.2`.
 struct Stopped(Simple, Time, Time);
@@ -31,7 +33,7 @@ fn loads() -> [RunPlan; 3] {
     let rate = Rate { profile: 100.0.into(), arrivals: GapDistribution::Poisson, timeline: Timeline::Global };
     [
         plan(),
-        RunPlan { load: Load::Users { think: 900 * MS, ramp: 0 }, ..plan() },
+        RunPlan { load: Load::Users(Users::pausing(900 * MS, 0)), ..plan() },
         RunPlan { load: Load::Rate(rate), threads: 2, ..plan() },
     ]
 }

@@ -163,6 +163,13 @@ impl Client for Asker {
         self.script
     }
 
+    fn visit(&mut self, visit: engine::Visit) {
+        if let Some(script) = visit.script {
+            self.script = script;
+            self.request = vec![b'0' + script as u8];
+        }
+    }
+
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
         match event {
             Event::Opened(0) if self.tls => {

@@ -6,7 +6,7 @@ use std::path::Path;
 use engine::Until;
 use spec::plan::{Plan, PlannedRun};
 use spec::{Class, Error, RunEvent, Text};
-use workloads::{Sampled, Spec};
+use workloads::{Each, Sampled, Spec};
 
 use super::server_data::{Differences, Names, ServerData, ask};
 use crate::jobs::make_extract;
@@ -100,7 +100,16 @@ impl<'g, 'a> Guard<'g, 'a> {
             let setup = setups::setup(self.plan, run);
             let Some(ready) = self.runner.ready(&setup.asked()) else { continue };
             let Some(workload) = ready.workload.clients() else { continue };
-            let each = if let Until::PerClient(each) = setup.until { Some(each) } else { None };
+            let of_session = setup.users().and_then(|users| users.sessions.as_ref());
+            let transactions = of_session.map_or(1, |sessions| sessions.session.visits().len() as u64);
+            let each = match setup.until {
+                Until::PerClient(transactions) => Some(Each { transactions, sessions: None }),
+                Until::PerUser(sessions) => Some(Each {
+                    transactions: transactions.saturating_mul(sessions),
+                    sessions: Some(sessions),
+                }),
+                Until::Elapsed(_) | Until::Caller => None,
+            };
             workload.suffices(setup.clients, each).map_err(|error| {
                 let what = format!("workload {}: {error}", setup.asked());
                 error.in_words(what)

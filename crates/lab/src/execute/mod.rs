@@ -18,6 +18,7 @@ mod sets;
 mod shared;
 mod stored_arms;
 mod suspended;
+mod users;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;

@@ -114,7 +114,7 @@ impl Execution<'_> {
 fn mark_interrupted(run: &mut Run, setup: &Setup) {
     let detail = match setup.until {
         Until::Elapsed(ns) => format!("after {:.1} of {:.1} s", run.measured_s, ns as f64 / 1e9),
-        Until::PerClient(_) | Until::Caller => format!("after {:.1} s", run.measured_s),
+        Until::PerClient(_) | Until::PerUser(_) | Until::Caller => format!("after {:.1} s", run.measured_s),
     };
     // Others compare with the whole run.
     run.doubts = vec![Doubt { reason: Reason::Interrupted, detail }];

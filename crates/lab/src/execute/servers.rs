@@ -27,7 +27,7 @@ use crate::setup::{At, Setup};
 
 /// Connections left for clients, without two of our own: of the server, or of a role or database with a lower
 /// limit.
-const LET_IN: &str = "SELECT greatest(1, least(pg_catalog.current_setting('max_connections')::int \
+pub(super) const LET_IN: &str = "SELECT greatest(1, least(pg_catalog.current_setting('max_connections')::int \
      - pg_catalog.current_setting('superuser_reserved_connections')::int - seen.all_there, \
      CASE WHEN r.rolsuper OR r.rolconnlimit < 0 THEN NULL ELSE r.rolconnlimit - seen.of_role END, \
      CASE WHEN r.rolsuper OR d.datconnlimit < 0 THEN NULL ELSE d.datconnlimit - seen.of_database END) - 2) \
@@ -117,6 +117,7 @@ impl PreparedServers {
             Self { begun, stages, templates: Vec::new(), jobs, surroundings, targets, storages };
         servers.place_arms(file, progress)?;
         servers.ask_for_clients(file)?;
+        super::users::fit(&servers.begun.plan, &mut servers.stages)?;
         servers.try_placements(file)?;
         Ok(servers)
     }

@@ -20,8 +20,8 @@ use spec::experiment::value::time;
 use spec::experiment::{BoundedDuration, Whole};
 use spec::experiment::{Experiment, LengthOrBounds};
 use spec::plan::{
-    AskedCounting, AskedDriver, CellOrder, Content, Named, PlannedCalibration, ProbeOptions, TargetSpec,
-    Waiting,
+    AskedCounting, AskedDriver, CellOrder, Content, Named, PlannedCalibration, PlannedUsers, ProbeOptions,
+    TargetSpec, Waiting,
 };
 
 /// An experiment as its file describes it.
@@ -101,15 +101,14 @@ pub(crate) struct LoadSpec {
     pub(crate) search: Option<AskedLimit>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum LoadKind {
     /// As fast as the clients can.
     Closed,
     /// Arrivals on a schedule; the rates are levels of a factor.
     Rate,
-    /// Clients that pause: `think` between the end of a transaction and the start of the next, `ramp` between
-    /// the first starts of two clients.
-    Users { think: Duration, ramp: Duration },
+    /// Clients that are users.
+    Users(PlannedUsers),
 }
 
 #[derive(Debug, Clone, PartialEq)]

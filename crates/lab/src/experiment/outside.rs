@@ -4,10 +4,11 @@
 use std::path::{Component, Path, PathBuf};
 
 use protocol::postgres::conninfo::Parameters;
+use spec::plan::PlannedUsers;
 use spec::plan::storage::StorageLocation;
 
 use super::document::Document;
-use super::model::ExperimentFile;
+use super::model::{ExperimentFile, LoadKind};
 use super::variables;
 use crate::factors::with_options;
 
@@ -43,6 +44,10 @@ fn files(document: &Document<'_>, file: &ExperimentFile) -> Vec<(Vec<String>, Pa
     for workload in &file.workloads {
         let place = place(&["workload", &workload.name]);
         named.extend(workload.spec.files_but_extracts().into_iter().map(|path| (place.clone(), path)));
+    }
+    if let LoadKind::Users(PlannedUsers { sessions: Some(sessions), .. }) = &file.load.kind {
+        let files = sessions.session.pause_files().into_iter().map(PathBuf::from);
+        named.extend(files.map(|path| (place(&["load", "users", "session"]), path)));
     }
     // Options of workloads and preparations as factors.
     let is_option =

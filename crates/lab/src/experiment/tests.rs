@@ -348,7 +348,8 @@ fn loads() {
     let with = |load: &str| read(&GOOD.replace("[beside]", &format!("[load]\n{load}\n[beside]")));
     assert_eq!(with("rate = 50\nlimit = \"20ms\"").unwrap().factors.levels("rate"), ["50"]);
     let users = with("users = { think = \"1s\", ramp = \"500ms\" }").unwrap().load.kind;
-    assert_eq!(users, LoadKind::Users { think: Duration::from_secs(1), ramp: Duration::from_millis(500) });
+    let wanted = spec::plan::PlannedUsers { think_s: 1.0, ramp_s: 0.5, ..Default::default() };
+    assert_eq!(users, LoadKind::Users(wanted));
     assert!(with("rate = 50\nusers = { think = \"1s\" }").is_err());
     for absurd in [
         "rate = -1",

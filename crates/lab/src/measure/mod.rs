@@ -5,6 +5,7 @@ mod own_cost;
 mod plan;
 mod series;
 mod turns;
+mod users;
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -153,6 +154,8 @@ struct Watch<'w, 'c> {
     collectors: &'w mut [Box<dyn Collector + 'c>],
     series: Option<Series>,
     samples: Vec<Sample>,
+    /// Whether active users are counted at the end of each step.
+    are_users: bool,
     trouble: Option<SqlError>,
 }
 
@@ -165,7 +168,8 @@ impl<'w, 'c> Watch<'w, 'c> {
             Keep::Distributions(results) => Some(Series::of(setup.until, Some(results))?),
         };
         let started_at = jiff::Timestamp::now().to_string();
-        Ok(Self { started_at, observer, collectors, series, samples: Vec::new(), trouble: None })
+        let are_users = setup.users().is_some();
+        Ok(Self { started_at, observer, collectors, series, samples: Vec::new(), are_users, trouble: None })
     }
 
     fn end(self, engine: engine::EngineResult) -> Measured {
@@ -228,6 +232,9 @@ impl Observer for Watch<'_, '_> {
         self.observer.second(second);
         let Some(series) = &mut self.series else { return };
         if let Some(ended_us) = series.add(second) {
+            if self.are_users {
+                self.samples.extend(users::samples(second, ended_us));
+            }
             for collector in &mut *self.collectors {
                 collector.tick(ended_us, &mut self.samples);
             }

@@ -48,6 +48,17 @@ pub(super) fn own_figures(measured: &EngineResult) -> Figures {
             add(of, Some(ns as f64 / 1e9));
         }
     }
+    if let Some(users) = &measured.users {
+        let mean = |sum: u64| (measured.elapsed > 0).then(|| sum as f64 / measured.elapsed as f64);
+        add(figures::ACTIVE_USERS_MEAN, mean(users.in_session));
+        add(
+            figures::IN_FLIGHT_MEAN,
+            measured.client_time.as_ref().and_then(|time| mean(time.counted + time.elsewhere)),
+        );
+        let think = |sum: u64| (users.thinks > 0).then(|| sum as f64 / users.thinks as f64 / 1e6);
+        add(figures::THINK_WANTED_MEAN_MS, think(users.think_wanted));
+        add(figures::THINK_ACTUAL_MEAN_MS, think(users.think_actual));
+    }
     if measured.reconnections > 0 {
         add(figures::RECONNECTIONS, Some(measured.reconnections as f64));
         add(

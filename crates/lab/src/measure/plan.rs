@@ -5,6 +5,7 @@ use std::time::Duration;
 use engine::{GapDistribution, Rate, RunPlan, Time, Timeline, Until};
 use workloads::ClientWorkload;
 
+use super::users;
 use crate::setup::{Load, Setup};
 
 pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> RunPlan {
@@ -25,9 +26,7 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> RunPlan {
                 // pgbench's timelines are defined for a constant rate.
                 timeline: if profile.is_constant() { counting.timeline } else { Timeline::Global },
             }),
-            Load::Users { think, ramp } => {
-                engine::Load::Users { think: nanoseconds(*think), ramp: nanoseconds(*ramp) }
-            }
+            Load::Users(users) => engine::Load::Users(users::planned(users, setup)),
         },
         warmup: nanoseconds(setup.warmup),
         until: setup.until,

@@ -36,7 +36,7 @@ impl Lengths {
                 let seconds = i64::try_from(time / SECOND_NS.unsigned_abs()).unwrap_or(i64::MAX / SECOND_NS);
                 Self::Alike((seconds + STEPS - 1).div_euclid(STEPS).max(1) * SECOND_NS)
             }
-            Until::PerClient(_) | Until::Caller => Self::Growing,
+            Until::PerClient(_) | Until::PerUser(_) | Until::Caller => Self::Growing,
         }
     }
 

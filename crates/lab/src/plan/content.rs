@@ -92,12 +92,10 @@ fn base_of(file: &ExperimentFile, compare: &Compare, factors: &BTreeMap<String, 
 
 fn measure(file: &ExperimentFile) -> PlannedMeasure {
     PlannedMeasure {
-        load: match file.load.kind {
+        load: match &file.load.kind {
             LoadKind::Closed => PlannedLoad::Closed,
             LoadKind::Rate => PlannedLoad::Rate,
-            LoadKind::Users { think, ramp } => {
-                PlannedLoad::Users { think_s: think.as_secs_f64(), ramp_s: ramp.as_secs_f64() }
-            }
+            LoadKind::Users(users) => PlannedLoad::Users(users.clone()),
         },
         promise_s: file.load.promise.as_ref().map(Duration::as_secs_f64),
         bound: file.load.bound,

@@ -40,19 +40,20 @@ pub(crate) fn setup(
         arm: only.ok(),
         workload: String::new(),
         options: BTreeMap::new(),
-        load: match content.measure.load {
-            PlannedLoad::Users { think_s, ramp_s } => {
-                Load::Users { think: Duration::from_secs_f64(think_s), ramp: Duration::from_secs_f64(ramp_s) }
-            }
+        load: match &content.measure.load {
+            PlannedLoad::Users(users) => Load::Users(users.clone()),
             PlannedLoad::Closed | PlannedLoad::Rate => Load::Closed,
         },
         clients: 1,
         threads: content.measure.threads,
         promise: content.measure.promise_s.map(Duration::from_secs_f64),
         warmup: Duration::from_secs_f64(content.measure.warmup_s),
-        until: match content.measure.transactions {
-            Some(number) => Until::PerClient(number),
-            None => Until::Elapsed(Duration::from_secs_f64(content.measure.duration_s).as_nanos() as u64),
+        until: match (content.measure.transactions, sessions_each(content)) {
+            (_, Some(number)) => Until::PerUser(number),
+            (Some(number), None) => Until::PerClient(number),
+            (None, None) => {
+                Until::Elapsed(Duration::from_secs_f64(content.measure.duration_s).as_nanos() as u64)
+            }
         },
         statements: false,
         transactions: false,
@@ -90,10 +91,15 @@ pub(crate) fn setup(
         setup.warmup = Duration::ZERO;
     }
     if let Some(asked) = &content.measure.search {
-        setup.promise = setup.load.profile().map(|_| asked.longest());
+        setup.promise = (asked.are_users() || setup.load.profile().is_some()).then(|| asked.longest());
         setup.sought = Some(asked.clone());
     }
     Ok(setup)
+}
+
+/// Sessions of each user, in place of a duration.
+fn sessions_each(content: &Content) -> Option<u64> {
+    content.measure.load.users()?.sessions.as_ref()?.sessions
 }
 
 #[must_use]

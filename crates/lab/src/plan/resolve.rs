@@ -100,9 +100,9 @@ fn seed(content: &Content, repetition: &Decision<u64>) -> Decision<u64> {
     }
 }
 
-/// How many clients a search may try, if it adds clients.
+/// How many clients a search may try, if it adds clients or tries numbers of users.
 fn clients(content: &Content, facts: &Facts) -> Option<Decision<Option<u32>>> {
-    let grows = content.measure.search.as_ref().is_some_and(|asked| asked.grow_clients);
+    let grows = content.measure.search.as_ref().is_some_and(|asked| asked.grow_clients || asked.are_users());
     grows.then(|| match facts.most_clients() {
         Some(Some(most)) => Decision::decided(Some(most), format!("the servers accept {most} clients")),
         Some(None) => Decision::decided(None, "the servers have no limit"),

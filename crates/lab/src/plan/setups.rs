@@ -152,8 +152,9 @@ pub(super) fn on_its_copy(plan: &Plan, run: &PlannedRun, setup: Setup) -> Setup 
 }
 
 pub(crate) fn words_of(plan: &Plan, run: &PlannedRun) -> String {
+    let words = run.words_with(if plan.content.measure.load.users().is_some() { "user" } else { "client" });
     match setup(plan, run).at().copy {
-        Some(number) => format!("{}, copy {number}", run.words()),
-        None => run.words(),
+        Some(number) => format!("{words}, copy {number}"),
+        None => words,
     }
 }

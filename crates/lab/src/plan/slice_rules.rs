@@ -14,11 +14,11 @@ pub(super) fn why_never(content: &Content) -> Option<String> {
     if measure.slices == Some(Slices::Never) {
         return Some("slices = false".to_owned());
     }
-    match measure.load {
+    match &measure.load {
         _ if measure.search.is_some() => Some("a limit is looked for in uncut trials".to_owned()),
         _ if content.factors.contains_key("rate") => Some("arrivals on a schedule cannot be held".to_owned()),
         PlannedLoad::Rate => Some("arrivals on a schedule cannot be held".to_owned()),
-        PlannedLoad::Users { .. } => Some("users pause by themselves".to_owned()),
+        PlannedLoad::Users(_) => Some("users pause by themselves".to_owned()),
         PlannedLoad::Closed if measure.promise_s.is_some() => {
             Some("a promise is judged in uncut runs: a slice empties the queues".to_owned())
         }

@@ -307,6 +307,9 @@ fn sets_words(plan: &Plan) -> String {
 }
 
 fn search_words(asked: &AskedLimit, compares: bool) -> String {
+    if let Some(first) = asked.users {
+        return users_words(asked, first, compares);
+    }
     let from = asked.lowest.map_or("1 % of the fastest run".to_owned(), |rate| format!("{rate}/s"));
     let to = asked.highest.map_or("120 % of it".to_owned(), |rate| format!("{rate}/s"));
     let grow = if asked.grow_clients { "; clients are doubled until more bring nothing" } else { "" };
@@ -315,6 +318,19 @@ fn search_words(asked: &AskedLimit, compares: bool) -> String {
         "the highest rate at which {} holds is searched in each cell: a run as fast as the clients can, then trials between {from} and \
          {to} until the rate that keeps it and the one that does not are within {} %, each by three trials of five{grow}{arms}",
         asked.words(),
+        (1000.0 * asked.width).round() / 10.0
+    )
+}
+
+fn users_words(asked: &AskedLimit, first: u32, compares: bool) -> String {
+    let arms = if compares { "; then all arms in turn around the limit of the base" } else { "" };
+    let most =
+        asked.highest.map_or("as many as the server accepts".to_owned(), |most| asked.level_words(most));
+    format!(
+        "the highest number of users at which {} holds is searched in each cell: trials from about {} on, up to {most}, until the \
+         number that keeps it and the one that does not are within {} % or neighbours, each by three trials of five{arms}",
+        asked.words(),
+        asked.level_words(f64::from(first)),
         (1000.0 * asked.width).round() / 10.0
     )
 }

@@ -2,6 +2,7 @@
 
 use spec::figures::{self, Counters, Figure, Figures};
 use spec::plan::PlannedRun;
+use spec::users::SessionTimes;
 use spec::{
     AskedLimit, Counts, JudgedTrial, Reason, Run, RunEvent, RunKind, ScriptRecord, TileFigures, changes_data,
 };
@@ -113,6 +114,11 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
             service: figures.service.clone(),
         })
         .collect();
+    run.sessions = measured
+        .engine
+        .users
+        .as_ref()
+        .map(|users| SessionTimes { duration: users.duration.clone(), response: users.response.clone() });
     run.tiles = judged.items.iter().zip(&measured.engine.items).filter_map(tile_figures).collect();
     if let Some(asked) = &setup.sought {
         run.figures.append(search_figures(asked, run, &measured.engine));
@@ -147,7 +153,7 @@ fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::EngineResult
     if !measured.aborts.is_empty() || run.doubts.iter().any(other) {
         return Figures::default();
     }
-    if run.offered_rate.is_none() {
+    if run.offered_rate.is_none() && !asked.are_users() {
         let per_second = run.completed() as f64 / run.measured_s;
         let counts = per_second.is_finite() && per_second > 0.0;
         return counts.then_some((figures::PEAK_PER_S, per_second)).into_iter().collect();

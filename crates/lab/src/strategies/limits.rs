@@ -56,7 +56,7 @@ impl<'a> Limits<'a> {
     }
 
     fn is_cell(&self, cell: &PlannedRun, factors: &BTreeMap<String, String>) -> bool {
-        let own = |key: &&String| *key != "rate" && !(self.asked.grow_clients && *key == "clients");
+        let own = |key: &&String| !self.asked.varies(key);
         let levels = factors.iter().filter(|(key, _)| own(key));
         levels.eq(cell.factors.iter().filter(|(key, _)| own(key)))
     }
@@ -74,12 +74,17 @@ impl<'a> Limits<'a> {
                 (vec![self.run(cell[0], None, *clients, *round, sequence)], "as fast as they can".to_owned())
             }
             LimitNext::Trial { rate, clients, round, arms, between } => {
+                // Users are clients.
+                let (profile, clients) = match self.asked.are_users() {
+                    true => (None, rate.round() as u32),
+                    false => (Some(Profile::Constant(*rate)), *clients),
+                };
                 let runs =
                     arms.iter().zip(sequence..).zip(1..).map(|((arm, sequence), position)| PlannedRun {
                         position_in_pair: position,
-                        ..self.run(of(arm), Some(&Profile::Constant(*rate)), *clients, *round, sequence)
+                        ..self.run(of(arm), profile.as_ref(), clients, *round, sequence)
                     });
-                (runs.collect(), between_words(*between))
+                (runs.collect(), self.between_words(*between))
             }
             LimitNext::Confirm { shaped, clients, round, arm } => {
                 let run = self.run(of(arm), Some(&shaped.offered), *clients, *round, sequence);
@@ -96,7 +101,18 @@ impl<'a> Limits<'a> {
         let named = words.strip_suffix(&round).unwrap_or(&words);
         match run.rate {
             Some(_) => format!("{named}, trial {}: {told}", run.round),
+            None if self.asked.are_users() => format!("{named}, trial {}: {told}", run.round),
             None => format!("{named}: {told}"),
+        }
+    }
+
+    fn between_words(&self, [lower, upper]: [Option<f64>; 2]) -> String {
+        let of = |level: f64| self.asked.level_words(level);
+        match (lower, upper) {
+            (Some(lower), Some(upper)) => format!("the limit is between {} and {}", of(lower), of(upper)),
+            (Some(lower), None) => format!("the limit is above {}", of(lower)),
+            (None, Some(upper)) => format!("the limit is below {}", of(upper)),
+            (None, None) => "the limit is not bounded yet".to_owned(),
         }
     }
 
@@ -110,22 +126,13 @@ impl<'a> Limits<'a> {
     ) -> PlannedRun {
         let mut factors = cell.factors.clone();
         factors.extend(rate.map(|rate| ("rate".to_owned(), rate.to_string())));
-        if self.asked.grow_clients {
+        if self.asked.varies("clients") {
             factors.insert("clients".to_owned(), clients.to_string());
         }
         let seed = order::seed_of(self.plan.seed(), round, &factors);
         let threads = cell.threads.max(1).min(clients);
         let rate = rate.map(|rate| rate.mean(self.plan.content.measure.duration_s));
         PlannedRun { sequence: sequence as u32, round, factors, rate, clients, threads, seed, ..cell.clone() }
-    }
-}
-
-fn between_words([lower, upper]: [Option<f64>; 2]) -> String {
-    match (lower, upper) {
-        (Some(lower), Some(upper)) => format!("the limit is between {lower}/s and {upper}/s"),
-        (Some(lower), None) => format!("the limit is above {lower}/s"),
-        (None, Some(upper)) => format!("the limit is below {upper}/s"),
-        (None, None) => "the limit is not bounded yet".to_owned(),
     }
 }
 
@@ -141,7 +148,7 @@ impl Strategy for Limits<'_> {
                 what: self.words(&run, &told),
                 number,
                 takes,
-                more_clients: run.rate.is_none() && run.clients > cell[0].clients,
+                more_clients: !self.asked.are_users() && run.rate.is_none() && run.clients > cell[0].clients,
                 run,
             };
             let runs: Vec<Next> = runs.into_iter().zip(done.len() + 1..).map(next).collect();

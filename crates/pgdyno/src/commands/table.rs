@@ -35,6 +35,8 @@ enum TableKind {
     Limits,
     /// Rungs of ladders, of rates or clients: where quality breaks
     Ladder,
+    /// What users did: sessions and transactions per hour and day, session times, active users, think times
+    Users,
     /// How throughput grows with clients: the universal scalability law with its intervals
     Scaling,
     /// Jobs: time, stages, CPU, WAL, disk and sizes, with intervals
@@ -86,6 +88,7 @@ impl TableKind {
             }
             Self::Ladder => Some("no ladder: nothing was asked at several rates or numbers of clients"),
             Self::Scaling => Some("no scaling: it takes three numbers of clients at least"),
+            Self::Users => Some("no users: no load was of users (--users, load.users)"),
             Self::Scripts => Some("no scripts: no workload has several"),
             Self::Tiles => Some("no tiles: no workload asked for any (tiles = …)"),
             Self::Tile => Some(NO_TILE),
@@ -257,6 +260,7 @@ fn in_words(kind: TableKind, data: &ReportData, format: OutputFormat) -> anyhow:
             return Ok(true);
         }
         TableKind::Scaling => tables::scalings_in_words(data),
+        TableKind::Users => tables::users_in_words(data),
         TableKind::Ladder => tables::ladders_in_words(data, false),
         TableKind::Settings => tables::settings_in_words(data),
         TableKind::Jobs => tables::jobs_in_words(data),
@@ -272,6 +276,7 @@ fn table(kind: TableKind, data: &ReportData) -> Table {
         TableKind::Runs => tables::runs(data),
         TableKind::Cells | TableKind::Cross | TableKind::Experiments | TableKind::Tile => tables::cells(data),
         TableKind::Scripts => tables::scripts(data),
+        TableKind::Users => tables::users(data),
         TableKind::Tiles => tables::tiles(data),
         TableKind::Costs => tables::costs(data),
         TableKind::Crosstab => tables::crosstab(data),

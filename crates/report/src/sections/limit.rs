@@ -6,10 +6,12 @@ use results::answer::SuspectRuns;
 use results::cells::CellFigures;
 use results::data::cell_text;
 use results::limits::{
-    ArmLimit, Broke, Cause, Confirmed, FarPeak, Findings, FoundLimit, GeneratorLimit, LimitState, Limits,
-    Ratio, RatioVerdict, WhyFar,
+    ArmLimit, Broke, Cause, CellLimit, Confirmed, FarPeak, Findings, FoundLimit, GeneratorLimit, LimitState,
+    Limits, Ratio, RatioVerdict, WhyFar,
 };
 use results::{ReportData, Table};
+use spec::AskedLimit;
+use spec::users::registered_words;
 use stats::{LimitClass, LimitEnded};
 
 pub use self::table::{limits, none};
@@ -19,7 +21,7 @@ use crate::numbers;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     let Some(limits) = data.limits() else { return Vec::new() };
-    let head = Paragraph::new("").plain("The highest rate at which ").strong(limits.asked.words()).plain(
+    let head = Paragraph::new("").plain(highest(&limits.asked)).strong(limits.asked.words()).plain(
         " holds: a rate counts as one that keeps it, or that does not, by three trials of five or more, each of full length, with \
          arrivals on a schedule. Errors, skipped and unfinished transactions count against it. Charts of response times and of what \
          was achieved stand below, with the workload.",
@@ -36,6 +38,11 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     [head.into()].into_iter().chain(limits.cells.iter().flat_map(of_cell)).collect()
 }
 
+/// The beginning of a sentence about a limit.
+pub(crate) fn highest(asked: &AskedLimit) -> &'static str {
+    if asked.are_users() { "The highest number of users at which " } else { "The highest rate at which " }
+}
+
 pub(crate) fn lines(limits: &Limits<'_>) -> Vec<String> {
     if limits.cells.is_empty() {
         return vec!["not known: nothing could be tried".to_owned()];
@@ -50,19 +57,21 @@ pub(crate) fn lines(limits: &Limits<'_>) -> Vec<String> {
 }
 
 struct ArmFindings<'a> {
+    asked: &'a AskedLimit,
     limit: &'a ArmLimit<'a>,
     found: Findings,
 }
 
 fn arms<'a>(limits: &'a Limits<'a>, cell: &'a FoundLimit<'a>) -> impl Iterator<Item = ArmFindings<'a>> {
     let found = |limit| Findings::of(&limits.asked, &cell.limit, limit);
-    cell.limit.arms.iter().map(move |limit| ArmFindings { limit, found: found(limit) })
+    cell.limit.arms.iter().map(move |limit| ArmFindings { asked: &limits.asked, limit, found: found(limit) })
 }
 
 fn cell_lines(limits: &Limits<'_>, cell: &FoundLimit<'_>) -> Vec<String> {
     let limit = &cell.limit;
     let arms: Vec<ArmFindings<'_>> = arms(limits, cell).collect();
     let mut lines: Vec<String> = arms.iter().flat_map(ArmFindings::lines).collect();
+    lines.extend(registered_lines(limits, limit));
     if let Some(peak) = limit.peak_per_s {
         let clients = numbers::counted(limit.peak_clients as usize, "client");
         let trials = match limit.clients == limit.peak_clients {
@@ -85,6 +94,18 @@ fn cell_lines(limits: &Limits<'_>, cell: &FoundLimit<'_>) -> Vec<String> {
         );
     }
     lines
+}
+
+/// How many registered people the users of a limit stand for, if the experiment says which share is active.
+fn registered_lines(limits: &Limits<'_>, limit: &CellLimit<'_>) -> Vec<String> {
+    let Some(share) = limits.active_share.filter(|_| limits.asked.are_users()) else { return Vec::new() };
+    let line = |arm: &ArmLimit<'_>| {
+        let LimitState::Ended(LimitEnded { lower: Some(lower), .. }) = arm.state else { return None };
+        let of = arm.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
+        let users = numbers::counted(lower.round() as usize, "user");
+        Some(format!("{of}{users} stand for {}", registered_words(lower, share)))
+    };
+    limit.arms.iter().filter_map(line).collect()
 }
 
 fn ratio_lines(limits: &Limits<'_>, cell: &FoundLimit<'_>) -> Vec<String> {
@@ -127,7 +148,10 @@ impl ArmFindings<'_> {
         };
         let mut lines = vec![with_doubt(format!("{of}{found}{trials}"), self.doubt().as_ref())];
         lines.extend(
-            self.found.generator.iter().map(|generator| format!("{of}{}", generator_words(generator))),
+            self.found
+                .generator
+                .iter()
+                .map(|generator| format!("{of}{}", generator_words(self.asked, generator))),
         );
         lines.extend(self.found.few_arrivals.map(|(arrivals, wanted)| {
             format!(
@@ -151,7 +175,10 @@ impl ArmFindings<'_> {
         lines.extend(self.queue_words().map(|words| format!("{of}{words}")));
         lines.extend(self.below_words().map(|words| format!("{of}{words}")));
         lines.extend(
-            self.found.broke.iter().map(|broke| format!("{of}{}", broke_words(broke, self.found.saturated))),
+            self.found
+                .broke
+                .iter()
+                .map(|broke| format!("{of}{}", broke_words(self.asked, broke, self.found.saturated))),
         );
         lines.extend(self.limit.confirmed.iter().map(|shape| format!("{of}{}", shape_words(shape))));
         lines
@@ -159,29 +186,40 @@ impl ArmFindings<'_> {
 
     /// The limit, or why it is not known.
     fn found_words(&self) -> String {
-        let rate = numbers::as_given;
+        let level = |level: f64| level_words(self.asked, level);
+        let what = if self.asked.are_users() { "number" } else { "rate" };
+        let shown = numbers::as_given;
         match self.limit.state {
             LimitState::Ended(LimitEnded { lower: Some(lower), .. }) if self.found.generator.is_some() => {
-                format!("at least {} transactions/s: the generator ended it", rate(lower))
+                match self.asked.are_users() {
+                    true => format!("at least {}: the generator ended it", level(lower)),
+                    false => format!("at least {} transactions/s: the generator ended it", shown(lower)),
+                }
             }
             LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if self.found.generator.is_some() => {
                 format!(
-                    "not known: the generator ended it at {}/s, the lowest rate that was to be tried",
-                    rate(upper)
+                    "not known: the generator ended it at {}, the lowest {what} that was to be tried",
+                    level(upper)
                 )
             }
             LimitState::Ended(LimitEnded { lower: Some(lower), upper: Some(upper), .. }) => {
-                format!("between {} and {} transactions/s", rate(lower), rate(upper))
+                match self.asked.are_users() {
+                    true => format!("{} keep it, and {} do not", level(lower), shown(upper)),
+                    false => format!("between {} and {} transactions/s", shown(lower), shown(upper)),
+                }
             }
             LimitState::Ended(LimitEnded { lower: Some(lower), upper: None, .. }) => {
-                format!("it holds throughout: the highest rate that was to be tried is {}/s", rate(lower))
+                format!("it holds throughout: the highest {what} that was to be tried is {}", level(lower))
             }
             LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if self.found.one_decides => format!(
-                "not known: at {}/s, the lowest rate that was to be tried, a trial has so few arrivals that a single late one breaks the promise",
-                rate(upper)
+                "not known: at {}, the lowest {what} that was to be tried, a trial has so few arrivals that a single late one breaks the promise",
+                level(upper)
             ),
             LimitState::Ended(LimitEnded { upper: Some(upper), .. }) => {
-                format!("it never holds: not even at {}/s, the lowest rate that was to be tried", rate(upper))
+                format!(
+                    "it never holds: not even at {}, the lowest {what} that was to be tried",
+                    level(upper)
+                )
             }
             LimitState::Ended(_) => "nothing was tried".to_owned(),
             LimitState::Searching => "the search has not ended".to_owned(),
@@ -248,8 +286,10 @@ impl ArmFindings<'_> {
     /// `figures` are those of a rate.
     fn table<'f>(&self, cell: &str, figures: impl Fn(f64) -> Option<&'f CellFigures>) -> Table {
         let arm = self.limit.arm.as_ref().map(|arm| format!(", {arm}")).unwrap_or_default();
-        let mut sheet = Table::captioned(format_args!("{cell}{arm}: trials at each rate")).numbers([
-            "rate",
+        let level = if self.asked.are_users() { "users" } else { "rate" };
+        let each = if self.asked.are_users() { "number of users" } else { "rate" };
+        let mut sheet = Table::captioned(format_args!("{cell}{arm}: trials at each {each}")).numbers([
+            level,
             "kept",
             "broke",
             "bad, best trial",
@@ -305,12 +345,12 @@ fn shape_words(shape: &Confirmed<'_>) -> String {
     )
 }
 
-fn generator_words(generator: &GeneratorLimit) -> String {
+fn generator_words(asked: &AskedLimit, generator: &GeneratorLimit) -> String {
     format!(
-        "in {} of {} that broke the promise at {}/s: {}",
+        "in {} of {} that broke the promise at {}: {}",
         generator.trials,
         numbers::counted(generator.broken, "trial"),
-        numbers::as_given(generator.rate_per_s),
+        level_words(asked, generator.rate_per_s),
         generator.detail
     )
 }
@@ -332,7 +372,15 @@ fn far_words(far: &FarPeak) -> String {
     format!(", {times} times the limit{why}")
 }
 
-fn broke_words(broke: &Broke, saturated: bool) -> String {
+/// What is tried, as text.
+fn level_words(asked: &AskedLimit, level: f64) -> String {
+    match asked.are_users() {
+        true => numbers::counted(level.round() as usize, "user"),
+        false => format!("{}/s", numbers::as_given(level)),
+    }
+}
+
+fn broke_words(asked: &AskedLimit, broke: &Broke, saturated: bool) -> String {
     let terms: Vec<String> = broke
         .terms
         .iter()
@@ -373,7 +421,7 @@ fn broke_words(broke: &Broke, saturated: bool) -> String {
         .iter()
         .map(|waited| format!("{} {}", waited.what, numbers::percent(waited.share_pct / 100.0)))
         .collect();
-    let mut words = format!("what broke first, at {}/s: {first}", numbers::as_given(broke.rate_per_s));
+    let mut words = format!("what broke first, at {}: {first}", level_words(asked, broke.rate_per_s));
     for (head, list) in [("", terms), ("", rest), ("the server was at work on or waited for ", waits)] {
         if !list.is_empty() {
             words += &format!("; {head}{}", list.join(", "));

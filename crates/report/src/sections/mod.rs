@@ -13,6 +13,7 @@ mod setup;
 mod shares;
 mod slow;
 pub(crate) mod tiles;
+mod users;
 pub(crate) mod verdicts;
 pub(crate) mod workloads;
 pub(crate) mod worth;
@@ -27,11 +28,12 @@ pub(crate) struct Section {
     pub(crate) blocks: fn(&ReportData) -> Vec<Block>,
 }
 
-pub(crate) const SECTIONS: [Section; 15] = [
+pub(crate) const SECTIONS: [Section; 16] = [
     section("limit", "Limit", limit::blocks),
     section("worth", "What each setting is worth", worth::blocks),
     section("verdicts", "Verdicts", verdicts::blocks),
     section("workloads", "Workloads", workloads::blocks),
+    section("users", "Users", users::blocks),
     section("zooms", "Tiles by layer and zoom", zooms::blocks),
     section("plans", "Where the time of statements goes", plans::blocks),
     section("crosstabs", "Crosstabs", crosstabs::blocks),

@@ -31,6 +31,7 @@ fn searched(late: [u64; 3]) -> ReportData {
         highest: Some(500.0),
         width: 0.25,
         grow_clients: false,
+        users: None,
         confirm: Vec::new(),
     });
     let mut experiment = made.experiment;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use spec::{Arrivals, AskedLimit, Reason, Run, WAITS, WAITS_UNIT, figures};
+use spec::{Arrivals, AskedLimit, Counts, Reason, Run, WAITS, WAITS_UNIT, figures};
 
 use super::{ArmLimit, GeneratorLimit};
 
@@ -65,20 +65,25 @@ impl Broke {
     #[must_use]
     pub fn at(asked: &AskedLimit, arm: &ArmLimit<'_>, rate: f64) -> Option<Self> {
         let bad = |run: &&&Run| {
-            run.offered_rate == Some(rate)
+            run.tried_level() == Some(rate)
                 && run.figures.get(figures::PROMISE_KEPT).is_some_and(|kept| kept < 0.5)
         };
         let runs: Vec<&Run> = arm.trials.iter().filter(bad).copied().collect();
-        let arrivals = Arrivals::together(runs.iter().filter_map(|run| Arrivals::of(run)))?;
-        let percent = |count: u64| 100.0 * count as f64 / arrivals.offered.max(1.0);
+        let counts = runs.iter().map(|run| Counts::of(&run.counts)).reduce(|mut sum, own| {
+            sum.add(&own);
+            sum
+        })?;
+        let arrivals = Arrivals::together(runs.iter().filter_map(|run| Arrivals::of(run)));
+        let offered = arrivals.map_or(counts.due as f64, |arrivals| arrivals.offered);
+        let percent = |count: u64| 100.0 * count as f64 / offered.max(1.0);
         let drained: u64 = runs.iter().map(|run| run.count(figures::DRAINED)).sum();
         let mut broke = Self {
             rate_per_s: rate,
             cause: Cause::Backlog,
             terms: terms(asked, &runs),
-            failed_pct: percent(arrivals.failed),
-            skipped_pct: percent(arrivals.skipped),
-            unfinished_pct: percent(arrivals.unfinished + drained),
+            failed_pct: percent(counts.failed),
+            skipped_pct: percent(counts.skipped),
+            unfinished_pct: percent(counts.unfinished + drained),
             waits: waits(&runs),
         };
         broke.cause = match GeneratorLimit::at(asked, &arm.trials, rate) {

@@ -73,7 +73,7 @@ impl Findings {
 /// if all have enough.
 fn few_arrivals(asked: &AskedLimit, arm: &ArmLimit<'_>, rate: Option<f64>) -> Option<(f64, f64)> {
     let rate = rate?;
-    let there: Vec<&Run> = arm.trials.iter().copied().filter(|run| run.offered_rate == Some(rate)).collect();
+    let there: Vec<&Run> = arm.trials.iter().copied().filter(|run| run.tried_level() == Some(rate)).collect();
     let of_term = |term: &Term| {
         let offered = there.iter().map(|run| term.kept(run).map_or(0.0, |kept| kept.offered));
         Some((offered.reduce(f64::min)?, term.least_arrivals()))
@@ -96,7 +96,7 @@ fn rates(trials: &[&Run]) -> Vec<TriedRate> {
     let mut by_rate: BTreeMap<u64, Vec<&Run>> = BTreeMap::new();
     for run in trials {
         // The bits of positive numbers have the same order.
-        by_rate.entry(run.offered_rate.unwrap_or_default().to_bits()).or_default().push(run);
+        by_rate.entry(run.tried_level().unwrap_or_default().to_bits()).or_default().push(run);
     }
     let rate = |(bits, runs): (u64, Vec<&Run>)| {
         let figure = |run: &&Run, of: Figure| run.figures.get(of).unwrap_or_default();

@@ -26,7 +26,7 @@ pub struct GeneratorLimit {
 impl GeneratorLimit {
     /// Of the trials at this rate; `None` unless most of the broken ones show it.
     pub(super) fn at(asked: &AskedLimit, trials: &[&Run], rate: f64) -> Option<Self> {
-        let broken = trials.iter().filter(|run| run.offered_rate == Some(rate) && !kept(run));
+        let broken = trials.iter().filter(|run| run.tried_level() == Some(rate) && !kept(run));
         let seen: Vec<Option<String>> = broken.map(|run| lacked(asked, run)).collect();
         let trials = seen.iter().flatten().count();
         let detail = seen.iter().flatten().next()?.clone();

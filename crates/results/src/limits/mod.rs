@@ -31,6 +31,8 @@ pub struct Limits<'r> {
     pub asked: AskedLimit,
     /// Change that counts as none, as a share; if arms are compared.
     pub margin: f64,
+    /// Share of the registered people who are active at a time, if the experiment assumes one.
+    pub active_share: Option<f64>,
     /// In the order of their start.
     pub cells: Vec<FoundLimit<'r>>,
 }
@@ -101,10 +103,14 @@ impl<'r> Limits<'r> {
             let clients = runs.first().map_or(1, |run| run.clients);
             // The server's connection limit is no longer known; the search ended with these clients.
             let most = runs.iter().map(|run| run.clients).max();
-            FoundLimit { cell, limit: CellLimit::of(&asked, &arms, (clients, most), &runs) }
+            let of = |most| CellLimit::of(&asked, &arms, (clients, most), &runs);
+            let open = Some(of(None)).filter(|limit| asked.are_users() && limit.next == LimitNext::Ended);
+            FoundLimit { cell, limit: open.unwrap_or_else(|| of(most)) }
         };
         let cells = cells.into_iter().map(found).collect();
-        Some(Self { margin: experiment.margin, cells, asked })
+        let plan = experiment.plan.plan();
+        let active_share = plan.and_then(|plan| plan.content.measure.load.users()?.active_share);
+        Some(Self { margin: experiment.margin, active_share, cells, asked })
     }
 
     /// The outcome of all; the gravest counts.
@@ -172,7 +178,8 @@ impl FoundLimit<'_> {
         rate: f64,
     ) -> Option<&'a CellFigures> {
         grid.iter().find(|figures| {
-            figures.rate == Some(rate)
+            let level = if asked.are_users() { Some(f64::from(figures.clients)) } else { figures.rate };
+            level == Some(rate)
                 && figures.changing_rate.is_none()
                 && figures.arm.as_deref() == arm
                 && searched(asked, figures.cell.clone()) == self.cell
@@ -230,10 +237,7 @@ fn asked(experiment: &ExperimentRecord) -> Option<AskedLimit> {
 
 /// The cell of a search: without what the search itself varies.
 fn searched(asked: &AskedLimit, mut cell: Cell) -> Cell {
-    cell.factors.remove("rate");
-    if asked.grow_clients {
-        cell.factors.remove("clients");
-    }
+    cell.factors.retain(|factor, _| !asked.varies(factor));
     cell
 }
 
@@ -254,7 +258,7 @@ fn counted<'r>(trials: &[&'r Run]) -> Vec<&'r Run> {
 /// The run as a trial of its rate; `None` if it is not valid.
 fn trial(run: &Run) -> Option<Trial> {
     let kept = run.figures.get(figures::PROMISE_KEPT)?;
-    Some(Trial { rate: run.offered_rate?, good: kept > 0.5 })
+    Some(Trial { rate: run.tried_level()?, good: kept > 0.5 })
 }
 
 fn kept(run: &Run) -> bool {

@@ -15,7 +15,7 @@ pub(super) struct Peaks<'r> {
 
 impl<'r> Peaks<'r> {
     pub(super) fn of(runs: &[&'r Run]) -> Self {
-        let tried: Vec<&Run> = runs.iter().copied().filter(|run| run.offered_rate.is_none()).collect();
+        let tried: Vec<&Run> = runs.iter().copied().filter(|run| run.tried_level().is_none()).collect();
         let counts = |run: &&Run| Some((run.clients, run.figures.get(figures::PEAK_PER_S)?));
         let mut counted: Vec<(u32, f64)> = tried.iter().filter_map(counts).collect();
         counted.sort_by_key(|(clients, _)| *clients);

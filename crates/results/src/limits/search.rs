@@ -23,6 +23,12 @@ const BELOW_PEAK: f64 = 0.75;
 const MOST_TRIALS: usize = 60;
 /// How often the highest rate that follows from the peak is doubled, if the promise still holds there.
 const FURTHER: u32 = 4;
+/// The same for users, whose highest number follows from nothing.
+const FURTHER_USERS: u32 = 14;
+/// Most users that are tried.
+const MOST_USERS: f64 = 100_000.0;
+/// The first highest number of users, as a multiple of the first one tried.
+const ABOVE_FIRST: f64 = 4.0;
 /// Arrivals of a trial at the lowest rate, on average, if that follows from the peak.
 const LEAST_ARRIVALS: f64 = 10.0;
 /// Runs at full speed if clients grow: at least two, up to eight doublings.
@@ -133,10 +139,10 @@ impl<'r> CellLimit<'r> {
         };
         let peaks = Peaks::of(runs);
         let (peak_clients, peak_per_s) = peaks.fastest().unzip();
-        let trials: Vec<&'r Run> = runs.iter().copied().filter(|run| run.offered_rate.is_some()).collect();
+        let trials: Vec<&'r Run> = runs.iter().copied().filter(|run| run.tried_level().is_some()).collect();
         // Trials at one peak would be worthless at another.
         let may_grow = trials.is_empty() || peak_per_s.is_none();
-        let wanted = peaks.wanted(asked, clients, most_clients).filter(|_| may_grow);
+        let wanted = peaks.wanted(asked, clients, most_clients).filter(|_| may_grow && !asked.are_users());
         let mut cell = Self {
             arms: arms.iter().map(|arm| ArmLimit::unknown(arm.clone())).collect(),
             peak_per_s,
@@ -151,7 +157,12 @@ impl<'r> CellLimit<'r> {
             left: 0,
             usual: usual(asked, arms.len()),
         };
-        match (wanted, peak_per_s.and_then(|peak| range(asked, peak, peaks.measured_s()))) {
+        let range = match asked.are_users() {
+            true => of_users(asked),
+            false => peak_per_s.and_then(|peak| range(asked, peak, peaks.measured_s())),
+        };
+        let most = most_clients.map_or(MOST_USERS, f64::from);
+        match (wanted, range) {
             (Some(clients), _) => {
                 cell.next = LimitNext::Peak { clients, round: peaks.tried_with(clients) as u32 + 1 };
                 cell.left = 1 + USUAL_TRIALS * if arms.len() > 1 { 1 + 2 * arms.len() } else { 1 };
@@ -161,20 +172,20 @@ impl<'r> CellLimit<'r> {
             (None, Some(range)) => {
                 let (confirming, trials) =
                     trials.into_iter().partition::<Vec<_>, _>(|run| is_confirming(run));
-                cell.search(asked, range, &trials);
+                cell.search(asked, range, most, &trials);
                 cell.confirm(asked, &confirming);
             }
         }
         cell
     }
 
-    fn search(&mut self, asked: &AskedLimit, range: LimitRange, trials: &[&'r Run]) {
+    fn search(&mut self, asked: &AskedLimit, range: LimitRange, most: f64, trials: &[&'r Run]) {
         let together = together(trials, self.arms.len());
         let is_together = |run: &&'r Run| together.contains(&rate_and_round(run));
         let base = self.arms[0].arm.clone();
         let alone: Vec<&'r Run> =
             trials.iter().copied().filter(|run| run.arm == base && !is_together(run)).collect();
-        let (first, state) = self.first(asked, range, &alone);
+        let (first, state) = self.first(asked, range, most, &alone);
         self.arms[0].saw(&first, 0, state);
         let several = self.arms.len() > 1;
         match (state, several) {
@@ -183,7 +194,7 @@ impl<'r> CellLimit<'r> {
                 self.left = first.left() + if several { 2 * self.arms.len() * USUAL_TRIALS / 2 } else { 0 };
             }
             (LimitState::Ended(LimitEnded { lower: Some(limit), upper: Some(_), .. }), true) => {
-                self.compare(asked, limit, trials, is_together);
+                self.compare(asked, (limit, most), trials, is_together);
             }
             // Without a limit of the base the others cannot be tried around it.
             _ => self.arms[1..].iter_mut().for_each(|arm| arm.state = LimitState::NotTried),
@@ -196,19 +207,28 @@ impl<'r> CellLimit<'r> {
         &self,
         asked: &AskedLimit,
         range: LimitRange,
+        most: f64,
         alone: &[&'r Run],
     ) -> (SearchStage<'r>, LimitState) {
-        let (mut range, mut peak, mut further) = (range, self.peak_per_s, 0);
+        let peak = asked.users.map(f64::from).or(self.peak_per_s);
+        let (mut range, mut peak, mut further) = (range, peak, 0);
+        let (most, often) =
+            if asked.are_users() { (most, FURTHER_USERS) } else { (Profile::BOUNDS[1], FURTHER) };
         loop {
-            let search = LimitSearch::new(asked.goal(), range, peak);
+            let search = match asked.are_users() {
+                true => LimitSearch::of_whole_numbers(asked.goal(), range, most, peak),
+                false => LimitSearch::new(asked.goal(), range, peak),
+            };
             let stage = SearchStage { search, trials: vec![alone.to_vec()] };
             let state = stage.state(0);
             let holds = matches!(state, LimitState::Ended(LimitEnded { lower: Some(_), upper: None, .. }));
-            let highest = (2.0 * range.highest).min(Profile::BOUNDS[1]);
-            if !holds || asked.highest.is_some() || further == FURTHER || highest <= range.highest {
+            let highest =
+                if asked.are_users() { 2.0 * range.highest } else { (2.0 * range.highest).min(most) };
+            let is_last = highest <= range.highest || range.highest >= most;
+            if !holds || asked.highest.is_some() || further == often || is_last {
                 return (stage, state);
             }
-            peak = Some(range.highest / BELOW_PEAK);
+            peak = Some(range.highest / if asked.are_users() { 1.0 } else { BELOW_PEAK });
             range = LimitRange { lowest: range.highest, highest };
             further += 1;
         }
@@ -242,7 +262,7 @@ impl<'r> CellLimit<'r> {
     fn compare(
         &mut self,
         asked: &AskedLimit,
-        limit: f64,
+        (limit, most_users): (f64, f64),
         trials: &[&'r Run],
         is_together: impl Fn(&&'r Run) -> bool,
     ) {
@@ -253,10 +273,11 @@ impl<'r> CellLimit<'r> {
         let of = |arm: &ArmLimit<'_>| {
             trials.iter().copied().filter(|run| is_together(run) && run.arm == arm.arm).collect()
         };
-        let stage = SearchStage {
-            search: LimitSearch::new(asked.goal(), range, Some(limit / BELOW_PEAK)),
-            trials: self.arms.iter().map(of).collect(),
+        let search = match asked.are_users() {
+            true => LimitSearch::of_whole_numbers(asked.goal(), range, most_users, Some(limit)),
+            false => LimitSearch::new(asked.goal(), range, Some(limit / BELOW_PEAK)),
         };
+        let stage = SearchStage { search, trials: self.arms.iter().map(of).collect() };
         let names: Vec<Option<String>> = self.arms.iter().map(|arm| arm.arm.clone()).collect();
         let mut searching = None;
         for (index, arm) in self.arms.iter_mut().enumerate() {
@@ -313,7 +334,7 @@ impl<'r> ArmLimit<'r> {
     #[must_use]
     pub fn one_decides(&self, asked: &AskedLimit) -> bool {
         let LimitState::Ended(LimitEnded { upper: Some(upper), .. }) = self.state else { return false };
-        let there = || self.trials.iter().filter(|run| run.offered_rate == Some(upper));
+        let there = || self.trials.iter().filter(|run| run.tried_level() == Some(upper));
         let decides = |term: &spec::Term| {
             let kept: Vec<spec::TermResult> = there().filter_map(|run| term.kept(run)).collect();
             let (bad, offered) =
@@ -408,8 +429,21 @@ fn range(asked: &AskedLimit, peak: f64, measured_s: Option<f64>) -> Option<Limit
     Some(LimitRange { lowest, highest }).filter(|range| range.lowest < range.highest)
 }
 
+/// Range of a search for users. It does not depend on what a server accepts, so that it is the same when its runs are
+/// read again.
+fn of_users(asked: &AskedLimit) -> Option<LimitRange> {
+    let lowest = asked.lowest.unwrap_or(1.0).max(1.0);
+    let first = f64::from(asked.users.unwrap_or(1)).max(lowest);
+    let highest = asked.highest.unwrap_or(ABOVE_FIRST * first);
+    Some(LimitRange { lowest, highest }).filter(|range| range.lowest < range.highest)
+}
+
 fn usual(asked: &AskedLimit, arms: usize) -> [usize; 2] {
-    let peaks = if asked.grow_clients { PEAKS_GROWING } else { [1, 1] };
+    let peaks = match () {
+        () if asked.are_users() => [0, 0],
+        () if asked.grow_clients => PEAKS_GROWING,
+        () => [1, 1],
+    };
     let blocks = if arms > 1 { BLOCKS } else { [0, 0] };
     let shapes = arms * asked.confirm.len();
     let of = |end: usize| {
@@ -419,7 +453,7 @@ fn usual(asked: &AskedLimit, arms: usize) -> [usize; 2] {
 }
 
 fn rate_and_round(run: &Run) -> (u64, u32) {
-    (run.offered_rate.unwrap_or_default().to_bits(), run.round)
+    (run.tried_level().unwrap_or_default().to_bits(), run.round)
 }
 
 fn together(trials: &[&Run], arms: usize) -> BTreeSet<(u64, u32)> {
@@ -432,7 +466,7 @@ fn together(trials: &[&Run], arms: usize) -> BTreeSet<(u64, u32)> {
 
 /// The number of the next trial at a rate, of any arm.
 fn round_at(trials: &[&Run], rate: f64) -> u32 {
-    let there = trials.iter().filter(|run| run.offered_rate == Some(rate));
+    let there = trials.iter().filter(|run| run.tried_level() == Some(rate));
     there.map(|run| run.round).max().unwrap_or(0) + 1
 }
 

@@ -16,6 +16,7 @@ fn asked() -> AskedLimit {
         highest: None,
         width: 0.03,
         grow_clients: false,
+        users: None,
         confirm: Vec::new(),
     }
 }
@@ -537,4 +538,53 @@ fn what_took_the_cpus_of_broken_trials_is_named_as_what_it_was() {
         };
         assert_eq!(Broke::at(&asked(), &arm, 500.0).unwrap().cause, wanted, "{reasons:?}");
     }
+}
+
+/// A server of users: a trial keeps the promise up to this many.
+fn users(asked: &AskedLimit, limit: f64, most: Option<u32>) -> (Vec<Run>, CellLimitAgain) {
+    let arms = [None];
+    let mut runs: Vec<Run> = Vec::new();
+    loop {
+        assert!(runs.len() < 200, "it does not end");
+        let all: Vec<&Run> = runs.iter().collect();
+        let LimitNext::Trial { rate, round, .. } = CellLimit::of(asked, &arms, (7, most), &all).next else {
+            break;
+        };
+        assert!(rate.fract() == 0.0 && rate >= 1.0, "{rate} users");
+        let mut trial = run(None, rate as u32, round, &None);
+        trial.load = OfferedLoad::Users;
+        trial.figures.set(figures::PROMISE_KEPT, f64::from(u8::from(rate <= limit)));
+        runs.push(trial);
+    }
+    let all: Vec<&Run> = runs.iter().collect();
+    let state = CellLimit::of(asked, &arms, (1, most), &all).arms[0].state;
+    let LimitState::Ended(ended) = state else { panic!("{state:?}") };
+    let found = (ended.lower, ended.upper);
+    (runs, found)
+}
+
+type CellLimitAgain = (Option<f64>, Option<f64>);
+
+#[test]
+fn a_number_of_users_is_found_to_the_user_or_to_the_width() {
+    for (first, limit) in [(10, 7.0), (10, 1.0), (10, 23.0), (1, 137.0), (30, 2_750.0), (500, 12.0)] {
+        let asked = AskedLimit { users: Some(first), ..asked() };
+        let (runs, (lower, upper)) = users(&asked, limit, None);
+        let (lower, upper) = (lower.unwrap(), upper.unwrap());
+        assert!(lower <= limit && limit < upper, "{limit}: {lower} to {upper}");
+        assert!(upper - lower <= 1.0 || 1.0 - lower / upper <= 0.03, "{limit}: {lower} to {upper}");
+        assert!(runs.len() <= 60, "{} trials for {limit}", runs.len());
+    }
+}
+
+#[test]
+fn a_search_for_users_ends_at_what_the_server_accepts() {
+    let asked = AskedLimit { users: Some(10), ..asked() };
+    let (runs, found) = users(&asked, f64::INFINITY, Some(97));
+    assert!(runs.iter().all(|run| run.clients <= 97));
+    assert!(matches!(found, (Some(lower), None) if lower > 90.0), "{found:?}");
+    let (_, found) = users(&asked, 0.0, Some(97));
+    assert_eq!(found, (None, Some(1.0)));
+    let asked = AskedLimit { lowest: Some(20.0), highest: Some(40.0), ..asked };
+    assert_eq!(users(&asked, f64::INFINITY, None).1, (Some(40.0), None));
 }

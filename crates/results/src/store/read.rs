@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Params, Row, params};
-use spec::{Artifact, Error, Run, RunEvent, RunKey, Setting};
+use spec::users::SessionTimes;
+use spec::{Artifact, Error, OfferedLoad, Run, RunEvent, RunKey, Setting};
 use stats::Histogram;
 
 use super::{ExperimentId, ExperimentSummary, Sqlite, Store, StoredExperiment, WHOLE_RUN, rows};
@@ -208,6 +209,11 @@ impl Store {
         for (position, (id, mut script)) in (0..).zip(self.rows(scripts, [id], rows::script)?) {
             script.response = self.histogram(id, "response")?;
             script.service = self.histogram(id, "service")?;
+            if position == 0 && run.load == OfferedLoad::Users {
+                let [duration, response] =
+                    [self.histogram(id, "session")?, self.histogram(id, "session_response")?];
+                run.sessions = Some(SessionTimes { duration, response });
+            }
             run.scripts.push(script);
             run.series.extend(self.rows(series, [id], |row| rows::read_point(row, position))?);
         }

@@ -22,6 +22,7 @@ pub(super) fn insert(
     for (position, script) in run.scripts.iter().enumerate() {
         scripts.push(insert_script(transaction, id, position, script, run.measured_s)?);
     }
+    insert_sessions(transaction, &scripts, run)?;
     insert_series(transaction, &scripts, run)?;
     insert_slices(transaction, id, run)?;
     plans::insert(transaction, id, &run.plans)?;
@@ -186,6 +187,14 @@ fn insert_script(
     insert_histogram(transaction, id, "response", (WHOLE_RUN, length_us), &script.response.encoded())?;
     insert_histogram(transaction, id, "service", (WHOLE_RUN, length_us), &script.service.encoded())?;
     Ok(id)
+}
+
+/// Sessions are of all scripts together: their times stand with the first one.
+fn insert_sessions(transaction: &Transaction<'_>, scripts: &[i64], run: &Run) -> Sqlite<()> {
+    let (Some(first), Some(sessions)) = (scripts.first(), &run.sessions) else { return Ok(()) };
+    let span = (WHOLE_RUN, (run.measured_s * 1e6) as i64);
+    insert_histogram(transaction, *first, "session", span, &sessions.duration.encoded())?;
+    insert_histogram(transaction, *first, "session_response", span, &sessions.response.encoded())
 }
 
 /// Steps of scripts that the run does not have are left out.

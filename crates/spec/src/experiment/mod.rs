@@ -24,6 +24,7 @@ use crate::Prices;
 pub use crate::plan::CellOrder;
 use crate::plan::change::{Change, ChangeStep};
 use crate::plan::{AskedCounting, AskedDriver, Placement, ProbeOptions, Waiting, pooler};
+use crate::users::{Session, UserArrivals, UserConnection};
 
 /// 30 days, the longest part of a run, µs.
 const LONGEST: u64 = 30 * A_DAY;
@@ -210,11 +211,21 @@ pub struct Search {
     pub confirm: Vec<String>,
 }
 
-/// Clients that pause.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Clients that are users: they pause between transactions, or do sessions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Users {
-    pub think: Pause,
+    /// Scripts in order, with think times between them.
+    pub session: Option<Session>,
+    pub arrivals: Option<UserArrivals>,
+    pub connection: Option<UserConnection>,
+    /// Sessions of each user, in place of a duration.
+    pub sessions: Option<Whole<1, MAX_SEED>>,
+    /// Share of the registered people who are active at a time.
+    pub active_share: Option<Share>,
+    /// Without a session: the pause after each transaction.
+    pub think: Option<Pause>,
+    /// Without a session: between the first starts of two clients.
     pub ramp: Option<Pause>,
 }
 

@@ -20,6 +20,8 @@ pub fn table() -> impl Iterator<Item = &'static FigureRow> {
         counts::RETURNED,
         counts::TRANSACTIONS,
         table::COMPLETIONS,
+        table::SESSIONS,
+        table::USERS,
         table::KERNEL,
         table::REDIS,
         table::ENGINE,

@@ -102,6 +102,23 @@ rows! {
 }
 
 rows! {
+    SESSIONS: Counter by Engine;
+    SESSIONS_BEGUN sessions_begun, "sessions begun", Count, Run, Neither, "Users: sessions that were due in the measured part and began";
+    SESSIONS_FINISHED sessions_finished, "sessions finished", Count, Run, Higher, "Users: sessions that ended with their last transaction, in the measured part";
+    SESSIONS_FAILED sessions_failed, "sessions failed", Count, Run, Lower, "Users: sessions that ended with a failed transaction, in the measured part";
+    SESSIONS_CUT sessions_cut, "sessions cut", Count, Run, Neither, "Users: sessions that were open at the end of the measured part; they are not finished";
+    USERS_WAITING users_waiting, "users still waiting", Count, Run, Lower, "Users who came openly in the measured part and found no free connection until its end";
+}
+
+rows! {
+    USERS: Figure by Engine;
+    ACTIVE_USERS_MEAN active_users_mean, "active users", Count, None, Neither, "Users: mean number of users in a session, from its intended start on";
+    IN_FLIGHT_MEAN in_flight_mean, "transactions in flight", Count, None, Neither, "Users: mean number of open transactions";
+    THINK_WANTED_MEAN_MS think_wanted_mean_ms, "think time as drawn", Milliseconds, None, Neither, "Users: mean think time as it was drawn";
+    THINK_ACTUAL_MEAN_MS think_actual_mean_ms, "think time as it was", Milliseconds, None, Neither, "Users: mean time from the end of a transaction to the actual start of the next, where a think time is between them; longer by how late the load generator was";
+}
+
+rows! {
     REDIS: Figure by Redis;
     REDIS_EVICTED_KEYS redis_evicted_keys, "keys evicted", Count, Transaction, Lower, "Keys evicted in the measured part; as all of INFO, not of runs in slices";
     REDIS_EXPIRED_KEYS redis_expired_keys, "keys expired", Count, Transaction, Neither, "Keys that expired in the measured part";
@@ -121,8 +138,8 @@ rows! {
     CLIENT_TURN_P99_US client_turn_p99_us, "client turn p99", Microseconds, None, Lower, "How long a client thread worked, or had to wait for a CPU, between two waits";
     TIMER_LATENESS_P50_US timer_lateness_p50_us, "timer lateness p50", Microseconds, None, Lower, "How late client threads woke up for what was due, median";
     TIMER_LATENESS_P99_US timer_lateness_p99_us, "timer lateness p99", Microseconds, None, Lower, "How late client threads woke up for what was due, 99th percentile";
-    START_LAG_P50_US start_lag_p50_us, "start lag p50", Microseconds, None, Lower, "Rate load: how late arrivals started that found a free client, median";
-    START_LAG_P99_US start_lag_p99_us, "start lag p99", Microseconds, None, Lower, "Rate load: how late arrivals started that found a free client, 99th percentile";
+    START_LAG_P50_US start_lag_p50_us, "start lag p50", Microseconds, None, Lower, "Rate load and users: how late transactions started whose client was free, median";
+    START_LAG_P99_US start_lag_p99_us, "start lag p99", Microseconds, None, Lower, "Rate load and users: how late transactions started whose client was free, 99th percentile";
     CONNECT_MS connect_ms, "connecting", Milliseconds, Run, Lower, "Time until all clients were connected";
     RECONNECTIONS reconnections, "reconnections", Count, Run, Lower, "Connections made again; where there were any";
     RECONNECT_MEAN_MS reconnect_mean_ms, "reconnecting", Milliseconds, None, Lower, "Mean time to connect again";

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AskedDriver, Waiting};
-use crate::AskedLimit;
+use crate::users::PlannedSessions;
+use crate::{AskedLimit, Profile};
 
 /// Options common to all runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -53,17 +54,46 @@ impl AskedCounting {
 }
 
 /// How load is offered; the rate of an open load is a factor of the run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlannedLoad {
     #[default]
     Closed,
     Rate,
-    Users {
-        think_s: f64,
-        /// Time between the first starts of two clients, seconds.
-        ramp_s: f64,
-    },
+    Users(PlannedUsers),
+}
+
+impl PlannedLoad {
+    /// The users; `None` in other loads.
+    #[must_use]
+    pub fn users(&self) -> Option<&PlannedUsers> {
+        match self {
+            Self::Users(users) => Some(users),
+            Self::Closed | Self::Rate => None,
+        }
+    }
+}
+
+/// Users: each client is one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlannedUsers {
+    /// Without sessions: pause after each transaction, seconds.
+    pub think_s: f64,
+    /// Without sessions: time between the first starts of two clients, seconds.
+    pub ramp_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<PlannedSessions>,
+    /// Share of the registered people who are active at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_share: Option<f64>,
+}
+
+impl PlannedUsers {
+    /// New users per second, if they come openly.
+    #[must_use]
+    pub fn open_per_s(&self) -> Option<Profile> {
+        self.sessions.as_ref().and_then(|sessions| sessions.arrivals.open_per_s())
+    }
 }
 
 /// Whether the arms of a cell take turns in slices.

@@ -31,7 +31,8 @@ pub use facts::{Fact, Facts, PlacementAdvice, TransactionLengths};
 pub use former::of_former;
 pub use generator::{AskedDriver, Generator, Waiting};
 pub use measure::{
-    AskedCounting, CellOrder, OrderScheme, PlannedComparison, PlannedLoad, PlannedMeasure, Scheme, Slices,
+    AskedCounting, CellOrder, OrderScheme, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedUsers,
+    Scheme, Slices,
 };
 pub use named::{ByHand, Named};
 pub use placement::{ChosenPlacement, CpuQuota, Placement};

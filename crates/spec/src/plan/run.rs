@@ -62,9 +62,15 @@ impl PlannedRun {
     /// The run as text, e.g. `polygons, 4 clients, arm gis, round 3`.
     #[must_use]
     pub fn words(&self) -> String {
+        self.words_with("client")
+    }
+
+    /// The same with another word for a client, such as `user`.
+    #[must_use]
+    pub fn words_with(&self, client: &str) -> String {
         let mut words = self.workload.clone();
         if self.clients > 0 {
-            words += &format!(", {}", count(u64::from(self.clients), "client"));
+            words += &format!(", {}", count(u64::from(self.clients), client));
         }
         if let Some(rate) = self.rate {
             words += &match self.changing_rate() {

@@ -35,8 +35,9 @@ pub struct Range {
 #[derive(Debug, Clone)]
 pub struct Search {
     goal: Goal,
-    /// Ascending, at most half a width apart.
+    /// Ascending, at most half a width apart; or whole numbers, which may be further apart.
     rates: Vec<f64>,
+    are_whole: bool,
     before: Belief,
 }
 
@@ -77,6 +78,21 @@ impl Search {
         rates.push(range.highest);
         rates[0] = range.lowest;
         rates.dedup();
+        Self::over(goal, rates, peak, false)
+    }
+
+    /// A search over whole numbers up to `most`, of users for example. `likely` is a guess at the limit.
+    #[must_use]
+    pub fn of_whole_numbers(goal: Goal, range: Range, most: f64, likely: Option<f64>) -> Self {
+        let rates = Self::new(goal, range, None).rates;
+        let mut rates: Vec<f64> = rates.iter().map(|rate| rate.round().max(1.0)).collect();
+        rates.dedup();
+        let fit = rates.partition_point(|rate| *rate <= most);
+        rates.truncate(fit.max(1));
+        Self::over(goal, rates, likely.map(|likely| likely / 0.75), true)
+    }
+
+    fn over(goal: Goal, rates: Vec<f64>, peak: Option<f64>, are_whole: bool) -> Self {
         let likely = |rate: f64| match peak {
             Some(peak) => (-(rate / (0.75 * peak)).ln().abs() / 0.4).exp() + 0.01,
             None => 1.0,
@@ -84,7 +100,7 @@ impl Search {
         let within: Vec<f64> = rates.windows(2).map(|pair| likely((pair[0] * pair[1]).sqrt())).collect();
         let end = within.iter().sum::<f64>() / 20.0;
         let before = Belief::of(std::iter::once(end).chain(within).chain([end]));
-        Self { goal, rates, before }
+        Self { goal, rates, are_whole, before }
     }
 
     /// The nearest rate that may be tried.
@@ -99,7 +115,10 @@ impl Search {
     pub fn next(&self, trials: &[Trial]) -> SearchStep {
         let seen = self.seen(trials);
         let (lower, upper) = seen.bounds();
-        let aim = aim(lower, upper, &seen.below, &seen.tallies);
+        let aim = match self.are_close(lower, upper) {
+            true => None,
+            false => aim(lower, upper, &seen.below, &seen.tallies, self.are_whole),
+        };
         match aim.or_else(|| seen.doubted_below(lower.unwrap_or(0))) {
             Some(index) => SearchStep::Try(self.rates[index]),
             None => SearchStep::Ended(SearchResult {
@@ -165,6 +184,19 @@ impl Search {
         at.map_or(f64::INFINITY, |index| self.rates[index])
     }
 
+    /// Whether the limit is known closely enough.
+    fn are_close(&self, lower: Option<usize>, upper: Option<usize>) -> bool {
+        match (lower, upper) {
+            (Some(lower), Some(upper)) if self.are_whole => {
+                upper - lower <= 1 || 1.0 - self.rates[lower] / self.rates[upper] <= self.goal.width
+            }
+            (Some(lower), Some(upper)) => (upper - lower) as i64 <= STEPS,
+            (None, Some(upper)) => upper == 0,
+            (Some(lower), None) => lower + 1 == self.rates.len(),
+            (None, None) => false,
+        }
+    }
+
     fn index(&self, rate: f64) -> Option<usize> {
         let at = self.rates.partition_point(|known| *known < rate * (1.0 - 1e-9));
         self.rates.get(at).filter(|known| (*known / rate - 1.0).abs() < 1e-6).map(|_| at)
@@ -202,20 +234,24 @@ impl Seen {
     }
 }
 
-/// The rate to try between the highest known to keep the promise and the lowest known to break it; `None`
-/// when they are close enough. `below` has for each rate the probability that the limit is below it.
-fn aim(lower: Option<usize>, upper: Option<usize>, below: &[f64], tallies: &[Tally]) -> Option<usize> {
+/// The rate to try between the highest known to keep the promise and the lowest known to break it. `below` has for
+/// each rate the probability that the limit is below it. Whole numbers may be neighbours in the end.
+fn aim(
+    lower: Option<usize>,
+    upper: Option<usize>,
+    below: &[f64],
+    tallies: &[Tally],
+    are_whole: bool,
+) -> Option<usize> {
+    let apart = if are_whole { 1 } else { STEPS };
     let count = below.len() as i64;
     let (low, high) = (lower.map_or(-1, |index| index as i64), upper.map_or(count, |index| index as i64));
     let is_open = |place: i64| low < place && place < high;
-    if high - low <= if low < 0 || high == count { 1 } else { STEPS } {
-        return None;
-    }
     let below = |place: i64| match place {
         -1 => 0.0,
         place => below.get(place as usize).copied().unwrap_or(1.0),
     };
-    let pairs = (0..count - STEPS).map(|place| [place, place + STEPS]).chain([[-1, 0], [count - 1, count]]);
+    let pairs = (0..count - apart).map(|place| [place, place + apart]).chain([[-1, 0], [count - 1, count]]);
     let mass = |pair: &[i64; 2]| below(pair[1]) - below(pair[0]);
     let have = |[from, to]: &[i64; 2]| {
         let tally = |place: &i64| tallies.get(*place as usize).copied().unwrap_or_default();

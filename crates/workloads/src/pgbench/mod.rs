@@ -22,6 +22,7 @@ mod row_options;
 mod row_turns;
 mod rows;
 mod source;
+mod steps;
 mod trial;
 mod workload;
 mod writes;

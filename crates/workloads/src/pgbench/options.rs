@@ -87,7 +87,7 @@ pub struct ScriptOption {
     pub file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Name of a text in reports.
+    /// Name of a text or a file in reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Weight of a text, from 0.
@@ -106,7 +106,10 @@ impl ScriptOption {
         }
         match (&self.name, self.weight) {
             (None, None) => Ok(()),
-            _ => wrong("name and weight are those of a text; the weight of others stands after @"),
+            (Some(_), None) if self.file.is_some() => Ok(()),
+            _ => wrong(
+                "weight is that of a text, and name that of a text or a file; other weights stand after @",
+            ),
         }
     }
 
@@ -117,7 +120,13 @@ impl ScriptOption {
             return Ok(ScriptSource::Builtin(builtin.clone()));
         }
         if let Some(file) = &self.file {
-            return file_source(file, folder);
+            let source = file_source(file, folder)?;
+            return Ok(match (source, &self.name) {
+                (ScriptSource::File { path, weight, .. }, Some(name)) => {
+                    ScriptSource::File { path, shown: name.clone(), weight }
+                }
+                (source, _) => source,
+            });
         }
         let name = self.name.clone().unwrap_or_else(|| "text".to_owned());
         let text = self.text.clone().unwrap_or_default().into_bytes();

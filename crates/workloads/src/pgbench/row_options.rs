@@ -30,6 +30,8 @@ pub enum RowPer {
     Transaction,
     /// Before the run; no two clients have the same row.
     Client,
+    /// At the start of each session of a user. Without users, at the start of each transaction.
+    Session,
 }
 
 /// The order of the rows in a run.

@@ -13,6 +13,7 @@ use spec::{Class, Error, given};
 use super::csv;
 use super::row_options::{RowOptions, RowPer, RowUse};
 use crate::error;
+use crate::workload::Each;
 
 /// Rows that are fetched at once: the answer of the server is larger than what is kept.
 const FETCH: usize = 10_000;
@@ -179,23 +180,30 @@ impl Rows {
         &self.text.as_bytes()[start as usize..self.ends[number] as usize]
     }
 
-    /// Checks that the rows suffice for these clients, with this many transactions each if that is fixed.
+    /// Checks that the rows suffice for these clients, each of which does this if that is fixed.
     ///
     /// # Errors
     /// How many rows there are, and how many are needed.
-    pub(super) fn suffice(&self, options: &RowOptions, clients: u64, each: Option<u64>) -> Result<(), Error> {
+    pub(super) fn suffice(
+        &self,
+        options: &RowOptions,
+        clients: u64,
+        each: Option<Each>,
+    ) -> Result<(), Error> {
+        let all = |each: u64, what: &str| {
+            let needed = clients.saturating_mul(each);
+            let why = format!("{clients} clients with {each} {what} each use {needed}, none of them twice");
+            (needed, why)
+        };
         let (needed, why) = match (options.per, options.usage, each) {
-            (RowPer::Client, ..) => (clients, format!("{clients} clients take one each")),
-            (RowPer::Transaction, RowUse::Once, Some(each)) => {
-                let needed = clients.saturating_mul(each);
-                (
-                    needed,
-                    format!(
-                        "{clients} clients with {each} transactions each use {needed}, none of them twice"
-                    ),
-                )
+            (RowPer::Client, ..) => (clients, format!("{clients} clients (users) take one each")),
+            (RowPer::Session, RowUse::Once, Some(Each { sessions: Some(sessions), .. })) => {
+                all(sessions, "sessions")
             }
-            (RowPer::Transaction, ..) => return Ok(()),
+            (RowPer::Transaction | RowPer::Session, RowUse::Once, Some(Each { transactions, .. })) => {
+                all(transactions, "transactions")
+            }
+            (RowPer::Transaction | RowPer::Session, ..) => return Ok(()),
         };
         if self.count() as u64 >= needed {
             return Ok(());
@@ -203,6 +211,7 @@ impl Rows {
         let problem = format!("{} has {}, but {why}", self.source, counted(self.count(), "row"));
         let hint = match options.per {
             RowPer::Client => "add rows, or use fewer clients",
+            RowPer::Session => "add rows, let them repeat, or use fewer sessions",
             RowPer::Transaction => "add rows, let them repeat, or use fewer transactions",
         };
         Err(Error::new(Class::BadInput, format!("{KEY}: {problem}")).with_hint(hint))
@@ -313,9 +322,10 @@ mod tests {
     #[test]
     fn rows_must_suffice() {
         let rows = of("id\n1\n2\n3\n").unwrap();
-        let needs = |per, usage, clients, each| {
+        let needs = |per, usage, clients, each: Option<u64>| {
             let options = RowOptions { per, usage, ..RowOptions::default() };
-            rows.suffice(&options, clients, each).map_err(|error| error.to_string())
+            rows.suffice(&options, clients, each.map(|transactions| Each { transactions, sessions: None }))
+                .map_err(|error| error.to_string())
         };
         assert_eq!(needs(RowPer::Client, RowUse::Repeat, 3, Some(9)), Ok(()));
         assert_eq!(needs(RowPer::Transaction, RowUse::Once, 1, Some(3)), Ok(()));
@@ -324,7 +334,7 @@ mod tests {
         assert_eq!(needs(RowPer::Transaction, RowUse::Once, 9, None), Ok(()));
         assert_eq!(
             needs(RowPer::Client, RowUse::Once, 4, None).unwrap_err(),
-            "pgbench.variables: users.csv has 3 rows, but 4 clients take one each"
+            "pgbench.variables: users.csv has 3 rows, but 4 clients (users) take one each"
         );
         assert_eq!(
             needs(RowPer::Transaction, RowUse::Once, 2, Some(2)).unwrap_err(),

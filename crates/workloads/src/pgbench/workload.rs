@@ -21,8 +21,8 @@ use crate::answers::Sampled;
 use crate::place::{Places, Site};
 use crate::plans::SamplePlans;
 use crate::workload::{
-    ClientWorkload, Clients, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo, StatementInfo, TileItem,
-    Workload,
+    ClientWorkload, Clients, Each, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo, StatementInfo,
+    TileItem, Workload,
 };
 use protocol::postgres::sql::Sql;
 
@@ -239,7 +239,7 @@ impl ClientWorkload for Pgbench {
         Some(self.scale)
     }
 
-    fn suffices(&self, clients: u32, each: Option<u64>) -> Result<(), Error> {
+    fn suffices(&self, clients: u32, each: Option<Each>) -> Result<(), Error> {
         let rows = self.program.rows();
         rows.map_or(Ok(()), |(rows, options)| rows.suffice(options, clients.into(), each))
     }

@@ -21,7 +21,7 @@ impl<C: Clock> Serving<'_, C> {
     pub(in crate::client_loop) fn between(&self) -> Doing {
         match (self.seat.state, &self.thread.pace) {
             (SeatState::Setup, _) => Doing::Connecting,
-            (SeatState::Idle, Pace::Users { .. }) => Doing::Thinking,
+            (SeatState::Idle, Pace::Users(_)) if self.seat.user.thinks() => Doing::Thinking,
             (SeatState::Over, _) if self.thread.progress.is_held() => Doing::Held,
             _ => Doing::Idle,
         }

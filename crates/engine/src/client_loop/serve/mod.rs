@@ -16,6 +16,7 @@ use crate::driver::{Clock, Driver, Happened};
 use crate::error;
 use crate::observer::ClientMessage;
 use crate::plan::{Pace, Until};
+use crate::recorder::SessionEnd;
 use crate::recorder::{Activity, Doing};
 
 /// A client while it is served, and what it shares with the others of its thread.
@@ -60,7 +61,7 @@ impl<C: Clock> Serving<'_, C> {
         match timer {
             Timer::Client(_) => self.send(Event::Timer),
             Timer::Visit(_) if self.seat.state == SeatState::Idle && self.thread.progress.starts(at) => {
-                self.start(at, false);
+                self.start(at, true);
             }
             Timer::Visit(_) => return,
             Timer::Link(_) => return link.into_iter().for_each(|link| self.attempt(link)),
@@ -135,7 +136,7 @@ impl<C: Clock> Serving<'_, C> {
                 }
             }
             let Some(due) = self.next_slot(false) else { return };
-            let found_free = matches!(&self.thread.pace, Pace::Open(open) if !open.free.is_empty());
+            let found_free = self.thread.pace.open().is_some_and(|open| !open.free.is_empty());
             step = self.begin(due, found_free);
         }
     }
@@ -180,6 +181,8 @@ impl<C: Clock> Serving<'_, C> {
         let is_measured = thread.recorder.ended(seat.number, &seat.transaction, now, &outcome);
         let counts = is_measured || outcome.failure.is_none();
         thread.recorder.in_transaction(seat.activity.since, seat.transaction.due, now, counts);
+        thread.recorder.in_flight = thread.tally.busy as u32;
+        self.user_ended(outcome.failure.is_some(), now);
         self.seat.activity = Activity { doing: self.between(), since: now };
         if is_measured {
             self.count_ended();
@@ -216,7 +219,7 @@ impl<C: Clock> Serving<'_, C> {
         self.seat.links.get_mut(link)
     }
 
-    fn stop(&mut self) {
+    pub(super) fn stop(&mut self) {
         let gave_up = self.take_abort();
         let Self { seat, thread } = self;
         let now = thread.turn.now;
@@ -234,7 +237,9 @@ impl<C: Clock> Serving<'_, C> {
             }
             SeatState::Setup | SeatState::Idle => self.turn_to(Doing::Idle, now),
         }
+        self.user_leaves(if gave_up { SessionEnd::Failed } else { SessionEnd::Cut }, now);
         let Self { seat, thread } = self;
+        thread.recorder.in_flight = thread.tally.busy as u32;
         thread.tally.over += 1;
         thread.tally.over_since = thread.turn.now;
         thread.timers.cancel(Timer::Client(seat.index));

@@ -4,7 +4,6 @@ use super::Serving;
 use crate::client::{Event, Step, Time};
 use crate::client_loop::progress::RunPhase;
 use crate::client_loop::seat::SeatState;
-use crate::client_loop::timers::Timer;
 use crate::driver::Clock;
 use crate::plan::Pace;
 use crate::recorder::Doing;
@@ -43,26 +42,9 @@ impl<C: Clock> Serving<'_, C> {
                 self.rest();
                 None
             }
-            Pace::Users { think, ramp } => {
-                self.next_visit(think, ramp);
-                None
-            }
+            Pace::Users(_) => self.next_visit(),
             Pace::Open(_) => self.next_scheduled(waited),
         }
-    }
-
-    fn next_visit(&mut self, think: Time, ramp: Time) {
-        let Self { seat, thread } = self;
-        // A timer that is already set belongs to the visit it came back from.
-        if thread.progress.phase != RunPhase::Running || thread.timers.is_set(Timer::Visit(seat.index)) {
-            return;
-        }
-        let due = if std::mem::replace(&mut seat.visited, true) {
-            thread.turn.now.saturating_add(think)
-        } else {
-            thread.progress.window.load.saturating_add(ramp.saturating_mul(seat.number as Time))
-        };
-        thread.timers.set(Timer::Visit(seat.index), due);
     }
 
     fn next_scheduled(&mut self, waited: bool) -> Option<Time> {
@@ -120,7 +102,9 @@ impl<C: Clock> Serving<'_, C> {
         seat.transaction.due = due;
         seat.transaction.started = now;
         thread.tally.busy += 1;
+        thread.recorder.in_flight = thread.tally.busy as u32;
         self.turn_to(Doing::Transaction, now);
+        self.user_begins(due, now);
         self.call(Event::Slot { due })
     }
 }

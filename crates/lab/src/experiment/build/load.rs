@@ -1,7 +1,5 @@
 //! The shape of the load, and the search for a limit.
 
-use std::time::Duration;
-
 use spec::{AskedLimit, Profile};
 use toml::Value;
 
@@ -19,6 +17,8 @@ const LEAST_WIDTH: f64 = 0.005;
 const MOST_WIDTH: f64 = 0.5;
 /// A load may exceed the limit, up to this factor.
 const MOST_SHARE: f64 = 10.0;
+/// First number of users of a search.
+const FIRST_USERS: u32 = 10;
 const CONFIRM: &str = "confirm = [\"ramp 0.5..1 over 10s\", \"spike 0.5 to 1 for 2s at 5s\"]";
 
 impl Builder<'_, '_> {
@@ -43,13 +43,10 @@ impl Builder<'_, '_> {
         }
         let kind = match &written.users {
             _ if ladder.is_some() || written.rate.is_some() => LoadKind::Rate,
-            Some(users) => LoadKind::Users {
-                think: users.think.0,
-                ramp: users.ramp.map_or(Duration::ZERO, |ramp| ramp.0),
-            },
+            Some(users) => LoadKind::Users(self.users(users)),
             None => LoadKind::Closed,
         };
-        let search = written.search.as_ref().map(|search| self.search(search));
+        let search = written.search.as_ref().map(|search| self.search(search, factors));
         LoadSpec {
             kind,
             promise: written.promise.or(written.limit).map(|promise| promise.0),
@@ -58,8 +55,14 @@ impl Builder<'_, '_> {
         }
     }
 
-    pub(super) fn search(&mut self, written: &written::Search) -> AskedLimit {
-        for other in ["rate", "users", "promise", "limit"] {
+    pub(super) fn search(&mut self, written: &written::Search, factors: &Factors) -> AskedLimit {
+        let first = self
+            .document
+            .value(&["factors", "clients"])
+            .and_then(|_| factors.levels("clients").first()?.parse().ok());
+        let users = self.document.value(&["load", "users"]).map(|_| first.unwrap_or(FIRST_USERS));
+        self.search_of_users(written);
+        for other in ["rate", "promise", "limit"] {
             let why = "a search chooses its rates, and has its own promise";
             self.document.exclusive("load", ["search", other], why);
         }
@@ -103,6 +106,7 @@ impl Builder<'_, '_> {
             highest,
             width,
             grow_clients: written.grow_clients,
+            users,
             confirm: self.shapes(&written.confirm),
         }
     }

@@ -7,6 +7,7 @@ mod levels;
 mod load;
 mod measure;
 mod servers;
+mod users;
 mod work;
 
 use std::borrow::Cow;
@@ -60,6 +61,7 @@ impl Builder<'_, '_> {
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
         self.levels_by_hand(&mut factors, &written.by_hand, &known);
         let load = self.load(&written.load, &mut factors);
+        let with_session = self.scripts_of_session(&load, &workloads);
         if calibrate.is_some() {
             factors = Factors::default();
         }
@@ -106,7 +108,7 @@ impl Builder<'_, '_> {
             prepare: prepare.clone(),
             probe,
             named: named.clone(),
-            workloads,
+            workloads: with_session,
             factors,
             beside,
             arms,

@@ -9,6 +9,7 @@ use spec::experiment::Experiment;
 
 use super::against_args::AgainstArgs;
 use super::given::Given;
+use super::user_args::UserArgs;
 use crate::options::{Driver, KnownValues, OutputArgs, WaitChoice};
 
 /// `pgdyno bench`.
@@ -20,6 +21,8 @@ use crate::options::{Driver, KnownValues, OutputArgs, WaitChoice};
     pgdyno bench -f old.sql -c 8 DBNAME --against 'script: new.sql'\n\
     One run, with a report as pgbench prints it:\n  \
     pgdyno bench -f my.sql -c 8 -T 30 DBNAME\n\
+    30 users who log in, search and order, with think times:\n  \
+    pgdyno bench --users 'login.sql, 5s, search.sql x3, 2s, order.sql' -c 30 -T 300 DBNAME\n\
     pgbench's other options: pgdyno pgbench (docs/pgbench.md)")]
 pub(crate) struct BenchArgs {
     /// Print help
@@ -34,6 +37,11 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(super) pace: Pace,
     #[command(flatten)]
+    pub(super) users: UserArgs,
+    /// Sessions of each user, with --users [default: 1, unless -T]
+    #[arg(long, value_name = "N", requires = "users", conflicts_with = "time", help_heading = "Users", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) sessions: Option<u64>,
+    #[command(flatten)]
     pub(super) conduct: Conduct,
     #[command(flatten)]
     pub(super) target: TargetArgs,
@@ -46,6 +54,19 @@ pub(crate) struct BenchArgs {
     /// All of it as it was typed.
     #[arg(skip)]
     pub(crate) given: Given,
+}
+
+impl BenchArgs {
+    /// Sessions of each user; `None` without users, and if the run has a duration.
+    pub(super) fn sessions_each(&self) -> Option<u64> {
+        let is_counted = self.users.is_asked() && self.load.time.is_none();
+        is_counted.then(|| self.sessions.unwrap_or(1))
+    }
+
+    /// When the run ends.
+    pub(super) fn until(&self) -> Until {
+        self.sessions_each().map_or_else(|| self.load.until(), Until::PerUser)
+    }
 }
 
 /// What pgbench has and a run here has not: known, so that the command that has it can be named.
@@ -139,7 +160,7 @@ impl TableArgs {
 /// How many clients, and how long.
 #[derive(Debug, Args)]
 pub(super) struct BenchLoadArgs {
-    /// Number of clients
+    /// Number of clients; with --users, of users
     #[arg(short = 'c', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) client: u32,
     /// Number of threads
@@ -148,7 +169,7 @@ pub(super) struct BenchLoadArgs {
     /// Duration in seconds
     #[arg(short = 'T', long, value_name = "SEC", conflicts_with = "transactions", value_parser = seconds)]
     pub(super) time: Option<u64>,
-    /// Transactions per client [default: 10, unless -T]
+    /// Transactions per client [default: 10, unless -T or --users]
     #[arg(short = 't', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) transactions: Option<u64>,
     /// Warm-up in seconds, which does not count [default: 0; with --against 0.5]
@@ -206,8 +227,9 @@ pub(crate) struct Rows {
     /// 'query: SELECT …'
     #[arg(long, value_name = "ROWS")]
     pub(crate) variables: Option<String>,
-    /// When a client takes a row: transaction, or client (once, before the run) [default: transaction]
-    #[arg(long, value_name = "WHEN", requires = "variables", value_parser = ["transaction", "client"], hide_possible_values = true)]
+    /// When a client takes a row: transaction, client (once, before the run), or session (of a user) [default:
+    /// transaction]
+    #[arg(long, value_name = "WHEN", requires = "variables", value_parser = ["transaction", "client", "session"], hide_possible_values = true)]
     pub(crate) variables_per: Option<String>,
     /// The order of the rows: listed, or random by the run's seed [default: listed]
     #[arg(long, value_name = "ORDER", requires = "variables", value_parser = ["listed", "random"], hide_possible_values = true)]
@@ -239,7 +261,7 @@ pub(crate) struct Conduct {
     /// Count a transaction with an SQL error as failed, and go on
     #[arg(long)]
     pub(super) continue_on_error: bool,
-    /// Open a new connection for each transaction
+    /// Open a new connection for each transaction; with --users, for each session
     #[arg(short = 'C', long)]
     pub(super) connect: bool,
     /// Reconnect after a lost connection. The transaction that was lost counts as failed

@@ -1,6 +1,7 @@
 //! Options that several commands share: commands that make an experiment file from their arguments.
 
 use super::args::{BenchArgs, Conduct, ScriptChoice, Scripts, TableArgs, TargetArgs};
+use super::user_args::{GivenUsers, UserArgs};
 use super::{check_script, usage_with};
 
 #[derive(Debug, Clone, Copy)]
@@ -9,6 +10,8 @@ pub(in crate::commands) struct BenchRequest<'a> {
     pub(in crate::commands) scripts: &'a Scripts,
     pub(in crate::commands) conduct: &'a Conduct,
     pub(in crate::commands) target: &'a TargetArgs,
+    /// Users, who name the scripts themselves.
+    pub(in crate::commands) users: &'a UserArgs,
     /// Transactions that took longer are not retried.
     pub(in crate::commands) latency_limit_ms: Option<f64>,
 }
@@ -29,8 +32,32 @@ impl<'a> BenchRequest<'a> {
     }
 
     pub(super) fn of(args: &'a BenchArgs) -> Self {
-        let BenchArgs { tables, scripts, conduct, target, pace, .. } = args;
-        Self { tables, scripts, conduct, target, latency_limit_ms: pace.latency_limit }
+        let BenchArgs { tables, scripts, conduct, target, pace, users, .. } = args;
+        Self { tables, scripts, conduct, target, users, latency_limit_ms: pace.latency_limit }
+    }
+
+    /// The users, if there are any; then scripts must not be given too.
+    ///
+    /// # Errors
+    /// What is wrong with their texts, or options that do not go with them.
+    pub(in crate::commands) fn users(&self) -> anyhow::Result<Option<GivenUsers>> {
+        let users = self.users.given()?;
+        if users.is_some() && !self.scripts.in_order.is_empty() {
+            let hint = "leave out -f, -b, -S and -N";
+            return Err(usage_with("--users names its scripts itself", hint));
+        }
+        Ok(users)
+    }
+
+    /// The scripts of the users, or those given.
+    ///
+    /// # Errors
+    /// As [`Self::users`].
+    pub(in crate::commands) fn script_choices(&self) -> anyhow::Result<Vec<ScriptChoice>> {
+        Ok(match self.users()? {
+            Some(users) => users.scripts(),
+            None => self.scripts.in_order.clone(),
+        })
     }
 
     /// Refuses options without a meaning in an experiment file.

@@ -10,6 +10,7 @@ mod show;
 mod tables;
 #[cfg(test)]
 mod tests;
+pub(super) mod user_args;
 mod watched;
 
 use std::path::Path;

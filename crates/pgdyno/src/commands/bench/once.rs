@@ -9,7 +9,7 @@ use spec::{Error, Profile, ProfileError, Reason};
 
 use super::against::base::Folder;
 use super::against::made::MadeExperiment;
-use super::against::parts::{make_room, of_scripts};
+use super::against::parts::{make_room, of_scripts, users};
 use super::against::values;
 use super::args::BenchArgs;
 use super::asked::BenchRequest;
@@ -115,9 +115,12 @@ fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
     }
     args.scripts.in_order.iter().try_for_each(check_script)?;
     let (asked, clients) = (BenchRequest::of(args), args.load.client);
+    let folder = Folder::of(None);
+    check_users(args, &asked)?;
+    let each = if args.users.is_asked() { "user" } else { "client" };
     let question =
-        |name: &str| format!("How fast is {name} with {}?", lab::words::count(clients as usize, "client"));
-    let mut made = of_scripts(&asked, SAVED_BY, question, &Folder::of(None))?;
+        |name: &str| format!("How fast is {name} with {}?", lab::words::count(clients as usize, each));
+    let mut made = of_scripts(&asked, SAVED_BY, question, &folder)?;
     "bench".clone_into(&mut made.name);
     let experiment = &mut made.experiment;
     experiment.factors.insert("clients".to_owned(), [i64::from(clients)].into_iter().collect());
@@ -125,6 +128,7 @@ fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
     experiment.load = LoadShape {
         rate: args.pace.rate.as_deref().map(values::rate),
         promise: args.pace.latency_limit.map(|limit_ms| BoundedDuration::seconds(limit_ms / 1e3)),
+        users: users(&asked, args.sessions_each(), &folder)?,
         ..LoadShape::default()
     };
     experiment.measure = Measure {
@@ -133,7 +137,7 @@ fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
             .load
             .time
             .map(|seconds| LengthOrBounds::Fixed(BoundedDuration::seconds(seconds as f64))),
-        transactions: args.load.per_client().map(Whole::new),
+        transactions: args.load.per_client().filter(|_| !args.users.is_asked()).map(Whole::new),
         rounds: Some(Whole::new(1_u32)),
         threads: (args.load.jobs != 1).then(|| Whole::new(args.load.jobs)),
         try_first: Some(false),
@@ -162,6 +166,24 @@ fn set_by_hand(experiment: &mut Experiment, text: &str, has_length: bool) -> any
     }
     experiment.by_hand.insert(factor.to_owned(), [level].into_iter().collect());
     experiment.measure.sets = Some(Whole::new(1_u32));
+    Ok(())
+}
+
+/// Options that do not go with users.
+fn check_users(args: &BenchArgs, asked: &BenchRequest<'_>) -> anyhow::Result<()> {
+    let Some(users) = asked.users()? else { return Ok(()) };
+    if args.pace.rate.is_some() {
+        let hint = "for users who come at a rate: --arrivals '12 per minute'";
+        return Err(usage_with("--users and --rate cannot stand together", hint));
+    }
+    if args.load.transactions.is_some() {
+        let hint = "--sessions N for sessions of each user, or -T for a duration";
+        return Err(usage_with("-t counts transactions, and users do sessions", hint));
+    }
+    if users.are_open() && args.load.time.is_none() {
+        let hint = "-T 60; -c is how many of them can be there at once";
+        return Err(usage_with("users who come openly need a duration", hint));
+    }
     Ok(())
 }
 

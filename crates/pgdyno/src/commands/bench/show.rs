@@ -14,6 +14,8 @@ use super::args::BenchArgs;
 
 use crate::commands::pgbench::losses;
 
+mod users;
+
 const QUANTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
 
@@ -37,6 +39,7 @@ pub(super) fn text(args: &BenchArgs, rate: Option<&Profile>, done: &OneRun) -> S
     }
     let started_only = arrivals.is_some_and(|arrivals| arrivals.started_only);
     distribution(&mut out, "", &done.run.response(), started_only);
+    users::text(&mut out, args, &done.run);
     if rate.is_some() {
         lags(&mut out, &done.measured);
     }
@@ -79,11 +82,13 @@ fn head(out: &mut String, args: &BenchArgs, done: &OneRun) {
     let _ = writeln!(out, "transaction type: {kind}");
     let _ = writeln!(out, "scaling factor: {}", done.scale.unwrap_or(1));
     let _ = writeln!(out, "query mode: {}", args.scripts.mode.name());
-    let _ = writeln!(out, "number of clients: {}", args.load.client);
+    let each = if args.users.is_asked() { "users" } else { "clients" };
+    let _ = writeln!(out, "number of {each}: {}", args.load.client);
     let _ = writeln!(out, "number of threads: {}", done.run.threads);
-    let _ = match args.load.until() {
+    let _ = match args.until() {
         Until::Elapsed(ns) => writeln!(out, "duration: {} s", ns / 1_000_000_000),
         Until::PerClient(count) => writeln!(out, "number of transactions per client: {count}"),
+        Until::PerUser(count) => writeln!(out, "number of sessions per user: {count}"),
         // A single run never waits for its caller.
         Until::Caller => Ok(()),
     };
@@ -224,8 +229,12 @@ fn scripts(out: &mut String, args: &BenchArgs, done: &OneRun, seconds: f64, star
     let weights: u64 = done.scripts.iter().map(|script| u64::from(script.weight)).sum();
     for (index, (script, figures)) in done.scripts.iter().zip(&done.measured.scripts).enumerate() {
         let share = 100.0 * f64::from(script.weight) / weights.max(1) as f64;
-        let _ = writeln!(out, "SQL script {}: {}", index + 1, line(&script.name));
-        let _ = writeln!(out, " - weight: {} (targets {share:.1}% of total)", script.weight);
+        if args.users.is_asked() {
+            let _ = writeln!(out, "step {}: {}", index + 1, line(&script.name));
+        } else {
+            let _ = writeln!(out, "SQL script {}: {}", index + 1, line(&script.name));
+            let _ = writeln!(out, " - weight: {} (targets {share:.1}% of total)", script.weight);
+        }
         let tps = figures.completed as f64 / seconds.max(f64::MIN_POSITIVE);
         let _ = writeln!(out, " - tps = {tps:.6}");
         counts(out, " - ", &figures.counts, args);
@@ -264,15 +273,19 @@ fn statements(out: &mut String, done: &OneRun) {
 pub(super) fn table(done: &OneRun, args: &BenchArgs, whole: bool) -> Table {
     let mut columns = COLUMNS.to_vec();
     columns.extend(DISTRIBUTIONS.iter().filter(|_| whole));
+    let users = users::of_run(&done.run);
+    columns.extend(users.iter().map(|(name, _)| *name));
     let mut table = Table::new(&columns);
     let all = Arrivals::of(&done.run);
-    let mut push = |head, figures: ShownFigures<'_>, arrivals| {
+    let mut push = |head, figures: ShownFigures<'_>, arrivals, is_all| {
         let mut cells = row(head, &figures, arrivals, done);
         cells.extend(run(done, args));
         let open = args.pace.rate.is_some();
         let distributions = [Some(figures.response), Some(figures.service).filter(|_| open)];
         let texts = distributions.map(|of| of.filter(|of| of.count() > 0).map(Histogram::to_text).into());
         cells.extend(texts.into_iter().filter(|_| whole));
+        // Sessions are of all steps together.
+        cells.extend(users.iter().map(|(_, value)| if is_all { value.clone() } else { CellValue::Null }));
         table.push(cells);
     };
     for ((script, figures), record) in done.scripts.iter().zip(&done.measured.scripts).zip(&done.run.scripts)
@@ -285,7 +298,7 @@ pub(super) fn table(done: &OneRun, args: &BenchArgs, whole: bool) -> Table {
             response: &figures.response,
             service: &figures.service,
         };
-        push(head, figures, arrivals);
+        push(head, figures, arrivals, done.scripts.len() == 1);
     }
     if done.scripts.len() != 1 {
         let (response, service) = (done.run.response(), done.run.service());
@@ -295,7 +308,7 @@ pub(super) fn table(done: &OneRun, args: &BenchArgs, whole: bool) -> Table {
             response: &response,
             service: &service,
         };
-        push(["all".into(), CellValue::Null], figures, all);
+        push(["all".into(), CellValue::Null], figures, all, true);
     }
     table
 }

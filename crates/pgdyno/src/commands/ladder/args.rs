@@ -10,6 +10,7 @@ use crate::commands::bench::against::made_args::MadeArgs;
 #[command(after_help = "Clients and rate in step, at two promises (the study of a Raspberry Pi):\n  \
     pgdyno ladder --clients 3,8,10,12,14,16 --rate-per-client 1 --promise 500ms,250ms -f reporting.sql DBNAME\n\
     How throughput grows with clients:\n  pgdyno ladder --clients 1,2,4,8,16,32 -S DBNAME\n\
+    How response times grow with users:\n  pgdyno ladder --clients 10,20,40,80 --users 'login.sql, 5s, search.sql x3, 2s, order.sql' DBNAME\n\
     The highest rate that keeps a promise, searched: pgdyno limit (docs/figures.md#ladders)")]
 pub(crate) struct LadderArgs {
     /// Print help
@@ -25,7 +26,7 @@ pub(crate) struct LadderArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Ladder")]
 pub(super) struct Rungs {
-    /// Clients of each step, such as 1,2,4,8. With -R: one number for all steps [default: 16 with -R]
+    /// Clients of each step, such as 1,2,4,8; with --users, users. With -R: one number for all steps [default: 16 with -R]
     #[arg(short = 'c', long, alias = "client", value_name = "N,N,…", value_delimiter = ',')]
     pub(super) clients: Vec<u32>,
     /// Rate of each step in transactions per second, over all clients

@@ -21,7 +21,17 @@ pub(super) fn made(args: &LadderArgs, folder: &Folder) -> anyhow::Result<MadeExp
     if is_p99 && rungs.bound.is_some_and(|bound| bound != 100.0 * BOUND) {
         return Err(usage("p99 is a bound of 1 %, and --bound is another", "--promise 500ms with --bound"));
     }
-    let question = |name: &str| question(name, rungs, &steps);
+    let are_users = args.made.users.is_asked();
+    if are_users && steps.offered != Offered::Nothing {
+        return Err(usage(
+            "--users and rates cannot stand together",
+            "--clients 10,20,40 for numbers of users",
+        ));
+    }
+    let question = |name: &str| {
+        let question = question(name, rungs, &steps);
+        if are_users { question.replace("clients", "users") } else { question }
+    };
     let mut made = of_scripts(&args.made.asked(), super::SAVED_BY, question, folder)?;
     made.experiment.seed = seed(args.made.asked().conduct.random_seed.as_deref())?;
     made.name.push_str("-ladder");

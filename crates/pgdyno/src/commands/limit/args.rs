@@ -12,6 +12,7 @@ use crate::commands::bench::against_args::Compare;
     after_help = "How much can this database take?\n  pgdyno limit --promise 'p99 < 20ms' -f checkout.sql DBNAME\n\
     Without a database, on a private server:\n  pgdyno limit --promise 'p99 < 20ms' --managed -s 10\n\
     How much more can it take with something changed?\n  pgdyno limit --promise 'p99 < 20ms' -f checkout.sql DBNAME --against 'settings: jit=off'\n\
+    How many users can be there at a time?\n  pgdyno limit --promise 'p95 < 300ms' --users 'login.sql, 5s, search.sql x3, 2s, order.sql' DBNAME\n\
     How a limit is found, and what it says: docs/limit.md"
 )]
 pub(crate) struct LimitArgs {
@@ -34,13 +35,16 @@ pub(super) struct Search {
     /// (repeatable)
     #[arg(long, value_name = "PROMISE", required = true)]
     pub(super) promise: Vec<String>,
-    /// Number of clients, or auto: doubled until more clients give no more throughput
+    /// Number of clients, or auto: doubled until more clients give no more throughput. With --users: the number of users
+    /// to begin with
     #[arg(short = 'c', long, alias = "client", value_name = "N|auto", default_value = "auto", value_parser = clients)]
     pub(super) clients: ClientsArg,
-    /// Lowest rate to try, in transactions per second [default: 1 % of the fastest run]
+    /// Lowest rate to try, in transactions per second [default: 1 % of the fastest run]. With --users: fewest users
+    /// [default: 1]
     #[arg(long, value_name = "TPS", allow_negative_numbers = true)]
     pub(super) lowest: Option<f64>,
-    /// Highest rate to try [default: 120 % of the fastest run]
+    /// Highest rate to try [default: 120 % of the fastest run]. With --users: most users [default: as many as the server
+    /// accepts]
     #[arg(long, value_name = "TPS", allow_negative_numbers = true)]
     pub(super) highest: Option<f64>,
     /// Stop when the highest rate that holds and the lowest that fails are this close, in percent

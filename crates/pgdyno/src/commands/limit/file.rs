@@ -12,6 +12,9 @@ use crate::commands::bench::against::parts::{make_room, of_scripts, seed};
 
 /// First number of clients with `auto`.
 const FIRST_CLIENTS: u32 = 8;
+/// Users for whom a private server has room, unless --highest says how many.
+const USERS_ROOM: u32 = 1000;
+const MOST_USERS: f64 = 100_000.0;
 
 /// The experiment of a search; of two searches if there is a change.
 pub(super) fn made(
@@ -31,7 +34,7 @@ pub(super) fn made(
                 clients: clients(&args.search),
                 saved_by: super::SAVED_BY,
                 question: &question,
-                load: load(&args.search, &promise),
+                load: load(args, &promise),
                 measure: measure(&args.search),
                 by_turns: true,
             };
@@ -44,14 +47,19 @@ pub(super) fn made(
 }
 
 fn alone(args: &LimitArgs, promise: &str, folder: &Folder) -> anyhow::Result<MadeExperiment> {
-    let question = |name: &str| format!("How much {name} can it take at {promise}?");
+    let are_users = args.made.users.is_asked();
+    let question = |name: &str| match are_users {
+        true => format!("How many users of {name} can it take at {promise}?"),
+        false => format!("How much {name} can it take at {promise}?"),
+    };
     let asked = args.made.asked();
     let mut made = of_scripts(&asked, super::SAVED_BY, question, folder)?;
     made.experiment.seed = seed(asked.conduct.random_seed.as_deref())?;
     let clients = clients(&args.search);
     made.experiment.factors.insert("clients".to_owned(), [i64::from(clients)].into_iter().collect());
-    make_room(&mut made.experiment, clients);
-    made.experiment.load = load(&args.search, promise);
+    make_room(&mut made.experiment, if are_users { most_users(&args.search) } else { clients });
+    let users = made.experiment.load.users.take();
+    made.experiment.load = LoadShape { users, ..load(args, promise) };
     made.experiment.measure = measure(&args.search);
     asked.conduct.choose_generator(&mut made.experiment);
     Ok(made)
@@ -64,13 +72,19 @@ fn clients(search: &Search) -> u32 {
     }
 }
 
-fn load(search: &Search, promise: &str) -> LoadShape {
+/// Connections that a private server needs for the users of a search.
+fn most_users(search: &Search) -> u32 {
+    search.highest.map_or(USERS_ROOM, |highest| highest.clamp(1.0, MOST_USERS) as u32)
+}
+
+fn load(args: &LimitArgs, promise: &str) -> LoadShape {
+    let search = &args.search;
     let sought = Sought {
         promise: promise.to_owned(),
         lowest: search.lowest.map(Value::Float),
         highest: search.highest.map(Value::Float),
         width: Some(Share::percent(search.width)),
-        grow_clients: search.clients == ClientsArg::Auto,
+        grow_clients: search.clients == ClientsArg::Auto && !args.made.users.is_asked(),
         confirm: search.confirm.clone(),
     };
     LoadShape { search: Some(sought), ..LoadShape::default() }

@@ -89,7 +89,9 @@ impl<'a> AnswerBlocks<'a> {
 
     fn limits(&self) -> Option<Block> {
         let limits = self.limits.as_ref()?;
-        let head = Paragraph::new("lead").plain("The highest rate at which ").strong(limits.asked.words());
+        let head = Paragraph::new("lead")
+            .plain(crate::sections::limit::highest(&limits.asked))
+            .strong(limits.asked.words());
         let lines = limit::lines(limits).into_iter().map(|line| Paragraph::new("figures").plain(line).into());
         Block::group("answer", [head.plain(" holds:").into()].into_iter().chain(lines))
     }

@@ -38,6 +38,8 @@ pub fn none() -> Table {
         "generator",
         "far_peak",
         "doubt",
+        "lower_users",
+        "upper_users",
     ])
 }
 
@@ -71,13 +73,23 @@ pub fn limits(data: &ReportData) -> Option<Table> {
             let head =
                 [cell_text(&cell.cell).into(), arm.limit.arm.clone().into(), limits.asked.words().into()];
             let parts = head.into_iter().chain(arm.bounds(at)).chain(of_cell).chain(arm.causes());
-            table.push(parts.chain(compared).chain(last));
+            table.push(parts.chain(compared).chain(last).chain(arm.users()));
         }
     }
     Some(table)
 }
 
 impl ArmFindings<'_> {
+    /// Bounds of a search for users.
+    fn users(&self) -> [CellValue; 2] {
+        let LimitState::Ended(ended) = self.limit.state else { return [CellValue::Null, CellValue::Null] };
+        let upper = ended.upper.filter(|_| self.found.generator.is_none());
+        let whole = |level: Option<f64>| {
+            level.filter(|_| self.asked.are_users()).map(|level| level.round() as u64).into()
+        };
+        [whole(ended.lower), whole(upper)]
+    }
+
     /// `figures` are those of a rate.
     fn bounds<'f>(&self, figures: impl Fn(f64) -> Option<&'f CellFigures>) -> [CellValue; 8] {
         let (state, ended) = match self.limit.state {
@@ -97,8 +109,8 @@ impl ArmFindings<'_> {
         let achieved = at_lower.and_then(|figures| figures.in_time.arrivals);
         [
             state.into(),
-            real_cell(ended.and_then(|ended| ended.lower)),
-            real_cell(ended.and_then(|ended| ended.upper)),
+            real_cell(ended.and_then(|ended| ended.lower).filter(|_| !self.asked.are_users())),
+            real_cell(ended.and_then(|ended| ended.upper).filter(|_| !self.asked.are_users())),
             ended.map(|_| u32::from(self.found.irregular)).into(),
             real_cell(achieved.map(|arrivals| arrivals.achieved_per_s())),
             (self.limit.trials.len() as u64).into(),

@@ -52,13 +52,15 @@ pub(super) struct Draws {
     /// The next script is not drawn yet. Drawing waits until it is needed: a client that is done must not
     /// take a choice from its thread's stream, which the others continue to use.
     stale: bool,
+    /// Its session chooses: nothing is drawn.
+    told: bool,
 }
 
 impl Draws {
     /// Draws the first script here: the clients of a thread do so in their order.
     pub(super) fn new(choice: Arc<Choice>, stream: SharedStream) -> Self {
         let drawn = choice.draw(&stream);
-        Self { choice, stream, drawn, stale: false }
+        Self { choice, stream, drawn, stale: false, told: false }
     }
 
     /// The script of the open transaction, otherwise of the next one, drawn if necessary.
@@ -75,7 +77,12 @@ impl Draws {
     }
 
     pub(super) fn ended(&mut self) {
-        self.stale = true;
+        self.stale = !self.told;
+    }
+
+    /// A session chooses the next script, and all later ones.
+    pub(super) fn tell(&mut self, script: usize) {
+        (self.drawn, self.stale, self.told) = (script, false, true);
     }
 }
 

@@ -10,7 +10,7 @@ use super::choice::{Draws, SharedStream, choices};
 use super::conns::{ClientConn, Conns};
 use super::hosts::servers;
 use super::script_run::ScriptRun;
-use super::{PgbenchClient, ThreadProgram};
+use super::{ClientRows, PgbenchClient, ThreadProgram};
 use crate::pgbench::prepare::PreparedScripts;
 use crate::pgbench::prepare::{Automatic, default_seed_given, starting};
 use crate::pgbench::row_options::RowPer;
@@ -49,12 +49,16 @@ pub(in crate::pgbench) fn clients(
     let clients = seats.map(|(number, (((thread, choice), servers), random))| {
         let automatic = Automatic { client: number, scale, seed, default_seed: streams.default_seed };
         let mut variables = starting(program, &symbols, automatic);
-        let mut rows = turns.as_mut().and_then(|(_, turns)| turns.next());
-        if let Some((RowPer::Client, _)) = turns
-            && let Some(mut only) = rows.take()
-        {
-            only.take(&mut variables);
-        }
+        let rows = turns.as_mut().and_then(|(per, turns)| Some((*per, turns.next()?)));
+        let rows = rows.and_then(|(per, mut turns)| match per {
+            RowPer::Client => {
+                turns.take(&mut variables);
+                None
+            }
+            RowPer::Transaction | RowPer::Session => {
+                Some(ClientRows { turns, per_session: per == RowPer::Session })
+            }
+        });
         let (program, stream) = &shared[thread];
         let conns = servers.into_iter().zip(0..).map(|(route, link)| ClientConn::new(program, route, link));
         let client = PgbenchClient::new(

@@ -41,7 +41,7 @@ impl PgbenchClient {
     /// Continues with what is needed before the next script: all connections, then the startup script on each
     /// new one.
     pub(super) fn get_ready(&mut self, io: &mut Io<'_>) -> Step {
-        if self.program.options.reconnect {
+        if self.reconnects() {
             let fresh = self.conns.current().fresh;
             return if fresh { self.start_up(self.conns.at, io) } else { self.all_up(io) };
         }
@@ -92,7 +92,7 @@ impl PgbenchClient {
     /// Before the run the caller adds which client has no connection.
     fn cannot_connect(&mut self, why: NotConnected, io: &mut Io<'_>) -> Step {
         let NotConnected { message, code } = why;
-        let abort = if !self.program.options.reconnect && !self.served {
+        let abort = if !self.reconnects() && !self.served {
             Abort { message, code, ..Abort::default() }
         } else {
             let client = self.reporter.client;
@@ -163,7 +163,7 @@ impl PgbenchClient {
         }
         match self.state {
             // It is opened on demand.
-            ClientState::Idle if self.program.options.reconnect => Step::Wait,
+            ClientState::Idle if self.reconnects() => Step::Wait,
             ClientState::Idle | ClientState::Connecting => self.leave(link, reason, io),
             _ if link == self.conns.at => {
                 let reason = self.conns.current().lost_text(reason);

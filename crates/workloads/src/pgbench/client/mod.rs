@@ -28,7 +28,9 @@ mod words;
 
 use std::sync::Arc;
 
-use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Returned, Step, Time, TransactionOutcome};
+use engine::{
+    Abort, Client, Endpoint, Event, Failure, Io, Link, Returned, Step, Time, TransactionOutcome, Visit,
+};
 use protocol::postgres::TxStatus;
 
 use self::choice::Draws;
@@ -68,6 +70,14 @@ enum ClientState {
 /// threads should not share that counter.
 type ThreadProgram = Arc<Arc<PreparedScripts>>;
 
+/// Rows of variables, and when the next one is taken.
+#[derive(Debug)]
+struct ClientRows {
+    turns: RowTurns,
+    /// Once per session; otherwise once per transaction.
+    per_session: bool,
+}
+
 #[derive(Debug)]
 struct PgbenchClient {
     program: ThreadProgram,
@@ -76,8 +86,10 @@ struct PgbenchClient {
     /// It was ready once: lost connections may be reopened from then on.
     served: bool,
     draws: Draws,
-    /// Its rows of variables, one per transaction.
-    rows: Option<RowTurns>,
+    /// The part of a user's session that comes next, or is open.
+    visit: Option<Visit>,
+    /// Its rows of variables, one per transaction or session.
+    rows: Option<ClientRows>,
     transaction: Transaction,
     script: ScriptRun,
     conns: Conns,
@@ -101,6 +113,13 @@ impl Client for PgbenchClient {
 
     fn on_demand(&self) -> bool {
         self.program.options.reconnect
+    }
+
+    fn visit(&mut self, visit: Visit) {
+        if let Some(script) = visit.script {
+            self.draws.tell(usize::from(script));
+        }
+        self.visit = Some(visit);
     }
 
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
@@ -139,7 +158,7 @@ impl PgbenchClient {
         number: usize,
         program: ThreadProgram,
         draws: Draws,
-        rows: Option<RowTurns>,
+        rows: Option<ClientRows>,
         script: ScriptRun,
         conns: Conns,
     ) -> Self {
@@ -149,6 +168,7 @@ impl PgbenchClient {
             state: ClientState::Connecting,
             served: false,
             draws,
+            visit: None,
             rows,
             transaction: Transaction::none(),
             script,
@@ -169,16 +189,19 @@ impl PgbenchClient {
         self.conns.choose(self.program.reads[script]);
         self.transaction.begin(due, io.now);
         self.served = true;
+        let goes_on = self.visit.is_some_and(|visit| !visit.is_first);
         if let Some(rows) = &mut self.rows
-            && !rows.take(&mut self.script.variables)
+            && !(rows.per_session && goes_on)
+            && !rows.turns.take(&mut self.script.variables)
         {
-            let message = format!("client {} stopped: {}", self.reporter.client, rows.used_up());
+            let message = format!("client {} stopped: {}", self.reporter.client, rows.turns.used_up());
             return self.give_up(Abort { message, ..Abort::default() }, io);
         }
         let name = &self.program.scripts.scripts()[script].name;
         self.reporter.debug(format_args!("executing script \"{name}\""), io);
         // A connection that was reopened after a loss exists already.
-        if self.program.options.reconnect && !self.conns.current().link.is_up() {
+        let opens = self.visit.is_some_and(|visit| visit.reconnects && visit.is_first);
+        if (self.program.options.reconnect || opens) && !self.conns.current().link.is_up() {
             self.state = ClientState::Connecting;
             return self.conns.current_mut().link.again(io);
         }
@@ -213,16 +236,22 @@ impl PgbenchClient {
             self.give_up(abort, io);
             return Step::Ended(outcome);
         }
-        if self.program.options.reconnect {
+        let leaves = |visit: Visit| visit.reconnects && (visit.is_last || failure.is_some());
+        if self.program.options.reconnect || self.visit.is_some_and(leaves) {
             self.conns.close(io);
         }
         self.draws.ended();
-        if !self.program.options.reconnect && self.conns.first_lost().is_some() {
+        if !self.reconnects() && self.conns.first_lost().is_some() {
             io.ended(outcome);
             return self.get_ready(io);
         }
         self.state = ClientState::Idle;
         Step::Ended(outcome)
+    }
+
+    /// Whether it connects more than once: for each transaction or session.
+    fn reconnects(&self) -> bool {
+        self.program.options.reconnect || self.visit.is_some_and(|visit| visit.reconnects)
     }
 
     /// How the open transaction ended.

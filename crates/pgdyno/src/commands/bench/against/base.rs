@@ -115,8 +115,11 @@ pub(in crate::commands) struct BaseWorkload {
 
 impl BaseWorkload {
     /// The workload of bench: tpcb-like by default.
-    pub(in crate::commands) fn of(args: &BenchRequest<'_>) -> Self {
-        Self::new(args.scripts.in_order.clone())
+    ///
+    /// # Errors
+    /// Users whose texts are wrong, or who do not go with other options.
+    pub(in crate::commands) fn of(args: &BenchRequest<'_>) -> anyhow::Result<Self> {
+        Ok(Self::new(args.script_choices()?))
     }
 
     pub(super) fn of_other(scripts: &[ScriptChoice]) -> Self {
@@ -215,7 +218,8 @@ fn options_of(
         ("define", (!define.is_empty()).then_some(Value::Table(define))),
         ("variables", rows_of(&args.scripts.rows, folder)),
         ("max_tries", (conduct.max_tries != 1).then(|| Value::Integer(conduct.max_tries.into()))),
-        ("reconnect", flag(conduct.connect)),
+        // With users it is for each session.
+        ("reconnect", flag(conduct.connect && !args.users.is_asked())),
         ("reconnect_lost", flag(conduct.reconnect)),
         ("continue_on_error", flag(conduct.continue_on_error)),
         ("vacuum", conduct.no_vacuum.then_some(Value::Boolean(false))),

@@ -105,7 +105,7 @@ pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a AgainstChange) -> Co
 pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Result<MadeExperiment> {
     let Compared { asked, change, compare, by_turns, .. } = of;
     let server = BaseServer::of(&asked)?;
-    let base = BaseWorkload::of(&asked);
+    let base = BaseWorkload::of(&asked)?;
     let other_server = other_server(change, &server)?;
     can_be_changed(compare, change, &server, by_turns)?;
     let other_asks = matches!(change, AgainstChange::Scripts(scripts) if BaseWorkload::of_other(scripts).asks_pgbench_tables());
@@ -115,6 +115,7 @@ pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Re
     let mut made = MadeExperiment::new("", of.saved_by, &servers);
     made.experiment.seed = seed(asked.conduct.random_seed.as_deref())?;
     made.experiment.load = of.load;
+    made.experiment.load.users = parts::users(&asked, None, folder)?;
     made.experiment.measure = of.measure;
     asked.conduct.choose_generator(&mut made.experiment);
     targets(&mut made.experiment, &server, other_server.as_ref(), compare.change_server, &[]);

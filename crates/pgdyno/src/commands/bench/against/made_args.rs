@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::made::Use;
 use crate::commands::bench::asked::BenchRequest;
+use crate::commands::bench::user_args::UserArgs;
 use crate::commands::bench::{Conduct, Scripts, TableArgs, TargetArgs};
 use crate::commands::run::Shown;
 use crate::options::OutputArgs;
@@ -13,6 +14,8 @@ use crate::options::OutputArgs;
 pub(crate) struct MadeArgs {
     #[command(flatten)]
     pub(in crate::commands) scripts: Scripts,
+    #[command(flatten)]
+    pub(in crate::commands) users: UserArgs,
     #[command(flatten)]
     conduct: Conduct,
     #[command(flatten)]
@@ -37,8 +40,8 @@ pub(crate) struct MadeArgs {
 
 impl MadeArgs {
     pub(in crate::commands) fn asked(&self) -> BenchRequest<'_> {
-        let Self { tables, scripts, conduct, target, .. } = self;
-        BenchRequest { tables, scripts, conduct, target, latency_limit_ms: None }
+        let Self { tables, scripts, conduct, target, users, .. } = self;
+        BenchRequest { tables, scripts, conduct, target, users, latency_limit_ms: None }
     }
 
     /// How the file is used; messages call it `nowhere`.

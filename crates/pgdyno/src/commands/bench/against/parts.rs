@@ -1,6 +1,6 @@
 //! Parts of an experiment that all commands make alike.
 
-use spec::experiment::{Experiment, Seed};
+use spec::experiment::{Experiment, Seed, Users};
 use toml::{Table, Value};
 use workloads::pgbench::init::InitOptions;
 
@@ -22,7 +22,7 @@ pub(in crate::commands) fn of_scripts(
     question: impl FnOnce(&str) -> String,
     folder: &Folder,
 ) -> anyhow::Result<MadeExperiment> {
-    let (server, workload) = (BaseServer::of(asked)?, BaseWorkload::of(asked));
+    let (server, workload) = (BaseServer::of(asked)?, BaseWorkload::of(asked)?);
     asked.tables_fit(workload.asks_pgbench_tables())?;
     let mut made = MadeExperiment::new(&plain(&workload.name).replace(' ', "-"), saved_by, &[&server]);
     let experiment = &mut made.experiment;
@@ -33,7 +33,20 @@ pub(in crate::commands) fn of_scripts(
     }
     experiment.workload.insert(&workload.name, workload.value(asked, folder)?);
     asked.conduct.choose_generator(experiment);
+    experiment.load.users = users(asked, None, folder)?;
     Ok(made)
+}
+
+/// The table of users, if clients are users; each does this many sessions, unless the run has a duration.
+///
+/// # Errors
+/// What is wrong with their texts.
+pub(in crate::commands) fn users(
+    asked: &BenchRequest<'_>,
+    sessions: Option<u64>,
+    folder: &Folder,
+) -> anyhow::Result<Option<Users>> {
+    Ok(asked.users()?.map(|users| users.table(folder, sessions, asked.conduct.connect)))
 }
 
 /// Raises a private server's `max_connections` if its default is too low.

@@ -9,6 +9,7 @@ mod preparing;
 mod retries;
 mod rows;
 mod shells;
+mod users;
 
 use engine::EngineResult;
 

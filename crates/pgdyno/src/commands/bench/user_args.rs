@@ -1,0 +1,111 @@
+//! Arguments of users as a load, the same in `bench`, `limit` and `ladder`.
+
+use spec::experiment::{Share, Users, Whole};
+use spec::users::{Session, UserArrivals, UserConnection, UsersError};
+
+use super::against::base::Folder;
+use super::args::ScriptChoice;
+use super::usage_with;
+use crate::exit::{CommandFailure, USAGE};
+
+/// Users as a load.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Users")]
+pub(crate) struct UserArgs {
+    /// Let each client be a user, who does sessions: scripts with think times between them, such as 'login.sql, 5s,
+    /// search.sql x3, 2s, order.sql'. Think times are 5s, exp(5s), lognormal(5s, 0.5) or file(pauses.txt)
+    #[arg(long, value_name = "SESSION")]
+    pub(super) users: Option<String>,
+    /// When users come: '0.5s apart', together, 'up 60s, hold 300s, down 60s', a share over time such as 'ramp 0..1 over
+    /// 60s' or 'spike 0.2 to 1 for 10s at 30s', or new users such as '12 per minute' (each does one session) [default:
+    /// evenly over the warm-up]
+    #[arg(long, value_name = "WHEN", requires = "users", allow_hyphen_values = true)]
+    pub(super) arrivals: Option<String>,
+    /// Share of registered people who are active at a time, in percent: also tell how many people the users stand for
+    #[arg(long, value_name = "PCT", requires = "users", allow_negative_numbers = true)]
+    pub(super) active_share: Option<String>,
+}
+
+/// Users as they were given, read.
+#[derive(Debug, Clone)]
+pub(in crate::commands) struct GivenUsers {
+    session: Session,
+    arrivals: Option<UserArrivals>,
+    active_share: Option<f64>,
+}
+
+impl UserArgs {
+    /// Whether clients are users.
+    pub(in crate::commands) fn is_asked(&self) -> bool {
+        self.users.is_some()
+    }
+
+    /// Reads the session and what belongs to it; `None` without users.
+    ///
+    /// # Errors
+    /// What is wrong with a text, and where.
+    pub(in crate::commands) fn given(&self) -> anyhow::Result<Option<GivenUsers>> {
+        let Some(text) = &self.users else { return Ok(None) };
+        let wrong = |option: &str, error: UsersError| {
+            CommandFailure::with_code(
+                USAGE,
+                format!("{option} {}", error.what()),
+                Some(error.advice().to_owned()),
+            )
+        };
+        let session = text.parse::<Session>().map_err(|error| wrong("--users", error))?;
+        let arrivals = self.arrivals.as_deref().map(str::parse::<UserArrivals>).transpose();
+        let arrivals = arrivals.map_err(|error| wrong("--arrivals", error))?;
+        let active_share = self.active_share.as_deref().map(active_share).transpose()?;
+        Ok(Some(GivenUsers { session, arrivals, active_share }))
+    }
+}
+
+fn active_share(text: &str) -> anyhow::Result<f64> {
+    let percent = text.trim().trim_end_matches('%').trim().parse::<f64>().ok();
+    let percent = percent.filter(|percent| *percent > 0.0 && *percent <= 100.0);
+    percent.ok_or_else(|| {
+        usage_with("--active-share must be above 0 and at most 100 (percent)", "--active-share 5%")
+    })
+}
+
+impl GivenUsers {
+    /// Its scripts, each once, in the order of the session.
+    pub(in crate::commands) fn scripts(&self) -> Vec<ScriptChoice> {
+        let mut scripts: Vec<ScriptChoice> = Vec::new();
+        for step in self.session.steps() {
+            let script = match script::BUILTINS.iter().any(|builtin| builtin.name == step) {
+                true => ScriptChoice::Builtin(step.to_owned()),
+                false => ScriptChoice::File(step.to_owned()),
+            };
+            if !scripts.contains(&script) {
+                scripts.push(script);
+            }
+        }
+        scripts
+    }
+
+    /// The table `load.users`; files are relative to `folder`.
+    pub(in crate::commands) fn table(&self, folder: &Folder, sessions: Option<u64>, connect: bool) -> Users {
+        let is_builtin = |name: &str| script::BUILTINS.iter().any(|builtin| builtin.name == name);
+        let script = |name: &str| if is_builtin(name) { name.to_owned() } else { folder.path(name) };
+        Users {
+            session: Some(self.session.renamed(&script, &|file| folder.path(file))),
+            arrivals: self.arrivals.clone(),
+            connection: connect.then_some(UserConnection::Session),
+            sessions: sessions.map(Whole::new),
+            active_share: self.active_share.map(Share::percent),
+            ..Users::default()
+        }
+    }
+
+    /// Share of the registered people who are active at a time (0..=1).
+    pub(in crate::commands) fn active_share(&self) -> Option<f64> {
+        self.active_share.map(|percent| percent / 100.0)
+    }
+
+    /// Whether users come openly, and leave after one session.
+    pub(in crate::commands) fn are_open(&self) -> bool {
+        self.arrivals.as_ref().is_some_and(|arrivals| arrivals.open_per_s().is_some())
+    }
+}
