@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use server::managed::NetworkAccess;
 use spec::plan::change::Change;
 use spec::plan::pooler;
+use spec::plan::topology::Topology;
 use spec::plan::{Arm, AskedDriver, Placement, PlannedUsers, Waiting};
 use spec::{AskedLimit, Profile};
 use workloads::Clients;
@@ -18,6 +19,7 @@ use workloads::Clients;
 pub struct Setup {
     pub server: Server,
     pub connection: ConnectionPath,
+    pub topology: Topology,
     /// Settings in force; `None` for any.
     pub arm: Option<Arm>,
     /// Changes of users' factors, by factor; `None` for any state.
@@ -156,7 +158,7 @@ pub enum ConnectionPath {
     #[default]
     Direct,
     Via(NetworkAccess),
-    Pooler(pooler::PoolerOptions),
+    Pooler(pooler::PoolerChoice),
 }
 
 /// One of an experiment's servers, by levels; the default is the `[target]`.

@@ -13,19 +13,21 @@ pub struct TargetAccess {
     pub spec: TargetSpec,
     /// Variables expanded; `None` for a managed server.
     pub(crate) url: Option<ConnectionString>,
+    /// Of its replicas, in their order; empty for a managed server.
+    pub(crate) replicas: Vec<ConnectionString>,
 }
 
 impl TargetAccess {
     /// A server by a connection string: anything that libpq accepts.
     #[must_use]
     pub fn url(url: ConnectionString) -> Self {
-        Self { spec: by_url(&url, None, false), url: Some(url) }
+        Self { spec: by_url(&url, None, false), url: Some(url), replicas: Vec::new() }
     }
 
     /// A private server of this name with these extensions in its database, without Redis or tile servers.
     #[must_use]
     pub fn managed(name: &str, extensions: &[&str]) -> Self {
-        Self { spec: TargetSpec::managed(name, extensions), url: None }
+        Self { spec: TargetSpec::managed(name, extensions), url: None, replicas: Vec::new() }
     }
 }
 
@@ -37,7 +39,7 @@ pub(crate) fn by_url(url: &ConnectionString, redis: Option<String>, change_serve
             (why.clone(), why)
         }
     };
-    TargetSpec::Url { shown, place, redis, change_server, tile_servers: Vec::new() }
+    TargetSpec::Url { shown, place, redis, change_server, tile_servers: Vec::new(), replicas: Vec::new() }
 }
 
 /// The managed server of another version or build; a server by URL stays unchanged.

@@ -11,6 +11,7 @@ use protocol::postgres::sql::SqlError;
 use server::Stop;
 use spec::figures::{self, Figures};
 use spec::plan::Placement;
+use spec::plan::topology::Topology;
 use spec::{Error, Sample, Scope};
 use toml::Value;
 use workloads::{ClientWorkload, Clients, Guarded, Places, Prepared, ScriptInfo, Site, Workload};
@@ -168,6 +169,7 @@ fn setup() -> Setup {
     Setup {
         server: Server::Target(At::default()),
         connection: ConnectionPath::Direct,
+        topology: Topology::default(),
         changes: None,
         cache: Cache::AsLeft,
         arm: None,

@@ -9,6 +9,7 @@ pub use crate::differences::{differences, table_in_words as differences_in_words
 pub use crate::explained::{plan_shares, plans};
 pub use crate::figures::figures;
 pub use crate::ladder::{ladder, ladders_in_words};
+pub use crate::lag::lag;
 pub use crate::phases::{phases, phases_in_words};
 pub use crate::scaling::{scaling, scalings_in_words};
 pub use crate::sections::crosstabs::crosstab;

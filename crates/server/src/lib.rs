@@ -15,6 +15,7 @@ pub mod page_cache;
 pub mod placement;
 pub mod pooler;
 pub mod redis;
+pub mod replica;
 pub mod settings;
 pub mod sink;
 pub mod storage;

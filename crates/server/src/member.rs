@@ -1,4 +1,4 @@
-//! Common parts of servers that only one pgdyno uses (Redis, PgBouncer, tile servers): private folders, a
+//! Common parts of servers that only one pgdyno uses (Redis, poolers, replicas, tile servers): private folders, a
 //! socket with a short path, a log, a watchdog. They store nothing, so everything is removed with them.
 
 use std::io::Write;
@@ -20,6 +20,8 @@ use crate::stop::Stop;
 const START_BOUND: Duration = Duration::from_secs(10);
 /// File of its output.
 const LOG: &str = "log";
+/// Its own working folder.
+const WORK: &str = "data";
 const QUOTED_LINES: usize = 4;
 
 /// The folders of one member: for its files, for its own output and, short enough, for its socket. Removed
@@ -52,7 +54,7 @@ impl Folders {
         let name = format!("{}-{number}", std::process::id());
         let failed = |source| cannot_use(&all.path().join(&name), source);
         let dir = all.make(&name, passed_through(account.is_some())).map_err(failed)?;
-        let work = dir.make_for("data", account).map_err(failed)?.path().to_owned();
+        let work = dir.make_for(WORK, account).map_err(failed)?.path().to_owned();
         let sockets = socket_folder(dir.path(), longest_socket_name, account)?;
         Ok(Self { all, dir, work, sockets, account: account.cloned() })
     }
@@ -107,6 +109,11 @@ impl Member {
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.pid()
+    }
+
+    /// Its own working folder, open; `None` if it is not there.
+    pub(crate) fn work(&self) -> Option<Dir> {
+        self.folders.dir.open_for(WORK, self.folders.account.as_ref()).ok().flatten()
     }
 
     pub(crate) fn sockets(&self) -> &Path {

@@ -207,6 +207,12 @@ impl Target {
         with_session_settings(&place.unwrap_or_else(|| self.plain_place()), &self.applied.session)
     }
 
+    /// Another server's place, such as a replica's, with the session settings of the arm.
+    #[must_use]
+    pub fn with_arm_settings(&self, place: &Place) -> Place {
+        with_session_settings(place, &self.applied.session)
+    }
+
     /// Where the load looks for a server it lost, starting with [`Target::place`], and which servers it
     /// accepts; empty if there is no other.
     #[must_use]

@@ -54,7 +54,7 @@ pub use prices::{Price, Prices};
 pub use profile::{Piece, Profile, ProfileError};
 pub use promise::Promise;
 pub use run::{Artifact, OfferedLoad, Run, RunEvent, RunKey, RunKind, ScriptRecord, SeriesPoint};
-pub use sample::{Sample, Scope, WAITS, WAITS_UNIT};
+pub use sample::{REPLICA, Sample, Scope, WAITS, WAITS_UNIT};
 pub use slice::Slice;
 pub use surroundings::{Host, MeasuredTarget, Setting};
 pub use term::{Term, TermResult};

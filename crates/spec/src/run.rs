@@ -298,4 +298,6 @@ impl RunEvent {
     pub const NO_PLANS: &'static str = "no plans";
     /// The server of the run, if there are several, such as copies.
     pub const SERVER: &'static str = "server";
+    /// A replica of the run: how it was made, and its settings.
+    pub const REPLICA: &'static str = "replica";
 }

@@ -22,6 +22,9 @@ pub const WAITS: &str = "waits";
 /// The suffix of these names: they count server processes.
 pub const WAITS_UNIT: &str = "_backends";
 
+/// Source of the samples on a replica, followed by its number from 1: `replay_lag_bytes`, `replay_lag_ms`.
+pub const REPLICA: &str = "replica";
+
 /// What a sample describes. A sample that cannot be assigned to an arm is never shown for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -47,6 +47,12 @@ pub enum Reason {
     SettingsNotApplied,
     /// The caches were not in the state asked for.
     CacheState,
+    /// A replica fell behind until the end of the run.
+    ReplicaBehind,
+    /// A replica did not follow its primary any more: its connection, slot or WAL was gone.
+    ReplicaLost,
+    /// A replica was promoted: it is a server of its own now.
+    ReplicaPromoted,
     TooShort,
     /// The user stopped it.
     Interrupted,
@@ -75,6 +81,9 @@ impl Reason {
             Self::FoundNothing => "found nothing",
             Self::SettingsNotApplied => "settings not applied",
             Self::CacheState => "cache state differs",
+            Self::ReplicaBehind => "replica falls behind",
+            Self::ReplicaLost => "replica lost",
+            Self::ReplicaPromoted => "replica promoted",
             Self::TooShort => "too short",
             Self::Interrupted => "interrupted",
             Self::Imported => "imported",

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use protocol::nearest;
 use protocol::postgres::sql::SqlError;
+use spec::plan::topology::LoadTarget;
 use spec::{Class, Error};
 
 /// Attached to the error of a wrong option.
@@ -85,6 +86,24 @@ pub(crate) fn program(program: impl Display, problem: impl Display) -> Error {
 pub(crate) fn no_server(kind: &str) -> Error {
     let what = format!("this workload needs a {kind} server, and the target has none; name one in [target]");
     Error::new(Class::Missing, what)
+}
+
+/// The run has no server of the kind that a script names.
+pub(crate) fn no_target(target: LoadTarget) -> Error {
+    let (what, hint) = match target {
+        LoadTarget::Primary => {
+            ("a script goes to the primary, and it cannot be reached without a pooler", "")
+        }
+        LoadTarget::Replica => (
+            "a script goes to a replica, and the target has none",
+            "write replicas = 1 in [target], or in [factors]",
+        ),
+        LoadTarget::Pooler => (
+            "a script goes to the pooler, and clients of this run connect without one",
+            "describe a pooler in [pooler.NAME], and write connection = \"NAME\" in [factors]",
+        ),
+    };
+    Error::new(Class::BadInput, what).with_hint(hint)
 }
 
 pub(crate) fn no_tile_server(name: &str) -> Error {

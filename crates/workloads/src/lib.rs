@@ -39,7 +39,7 @@ pub use error::WrongOption;
 pub use fields::fields;
 pub use link::address_of;
 pub use list::{Preparation, PreparedFrom, Spec};
-pub use place::{HttpPlace, Places, PostgresPlace, RedisServer, ServerPlace, Site};
+pub use place::{HttpPlace, Places, PostgresPlace, RedisServer, ServerPlace, Site, TargetPlaces};
 pub use plans::{KeptPlan, SamplePlans, Slowest};
 pub use workload::{
     ClientWorkload, Clients, Each, Guarded, JobWorkload, LoadNeeds, Prepared, RequestText, ScriptInfo,

@@ -8,6 +8,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use spec::Error;
 use spec::plan::WorkloadOptions;
+use spec::plan::topology::LoadTarget;
 
 use crate::fields::fields;
 use crate::jobs::{Job, file_name, must_be_readable};
@@ -139,7 +140,17 @@ impl Spec {
     pub fn links(&self) -> u32 {
         match self {
             Self::Tiles(options) => options.links() as u32,
-            Self::Pgbench(_) | Self::Redis(_) | Self::Osm(_) | Self::Http(_) => 1,
+            Self::Pgbench(options) => options.targets().len() as u32,
+            Self::Redis(_) | Self::Osm(_) | Self::Http(_) => 1,
+        }
+    }
+
+    /// The servers that its scripts name, each once.
+    #[must_use]
+    pub fn load_targets(&self) -> Vec<LoadTarget> {
+        match self {
+            Self::Pgbench(options) => options.targets().into_iter().flatten().collect(),
+            Self::Tiles(_) | Self::Redis(_) | Self::Osm(_) | Self::Http(_) => Vec::new(),
         }
     }
 

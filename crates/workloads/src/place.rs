@@ -24,11 +24,34 @@ pub struct PostgresPlace {
     pub wanted: TargetSession,
     /// All servers, if clients are spread over several; otherwise empty.
     pub all: Vec<PlaceWithRole>,
+    /// The servers that scripts can name.
+    pub targets: TargetPlaces,
+}
+
+/// The servers of a target that scripts can name (`target = "replica"`).
+#[derive(Debug, Clone, Default)]
+pub struct TargetPlaces {
+    /// The server itself, without a pooler.
+    pub primary: Option<Place>,
+    pub pooler: Option<Place>,
+    pub replicas: Vec<Place>,
+}
+
+impl TargetPlaces {
+    fn all(&self) -> impl Iterator<Item = &Place> {
+        self.primary.iter().chain(&self.pooler).chain(&self.replicas)
+    }
 }
 
 impl From<Place> for PostgresPlace {
     fn from(place: Place) -> Self {
-        Self { place, again: Vec::new(), wanted: TargetSession::Any, all: Vec::new() }
+        Self {
+            place,
+            again: Vec::new(),
+            wanted: TargetSession::Any,
+            all: Vec::new(),
+            targets: TargetPlaces::default(),
+        }
     }
 }
 
@@ -85,7 +108,8 @@ impl Places {
         });
         let places = postgres.flat_map(|postgres| {
             let several = postgres.all.iter().map(|server| &server.place);
-            std::iter::once(&postgres.place).chain(&postgres.again).chain(several)
+            let named = postgres.targets.all();
+            std::iter::once(&postgres.place).chain(&postgres.again).chain(several).chain(named)
         });
         places.filter_map(|place| Some(Arc::clone(place.named.as_ref()?.name()))).collect()
     }
@@ -137,6 +161,8 @@ impl From<Address> for Places {
 #[derive(Default)]
 pub struct Site<'a> {
     pub sql: Option<&'a mut dyn Sql>,
+    /// A replica of it, where scripts go to one.
+    pub replica: Option<&'a mut dyn Sql>,
     pub redis: Option<&'a dyn RedisServer>,
     /// Tile servers by name, `tipg` and `martin`.
     pub tile_servers: BTreeMap<&'static str, HttpPlace>,

@@ -201,6 +201,14 @@ pub trait Workload: Send {
     /// When the first execution fails.
     fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, Error>;
 
+    /// Executes what goes to a replica once on one, where nothing else is executed first: it changes nothing there.
+    ///
+    /// # Errors
+    /// When the replica refuses it, as it does writes.
+    fn guard_on_replica(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Runs a sample of transactions, the same for equal seeds, without changing anything.
     fn sample(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Sampled, Error> {
         Ok(Sampled::NotTaken("nothing comes back that could be compared".to_owned()))

@@ -7,13 +7,17 @@
 mod encryption;
 mod host;
 mod machine;
+mod members;
 mod placement;
 mod postgres;
 mod redis;
+mod replication;
 mod waits;
 
 pub use encryption::{Encryption, Look};
+pub use members::{BalancingLook, Members, balanced_words};
 pub(crate) use postgres::Counters;
+pub use replication::{ReplicaSeen, Replication, ReplicationLook};
 
 use std::time::Duration;
 
@@ -69,6 +73,9 @@ pub struct Watched<'a> {
     pub encryption: Option<Look<'a>>,
     pub waits: bool,
     pub warmup: Duration,
+    /// The replicas of the run.
+    pub replication: Option<ReplicationLook<'a>>,
+    pub members: Members<'a>,
 }
 
 /// Every collector that applies.
@@ -80,15 +87,23 @@ pub fn all(watched: Watched<'_>) -> Vec<Box<dyn Collector + '_>> {
     if let Some(server) = watched.server.filter(|_| watched.managed) {
         list.push(Box::new(placement::Placement::new(server)));
     }
+    let Members { pooler, replicas, .. } = &watched.members;
+    if pooler.is_some() || !replicas.is_empty() {
+        list.push(Box::new(members::OfMembers::new(watched.members)));
+    }
     if let Some(look) = watched.encryption {
         list.push(Box::new(look));
+    }
+    let looker = watched.replication.as_ref().and_then(|look| look.pid);
+    if let Some(look) = watched.replication {
+        list.push(Box::new(replication::ReplicationLag::new(look)));
     }
     if let Some(address) = watched.redis {
         list.push(Box::new(redis::RedisCounters::new(address)));
     }
     if let Some(sql) = watched.sql {
         let Watched { elsewhere, uncut, waits, warmup, .. } = watched;
-        let manner = postgres::Manner { elsewhere, uncut, waits, warmup };
+        let manner = postgres::Manner { elsewhere, uncut, waits, warmup, looker };
         list.push(Box::new(postgres::Postgres::new(sql, manner)));
     }
     list

@@ -30,6 +30,8 @@ pub(super) struct Manner {
     pub(super) uncut: bool,
     pub(super) waits: bool,
     pub(super) warmup: Duration,
+    /// Process of another connection of ours to it.
+    pub(super) looker: Option<u32>,
 }
 
 impl<'a> Postgres<'a> {
@@ -69,7 +71,7 @@ impl Collector for Postgres<'_> {
         let Some((before, time)) = self.before.as_ref().filter(|_| measured.outages.is_empty()) else {
             return Ok(Figures::default());
         };
-        let all_ended = await_clients_gone(self.sql, *time)?;
+        let all_ended = await_clients_gone(self.sql, *time, self.manner.looker)?;
         let mut figures = Counters::take(self.sql)?.since(before);
         let is_short = Duration::from_nanos(measured.elapsed) < LONG;
         if !all_ended && is_short {
@@ -216,11 +218,12 @@ const HAS_BRIN: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg
 
 /// Waits until the load's connections are closed, for at most half a second: a server process reports its
 /// counts when it ends. Returns whether all that worked since this time have ended. Ours reports at once.
-fn await_clients_gone(sql: &mut dyn Sql, since_s: f64) -> Result<bool, SqlError> {
+fn await_clients_gone(sql: &mut dyn Sql, since_s: f64, looker: Option<u32>) -> Result<bool, SqlError> {
+    let looker = looker.unwrap_or_default();
     let others = format!(
         "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend' \
          AND datname = current_database() AND usename = current_user \
-         AND pid <> pg_catalog.pg_backend_pid() AND state_change >= pg_catalog.to_timestamp({since_s})"
+         AND pid <> pg_catalog.pg_backend_pid() AND pid <> {looker} AND state_change >= pg_catalog.to_timestamp({since_s})"
     );
     let start = Instant::now();
     loop {
@@ -404,7 +407,8 @@ mod tests {
                 ("pg_stat_database", vec![("xact_commit", "7"), ("blks_hit", "9"), ("blks_read", "1")]),
                 ("pg_stat_bgwriter", vec![("buffers_clean", "5")]),
             ]);
-            let manner = Manner { elsewhere: false, uncut: false, waits: false, warmup: Duration::ZERO };
+            let manner =
+                Manner { elsewhere: false, uncut: false, waits: false, warmup: Duration::ZERO, looker: None };
             let mut collector = Postgres::new(&mut server, manner);
             collector.begin().unwrap();
             let measured = EngineResult { elapsed: seconds * 1_000_000_000, ..EngineResult::default() };

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use engine::Until;
+use spec::plan::topology::LoadTarget;
 use spec::plan::{Plan, PlannedRun};
 use spec::{Class, Error, RunEvent, Text};
 use workloads::{Each, Sampled, Spec};
@@ -239,9 +240,19 @@ impl<'g, 'a> Guard<'g, 'a> {
         Ok(())
     }
 
+    /// A script for a replica is executed first on one.
+    fn with_replicas(&mut self, setup: &Setup, spec: &Spec) -> Result<(), Error> {
+        if spec.load_targets().contains(&LoadTarget::Replica) && !setup.topology.is_alone() {
+            self.runner.switch_to(setup)?;
+            self.runner.replicate(setup)?;
+        }
+        Ok(())
+    }
+
     fn open(&mut self, Open { setup, base, arm }: &Open) -> Result<(), Error> {
         let name = setup.asked();
         let spec = levels::spec_of(&self.plan.content, setup)?;
+        self.with_replicas(setup, &spec)?;
         let chosen = base.as_ref().filter(|base| {
             let by_one_rule =
                 levels::spec_of(&self.plan.content, base).is_ok_and(|of| of.chooses_like(&spec));

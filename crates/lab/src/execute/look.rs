@@ -84,7 +84,7 @@ pub fn check_sizes(plan: &Plan) -> Result<(), Error> {
         .map(drop)
 }
 
-fn at_hand(TargetAccess { spec, url }: &TargetAccess) -> Result<Result<(Control, Means), String>, Error> {
+fn at_hand(TargetAccess { spec, url, .. }: &TargetAccess) -> Result<Result<(Control, Means), String>, Error> {
     match spec {
         TargetSpec::Managed { name, .. } => {
             let server = Home::locate().ok().and_then(|home| managed::status(&home, name).ok());

@@ -6,8 +6,10 @@ use protocol::without_credentials;
 use server::Stop;
 use server::child::Watchdog;
 use server::pooler::Installed;
+use server::pooler::pgpool::Pgpool;
 use spec::plan::Plan;
 use spec::plan::change::Change;
+use spec::plan::pooler::PoolerChoice;
 use spec::{Class, Error};
 
 use crate::factors::{SETTINGS, STORAGE};
@@ -52,10 +54,7 @@ fn arm(
     if let Some(ConnectionPath::Pooler(options)) = setup.as_ref().map(|setup| &setup.connection)
         && content.named.poolers.contains_key(&name)
     {
-        settings.insert("pooler".to_owned(), format!("PgBouncer {}", pgbouncer(stop)?));
-        settings.insert("pool_mode".to_owned(), options.pool_mode.name().to_owned());
-        settings.insert("pool_size".to_owned(), options.pool_size.to_string());
-        settings.extend(options.settings.clone());
+        settings.extend(pooler(options, stop)?);
     }
     let target = at.and_then(|at| targets.get(&at).cloned());
     let storage = content.named.storages.get(&name).filter(|_| content.compared() == STORAGE);
@@ -63,9 +62,27 @@ fn arm(
     Ok(spec::ArmRecord { settings, unsafe_settings, target, name })
 }
 
-fn pgbouncer(stop: &Stop) -> Result<String, Error> {
+/// The version and options of a pooler.
+fn pooler(options: &PoolerChoice, stop: &Stop) -> Result<BTreeMap<String, String>, Error> {
     let watchdog = Watchdog::current().map_err(|source| {
         Error::new(Class::Internal, format!("cannot find pgdyno's own program: {source}"))
     })?;
-    Ok(Installed::find(&watchdog, stop)?.version.to_string())
+    let text = |(name, value): (&str, String)| (name.to_owned(), value);
+    Ok(match options {
+        PoolerChoice::PgBouncer(options) => {
+            let version = Installed::find(&watchdog, stop)?.version;
+            let own = [
+                ("pooler", format!("PgBouncer {version}")),
+                ("pool_mode", options.pool_mode.name().to_owned()),
+                ("pool_size", options.pool_size.to_string()),
+            ];
+            own.map(text).into_iter().chain(options.settings.clone()).collect()
+        }
+        PoolerChoice::Pgpool(options) => {
+            let version = Pgpool::installed(&watchdog, stop)?;
+            let own =
+                [("pooler", format!("Pgpool-II {version}")), ("balance", options.balance.name().to_owned())];
+            own.map(text).into_iter().chain(options.settings.clone()).collect()
+        }
+    })
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use spec::Profile;
 use spec::plan::TargetSpec;
 use spec::plan::change::Change;
+use spec::plan::pooler::PoolerChoice;
 use toml::de::DeValue;
 
 use super::build::known;
@@ -28,6 +29,7 @@ pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
     arms_can_be(document, file);
     changes_can_be(document, file);
     connections_can_be(document, file);
+    super::topology::topology_can_be(document, file);
     clients_fit(document, file);
     data_can_be(document, file);
     workloads_have_their_own(document, file);
@@ -312,7 +314,8 @@ fn clients_fit(document: &mut Document<'_>, file: &ExperimentFile) {
         return;
     }
     let ways = file.factors.levels("connection");
-    if !ways.is_empty() && ways.iter().all(|way| file.named.poolers.contains_key(way)) {
+    let shares = |way: &String| matches!(file.named.poolers.get(way), Some(PoolerChoice::PgBouncer(_)));
+    if !ways.is_empty() && ways.iter().all(shares) {
         return;
     }
     let known = known(&file.workloads, &file.named);

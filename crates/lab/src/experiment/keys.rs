@@ -2,9 +2,9 @@
 
 use spec::experiment::{
     Beside, Bounds, Calibrate, ChangeTable, Compare, Experiment, Full, LoadShape, Managed, Measure,
-    ProbeTable, Search, StorageTable, TargetChoice, Users, Version,
+    PoolerTable, ProbeTable, Search, StorageTable, TargetChoice, Users, Version,
 };
-use spec::plan::{Placement, pooler};
+use spec::plan::Placement;
 use workloads::{Preparation, fields};
 
 /// Keys of each table, by dotted path; tables of workloads and jobs check theirs.
@@ -24,7 +24,7 @@ pub(super) fn keys_of_tables() -> Vec<(String, Vec<&'static str>)> {
         ("compare", fields::<Compare>()),
         ("server.NAME", fields::<TargetChoice>()),
         ("version.NAME", fields::<Version>()),
-        ("pooler.NAME", fields::<pooler::PoolerOptions>()),
+        ("pooler.NAME", fields::<PoolerTable>()),
         ("change.NAME.LEVEL", fields::<ChangeTable>()),
         ("placement.NAME", fields::<Placement>()),
         ("storage.NAME", fields::<StorageTable>()),
@@ -49,7 +49,10 @@ mod tests {
 
     #[test]
     fn keys_right_below() {
-        assert_eq!(below("target"), ["managed", "url", "redis", "change_server", "tile_servers"]);
+        assert_eq!(
+            below("target"),
+            ["managed", "url", "redis", "change_server", "tile_servers", "replicas", "replication"]
+        );
         assert_eq!(below("full.measure.duration"), ["from", "to"]);
         assert!(below("settings").is_empty());
         assert!(below("").contains(&"question") && !below("").contains(&"url"));

@@ -16,11 +16,11 @@ mod outside;
 mod problem;
 mod question;
 mod tile_servers;
+mod topology;
 mod unused;
 mod variables;
 mod wording;
 
-use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -74,7 +74,10 @@ fn assemble(
     }
     let kept = document.kept_text();
     let one = |document: &mut Document<'_>| {
-        let mut file = Builder { document, path, variables, look, logins: BTreeMap::new() }.file(&kept);
+        let mut file = {
+            let (logins, replica_logins) = Default::default();
+            Builder { document, path, variables, look, logins, replica_logins }.file(&kept)
+        };
         file.balance_rounds();
         match file.has_only_jobs() {
             true => only_jobs::check(document, &file),
@@ -268,8 +271,9 @@ impl ExperimentFile {
         let servers = self.named.servers.iter().map(|(name, server)| (name.as_str(), server));
         let all = servers.chain([("", &self.target)]);
         let mut same = all.filter(|(_, read)| read.identity() == spec.identity());
-        let url = same.find_map(|(name, _)| self.logins.get(name).cloned());
-        TargetAccess { spec, url }
+        let found = same.find_map(|(name, _)| Some((self.logins.get(name).cloned()?, name)));
+        let replicas = found.as_ref().and_then(|(_, name)| self.replica_logins.get(*name).cloned());
+        TargetAccess { spec, replicas: replicas.unwrap_or_default(), url: found.map(|(url, _)| url) }
     }
 
     /// The workload of a name; every name in the grid has one.

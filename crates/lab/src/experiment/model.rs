@@ -42,6 +42,8 @@ pub struct ExperimentFile {
     /// Addresses of the servers given by URL, by name; the target's name is empty. They may hold passwords,
     /// and are not part of the plan.
     pub(crate) logins: BTreeMap<String, ConnectionString>,
+    /// Of the replicas of a server given by URL, in their order.
+    pub(crate) replica_logins: BTreeMap<String, Vec<ConnectionString>>,
     pub(crate) prepare: Preparation,
     pub(crate) probe: Option<ProbeOptions>,
     pub(crate) workloads: Vec<NamedWorkload>,

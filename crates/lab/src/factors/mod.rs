@@ -13,6 +13,8 @@ mod placement;
 mod promise;
 mod rate;
 mod rate_per_client;
+mod replicas;
+mod replication;
 mod server;
 mod settings;
 mod storage;
@@ -30,6 +32,8 @@ pub(crate) use self::connection::ways;
 pub(crate) use self::data::with_data;
 pub(crate) use self::option::with_options;
 pub(crate) use self::placement::{FREE, KEY as PLACEMENT, NAMES as PLACES, own as own_placement};
+pub(crate) use self::replicas::NAME as REPLICAS;
+pub(crate) use self::replication::NAME as REPLICATION;
 pub(crate) use self::settings::NAME as SETTINGS;
 pub(crate) use self::storage::NAME as STORAGE;
 use crate::setup::Setup;
@@ -48,6 +52,10 @@ pub struct LevelNames<'a> {
 }
 
 impl LevelNames<'_> {
+    fn asks_postgres(&self, workload: &str) -> bool {
+        self.workloads.get(workload).is_none_or(|spec| spec.needs_postgres())
+    }
+
     fn is_job(&self, workload: &str) -> bool {
         self.workloads.get(workload).is_some_and(|spec| spec.is_job())
     }
@@ -131,10 +139,12 @@ pub trait Factor: Sync {
 }
 
 /// All factors, in the order in which levels are applied.
-pub const FACTORS: [&dyn Factor; 18] = [
+pub const FACTORS: [&dyn Factor; 20] = [
     &self::server::ServerFactor,
     &version::VersionFactor,
     &storage::StorageFactor,
+    &replicas::ReplicasFactor,
+    &replication::ReplicationFactor,
     &workload::WorkloadFactor,
     &data::DataFactor,
     &change::ChangeFactor,

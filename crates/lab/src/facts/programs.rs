@@ -8,9 +8,11 @@ use server::home::{Home, HomeFolder};
 use server::managed::{Choice, Installation, no_server_in};
 use server::page_cache;
 use server::placement::allowed;
+use server::pooler::pgpool::Pgpool;
 use server::pooler::{self, Installed};
 use server::storage::available;
 use server::{Stop, installed};
+use spec::plan::pooler::PoolerChoice;
 use spec::plan::storage::{Holds, Storage, StorageLocation};
 use spec::plan::{Fact, Plan, PlannedRun, TargetSpec};
 use workloads::Spec;
@@ -135,6 +137,10 @@ impl Looked<'_> {
 
     fn without_pooler(&mut self, setup: &Setup) -> Option<String> {
         let ConnectionPath::Pooler(options) = &setup.connection else { return None };
+        let options = match options {
+            PoolerChoice::PgBouncer(options) => options,
+            PoolerChoice::Pgpool(_) => return self.without_pgpool(),
+        };
         let version = self.pooler.get_or_insert_with(|| find_pooler(self.stop)).clone();
         let version = match version {
             Ok(version) => version,
@@ -147,6 +153,19 @@ impl Looked<'_> {
         let session = setup.arm.as_ref().map_or(&none, |arm| &arm.settings);
         let load = load_of(setup.clients, carried, session);
         pooler::check_load(version, options, &[], &load).err().map(|error| error.to_string())
+    }
+
+    fn without_pgpool(&mut self) -> Option<String> {
+        let watchdog = Watchdog::current().map_err(|error| error.to_string());
+        let found = watchdog
+            .and_then(|watchdog| Pgpool::installed(&watchdog, self.stop).map_err(|error| error.to_string()));
+        match found {
+            Ok(version) => {
+                self.versions.insert("Pgpool-II".to_owned(), Some(version.to_string()));
+                None
+            }
+            Err(why) => Some(why),
+        }
     }
 }
 

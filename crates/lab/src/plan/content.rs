@@ -7,7 +7,7 @@ use std::time::Duration;
 use server::settings::{Machine, resolve_all, weakens};
 use spec::plan::{
     Arm, Beside, Content, Facts, Named, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation,
-    PlannedWorkload, Scheme,
+    PlannedWorkload, Scheme, TOPOLOGY,
 };
 use spec::{Class, Error};
 use workloads::{Preparation, Spec};
@@ -31,6 +31,8 @@ pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, E
         Some(compare) if compare.factor == SETTINGS && arms_need_restart(&arms) => Scheme::HalfRounds,
         Some(compare) if file.named.changes.contains_key(&compare.factor) => Scheme::HalfRounds,
         Some(_) if !file.named.by_hand.is_empty() => Scheme::Sets,
+        // Replicas begin with a base backup.
+        Some(compare) if TOPOLOGY.contains(&compare.factor.as_str()) => Scheme::HalfRounds,
         Some(_) => Scheme::Pairs,
     };
     let beside = file.beside.clone().unwrap_or_default();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::Until;
+use spec::plan::topology::Topology;
 use spec::plan::{
     Arm, AskedCounting, Content, Placement, PlannedLoad, PlannedPreparation, PlannedRun, TargetSpec,
 };
@@ -12,7 +13,7 @@ use workloads::Spec;
 
 use super::cells::{self, Cell};
 use super::workload;
-use crate::factors::{self, STORAGE, factor, with_options};
+use crate::factors::{self, REPLICAS, REPLICATION, STORAGE, factor, with_options};
 use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup, driver_choice};
 use crate::target_spec::{on_storage, with_data, with_version};
 
@@ -35,6 +36,7 @@ pub(crate) fn setup(
     let mut setup = Setup {
         server: Server::Target(At::default()),
         connection: ConnectionPath::Direct,
+        topology: Topology::default(),
         changes: None,
         cache: Cache::AsLeft,
         arm: only.ok(),
@@ -71,11 +73,19 @@ pub(crate) fn setup(
     let mut levels: Vec<_> = levels.chain(arm.map(|arm| (content.compared(), arm))).collect();
     let known = cells::known(content);
     levels.sort_by_key(|(key, _)| factors::position(key, &known));
+    let varies = |key: &str| levels.iter().any(|(varied, _)| *varied == key);
+    let varied = [REPLICAS, REPLICATION].map(varies);
     for (key, level) in levels {
         factor(key, &known)
             .ok_or_else(|| format!("there is no factor {key:?}"))?
             .apply(key, level, &mut setup, &known)?;
     }
+    let given = target(content, &setup.at()).topology();
+    let [replicas, replication] = varied;
+    setup.topology = Topology::new(
+        if replicas { setup.topology.replicas } else { given.replicas },
+        if replication { setup.topology.replication } else { given.replication },
+    );
     setup.threads = setup.threads.min(setup.clients).max(1);
     if known.workloads.get(setup.workload.as_str()).is_some_and(|spec| spec.is_job()) {
         return Ok(Setup {

@@ -28,6 +28,9 @@ pub(super) fn why_never(content: &Content) -> Option<String> {
         PlannedLoad::Closed if content.varies_storage() => {
             Some("the server of each storage works alone, and is restarted before each run".to_owned())
         }
+        PlannedLoad::Closed if content.has_replicas() => {
+            Some("replicas go on with what one arm wrote while the other works".to_owned())
+        }
         PlannedLoad::Closed if content.compared() == PLACEMENT => {
             Some("the placement is what is compared, and slices need the same for all arms".to_owned())
         }

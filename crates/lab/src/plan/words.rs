@@ -168,7 +168,7 @@ fn arms_words(plan: &Plan) -> Vec<String> {
         levels.iter().map(move |(level, change)| format!("{name} {level}: {}", change.all_words()))
     });
     let poolers = plan.content.named.poolers.iter();
-    let poolers = poolers.map(|(name, options)| format!("connection {name}: PgBouncer, {}", options.words()));
+    let poolers = poolers.map(|(name, options)| format!("connection {name}: {}", options.words()));
     let described = changes.chain(poolers).chain(cache_words(plan));
     named.map(|arm| arm_words(of_settings, arm)).chain(described).chain(compared).collect()
 }

@@ -11,7 +11,7 @@ use crate::stage::Stage;
 /// Stops the server, removes its files from the page cache or reads them into it, and starts it again.
 /// Returns a text about it, and how much of the files is in memory.
 pub(super) fn bring(stage: &mut Stage, cache: Cache, stop: &Stop) -> Result<(String, Resident), Error> {
-    stage.disconnect();
+    stage.disconnect()?;
     stage.target.cluster()?.stop()?;
     let again = cache == Cache::Cold && stage.target.drop_storage_caches()?;
     let cluster = stage.target.cluster()?;

@@ -26,6 +26,7 @@ use server::home::Home;
 use server::managed::NetworkAccess;
 use server::measuring;
 use server::placement::Placed;
+use server::pooler::pgpool::NodeSelects;
 use server::sink::{Delay, Sink};
 use server::{Stop, StopPhase};
 use spec::figures::{self, Figure};
@@ -43,7 +44,9 @@ pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
 pub(crate) use self::settle::settle;
 pub(crate) use self::turns::Turn;
-use crate::collectors::{self, Encryption, Look, Watched};
+use crate::collectors::{
+    self, BalancingLook, Encryption, Look, Members, Replication, Watched, balanced_words,
+};
 use crate::concurrent;
 use crate::error::of_sql;
 pub(crate) use crate::event::ProgressExt;
@@ -53,8 +56,8 @@ use crate::measure::{Keep, Measured, Measurement, measure};
 use crate::setup::{At, Cache, ConnectionPath, Server, Setup};
 pub(crate) use crate::stage::{Stage, Takes, load_of};
 use crate::strategies::Cause;
-use crate::validity::Probes;
 use crate::validity::machine::STEADY_SECONDS;
+use crate::validity::{self, Probes};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RunSteps {
@@ -220,8 +223,8 @@ impl<'a> Runner<'a> {
         if self.workloads.get(&setup.asked()).is_some_and(|ready| ready.workload.job().is_some()) {
             return self.do_job(setup, record);
         }
-        let mut encryption = Encryption::default();
-        let taken = match self.measure(setup, &record.uuid, (steps, keep), &mut encryption) {
+        let mut seen = Seen::default();
+        let taken = match self.measure(setup, &record.uuid, (steps, keep), &mut seen) {
             Err(error) if steps.more_clients && is_of_connecting(&error) => {
                 record.validity = Validity::Invalid;
                 let detail = format!("not as many clients are let in: {error}");
@@ -233,12 +236,17 @@ impl<'a> Runner<'a> {
         };
         let (mut measured, lost, changed) = taken;
         if by_tls(setup) && lost.is_none() && measured.engine.totals().processed() > 0 {
-            record.events.push(event("connection", encryption.words().map_err(not_by_tls)?));
+            record.events.push(event("connection", seen.encryption.words().map_err(not_by_tls)?));
         }
         if steps.settle && lost.is_none() {
             self.probe_after(setup, &mut record);
         }
         self.judge(setup, &mut record, &mut measured, changed.as_deref());
+        if let Some(stage) = self.stages.get(&setup.at()) {
+            stage.explain_replicas(&mut seen.replication);
+        }
+        validity::replication::mark(&mut record, &seen.replication);
+        record.events.extend(balanced_words(&seen.balanced).map(|words| event("pooler", words)));
         if steps.explain && lost.is_none() {
             let place = self.stage(&setup.at())?.target.place();
             self.take_plans(setup, &place, &mut record);
@@ -259,8 +267,9 @@ impl<'a> Runner<'a> {
     fn bring_about(&mut self, setup: &Setup, steps: RunSteps, record: &mut Run) -> Result<(), Error> {
         measuring::forget();
         self.switch_to(setup)?;
+        self.replicate(setup)?;
         let version = self.connect_by(setup)?;
-        record.events.extend(version.map(|version| event("version", format!("pgbouncer {version}"))));
+        record.events.extend(version.map(|version| event("version", version)));
         if let Some(stage) = self.stages.get(&setup.at()) {
             record.events.extend(stage.tile_server_words().into_iter().map(|words| event("version", words)));
         }
@@ -268,6 +277,11 @@ impl<'a> Runner<'a> {
             let told =
                 stage.pooled_words(&setup.at()).into_iter().chain(stage.shared_words().iter().cloned());
             record.events.extend(told.map(|words| event(RunEvent::REMARK, words)));
+        }
+        if let Some(stage) = self.stages.get(&setup.at()) {
+            record
+                .events
+                .extend(stage.replica_words().into_iter().map(|words| event(RunEvent::REPLICA, words)));
         }
         if setup.placement != Placement::default() {
             record.events.push(event("placement", setup.placement.words()));
@@ -277,6 +291,7 @@ impl<'a> Runner<'a> {
         }
         let Server::Target(at) = &setup.server else { return Ok(()) };
         let stage = self.stage(at)?;
+        stage.await_replicas()?;
         if stage.in_force.settings.is_empty() {
             stage.in_force.settings = stage.recorded()?;
         }
@@ -339,6 +354,13 @@ impl<'a> Runner<'a> {
         Ok(self.change(setup)? || set)
     }
 
+    /// Brings the replicas that a run needs.
+    pub(crate) fn replicate(&mut self, setup: &Setup) -> Result<(), Error> {
+        let Self { stages, progress, .. } = self;
+        let stage = stages.get_mut(&setup.at());
+        stage.map_or(Ok(()), |stage| stage.replicate(setup.topology, &mut **progress))
+    }
+
     /// Restarts every copy before its next use: a round begins.
     pub(crate) fn mark_restart(&mut self) {
         self.stages.values_mut().for_each(Stage::mark_restart);
@@ -397,7 +419,7 @@ impl<'a> Runner<'a> {
         changes::bring(stage, changes, progress)
     }
 
-    /// Sets how the run's clients connect; returns the version of a pooler.
+    /// Sets how the run's clients connect; returns the program of a pooler and its version.
     fn connect_by(&mut self, setup: &Setup) -> Result<Option<String>, Error> {
         let Self { stages, workloads, .. } = self;
         let Some(stage) = stages.get_mut(&setup.at()) else { return Ok(None) };
@@ -481,7 +503,7 @@ impl<'a> Runner<'a> {
         setup: &Setup,
         run: &str,
         (steps, keep): (RunSteps, Keep<'_>),
-        encryption: &mut Encryption,
+        Seen { encryption, replication, balanced }: &mut Seen,
     ) -> Result<(Measured, Option<Error>, Option<String>), Error> {
         self.progress.step(ExperimentStep::WarmUp, "clients connect, then warm up");
         let under_test = self.under_test(&setup.asked());
@@ -506,6 +528,18 @@ impl<'a> Runner<'a> {
             _ => None,
         };
         let look = look.as_mut().map(|sql| Look { sql, seen: encryption });
+        let (pooler, replicas) = stage.as_ref().map(|stage| stage.member_pids()).unwrap_or_default();
+        let balancing = stage.as_ref().and_then(|stage| stage.balancing_pooler());
+        let balancing = balancing.map(|place| BalancingLook { place, seen: balanced });
+        let members = Members { pooler, replicas, balancing };
+        let mut of_replicas = match &stage {
+            Some(stage) if steps.counters && !setup.topology.is_alone() => Some(stage.target.control()?),
+            _ => None,
+        };
+        let replication = of_replicas
+            .as_mut()
+            .zip(stage.as_ref())
+            .and_then(|(sql, stage)| stage.replication_look(sql, replication));
         let sql = match &mut stage {
             Some(stage) if steps.counters => Some(stage.control()? as _),
             _ => None,
@@ -524,6 +558,8 @@ impl<'a> Runner<'a> {
             encryption: look,
             waits,
             warmup: setup.warmup,
+            replication,
+            members,
         });
         let load = Measurement {
             workload,
@@ -597,6 +633,14 @@ impl<'a> Runner<'a> {
         self.stages.clear();
         std::iter::once(concluded).chain(undone).chain(restored).collect()
     }
+}
+
+/// What collectors saw that is no figure.
+#[derive(Default)]
+struct Seen {
+    encryption: Encryption,
+    replication: Replication,
+    balanced: Vec<NodeSelects>,
 }
 
 fn clients_of<'r>(

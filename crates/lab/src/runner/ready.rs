@@ -54,7 +54,10 @@ impl Ready {
         }
         let guarded = match try_first {
             true => stage.with_site(|site| workload.guard(site, seed)).map_err(named)?,
-            false => Guarded::default(),
+            false => {
+                stage.with_site(|site| workload.guard_on_replica(site, seed)).map_err(named)?;
+                Guarded::default()
+            }
         };
         for note in &guarded.notes {
             progress.note(format!("{name}: {note}"));

@@ -8,6 +8,7 @@ use server::managed::{Cluster, DataFolderSizes, NetworkAccess, ServerOptions};
 use sha2::{Digest, Sha256};
 use spec::Error;
 
+use super::replicas::StageReplicas;
 use super::{InForce, Stage};
 use crate::error::of_sql;
 use crate::event::{ExperimentStep, Progress, ProgressExt};
@@ -40,7 +41,7 @@ impl Stage {
         if self.at_rest {
             return Ok(());
         }
-        self.disconnect();
+        self.disconnect()?;
         if let Ok(cluster) = self.target.cluster() {
             cluster.stop()?;
             self.at_rest = true;
@@ -133,6 +134,7 @@ impl Stage {
         mut progress: &mut dyn Progress,
     ) -> Result<Vec<(u32, Self)>, Error> {
         self.close_control();
+        self.end_replicas()?;
         self.tile_servers.stop();
         let options = ServerOptions { via, ..ServerOptions::default() };
         let template = self.target.cluster()?;
@@ -173,6 +175,7 @@ impl Stage {
             redis_place: self.redis_place.clone(),
             redis_limits: self.redis_limits.clone(),
             pooler: None,
+            replicas: StageReplicas::default(),
             tile_servers: self.tile_servers.not_started(),
             in_force: InForce { changes, ..InForce::default() },
             making: change::ChangeOptions { thrown_away: in_use.for_good, ..self.making.clone() },
@@ -241,7 +244,7 @@ impl Stage {
         if !self.target.changes().is_empty() {
             self.wake()?;
         }
-        self.disconnect();
+        self.disconnect()?;
         self.target.throw_away()
     }
 }

@@ -1,6 +1,7 @@
 //! The servers of an experiment, open and ready: PostgreSQL, optionally a Redis, and a control connection.
 
 mod copies;
+mod replicas;
 mod shown;
 mod tile_servers;
 
@@ -8,8 +9,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use protocol::Address;
+use protocol::postgres::Place;
+use protocol::postgres::conninfo::ConnectionString;
 use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::redis::{ControlError, Limits};
+use spec::plan::pooler::PoolerChoice;
 use spec::plan::{Arm, Placement, TargetSpec};
 use spec::{Class, Error};
 use workloads::{LoadNeeds, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
@@ -28,10 +32,11 @@ use server::http::Web;
 use server::managed::{Choice, NetworkAccess, ServerOptions, stop_orphans};
 use server::measuring::Marker;
 use server::placement::Placed;
-use server::pooler::{self, Pooler};
+use server::pooler::{self, RunningPooler};
 use server::redis::{self, PrivateRedis, RedisControl};
+use server::replica::{self, UrlReplica};
 use server::settings::journal::Recovered;
-use server::settings::{Applied, Means, SettingValues, changed, recorded};
+use server::settings::{Applied, Effort, Means, SettingValues, changed, recorded};
 use server::storage;
 use server::tile_server;
 use server::url::Rights;
@@ -39,6 +44,7 @@ use server::{Target, session_not_pooled, statements_not_pooled};
 
 use self::copies::CopyInUse;
 pub(crate) use self::copies::Takes;
+use self::replicas::StageReplicas;
 use self::tile_servers::TileServers;
 
 const DYING: std::time::Duration = std::time::Duration::from_secs(1);
@@ -52,6 +58,8 @@ pub(crate) struct Stage {
     redis_place: Option<Address>,
     redis_limits: Option<Limits>,
     pooler: Option<InUse>,
+    /// Dropped after the target: commits may wait for them.
+    replicas: StageReplicas,
     tile_servers: TileServers,
     pub(crate) in_force: InForce,
     copy: Option<CopyInUse>,
@@ -79,8 +87,8 @@ pub(crate) struct InForce {
 
 #[derive(Debug)]
 struct InUse {
-    pooler: Pooler,
-    options: spec::plan::pooler::PoolerOptions,
+    pooler: RunningPooler,
+    options: PoolerChoice,
     clients: u32,
     carried: LoadNeeds,
 }
@@ -120,7 +128,7 @@ impl Stage {
 
     /// Also reports removed filesystems of killed pgdyno processes.
     fn reach(
-        TargetAccess { spec, url }: &TargetAccess,
+        TargetAccess { spec, url, replicas }: &TargetAccess,
         pg_bin: Option<PathBuf>,
         via: NetworkAccess,
         least: Rights,
@@ -138,6 +146,7 @@ impl Stage {
         // Leftovers of killed pgdyno processes and their watchdogs.
         redis::remove_dead(&home);
         pooler::remove_dead(&home);
+        replica::remove_dead(&home);
         tile_server::remove_dead(&home);
         stop_orphans(&home);
         let removed = storage::remove_dead(&home);
@@ -161,7 +170,10 @@ impl Stage {
                 let rights = if *change_server { Rights::Change } else { least };
                 let target = Target::url(url.with_secrets(), rights, &[], &home, &watchdog)?;
                 let redis_place = redis.as_deref().map(redis_at).transpose()?;
-                (Self::at(target, (None, redis_place), watchdog, stop), removed)
+                let given = open_replicas(replicas, &target, &home, &watchdog)?;
+                let mut stage = Self::at(target, (None, redis_place), watchdog, stop);
+                stage.replicas = StageReplicas::given(given);
+                (stage, removed)
             }
         };
         stage.tile_servers = tile_servers;
@@ -181,6 +193,7 @@ impl Stage {
             redis,
             redis_place,
             pooler: None,
+            replicas: StageReplicas::default(),
             tile_servers: TileServers::default(),
             in_force: InForce::default(),
             copy: None,
@@ -255,6 +268,7 @@ impl Stage {
         work: impl FnOnce(&mut Site<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.control()?;
+        let mut replica = self.replica_control()?;
         let Some(control) = self.control.as_mut() else { unreachable!("control() opened it") };
         let given_up = || self.stop.ends_waits();
         let at_start = self.redis_limits.as_ref();
@@ -263,7 +277,9 @@ impl Stage {
         let redis = lender.as_ref().map(|lender| lender as &dyn RedisServer);
         let web = Web { given_up: &given_up };
         let tile_servers = self.tile_servers.places();
-        let mut site = Site { sql: Some(control), redis, http: Some(&web), tile_servers, ..Site::default() };
+        let replica = replica.as_mut().map(|control| control as &mut dyn Sql);
+        let mut site =
+            Site { sql: Some(control), replica, redis, http: Some(&web), tile_servers, ..Site::default() };
         let result = work(&mut site);
         if result.is_err() {
             // The connection may be in a failed transaction, or closed.
@@ -302,17 +318,31 @@ impl Stage {
 
     fn start_pooler(
         &self,
-        options: &spec::plan::pooler::PoolerOptions,
+        options: &PoolerChoice,
         clients: u32,
         carried: LoadNeeds,
-    ) -> Result<Pooler, Error> {
+    ) -> Result<RunningPooler, Error> {
         let load = load_of(clients, carried, &self.target.applied().session);
         let (home, upstream) = (Home::locate()?, self.target.upstream());
-        Pooler::start(&home, &upstream, options, &load, &self.watchdog, &self.stop)
+        let replicas = self.plain_replica_places();
+        let servers = (&upstream, &replicas[..]);
+        RunningPooler::start(&home, servers, options, &load, &self.watchdog, &self.stop)
     }
 
+    /// The program of the pooler in use, and its version.
     pub(crate) fn pooler_version(&self) -> Option<String> {
-        self.pooler.as_ref().map(|used| used.pooler.version().to_string())
+        self.pooler.as_ref().map(|used| used.pooler.to_string())
+    }
+
+    /// Where the pooler in use is asked which servers it chose, if it chooses.
+    pub(crate) fn balancing_pooler(&self) -> Option<Place> {
+        let used = self.pooler.as_ref().filter(|used| used.pooler.balances())?;
+        Some(used.pooler.place(self.target.database()))
+    }
+
+    /// Pids of the pooler in use, and of its own replicas.
+    pub(crate) fn member_pids(&self) -> (Option<u32>, Vec<u32>) {
+        (self.pooler.as_ref().map(|used| used.pooler.pid()), self.replicas.pids())
     }
 
     /// An external pooler between clients and server, as text; `None` without one.
@@ -353,9 +383,10 @@ impl Stage {
 
     pub(crate) fn places(&self) -> Places {
         let (again, wanted) = self.target.places_again();
+        let targets = self.target_places();
         let postgres = match &self.pooler {
-            Some(used) => used.pooler.place(self.target.database()).into(),
-            None => PostgresPlace { again, wanted, ..self.target.place().into() },
+            Some(used) => PostgresPlace { targets, ..used.pooler.place(self.target.database()).into() },
+            None => PostgresPlace { again, wanted, targets, ..self.target.place().into() },
         };
         let places = match &self.redis_place {
             Some(redis) => Places::from(postgres).with(Places::REDIS, ServerPlace::Redis(redis.clone())),
@@ -383,7 +414,7 @@ impl Stage {
         }
         let Some(postmaster) = self.postmaster().ok().flatten() else { return self.at_rest.then(Vec::new) };
         let pooler = self.pooler.as_ref().map(|used| used.pooler.pid());
-        let all = [Some(postmaster), redis, pooler].into_iter().flatten();
+        let all = [Some(postmaster), redis, pooler].into_iter().flatten().chain(self.replicas.pids());
         Some(all.chain(self.tile_servers.pids()).collect())
     }
 
@@ -401,12 +432,18 @@ impl Stage {
             self.redis.as_ref().map(PrivateRedis::pid).or(self.copy.as_ref().and_then(|copy| copy.redis)),
             self.pooler.as_ref().map(|used| used.pooler.pid()),
         ];
-        let roots: Vec<u32> = members.into_iter().flatten().chain(self.tile_servers.pids()).collect();
+        let members = members.into_iter().flatten().chain(self.replicas.pids());
+        let roots: Vec<u32> = members.chain(self.tile_servers.pids()).collect();
         Placed::begin(&self.watchdog, &roots, placement)
     }
 
     /// Brings the server to these settings, read back and verified.
     pub(crate) fn apply(&mut self, settings: &SettingValues) -> Result<Applied, Error> {
+        let waits = self.waits_for_replicas();
+        if waits {
+            // Its commits would wait for them, and restoring its settings would undo that.
+            self.end_replicas()?;
+        }
         self.close_control();
         self.recorded.clear();
         // They pass on the settings that they were started with.
@@ -414,7 +451,12 @@ impl Stage {
         self.tile_servers.stop();
         let restarted = self.take_restart();
         let applied = if restarted { self.target.reapply(settings) } else { self.target.apply(settings) };
-        Ok(applied?.clone())
+        let applied = applied?.clone();
+        if applied.effort != Effort::None {
+            // They have the settings that the server had when they were made.
+            self.end_replicas()?;
+        }
+        Ok(applied)
     }
 
     /// Sets the folder in which commands of users' changes start; each change needs an undo.
@@ -424,13 +466,15 @@ impl Stage {
     }
 
     /// Closes all pgdyno connections to the server before it is stopped.
-    pub(crate) fn disconnect(&mut self) {
+    pub(crate) fn disconnect(&mut self) -> Result<(), Error> {
         self.close_control();
         self.pooler = None;
         self.tile_servers.stop();
+        self.end_replicas()
     }
 
     pub(crate) fn restore(&mut self) -> Result<(), Error> {
+        self.end_replicas()?;
         if self.copy.is_some() {
             // It is stopped next, and its settings are restored at its next use.
             return Ok(());
@@ -530,6 +574,19 @@ impl Stage {
 pub(crate) fn load_of(clients: u32, carried: LoadNeeds, session: &SettingValues) -> pooler::PooledLoad<'_> {
     let LoadNeeds { prepared, transaction_blocks, reconnects } = carried;
     pooler::PooledLoad { clients, reconnects, prepared, transaction_blocks, session }
+}
+
+fn open_replicas(
+    urls: &[ConnectionString],
+    target: &Target,
+    home: &Home,
+    watchdog: &Watchdog,
+) -> Result<Vec<UrlReplica>, Error> {
+    let mut primary = target.control()?;
+    let open = |(url, number): (&ConnectionString, usize)| {
+        UrlReplica::open((number, url.with_secrets()), &mut primary, target.database(), home, watchdog)
+    };
+    urls.iter().zip(1..).map(open).collect()
 }
 
 struct Lender<'a> {

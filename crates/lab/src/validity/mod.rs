@@ -2,6 +2,7 @@
 //! `docs/run-verdicts.md` explains them.
 
 pub mod machine;
+pub(crate) mod replication;
 pub(crate) mod trend;
 
 use engine::{EngineResult, ScriptFigures};

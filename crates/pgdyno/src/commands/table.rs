@@ -43,6 +43,8 @@ enum TableKind {
     Jobs,
     /// Parts of the time of explained statements: planning, index scans, joins, ... per cell and arm
     Plans,
+    /// How far replicas were behind in each run: write, flush and replay, the greatest and at the end
+    Lag,
     /// Phases of loads
     Phases,
     /// Sizes of tables and indexes
@@ -82,6 +84,7 @@ impl TableKind {
             Self::Jobs | Self::Phases => {
                 Some("no jobs: nothing was loaded or prepared now (what was there already took no time)")
             }
+            Self::Lag => Some("no lag: no run had replicas (replicas = 1 in [target])"),
             Self::Sizes => Some("no sizes: no run recorded tables"),
             Self::Differences => {
                 Some("no differences: nothing was counted besides, or there are no two arms")
@@ -285,6 +288,7 @@ fn table(kind: TableKind, data: &ReportData) -> Table {
         TableKind::Scaling => tables::scaling(data),
         TableKind::Jobs => tables::jobs(data),
         TableKind::Plans => tables::plans(data),
+        TableKind::Lag => tables::lag(data),
         TableKind::Phases => tables::phases(data),
         TableKind::Sizes => tables::sizes(data),
         TableKind::Settings => tables::settings(data),

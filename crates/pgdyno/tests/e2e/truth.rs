@@ -186,6 +186,7 @@ fn the_drop_in_measures_the_same() {
         let setup = Setup {
             server: Server::Sink,
             connection: ConnectionPath::Direct,
+            topology: spec::plan::topology::Topology::default(),
             changes: None,
             cache: lab::setup::Cache::AsLeft,
             arm: None,

@@ -28,7 +28,7 @@ pub(crate) struct Section {
     pub(crate) blocks: fn(&ReportData) -> Vec<Block>,
 }
 
-pub(crate) const SECTIONS: [Section; 16] = [
+pub(crate) const SECTIONS: [Section; 17] = [
     section("limit", "Limit", limit::blocks),
     section("worth", "What each setting is worth", worth::blocks),
     section("verdicts", "Verdicts", verdicts::blocks),
@@ -38,6 +38,7 @@ pub(crate) const SECTIONS: [Section; 16] = [
     section("plans", "Where the time of statements goes", plans::blocks),
     section("crosstabs", "Crosstabs", crosstabs::blocks),
     section("beside", "Beside the grid", beside::blocks),
+    section("replicas", "Lag of replicas", crate::lag::blocks),
     section("load", "Loading and sizes", load::blocks),
     section("costs", "What it costs", costs::blocks),
     section("slow", "Where it is slow", slow::blocks),

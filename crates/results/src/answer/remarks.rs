@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use spec::figures::{self, Figure};
 use spec::{Run, RunEvent, ScriptRecord};
 
 use crate::cells::CellFigures;
@@ -46,7 +47,7 @@ pub struct FromCache {
 
 impl Remarks {
     pub(super) fn of(data: &ReportData) -> Self {
-        let sentences = |kind| data.remarks(kind).into_iter().map(str::to_owned).collect();
+        let sentences = |kind| data.remarks(kind).into_iter().map(str::to_owned).collect::<Vec<String>>();
         let searches = data.limits().is_some();
         let pipelines = data.grid_runs().filter(|run| run.commands_per_s().is_some());
         Self {
@@ -57,7 +58,7 @@ impl Remarks {
             uncut: if searches { Vec::new() } else { uncut(data) },
             pipelines: pipelines.filter(|_| data.compares()).map(|run| run.workload.clone()).collect(),
             from_caches: data.grid.iter().filter_map(|own| from_cache(data, own)).collect(),
-            noticed: sentences(RunEvent::REMARK),
+            noticed: sentences(RunEvent::REMARK).into_iter().chain(lags(data)).collect(),
         }
     }
 }
@@ -76,6 +77,46 @@ fn from_cache(data: &ReportData, figures: &CellFigures) -> Option<FromCache> {
         hit_pct,
     })
 }
+
+/// How old the data of replicas were, by workload and arm: the greatest and the last lag of the replay, of all runs.
+fn lags(data: &ReportData) -> Vec<String> {
+    let mut worst: BTreeMap<(&str, Option<&str>), [Option<f64>; 4]> = BTreeMap::new();
+    for run in data.measured_runs() {
+        let own = LAGS.map(|of| run.figures.get(of));
+        if own[0].is_some() {
+            let known = worst.entry((&run.workload, run.arm.as_deref())).or_default();
+            known
+                .iter_mut()
+                .zip(own)
+                .for_each(|(known, own)| *known = own.into_iter().chain(*known).reduce(f64::max));
+        }
+    }
+    let several = worst.keys().any(|(_, arm)| arm.is_some());
+    let plan = data.experiment.plan.plan();
+    let arm_words = |arm: &str| plan.map_or_else(|| arm.to_owned(), |plan| plan.content.arm_words(arm));
+    let words = |((workload, arm), lags): ((&str, Option<&str>), [Option<f64>; 4])| {
+        let [most, end, most_ms, end_ms] = lags;
+        let of = arm.filter(|_| several).map(|arm| format!(", {}", arm_words(arm))).unwrap_or_default();
+        let size = |size: Option<f64>| spec::bytes(size.unwrap_or_default() as u64);
+        let time = |ms: Option<f64>| ms.map(|ms| format!(" or {ms:.1} ms")).unwrap_or_default();
+        format!(
+            "{workload}{of}: what replicas showed was at most {}{} old, {}{} at the end of runs (replay lag)",
+            size(most),
+            time(most_ms),
+            size(end),
+            time(end_ms)
+        )
+    };
+    worst.into_iter().map(words).collect()
+}
+
+/// Greatest and last lag of the replay, bytes and ms.
+const LAGS: [Figure; 4] = [
+    figures::REPLAY_LAG_MAX_BYTES,
+    figures::REPLAY_LAG_END_BYTES,
+    figures::REPLAY_LAG_MAX_MS,
+    figures::REPLAY_LAG_END_MS,
+];
 
 /// Why arms did not take turns and, if they did in other rounds, in which rounds. Workloads with the same
 /// reason are merged, as are reasons that differ in figures only; then the figures are from one of them.

@@ -19,6 +19,8 @@ pub enum HomeFolder {
     Clusters,
     Redis,
     Poolers,
+    /// Streaming replicas of managed servers, with their data.
+    Replicas,
     TileServers,
     /// A folder per filesystem made for servers.
     Storage,
@@ -36,6 +38,7 @@ impl HomeFolder {
             Self::Clusters => "clusters",
             Self::Redis => "redis",
             Self::Poolers => "poolers",
+            Self::Replicas => "replicas",
             Self::TileServers => "tile-servers",
             Self::Storage => "storage",
             Self::Journal => "journal",

@@ -25,7 +25,7 @@ pub(super) const TABLESPACE: &str = "pgdyno";
 const CONNECT_BOUND: Duration = Duration::from_secs(10);
 
 /// How to connect to a database of the managed server behind a socket.
-pub(super) fn place_of(socket: &Path, database: &str) -> Place {
+pub(crate) fn place_of(socket: &Path, database: &str) -> Place {
     let mut login = Login::new(SUPERUSER, database);
     login.parameters.push(("application_name".to_owned(), "pgdyno".to_owned()));
     Place::new(Address::Unix(socket.to_owned()), Arc::new(login))

@@ -34,6 +34,7 @@ pub use orphans::stop_orphans;
 pub(crate) use status::journals;
 pub use status::{Status, list, status};
 
+pub(crate) use self::databases::place_of;
 pub(crate) use self::error::LastLines;
 use self::error::{in_use, not_found, not_ours, other_version, server_file_error};
 use self::file_storage::{FileStorage, is_left_over};
@@ -41,6 +42,7 @@ use self::log::ServerLog;
 use self::marker::Marker;
 use self::network::Network;
 use self::postmaster::PidFile;
+pub(crate) use self::serve::is_ready;
 use self::storage_choice::StorageChoice;
 use crate::child::{Account, Child, Watchdog};
 use crate::home::{Dir, Home, HomeFolder, passed_through, remove_socket_folder};

@@ -249,6 +249,7 @@ impl Cluster {
     }
 }
 
-fn is_ready(data: &Dir, pid: Option<u32>) -> bool {
+/// Whether the server of this pid takes queries.
+pub(crate) fn is_ready(data: &Dir, pid: Option<u32>) -> bool {
     PidFile::read(data).is_some_and(|file| Some(file.pid) == pid && file.status.as_deref() == Some("ready"))
 }

@@ -1,4 +1,5 @@
-//! A private PgBouncer in front of the server: a Unix socket in a private folder, under a watchdog.
+//! Poolers in front of the server: a private PgBouncer (here), or a private Pgpool-II ([`pgpool`]); a Unix socket in a
+//! private folder, under a watchdog.
 //!
 //! Session settings are not sent with `options`, as to a server: PgBouncer refuses those (before 1.20), or
 //! all in them that it does not keep for each client. The settings of the arm are in its configuration
@@ -8,6 +9,8 @@ mod config;
 mod installed;
 mod load;
 mod options;
+pub mod pgpool;
+mod running;
 mod version;
 
 use std::os::unix::net::UnixStream;
@@ -23,6 +26,7 @@ pub use self::config::Upstream;
 pub use self::installed::Installed;
 pub use self::load::{PooledLoad, UnsupportedLoad, check_load};
 pub use self::options::{OptionError, check};
+pub use self::running::RunningPooler;
 pub use self::version::Version;
 use spec::plan::pooler::PoolerOptions;
 
@@ -82,7 +86,7 @@ impl Pooler {
         let mut pooler = Self { member, version, login };
         let socket = pooler.socket();
         pooler.member.await_ready(stop, || UnixStream::connect(&socket).is_ok())?;
-        pooler.verify(load.session, stop)?;
+        verified(NAME, &pooler.member, &pooler.place(&pooler.login.dbname), load.session, stop)?;
         Ok(pooler)
     }
 
@@ -117,30 +121,34 @@ impl Pooler {
     fn socket(&self) -> PathBuf {
         self.member.sockets().join(socket_name())
     }
+}
 
-    /// Connects through it once: only that shows that the server accepts it, and that its settings take
-    /// effect.
-    fn verify(&self, session: &SettingValues, stop: &Stop) -> Result<(), Error> {
-        let timeouts = Timeouts { stop: stop.clone(), ..Timeouts::usual() };
-        let place = self.place(&self.login.dbname);
-        let mut control = Control::open_with(&place, Some(CONNECT_BOUND), timeouts).map_err(|error| {
-            if error.is_stopped() {
-                return error;
-            }
-            let log = self.member.last_lines();
-            let what = format!("no connection through pgbouncer: {error}; the last lines of its log:\n{log}");
-            Error::new(Class::Unreachable, what).because(error)
-        })?;
-        let known = catalog(&mut control).map_err(|error| {
-            Error::new(Class::Guard, format!("reading settings through pgbouncer: {error}")).because(error)
-        })?;
-        let found = differences(&known, session);
-        if found.is_empty() {
-            return Ok(());
+/// Connects through a pooler once: only that shows that the server accepts it, and that its settings take effect.
+fn verified(
+    name: &str,
+    member: &Member,
+    place: &Place,
+    session: &SettingValues,
+    stop: &Stop,
+) -> Result<(), Error> {
+    let timeouts = Timeouts { stop: stop.clone(), ..Timeouts::usual() };
+    let mut control = Control::open_with(place, Some(CONNECT_BOUND), timeouts).map_err(|error| {
+        if error.is_stopped() {
+            return error;
         }
-        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
-        Err(Error::new(Class::Guard, format!("not in force behind pgbouncer: {}", found.join(", "))))
+        let log = member.last_lines();
+        let what = format!("no connection through {name}: {error}; the last lines of its log:\n{log}");
+        Error::new(Class::Unreachable, what).because(error)
+    })?;
+    let known = catalog(&mut control).map_err(|error| {
+        Error::new(Class::Guard, format!("reading settings through {name}: {error}")).because(error)
+    })?;
+    let found = differences(&known, session);
+    if found.is_empty() {
+        return Ok(());
     }
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    Err(Error::new(Class::Guard, format!("not in force behind {name}: {}", found.join(", "))))
 }
 
 fn socket_name() -> String {

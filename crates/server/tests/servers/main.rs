@@ -9,6 +9,7 @@ mod placement;
 mod pooler;
 mod programs;
 mod redis;
+mod replica;
 mod settings;
 mod silence;
 mod standing;

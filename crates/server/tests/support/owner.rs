@@ -1,6 +1,7 @@
 //! What tests of this crate need a program for: a watchdog (as `pgdyno watchdog …` is one), and an owner of a server
 //! that can be killed (`owner FOLDER` makes a server at home there, says its pid, and waits; `redis-owner FOLDER` a
 //! Redis server, and says its socket; `pooler-owner FOLDER PLACE` a pooler before the server whose socket is PLACE,
+//! `replica-owner FOLDER` a server with a synchronous replica, and says both pids;
 //! `tile-server-owner FOLDER PLACE` a TiPg with two workers before it;
 //! `storage-owner FOLDER FILESYSTEM` a filesystem, given as JSON, and says its keeper's pid and where it is mounted;
 //! `standing-owner FOLDER STORAGE` a server with such storage, given as JSON, and says its pid; `placement-owner PID CPUS` keeps a process on CPUs, and says the pid of its keeper; `changer FOLDER SERVER CHANGE…` makes changes, given as JSON, on a server given by
@@ -24,11 +25,13 @@ use server::managed::{Cluster, ServerOptions};
 use server::placement::Placed;
 use server::pooler::{PooledLoad, Pooler, Upstream};
 use server::redis::PrivateRedis;
+use server::replica::Replicas;
 use server::settings::journal::{GUARD_ARGUMENT, guard_main};
 use server::storage::Mounted;
 use server::tile_server::{self, ServedTables, TileServer};
 use server::url::Rights;
 use spec::plan::tile_server::TileServerKind;
+use spec::plan::topology::{Replication, Topology};
 
 fn main() {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -42,6 +45,7 @@ fn main() {
         Some((first, rest)) if first == "pooler-owner" && rest.len() == 2 => {
             i32::from(own_pooler(&rest[0], &rest[1]).is_err())
         }
+        Some((first, [home])) if first == "replica-owner" => i32::from(own_replica(home).is_err()),
         Some((first, [home, server])) if first == "tile-server-owner" => {
             i32::from(own_tile_server(home, server).is_err())
         }
@@ -102,6 +106,17 @@ fn own_redis(home: &OsString) -> Result<(), Error> {
     if let protocol::Address::Unix(socket) = redis.address() {
         let _ = writeln!(std::io::stdout(), "{} {}", redis.pid(), socket.display());
     }
+    std::thread::sleep(std::time::Duration::from_secs(60));
+    Ok(())
+}
+
+fn own_replica(home: &OsString) -> Result<(), Error> {
+    let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
+    let (home, stop) = (Home::at(home.as_ref()), server::Stop::new());
+    let primary = Cluster::ensure(&home, "main", &ServerOptions::default(), &watchdog, &stop)?;
+    let topology = Topology::new(1, Replication::Sync);
+    let replicas = Replicas::start(&home, &primary, topology, &watchdog, &stop)?;
+    let _ = writeln!(std::io::stdout(), "{} {}", primary.pid().unwrap_or_default(), replicas.pids()[0]);
     std::thread::sleep(std::time::Duration::from_secs(60));
     Ok(())
 }

@@ -23,6 +23,7 @@ pub use self::values::{BoundedDuration, Share, ValueList, Whole};
 use crate::Prices;
 pub use crate::plan::CellOrder;
 use crate::plan::change::{Change, ChangeStep};
+use crate::plan::topology::Replication;
 use crate::plan::{AskedCounting, AskedDriver, Placement, ProbeOptions, Waiting, pooler};
 use crate::users::{Session, UserArrivals, UserConnection};
 
@@ -86,7 +87,7 @@ pub struct Experiment {
     #[serde(skip_serializing_if = "is_default")]
     pub change: Tables<Tables<ChangeTable>>,
     #[serde(skip_serializing_if = "is_default")]
-    pub pooler: Tables<pooler::PoolerOptions>,
+    pub pooler: Tables<PoolerTable>,
     #[serde(skip_serializing_if = "is_default")]
     pub placement: Tables<Placement>,
     #[serde(skip_serializing_if = "is_default")]
@@ -115,6 +116,10 @@ pub struct TargetChoice {
     pub change_server: bool,
     #[serde(skip_serializing_if = "ValueList::is_empty")]
     pub tile_servers: ValueList,
+    /// The number of replicas of a managed server, or the URLs of those of a server given by URL.
+    #[serde(skip_serializing_if = "ValueList::is_empty")]
+    pub replicas: ValueList,
+    pub replication: Option<Replication>,
 }
 
 /// A build of PostgreSQL.
@@ -135,6 +140,22 @@ pub struct Managed {
     pub extensions: ValueList,
     #[serde(skip_serializing_if = "is_default")]
     pub redis: bool,
+}
+
+/// A pooler between clients and server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolerTable {
+    #[serde(skip_serializing_if = "is_default")]
+    pub kind: pooler::PoolerKind,
+    /// Of PgBouncer, which needs it.
+    pub pool_mode: Option<pooler::PoolMode>,
+    /// Of PgBouncer, which needs it.
+    pub pool_size: Option<u32>,
+    /// Of Pgpool-II.
+    pub balance: Option<pooler::Balance>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub settings: BTreeMap<String, String>,
 }
 
 /// A probe of a server's hardware.

@@ -17,6 +17,7 @@ pub use values::{Counters, Figures, Values};
 pub fn table() -> impl Iterator<Item = &'static FigureRow> {
     let parts = [
         table::POSTGRES,
+        table::REPLICATION,
         counts::RETURNED,
         counts::TRANSACTIONS,
         table::COMPLETIONS,

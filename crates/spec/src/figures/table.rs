@@ -64,6 +64,25 @@ rows! {
 }
 
 rows! {
+    REPLICATION: Figure by Postgres;
+    WRITE_LAG_MAX_BYTES write_lag_max_bytes, "write lag, greatest", Bytes, None, Lower, "Greatest of the looks during the run: WAL that the primary had written and the slowest replica had not written; where there are replicas";
+    WRITE_LAG_MAX_MS write_lag_max_ms, "write lag in time, greatest", Milliseconds, None, Lower, "Greatest of the looks during the run: how old WAL was when the slowest replica had written it, or how long it has waited for that";
+    WRITE_LAG_END_BYTES write_lag_end_bytes, "write lag, at the end", Bytes, None, Lower, "When the load ended: WAL that the primary had written and the slowest replica had not written; where there are replicas";
+    WRITE_LAG_END_MS write_lag_end_ms, "write lag in time, at the end", Milliseconds, None, Lower, "When the load ended: how old WAL was when the slowest replica had written it, or how long it has waited for that";
+    FLUSH_LAG_MAX_BYTES flush_lag_max_bytes, "flush lag, greatest", Bytes, None, Lower, "Greatest of the looks during the run: WAL that the primary had written and the slowest replica had not flushed; where there are replicas";
+    FLUSH_LAG_MAX_MS flush_lag_max_ms, "flush lag in time, greatest", Milliseconds, None, Lower, "Greatest of the looks during the run: how old WAL was when the slowest replica had flushed it, or how long it has waited for that";
+    FLUSH_LAG_END_BYTES flush_lag_end_bytes, "flush lag, at the end", Bytes, None, Lower, "When the load ended: WAL that the primary had written and the slowest replica had not flushed; where there are replicas";
+    FLUSH_LAG_END_MS flush_lag_end_ms, "flush lag in time, at the end", Milliseconds, None, Lower, "When the load ended: how old WAL was when the slowest replica had flushed it, or how long it has waited for that";
+    REPLAY_LAG_MAX_BYTES replay_lag_max_bytes, "replay lag, greatest", Bytes, None, Lower, "Greatest of the looks during the run: WAL that the primary had written and the slowest replica had not replayed; where there are replicas";
+    REPLAY_LAG_MAX_MS replay_lag_max_ms, "replay lag in time, greatest", Milliseconds, None, Lower, "Greatest of the looks during the run: how old WAL was when the slowest replica had replayed it, or how long it has waited for that";
+    REPLAY_LAG_END_BYTES replay_lag_end_bytes, "replay lag, at the end", Bytes, None, Lower, "When the load ended: WAL that the primary had written and the slowest replica had not replayed; where there are replicas";
+    REPLAY_LAG_END_MS replay_lag_end_ms, "replay lag in time, at the end", Milliseconds, None, Lower, "When the load ended: how old WAL was when the slowest replica had replayed it, or how long it has waited for that";
+    BALANCED_TO_REPLICAS_PCT balanced_to_replicas_pct, "reads sent to replicas", Percent, None, Neither, "Share of the SELECT statements that Pgpool-II sent to replicas, as it counts them; where clients connect through one";
+    POOLER_CPU_S pooler_cpu_s, "pooler's CPU", Seconds, Transaction, Lower, "CPU time of a pooler of pgdyno's own and of its children";
+    REPLICAS_CPU_S replicas_cpu_s, "replicas' CPU", Seconds, Transaction, Lower, "CPU time of all processes of all replicas on this machine; `server_cpu_s` is the primary's alone";
+}
+
+rows! {
     COMPLETIONS: Counter by Engine;
     COMPLETED completed, "transactions completed", Count, Run, Higher, "Transactions that throughput counts";
     DRAINED drained, "transactions drained", Count, Run, Lower, "Open load: transactions of `due` that were started only when the measured part was over";

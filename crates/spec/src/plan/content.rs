@@ -16,6 +16,9 @@ pub const STORAGE: &str = "storage";
 /// The factor whose levels are states of the caches at the start of a run.
 pub const CACHE: &str = "cache";
 
+/// The factors whose levels are topologies of the target.
+pub const TOPOLOGY: [&str; 2] = ["replicas", "replication"];
+
 /// One level of the compared factor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arm {
@@ -126,7 +129,18 @@ impl Content {
     /// Whether the levels of this factor are states of the server.
     #[must_use]
     pub fn is_state(&self, key: &str) -> bool {
-        key == SETTINGS || self.named.changes.contains_key(key)
+        key == SETTINGS || TOPOLOGY.contains(&key) || self.named.changes.contains_key(key)
+    }
+
+    /// Whether some runs have replicas.
+    #[must_use]
+    pub fn has_replicas(&self) -> bool {
+        match self.factors.get("replicas") {
+            Some(levels) => levels.iter().any(|level| level != "0"),
+            None => {
+                self.named.servers.values().chain([&self.target]).any(|target| !target.topology().is_alone())
+            }
+        }
     }
 
     /// The state of the server that a run needs, as text: its levels; empty if any state will do.

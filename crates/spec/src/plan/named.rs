@@ -18,7 +18,7 @@ pub struct Named {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub builds: BTreeMap<String, Build>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub poolers: BTreeMap<String, pooler::PoolerOptions>,
+    pub poolers: BTreeMap<String, pooler::PoolerChoice>,
     /// By name of the factor, then of the level.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub changes: BTreeMap<String, BTreeMap<String, Change>>,

@@ -34,7 +34,77 @@ impl fmt::Display for PoolMode {
     }
 }
 
-/// Options of a pooler.
+/// A pooler of one of the known kinds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PoolerChoice {
+    PgBouncer(PoolerOptions),
+    Pgpool(PgpoolOptions),
+}
+
+impl PoolerChoice {
+    /// Its kind and options as text.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::PgBouncer(options) => format!("PgBouncer, {}", options.words()),
+            Self::Pgpool(options) => format!("Pgpool-II, {}", options.words()),
+        }
+    }
+}
+
+/// When Pgpool-II chooses the server of reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Balance {
+    /// When a client connects.
+    #[default]
+    Session,
+    /// For each statement.
+    Statement,
+}
+
+impl Balance {
+    /// The value in experiment files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Statement => "statement",
+        }
+    }
+}
+
+/// Options of a Pgpool-II in front of a server and its replicas.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PgpoolOptions {
+    pub balance: Balance,
+    /// Other settings of `pgpool.conf`, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+}
+
+impl PgpoolOptions {
+    /// The options as text: `reads balanced by session, backend_weight0 = 0`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let settings: String =
+            self.settings.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
+        format!("reads balanced by {}{settings}", self.balance.name())
+    }
+}
+
+/// The program of a pooler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PoolerKind {
+    #[default]
+    PgBouncer,
+    Pgpool,
+}
+
+/// Options of a PgBouncer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoolerOptions {

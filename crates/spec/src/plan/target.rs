@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::storage::Storage;
 use super::tile_server;
+use super::topology::{Replication, Topology};
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,9 @@ pub enum TargetSpec {
         storage: Option<Storage>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tile_servers: Vec<tile_server::TileServerOptions>,
+        /// Where no factor says otherwise.
+        #[serde(default, skip_serializing_if = "Topology::is_alone")]
+        topology: Topology,
     },
     Url {
         /// Empty in an identity.
@@ -40,7 +44,20 @@ pub enum TargetSpec {
         /// Tile servers in front of it, on this machine.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tile_servers: Vec<tile_server::TileServerOptions>,
+        /// Its replicas, in the order in which runs with fewer of them use them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        replicas: Vec<UrlReplica>,
     },
+}
+
+/// A replica given by URL.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UrlReplica {
+    /// Empty in an identity.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub shown: String,
+    /// Canonical address without the user.
+    pub place: String,
 }
 
 impl Default for TargetSpec {
@@ -62,6 +79,16 @@ impl TargetSpec {
             bin: None,
             storage: None,
             tile_servers: Vec::new(),
+            topology: Topology::default(),
+        }
+    }
+
+    /// Its replicas where no factor says otherwise.
+    #[must_use]
+    pub fn topology(&self) -> Topology {
+        match self {
+            Self::Managed { topology, .. } => *topology,
+            Self::Url { replicas, .. } => Topology::new(replicas.len() as u32, Replication::default()),
         }
     }
 
@@ -105,8 +132,9 @@ impl TargetSpec {
     #[must_use]
     pub fn identity(&self) -> Self {
         let mut target = self.clone();
-        if let Self::Url { shown, .. } = &mut target {
+        if let Self::Url { shown, replicas, .. } = &mut target {
             shown.clear();
+            replicas.iter_mut().for_each(|replica| replica.shown.clear());
         }
         target
     }

@@ -104,7 +104,7 @@ impl Explaining {
 
     /// Records why plans are missing when a transaction did not finish.
     fn stopped(&mut self, error: Error, draw: u64) -> Result<(), Error> {
-        let Some(FailedCommand { file, line, problem, sqlstate: Some(state) }) = error.attached() else {
+        let Some(FailedCommand { file, line, problem, sqlstate: Some(state), .. }) = error.attached() else {
             return Err(error);
         };
         let why = why_not_explained(file, *line, state, problem, draw);

@@ -3,12 +3,22 @@
 
 use super::prepare::PreparedScripts;
 use super::read_only::{NOT_ASKED, NOT_IN_A_TRANSACTION, ReadOnly};
+use super::routes::a_replica_takes_no_writes;
 use super::trial::{AsWritten, FailedCommand, Trial};
 use crate::answers::{SAMPLE, Sampled, ScriptAnswers};
 use crate::explain::READ_ONLY;
 use crate::workload::Guarded;
 use protocol::postgres::sql::Sql;
+use spec::plan::topology::LoadTarget;
 use spec::{Error, figures};
+
+/// Which scripts are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tried {
+    All,
+    /// Those that go to a replica, which can change nothing there.
+    OfReplicas,
+}
 
 /// Runs every script that can be chosen once, by the simple protocol and without its pauses.
 ///
@@ -16,20 +26,28 @@ use spec::{Error, figures};
 /// As [`Trial::run`].
 pub(super) fn first_execution(
     program: &PreparedScripts,
-    sql: &mut dyn Sql,
-    scale: u64,
-    seed: u64,
+    (primary, mut replica): (&mut dyn Sql, Option<&mut dyn Sql>),
+    (scale, seed): (u64, u64),
+    of: Tried,
 ) -> Result<Guarded, Error> {
     let mut guarded = Guarded::default();
-    for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
-        if *weight == 0 {
+    for (index, script) in program.scripts.scripts().iter().enumerate() {
+        if program.scripts.weights().get(index).is_none_or(|weight| *weight == 0) {
             continue;
         }
+        let on_replica = program.routes.target(index) == Some(LoadTarget::Replica);
+        if of == Tried::OfReplicas && !on_replica {
+            continue;
+        }
+        let sql: &mut dyn Sql = match replica.as_mut().filter(|_| on_replica) {
+            Some(replica) => &mut **replica,
+            None => &mut *primary,
+        };
         let mut trial = Trial::new(program, scale, (seed, 0));
         if let Err(failed) = trial.run(script, sql, &mut AsWritten) {
             // Leaves no transaction open; outside of one it only causes a warning.
             let _ = sql.execute("ROLLBACK");
-            return Err(failed);
+            return Err(if on_replica { of_replica(failed) } else { failed });
         }
         guarded.rows += trial.answer.rows;
         guarded.bytes += trial.answer.bytes;
@@ -40,6 +58,16 @@ pub(super) fn first_execution(
     }
     guarded.figures.set(figures::FIRST_EXECUTION_ROWS, guarded.rows as f64);
     Ok(guarded)
+}
+
+/// A script that a replica refuses because it writes.
+fn of_replica(failed: Error) -> Error {
+    match failed.attached() {
+        Some(FailedCommand { sqlstate: Some(state), file, line, statement, .. }) if state == READ_ONLY => {
+            a_replica_takes_no_writes(file, *line, statement)
+        }
+        _ => failed,
+    }
 }
 
 /// Runs every script that can be chosen several times, without allowing writes. Each time has separate random
@@ -62,7 +90,7 @@ pub(super) fn sample(
         Some(FailedCommand { sqlstate: Some(state), file, .. }) if state == READ_ONLY => {
             Ok(Sampled::NotTaken(format!("{file} writes")))
         }
-        Some(FailedCommand { sqlstate: Some(state), file, line, problem })
+        Some(FailedCommand { sqlstate: Some(state), file, line, problem, .. })
             if state == NOT_ASKED || NOT_IN_A_TRANSACTION.contains(&state.as_str()) =>
         {
             Ok(Sampled::NotTaken(format!(
@@ -107,7 +135,7 @@ mod tests {
         let text = script.as_bytes().to_vec();
         let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
         let program = PreparedScripts::load(&PgbenchOptions::default(), &[source]).unwrap();
-        first_execution(&program, sql, 10, 1).map_err(|error| error.to_string())
+        first_execution(&program, (sql, None), (10, 1), Tried::All).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -227,7 +255,7 @@ mod tests {
         let text = b"\\set x 1\nSELECT 1;\n".to_vec();
         let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
         let program = PreparedScripts::load(&PgbenchOptions::default(), &[source]).unwrap();
-        let error = first_execution(&program, &mut Gone, 1, 1).unwrap_err();
+        let error = first_execution(&program, (&mut Gone, None), (1, 1), Tried::All).unwrap_err();
         let words = "while running my.sql, line 2, for the first time: it has not answered";
         assert!(error.cause::<SqlError>().is_some() && error.to_string() == words, "{error}");
     }

@@ -18,6 +18,7 @@ mod of_session;
 mod options;
 mod prepare;
 mod read_only;
+mod routes;
 mod row_options;
 mod row_turns;
 mod rows;

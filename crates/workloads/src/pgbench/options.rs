@@ -6,7 +6,9 @@ use std::path::Path;
 use engine::Time;
 use serde::{Deserialize, Deserializer, Serialize};
 use spec::Error;
+use spec::plan::topology::LoadTarget;
 
+use super::routes::{Routes, targets};
 use super::row_options::RowOptions;
 use super::source::{ScriptSource, find_builtin, weighted};
 use crate::error;
@@ -36,6 +38,9 @@ pub struct PgbenchOptions {
     pub variables: Option<RowOptions>,
     /// Value of `:scale` for users' scripts; with a built-in script it is counted from `pgbench_branches`.
     pub scale: Option<u32>,
+    /// The server that its scripts go to: the connection of the run when `None`.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "target")]
+    pub target: Option<LoadTarget>,
     /// Tries of a transaction that fails by serialization or deadlock; 0 means until the run's end.
     pub max_tries: u32,
     pub reconnect: bool,
@@ -64,6 +69,7 @@ impl Default for PgbenchOptions {
             define: BTreeMap::new(),
             variables: None,
             scale: None,
+            target: None,
             max_tries: 1,
             reconnect: false,
             reconnect_lost: false,
@@ -93,6 +99,9 @@ pub struct ScriptOption {
     /// Weight of a text, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
+    /// The server that it goes to: that of the whole workload when `None`.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "target")]
+    pub target: Option<LoadTarget>,
 }
 
 impl ScriptOption {
@@ -198,6 +207,15 @@ impl PgbenchOptions {
         query(self).is_some_and(|own| query(other) == Some(own))
     }
 
+    /// The servers that its scripts go to, each once; `None` is the connection of the run.
+    #[must_use]
+    pub fn targets(&self) -> Vec<Option<LoadTarget>> {
+        // Without any script it is a built-in one.
+        let others = self.builtin.len() + self.files.len();
+        let scripts = (others + self.scripts.len()).max(1);
+        Routes::of(targets(self, scripts).into_iter()).targets
+    }
+
     /// Its file of variables.
     pub(crate) fn csv(&self) -> Option<&str> {
         self.variables.as_ref().and_then(|rows| rows.csv.as_deref())
@@ -236,6 +254,13 @@ impl PgbenchOptions {
         self.files.iter().try_for_each(|word| weighted("files", word).map(drop))?;
         self.scripts.iter().try_for_each(ScriptOption::check)
     }
+}
+
+fn target<'de, D: Deserializer<'de>>(source: D) -> Result<Option<LoadTarget>, D::Error> {
+    let word = String::deserialize(source)?;
+    let names = LoadTarget::ALL.map(LoadTarget::name);
+    let unknown = || serde::de::Error::custom(unknown_word("target", &word, &names));
+    LoadTarget::of_name(&word).map(Some).ok_or_else(unknown)
 }
 
 #[derive(Deserialize)]

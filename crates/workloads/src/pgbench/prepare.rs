@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 use script::{Action, Scripts, Symbols, Value, Variables, is_valid_name};
 use spec::Error;
 
-use super::drop_in::{DropInOptions, HostPolicy};
+use super::drop_in::DropInOptions;
 use super::keyed;
 use super::options::{PgbenchOptions, QueryProtocol};
+use super::routes::{Routes, refuse_writes, targets};
 use super::row_options::RowOptions;
 use super::rows::Rows;
 use super::source::{Loaded, ScriptSource};
@@ -24,8 +25,7 @@ pub(super) struct PreparedScripts {
     /// The measured scripts, followed by the startup script, if there is one.
     pub(super) scripts: Scripts,
     pub(super) startup: Option<usize>,
-    /// By script: whether it goes to a standby.
-    pub(super) reads: Vec<bool>,
+    pub(super) routes: Routes,
     /// A drop-in for pgbench; otherwise an experiment.
     pub(super) drop_in: bool,
     pub(super) drop_in_options: DropInOptions,
@@ -124,15 +124,16 @@ impl PreparedScripts {
         }
         scripts.check(options.mode != QueryProtocol::Simple).map_err(error::script)?;
         check_names(options, drop_in)?;
-        let reads: &[usize] = match &drop_in_options.hosts {
-            HostPolicy::ReadWrite { reads } => reads,
-            _ => &[],
+        let routes = match drop_in {
+            true => Routes::of_policy(&drop_in_options.hosts, sources.len()),
+            false => Routes::of(targets(options, sources.len()).into_iter()),
         };
+        refuse_writes(&scripts, &routes)?;
         Ok(Self {
             texts: statement_texts(&scripts),
             by_key: keyed::statements(&scripts),
             first_command: first_commands(&scripts),
-            reads: (0..sources.len()).map(|script| reads.contains(&script)).collect(),
+            routes,
             startup,
             drop_in_options,
             drop_in,

@@ -77,6 +77,8 @@ pub(super) struct FailedCommand {
     pub(super) file: String,
     pub(super) line: usize,
     pub(super) problem: String,
+    /// First line of its text.
+    pub(super) statement: String,
     /// If it was the server's error.
     pub(super) sqlstate: Option<String>,
 }
@@ -225,6 +227,7 @@ fn failed(script: &Script, command: &ScriptCommand, problem: Problem) -> Error {
                 file,
                 line,
                 problem,
+                statement: command.summary.clone(),
                 sqlstate,
             })
         }

@@ -11,7 +11,7 @@ use super::check::{TableFacts, TablesError, branches, count_tables, tables, vacu
 use super::client::clients;
 use super::drop_in::DropInOptions;
 use super::explain::explain;
-use super::guard::{first_execution, sample};
+use super::guard::{Tried, first_execution, sample};
 use super::options::{PgbenchOptions, QueryProtocol, file_source};
 use super::prepare::PreparedScripts;
 use super::prepare::default_seed_given;
@@ -127,6 +127,12 @@ impl Pgbench {
         self.streams(wanted).threads.into_iter().map(|thread| thread.sample).collect()
     }
 
+    fn tried(&self, site: &mut Site<'_>, seed: u64, of: Tried) -> Result<Guarded, Error> {
+        let mut replica = site.replica.take();
+        let on_replica = replica.as_mut().map(|replica| &mut **replica as &mut dyn Sql);
+        first_execution(&self.program, (site.sql()?, on_replica), (self.scale, seed), of)
+    }
+
     fn streams(&self, wanted: Clients) -> Streams {
         let (clients, threads) = wanted.seats();
         Streams::new(wanted.seed, clients, threads, default_seed_given(&self.program))
@@ -205,7 +211,11 @@ impl Workload for Pgbench {
     }
 
     fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, Error> {
-        first_execution(&self.program, site.sql()?, self.scale, seed)
+        self.tried(site, seed, Tried::All)
+    }
+
+    fn guard_on_replica(&mut self, site: &mut Site<'_>, seed: u64) -> Result<(), Error> {
+        self.tried(site, seed, Tried::OfReplicas).map(drop)
     }
 
     fn sample(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Sampled, Error> {

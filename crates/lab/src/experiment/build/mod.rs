@@ -34,6 +34,7 @@ pub(super) struct Builder<'d, 'a> {
     pub(super) variables: &'d dyn Fn(&str) -> Option<String>,
     pub(super) look: bool,
     pub(super) logins: BTreeMap<String, ConnectionString>,
+    pub(super) replica_logins: BTreeMap<String, Vec<ConnectionString>>,
 }
 
 impl Builder<'_, '_> {
@@ -88,6 +89,7 @@ impl Builder<'_, '_> {
         let former = "load.limit is now load.promise; the experiment is the same";
         ExperimentFile {
             logins: std::mem::take(&mut self.logins),
+            replica_logins: std::mem::take(&mut self.replica_logins),
             name: self
                 .path
                 .file_stem()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use protocol::postgres::conninfo::ConnectionString;
-use spec::plan::pooler::{PoolMode, PoolerOptions};
+use spec::plan::pooler::{PgpoolOptions, PoolMode, PoolerChoice, PoolerKind, PoolerOptions};
 use spec::plan::storage::Storage;
 use toml::Value;
 
@@ -15,7 +15,8 @@ use server::pooler;
 use spec::experiment::value::{text, whole_number};
 use spec::experiment::{self as written, Tables, ValueList};
 use spec::plan::tile_server;
-use spec::plan::{Build, Placement, TargetSpec};
+use spec::plan::topology::{MOST_REPLICAS, Replication, Topology};
+use spec::plan::{Build, Placement, TargetSpec, UrlReplica};
 
 impl Builder<'_, '_> {
     pub(super) fn servers(&mut self, written: Tables<written::TargetChoice>) -> BTreeMap<String, TargetSpec> {
@@ -56,6 +57,7 @@ impl Builder<'_, '_> {
             (["managed", "url"], "a target is one server"),
             (["managed", "redis"], "write managed = { redis = true }"),
             (["managed", "change_server"], "a managed server may always be changed"),
+            (["url", "replication"], "commits of a server given by URL wait as its own settings say"),
         ];
         for (keys, why) in apart {
             self.document.exclusive(&table.join("."), keys, why);
@@ -69,20 +71,43 @@ impl Builder<'_, '_> {
             bin: None,
             storage: None,
             tile_servers: Vec::new(),
+            topology: Topology::default(),
         };
         match written {
             None => self.document.missing(&table[..table.len() - 1], table[table.len() - 1]),
-            Some(written::TargetChoice { managed: Some(managed), tile_servers, .. }) => {
+            Some(written::TargetChoice {
+                managed: Some(managed),
+                tile_servers,
+                replicas,
+                replication,
+                ..
+            }) => {
                 let tile_servers = self.tile_servers(table, &tile_servers);
-                return self.managed(table, managed).with_tile_servers(tile_servers);
+                let wanted = self.topology(table, &replicas, replication);
+                let mut target = self.managed(table, managed).with_tile_servers(tile_servers);
+                if let TargetSpec::Managed { topology, .. } = &mut target {
+                    *topology = wanted;
+                }
+                return target;
             }
-            Some(written::TargetChoice { url: Some(url), redis, change_server, tile_servers, .. }) => {
+            Some(written::TargetChoice {
+                url: Some(url),
+                redis,
+                change_server,
+                tile_servers,
+                replicas,
+                ..
+            }) => {
                 let tile_servers = self.tile_servers(table, &tile_servers);
+                let wanted = self.url_replicas(table, &replicas);
                 let redis = redis.map(|redis| self.redis_url(table, &redis).unwrap_or(redis));
                 let Some(url) = self.expanded(&[table, &["url"]].concat(), &url) else { return any };
                 match ConnectionString::parse(&url) {
                     Ok(url) => {
-                        let target = by_url(&url, redis, change_server).with_tile_servers(tile_servers);
+                        let mut target = by_url(&url, redis, change_server).with_tile_servers(tile_servers);
+                        if let TargetSpec::Url { replicas, .. } = &mut target {
+                            *replicas = wanted;
+                        }
                         let name = if let [_, name] = table { name } else { "" };
                         self.logins.insert(name.to_owned(), url);
                         return target;
@@ -126,7 +151,56 @@ impl Builder<'_, '_> {
             bin: None,
             storage: None,
             tile_servers: Vec::new(),
+            topology: Topology::default(),
         }
+    }
+
+    /// Replicas of a managed server: their number, and what commits wait for.
+    fn topology(
+        &mut self,
+        table: &[&str],
+        written: &ValueList,
+        replication: Option<Replication>,
+    ) -> Topology {
+        let place = [table, &["replicas"]].concat();
+        let number = match &written.0[..] {
+            [] => None,
+            [Value::String(_), ..] => {
+                let why = "must be a number for a managed server: pgdyno makes its replicas";
+                self.noted(&place, Err(why.to_owned()))
+            }
+            [number] => self.noted(&place, whole_number(number, 0, MOST_REPLICAS.into())),
+            _ => self.noted(
+                &place,
+                Err("must be a number, e.g. 1\nseveral are levels of [factors] replicas".into()),
+            ),
+        };
+        Topology { replicas: number.unwrap_or(0) as u32, replication: replication.unwrap_or_default() }
+    }
+
+    /// Replicas of a server given by URL, by their URLs.
+    fn url_replicas(&mut self, table: &[&str], written: &ValueList) -> Vec<UrlReplica> {
+        let mut urls = Vec::new();
+        let mut places = Vec::new();
+        let replicas = self.each(&[table, &["replicas"]].concat(), written, |builder, place, value| {
+            let Some(url) = value.as_str() else {
+                return Err(
+                    "must be a list of URLs for a server given by URL: replicas = [\"postgres://…\"]".into(),
+                );
+            };
+            let Some(url) = builder.expanded(place, url) else { return Ok(None) };
+            let url = ConnectionString::parse(&url).map_err(|error| error.to_string())?;
+            let TargetSpec::Url { shown, place, .. } = by_url(&url, None, false) else { return Ok(None) };
+            if places.contains(&place) {
+                return Err(format!("names {shown} twice"));
+            }
+            places.push(place.clone());
+            urls.push(url);
+            Ok(Some(UrlReplica { shown, place }))
+        });
+        let name = if let [_, name] = table { name } else { "" };
+        self.replica_logins.insert(name.to_owned(), urls);
+        replicas.into_iter().flatten().collect()
     }
 
     /// Tile servers, each kind once; their programs are relative to the file.
@@ -163,25 +237,67 @@ impl Builder<'_, '_> {
         Some(url)
     }
 
-    pub(super) fn poolers(&mut self, written: Tables<PoolerOptions>) -> BTreeMap<String, PoolerOptions> {
-        let mut written: BTreeMap<String, PoolerOptions> = written.into_iter().collect();
+    pub(super) fn poolers(
+        &mut self,
+        written: Tables<written::PoolerTable>,
+    ) -> BTreeMap<String, PoolerChoice> {
         self.names_are_names("pooler", "a pooler");
-        for (name, options) in &written {
+        let mut poolers = BTreeMap::new();
+        for (name, table) in written {
+            let place = ["pooler", &name];
             if factors::ways().any(|way| way == name) {
                 let message = format!("a pooler cannot be called `{name}`");
                 let hint = "that is a way to connect already";
-                self.document.wrong_key(&["pooler", name], message, Some(hint));
+                self.document.wrong_key(&place, message, Some(hint));
             }
-            if let Err(error) = pooler::check(options) {
-                self.document.wrong_key(&["pooler", name], error.to_string(), None);
+            let Some(options) = self.pooler(&name, table) else { continue };
+            let wrong = match &options {
+                PoolerChoice::PgBouncer(options) => pooler::check(options),
+                PoolerChoice::Pgpool(options) => pooler::pgpool::check(options),
+            };
+            if let Err(error) = wrong {
+                self.document.wrong_key(&place, error.to_string(), None);
             }
+            poolers.insert(name, options);
         }
         // An unreadable pooler exists nevertheless: levels that name it are not a second mistake.
         let any = PoolerOptions { pool_mode: PoolMode::Session, pool_size: 1, settings: BTreeMap::new() };
         for name in self.document.names(&["pooler"]) {
-            written.entry(name).or_insert_with(|| any.clone());
+            poolers.entry(name).or_insert_with(|| PoolerChoice::PgBouncer(any.clone()));
         }
-        written
+        poolers
+    }
+
+    /// The options of a pooler by its kind: each has its own.
+    fn pooler(&mut self, name: &str, table: written::PoolerTable) -> Option<PoolerChoice> {
+        let written::PoolerTable { kind, pool_mode, pool_size, balance, settings } = table;
+        let foreign = match kind {
+            PoolerKind::PgBouncer => [("balance", balance.is_some()), ("", false)],
+            PoolerKind::Pgpool => [("pool_mode", pool_mode.is_some()), ("pool_size", pool_size.is_some())],
+        };
+        if let Some((key, _)) = foreign.iter().find(|(_, given)| *given) {
+            let (message, hint) = match kind {
+                PoolerKind::PgBouncer => {
+                    ("PgBouncer does not balance reads", "write kind = \"pgpool\", or leave it out")
+                }
+                PoolerKind::Pgpool => ("Pgpool-II keeps a session for each client", "leave it out"),
+            };
+            self.document.wrong_key(&["pooler", name, key], message.to_owned(), Some(hint));
+            return None;
+        }
+        match (kind, pool_mode, pool_size) {
+            (PoolerKind::Pgpool, ..) => {
+                Some(PoolerChoice::Pgpool(PgpoolOptions { balance: balance.unwrap_or_default(), settings }))
+            }
+            (_, Some(pool_mode), Some(pool_size)) => {
+                Some(PoolerChoice::PgBouncer(PoolerOptions { pool_mode, pool_size, settings }))
+            }
+            (_, pool_mode, _) => {
+                let key = if pool_mode.is_none() { "pool_mode" } else { "pool_size" };
+                self.document.missing(&["pooler", name], key);
+                None
+            }
+        }
     }
 
     pub(super) fn placements(&mut self, written: Tables<Placement>) -> BTreeMap<String, Placement> {

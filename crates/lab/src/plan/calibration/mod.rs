@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::{DriverChoice, Until};
+use spec::plan::topology::Topology;
 use spec::plan::{Placement, Plan, PlannedCalibration, PlannedRun, Waiting};
 
 pub(crate) use self::operation::Operation;
@@ -204,6 +205,7 @@ fn setup_of(run: &PlannedRun, length: Duration, driver: DriverChoice) -> Setup {
     Setup {
         server: if is_server { Server::Target(At::default()) } else { Server::Sink },
         connection: ConnectionPath::Direct,
+        topology: Topology::default(),
         changes: None,
         cache: Cache::AsLeft,
         arm: None,

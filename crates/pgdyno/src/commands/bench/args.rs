@@ -4,11 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, ArgMatches, Args, ValueEnum};
 use engine::Until;
+use protocol::postgres::conninfo::ConnectionString;
 use script::Weighted;
-use spec::experiment::Experiment;
+use spec::experiment::{Experiment, TargetChoice};
+use spec::plan::topology::Replication;
+use toml::Value;
 
 use super::against_args::AgainstArgs;
 use super::given::Given;
+use super::usage_with;
 use super::user_args::UserArgs;
 use crate::options::{Driver, KnownValues, OutputArgs, WaitChoice};
 
@@ -338,6 +342,61 @@ pub(crate) struct TargetArgs {
     /// SQL file to run on the private server first (repeatable)
     #[arg(long, value_name = "FILE", requires = "managed", help_heading = "Connection")]
     pub(super) prepare: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) replicas: Replicas,
+}
+
+/// Replicas of the server, and whether scripts go to them.
+#[derive(Debug, Args)]
+pub(crate) struct Replicas {
+    /// Replicas: with --managed their number, which pgdyno makes; else the connection string of one (repeatable)
+    #[arg(long, value_name = "N|URI", help_heading = "Connection")]
+    pub(super) replicas: Vec<String>,
+    /// What commits of the private server wait for: async (no replica), sync (all have flushed), or remote_apply (all
+    /// have applied) [default: async]
+    #[arg(long, value_name = "MODE", requires = "replicas", value_parser = REPLICATIONS, hide_possible_values = true, help_heading = "Connection")]
+    pub(super) replication: Option<String>,
+    /// The server that scripts go to: primary, or replica (several take turns by client) [default: primary]
+    #[arg(long, value_name = "SERVER", value_parser = LOAD_TARGETS, hide_possible_values = true, help_heading = "Connection")]
+    pub(super) target: Option<String>,
+}
+
+const REPLICATIONS: [&str; 3] = ["async", "sync", "remote_apply"];
+const LOAD_TARGETS: [&str; 2] = ["primary", "replica"];
+
+impl Replicas {
+    /// Puts replicas next to the server of an experiment.
+    ///
+    /// # Errors
+    /// When a connection string contains a password, which would be in files.
+    pub(in crate::commands) fn put(&self, target: &mut TargetChoice) -> anyhow::Result<()> {
+        let has_secret = |text: &String| ConnectionString::parse(text).is_ok_and(|url| url.has_secret());
+        if self.replicas.iter().any(has_secret) {
+            let hint = "put it into a passfile (~/.pgpass), or into PGPASSWORD for all servers";
+            return Err(usage_with(
+                "--replicas: a connection string with a password is not taken here",
+                hint,
+            ));
+        }
+        let of = |text: &String| match text.parse::<u32>() {
+            Ok(number) => Value::Integer(number.into()),
+            // A plain dollar.
+            Err(_) => Value::String(text.replace('$', "$$")),
+        };
+        target.replicas = self.replicas.iter().map(of).collect();
+        target.replication = self.replication.as_deref().and_then(Replication::of_name);
+        Ok(())
+    }
+
+    /// An option of these that was given.
+    pub(in crate::commands) fn given(&self) -> Option<&'static str> {
+        let all = [
+            (!self.replicas.is_empty(), "--replicas"),
+            (self.replication.is_some(), "--replication"),
+            (self.target.is_some(), "--target"),
+        ];
+        all.into_iter().find_map(|(given, option)| given.then_some(option))
+    }
 }
 
 /// Query protocol, as in pgbench.

@@ -69,6 +69,10 @@ fn alone(args: &Args) -> ExitResult {
         Some(_) if !args.tables.initialize => args.given.is_ours(&results)?,
         _ => args.given.check(args.tables.initialize, &results)?,
     }
+    if let Some(option) = args.target.replicas.given().filter(|_| args.tables.initialize) {
+        let hint = "make the tables first, then run with it";
+        return Err(usage_with(&format!("{option} means nothing when tables are made (-i)"), hint));
+    }
     match args.tables.initialize {
         true => tables::run(args, &BaseServer::of(&BenchRequest::of(args))?),
         false => once::measure(args),

@@ -6,8 +6,8 @@ use engine::Until;
 use lab::execute::OneRun;
 use report::visible::line;
 use results::{CellValue, Table};
-use spec::figures::{self, Counters};
-use spec::{Arrivals, Counts, Doubt, Offer, Profile, Run};
+use spec::figures::{self, Counters, Figure};
+use spec::{Arrivals, Counts, Doubt, Offer, Profile, Run, RunEvent};
 use stats::{Histogram, TooFew};
 
 use super::args::BenchArgs;
@@ -55,6 +55,12 @@ pub(super) fn text(args: &BenchArgs, rate: Option<&Profile>, done: &OneRun) -> S
         scripts(&mut out, args, done, seconds, started_only);
     }
     statements(&mut out, done);
+    let not_known =
+        |event: &&RunEvent| event.kind == RunEvent::REMARK && event.detail.starts_with("lag of replica");
+    let not_known = done.run.events.iter().filter(not_known).map(|event| event.detail.clone());
+    for words in report::lag_words(&done.run).into_iter().chain(not_known) {
+        let _ = writeln!(out, "{}", line(&words));
+    }
     verdict(&mut out, &done.run);
     out
 }
@@ -322,7 +328,7 @@ struct ShownFigures<'a> {
 
 const DISTRIBUTIONS: [&str; 2] = ["response", "service"];
 
-const COLUMNS: [&str; 40] = [
+const COLUMNS: [&str; 52] = [
     "script",
     "weight",
     "tps",
@@ -363,6 +369,34 @@ const COLUMNS: [&str; 40] = [
     "server_version",
     "pgdyno",
     "run",
+    LAGS[0].row().name,
+    LAGS[1].row().name,
+    LAGS[2].row().name,
+    LAGS[3].row().name,
+    LAGS[4].row().name,
+    LAGS[5].row().name,
+    LAGS[6].row().name,
+    LAGS[7].row().name,
+    LAGS[8].row().name,
+    LAGS[9].row().name,
+    LAGS[10].row().name,
+    LAGS[11].row().name,
+];
+
+/// Of the slowest replica; without replicas empty.
+const LAGS: [Figure; 12] = [
+    figures::WRITE_LAG_MAX_BYTES,
+    figures::WRITE_LAG_END_BYTES,
+    figures::WRITE_LAG_MAX_MS,
+    figures::WRITE_LAG_END_MS,
+    figures::FLUSH_LAG_MAX_BYTES,
+    figures::FLUSH_LAG_END_BYTES,
+    figures::FLUSH_LAG_MAX_MS,
+    figures::FLUSH_LAG_END_MS,
+    figures::REPLAY_LAG_MAX_BYTES,
+    figures::REPLAY_LAG_END_BYTES,
+    figures::REPLAY_LAG_MAX_MS,
+    figures::REPLAY_LAG_END_MS,
 ];
 
 /// Arrivals of one script among several: the rate asked for covers all of them.
@@ -419,10 +453,10 @@ fn row(
     ]
 }
 
-fn run(done: &OneRun, args: &BenchArgs) -> [CellValue; 11] {
+fn run(done: &OneRun, args: &BenchArgs) -> Vec<CellValue> {
     let run = &done.run;
     let version = run.settings.iter().find(|setting| setting.name == "server_version");
-    [
+    let own = [
         run.clients.into(),
         run.threads.into(),
         args.scripts.mode.name().into(),
@@ -434,7 +468,8 @@ fn run(done: &OneRun, args: &BenchArgs) -> [CellValue; 11] {
         version.map(|setting| setting.value.clone()).into(),
         env!("CARGO_PKG_VERSION").into(),
         run.uuid.clone().into(),
-    ]
+    ];
+    own.into_iter().chain(LAGS.map(|of| run.figures.get(of).into())).collect()
 }
 
 #[cfg(test)]

@@ -218,6 +218,7 @@ mod tests {
             redis: None,
             change_server: false,
             tile_servers: Vec::new(),
+            replicas: Vec::new(),
             shown: shown.clone(),
         };
         let plan = Plan { content: Content { target, ..Content::default() }, ..Plan::default() };

@@ -173,6 +173,7 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
     Setup {
         server: Server::Target(At::default()),
         connection: ConnectionPath::Direct,
+        topology: spec::plan::topology::Topology::default(),
         changes: None,
         cache: setup::Cache::AsLeft,
         arm: None,

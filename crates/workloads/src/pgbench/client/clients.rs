@@ -34,7 +34,7 @@ pub(in crate::pgbench) fn clients(
         rows.suffice(options, clients as u64, None)?;
     }
     let choices = choices(program, clients)?;
-    let servers = servers(&program.drop_in_options.hosts, places, clients, seed)?;
+    let servers = servers(program, places, clients, seed)?;
     let streams = Streams::new(seed, clients, threads, default_seed_given(program));
     let shared: Vec<(ThreadProgram, SharedStream)> = streams
         .threads

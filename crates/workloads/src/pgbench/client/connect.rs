@@ -83,7 +83,7 @@ impl PgbenchClient {
             io.restart();
             return self.start_script(io);
         }
-        self.conns.choose(false);
+        self.conns.choose_first();
         self.served = true;
         self.state = ClientState::Idle;
         Step::Ready

@@ -12,9 +12,8 @@ use crate::pgbench::options::QueryProtocol;
 use crate::pgbench::prepare::PreparedScripts;
 use crate::statement_names::StatementNames;
 
-/// The link to the server for writes; the standby's follows.
-const PRIMARY: Link = 0;
-const STANDBY: Link = 1;
+/// The first link, which a client has in any case.
+const FIRST: Link = 0;
 
 /// One of a client's connections.
 #[derive(Debug)]
@@ -90,7 +89,7 @@ impl ClientConn {
     }
 }
 
-/// One connection, or one to the primary and one to a standby.
+/// One connection, or one to each server that its scripts go to.
 #[derive(Debug)]
 pub(super) struct Conns {
     all: SmallVec<[ClientConn; 1]>,
@@ -115,7 +114,7 @@ impl IndexMut<Link> for Conns {
 
 impl Conns {
     pub(super) fn new(all: impl Iterator<Item = ClientConn>) -> Self {
-        Self { all: all.collect(), at: PRIMARY }
+        Self { all: all.collect(), at: FIRST }
     }
 
     pub(super) fn endpoints(&self) -> Vec<Endpoint> {
@@ -132,9 +131,13 @@ impl Conns {
         &mut self.all[self.at]
     }
 
-    /// Selects the connection for a script; with `reads` a standby's, if there is one.
-    pub(super) fn choose(&mut self, reads: bool) {
-        self.at = if self.all.len() > 1 && reads { STANDBY } else { PRIMARY };
+    /// Selects the connection for a script: this one, or the first where a client has only one.
+    pub(super) fn choose(&mut self, link: Link) {
+        self.at = if link < self.all.len() { link } else { FIRST };
+    }
+
+    pub(super) fn choose_first(&mut self) {
+        self.at = FIRST;
     }
 
     pub(super) fn first_lost(&self) -> Option<Link> {

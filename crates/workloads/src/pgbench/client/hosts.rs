@@ -7,9 +7,11 @@ use script::Random;
 
 use crate::error;
 use crate::pgbench::drop_in::HostPolicy;
-use crate::place::Places;
+use crate::pgbench::prepare::PreparedScripts;
+use crate::place::{Places, PostgresPlace};
 use protocol::postgres::{Place, Role};
 use spec::Error;
+use spec::plan::topology::LoadTarget;
 
 /// Mixed with the run's seed, so that the clients' own numbers do not depend on the servers.
 const STREAM: u64 = 0x686F_7374_7370_7265;
@@ -44,13 +46,16 @@ impl Route {
 /// # Errors
 /// When there is no server of the kind the policy needs.
 pub(super) fn servers(
-    policy: &HostPolicy,
+    program: &PreparedScripts,
     places: &Places,
     clients: usize,
     seed: u64,
 ) -> Result<Vec<Vec<Route>>, Error> {
     let place = places.postgres()?;
-    let all = &place.all;
+    if program.routes.targets.iter().any(Option::is_some) {
+        return routed(&program.routes.targets, place, clients, seed);
+    }
+    let (policy, all) = (&program.drop_in_options.hosts, &place.all);
     if all.is_empty() || *policy == HostPolicy::First {
         let all = match &place.again[..] {
             [] => [place.place.clone()].into(),
@@ -82,4 +87,38 @@ pub(super) fn servers(
             (0..clients).map(pair).collect()
         }
     })
+}
+
+/// The servers of clients whose scripts name theirs. Several replicas take turns by client, from one that the seed
+/// chooses.
+fn routed(
+    targets: &[Option<LoadTarget>],
+    place: &PostgresPlace,
+    clients: usize,
+    seed: u64,
+) -> Result<Vec<Vec<Route>>, Error> {
+    let only = |place: &Place| Route { all: [place.clone()].into(), at: 0, wanted: TargetSession::Any };
+    let missing = |target: LoadTarget| error::no_target(target);
+    let replicas: Arc<[Place]> = place.targets.replicas.clone().into();
+    let first = first_replica(seed, replicas.len());
+    let route = |client: usize, target: Option<LoadTarget>| match target {
+        None => Ok(only(&place.place)),
+        Some(LoadTarget::Primary) => {
+            place.targets.primary.as_ref().map(only).ok_or_else(|| missing(LoadTarget::Primary))
+        }
+        Some(LoadTarget::Pooler) => {
+            place.targets.pooler.as_ref().map(only).ok_or_else(|| missing(LoadTarget::Pooler))
+        }
+        Some(LoadTarget::Replica) if replicas.is_empty() => Err(missing(LoadTarget::Replica)),
+        Some(LoadTarget::Replica) => Ok(only(&replicas[(first + client) % replicas.len()])),
+    };
+    (0..clients).map(|client| targets.iter().map(|target| route(client, *target)).collect()).collect()
+}
+
+/// Index of the replica of client 0; the next client has the next one.
+pub(in crate::pgbench) fn first_replica(seed: u64, replicas: usize) -> usize {
+    match replicas {
+        0 | 1 => 0,
+        several => Random::new(seed ^ STREAM).up_to(several as u64 - 1) as usize,
+    }
 }

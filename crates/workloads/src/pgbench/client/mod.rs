@@ -186,7 +186,7 @@ impl PgbenchClient {
     fn begin(&mut self, due: Time, io: &mut Io<'_>) -> Step {
         let script = self.draws.next();
         self.script.choose(script);
-        self.conns.choose(self.program.reads[script]);
+        self.conns.choose(self.program.routes.links[script]);
         self.transaction.begin(due, io.now);
         self.served = true;
         let goes_on = self.visit.is_some_and(|visit| !visit.is_first);

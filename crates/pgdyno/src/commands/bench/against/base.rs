@@ -153,7 +153,8 @@ impl BaseWorkload {
         let is_of_tables = args.target.managed.is_some() && self.asks_pgbench_tables();
         let scale = args.tables.scale.filter(|_| !is_of_tables);
         let scale = ("scale", scale.map(|scale| Value::Integer(scale.into())));
-        let options = [self.scripts(folder)?, scale].into_iter().chain(options_of(args, folder)?);
+        let target = ("target", args.target.replicas.target.as_deref().map(Value::from));
+        let options = [self.scripts(folder)?, scale, target].into_iter().chain(options_of(args, folder)?);
         Ok(Value::Table(toml_table([("pgbench", Some(Value::Table(toml_table(options))))])))
     }
 

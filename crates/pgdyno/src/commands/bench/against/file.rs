@@ -119,6 +119,14 @@ pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Re
     made.experiment.measure = of.measure;
     asked.conduct.choose_generator(&mut made.experiment);
     targets(&mut made.experiment, &server, other_server.as_ref(), compare.change_server, &[]);
+    match (&mut made.experiment.target, asked.target.replicas.given()) {
+        (Some(target), _) => asked.target.replicas.put(target)?,
+        (None, Some(option)) => {
+            let what = format!("{option} is for one server, and two are compared");
+            return Err(usage(&what, "write an experiment file with replicas in each [server.NAME]"));
+        }
+        (None, None) => {}
+    }
     if server.is_managed() {
         made.experiment.prepare = prepared(&asked, asks_tables, folder)?;
     }

@@ -27,7 +27,9 @@ pub(in crate::commands) fn of_scripts(
     let mut made = MadeExperiment::new(&plain(&workload.name).replace(' ', "-"), saved_by, &[&server]);
     let experiment = &mut made.experiment;
     experiment.question = Some(question(&workload.name));
-    experiment.target = Some(server.target());
+    let mut target = server.target();
+    asked.target.replicas.put(&mut target)?;
+    experiment.target = Some(target);
     if server.is_managed() {
         experiment.prepare = prepared(asked, workload.asks_pgbench_tables(), folder)?;
     }

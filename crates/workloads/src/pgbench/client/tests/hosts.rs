@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use engine::Address;
 
 use super::*;
-use crate::pgbench::HostPolicy;
-use crate::place::PostgresPlace;
+use crate::pgbench::{HostPolicy, ScriptOption};
+use crate::place::{PostgresPlace, TargetPlaces};
 use crate::testing::connect_to;
 use protocol::postgres::{PlaceWithRole, Role};
+use spec::plan::topology::LoadTarget;
 
 /// `/a` is the primary, `/b` and `/c` are standbys.
 fn places() -> Places {
@@ -90,4 +91,63 @@ fn roles_that_are_missing_are_named() {
     };
     assert!(without(Role::Standby).contains("needs a standby server"));
     assert!(without(Role::Primary).contains("needs a primary server"));
+}
+
+/// `/p` is the connection of the run, `/a` its primary, `/b` to `/d` are replicas, `/q` is its pooler.
+fn targets() -> Places {
+    let targets = TargetPlaces {
+        primary: Some(connect_to("/a")),
+        pooler: Some(connect_to("/q")),
+        replicas: ["/b", "/c", "/d"].map(connect_to).to_vec(),
+    };
+    PostgresPlace { targets, ..connect_to("/p").into() }.into()
+}
+
+fn routed(scripts: &[(&str, Option<LoadTarget>)], places: &Places, seed: u64) -> Result<Vec<String>, String> {
+    let script = |(text, target): &(&str, Option<LoadTarget>)| ScriptOption {
+        text: Some((*text).to_owned()),
+        target: *target,
+        ..ScriptOption::default()
+    };
+    let options =
+        PgbenchOptions { scripts: scripts.iter().map(script).collect(), ..PgbenchOptions::default() };
+    let workload = Pgbench::open(&options, std::path::Path::new("")).map_err(|error| error.to_string())?;
+    let mut asked: Vec<(usize, String)> = Vec::new();
+    let mut server = FakePostgres::new(|connection, sql: &str| {
+        asked.push((connection, sql.to_owned()));
+        one("1")
+    });
+    let clients = workload.clients(places, Clients { seed, ..load(4) }).map_err(|error| error.to_string())?;
+    server.run(clients, 10, scripts.len()).unwrap();
+    let folder = |address: &Address| match address {
+        Address::Unix(path) => path.display().to_string()[1..2].to_owned(),
+        Address::Tcp(_) => String::new(),
+    };
+    let folders: Vec<String> = server.addresses.iter().map(folder).collect();
+    drop(server);
+    let mut all: Vec<String> =
+        asked.into_iter().map(|(connection, sql)| format!("{} {sql}", folders[connection])).collect();
+    all.sort();
+    all.dedup();
+    Ok(all)
+}
+
+#[test]
+fn a_script_goes_where_it_says_and_replicas_take_turns_from_a_seeded_one() {
+    use LoadTarget::{Pooler, Primary, Replica};
+    let one = |target, seed| routed(&[("select 1;", target)], &targets(), seed).unwrap();
+    assert_eq!(one(None, 1), ["p select 1;"]);
+    assert_eq!(one(Some(Primary), 1), ["a select 1;"]);
+    assert_eq!(one(Some(Pooler), 1), ["q select 1;"]);
+    assert_eq!(one(Some(Replica), 1), ["b select 1;", "c select 1;", "d select 1;"]);
+    let mixed = [("select 1;", Some(Replica)), ("update t;", Some(Primary)), ("select 2;", None)];
+    let asked = routed(&mixed, &targets(), 7).unwrap();
+    let ends = |folder: &str, sql: &str| asked.contains(&format!("{folder} {sql}"));
+    assert!(ends("a", "update t;") && ends("p", "select 2;") && ends("b", "select 1;"), "{asked:?}");
+    assert_eq!(asked.len(), 5);
+    let alone = Places::from(connect_to("/p"));
+    let refused = routed(&[("select 1;", Some(Replica))], &alone, 1).unwrap_err();
+    assert_eq!(refused, "a script goes to a replica, and the target has none");
+    let refused = routed(&[("select 1;\nupdate t;", Some(Replica))], &targets(), 1).unwrap_err();
+    assert!(refused.starts_with("text, line 2, writes, and a replica takes no writes"), "{refused}");
 }
