@@ -36,7 +36,7 @@ pub(crate) fn seen(run: &Run, compares: bool) -> Option<String> {
         return Some(told(&run.workload, &why, longer(FEW, done)));
     }
     // Response times decide where a schedule sets the throughput.
-    let few = for_p99(run.response().count()).filter(|_| compares && run.is_open() && !run.is_sliced())?;
+    let few = for_p99(run.response().count()).filter(|_| compares && run.is_paced() && !run.is_sliced())?;
     Some(told(&run.workload, &few.to_string(), longer(few.needed, few.count)))
 }
 

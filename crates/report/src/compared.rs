@@ -113,7 +113,7 @@ impl<'a> ComparedPart<'a> {
 
     pub(crate) fn no_figure(&self, margin: f64) -> String {
         match self.without {
-            None => "none: offered rates set the throughput".to_owned(),
+            None => "none: the load sets the throughput".to_owned(),
             Some(why) => verdict_or_invalid(why, margin),
         }
     }

@@ -24,6 +24,12 @@ impl Run {
         self.load == OfferedLoad::Rate
     }
 
+    /// Whether the load sets the throughput, as long as the server keeps up: arrivals on a schedule, or users who pause.
+    #[must_use]
+    pub fn is_paced(&self) -> bool {
+        matches!(self.load, OfferedLoad::Rate | OfferedLoad::Users)
+    }
+
     /// A counter of [`Run::counts`], 0 if it was not counted.
     #[must_use]
     pub fn count(&self, of: Counter) -> u64 {

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     }
     if metric == Metric::Tps && comparison.has_scheduled() {
         warning(
-            "where the rate is offered on a schedule, it sets the throughput, and no figure averages over it; \
+            "where the rate is offered on a schedule, or users pause, that sets the throughput, and no figure averages over it; \
              try the same with --metric p99",
         );
     }

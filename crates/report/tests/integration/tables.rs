@@ -432,10 +432,7 @@ fn offered_rates_have_no_figure_of_their_own() {
     data.runs.iter_mut().for_each(|run| offer(run, f64::from(run.clients) * 1000.0));
     let data = remade(data);
     let table = csv(&compared(&data));
-    assert!(
-        table.contains("gis,whole grid,\"\",,,,,,,,,0,none: offered rates set the throughput"),
-        "{table}"
-    );
+    assert!(table.contains("gis,whole grid,\"\",,,,,,,,,0,none: the load sets the throughput"), "{table}");
     assert!(!csv(&tables::crosstab(&data)).contains("geometric"));
     insta::assert_snapshot!("summary_offered", summary::text(&data));
 }

@@ -58,7 +58,7 @@ fn of_cell(arms: &[OfArm]) -> Vec<Grouped> {
 
 fn of_arm(((cell, arm), runs): &OfArm) -> Option<(Grouped, Option<BTreeSet<u32>>)> {
     let runs: Vec<(&Run, f64)> =
-        runs.iter().filter(|run| !run.is_open()).filter_map(|run| Some((*run, run.tps()?))).collect();
+        runs.iter().filter(|run| !run.is_paced()).filter_map(|run| Some((*run, run.tps()?))).collect();
     let values: Vec<f64> = runs.iter().map(|(_, tps)| *tps).collect();
     let groups = stats::two_groups(&values)?;
     let since_round = since(&runs, &groups);

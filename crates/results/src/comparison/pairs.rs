@@ -136,7 +136,7 @@ pub(super) fn cells_of(runs: &[Run], metric: Metric) -> BTreeMap<Cell, CellRuns>
             let least = cell.too_few.entry(arm.clone()).or_insert(found);
             least.count = least.count.min(found.count);
         }
-        cell.open |= run.is_open();
+        cell.open |= run.is_paced();
         cell.job |= run.kind == RunKind::Job;
     }
     for ((cell, arm), runs) in by_cell_and_arm(runs) {

@@ -51,10 +51,13 @@ impl PgbenchOptions {
             Ok((vec![file.clone(), short], ScriptOption { file: Some(file), ..ScriptOption::default() }))
         };
         let any = |script: &ScriptOption| match (&script.builtin, &script.file) {
-            (Some(word), _) => builtin(word),
+            (Some(word), _) => {
+                let (names, unnamed) = builtin(word)?;
+                Ok((names, ScriptOption { target: script.target, ..unnamed }))
+            }
             (None, Some(word)) => {
                 let (names, unnamed) = file(word)?;
-                let script = ScriptOption { name: script.name.clone(), ..unnamed };
+                let script = ScriptOption { name: script.name.clone(), target: script.target, ..unnamed };
                 Ok((script.name.clone().into_iter().chain(names).collect(), script))
             }
             (None, None) => {
@@ -81,7 +84,12 @@ fn numbered(script: ScriptOption, step: &str, number: usize) -> Result<ScriptOpt
     Ok(match &script.builtin {
         Some(word) => {
             let (builtin, _) = find_builtin(word, false)?;
-            ScriptOption { text: Some(builtin.text.to_owned()), name, ..ScriptOption::default() }
+            ScriptOption {
+                text: Some(builtin.text.to_owned()),
+                name,
+                target: script.target,
+                ..ScriptOption::default()
+            }
         }
         None => ScriptOption { name, ..script },
     })
@@ -99,6 +107,8 @@ fn missing(step: &str, known: &[(Vec<String>, ScriptOption)]) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use spec::plan::topology::LoadTarget;
+
     use super::*;
 
     fn names(options: &PgbenchOptions) -> Vec<String> {
@@ -127,5 +137,25 @@ mod tests {
             "script b.sql is missing: no script of the workload has this name"
         );
         assert_eq!(told(&["a.sql"]).to_string(), "script tpcb-like is in no step of the session");
+    }
+
+    /// The steps of a session all went to the primary.
+    #[test]
+    fn each_step_goes_where_its_script_goes() {
+        let routed = |script: ScriptOption, target| ScriptOption { target: Some(target), ..script };
+        let of_file = |name: &str| ScriptOption { file: Some(name.to_owned()), ..ScriptOption::default() };
+        let builtin = ScriptOption { builtin: Some("select-only".to_owned()), ..ScriptOption::default() };
+        let options = PgbenchOptions {
+            scripts: vec![
+                routed(of_file("a.sql"), LoadTarget::Replica),
+                routed(of_file("b.sql"), LoadTarget::Primary),
+                routed(builtin, LoadTarget::Pooler),
+            ],
+            ..PgbenchOptions::default()
+        };
+        let of = options.for_session(&["a.sql", "select-only", "b.sql", "a.sql", "select-only"]).unwrap();
+        let targets: Vec<_> = of.scripts.iter().map(|script| script.target.unwrap()).collect();
+        let [replica, primary, pooler] = [LoadTarget::Replica, LoadTarget::Primary, LoadTarget::Pooler];
+        assert_eq!(targets, [replica, pooler, primary, replica, pooler]);
     }
 }
