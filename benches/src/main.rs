@@ -20,6 +20,7 @@ mod stop;
 mod tile_load;
 mod tiles;
 mod truth;
+mod users;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -100,6 +101,8 @@ enum What {
     Load,
     /// Recorded latency, compared with the timestamps of a server with known delays
     Truth,
+    /// Users with think times, up to 10,000 on one thread, and the laws of queueing
+    Users,
     /// Whether intervals of comparisons in slices hold what they promise (an hour)
     Believe,
     /// Whether ten commands take as long as they announce (10 min)
@@ -167,6 +170,7 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Init => init::tables(options),
         What::Load => load::against_osm2pgsql(options),
         What::Truth => truth::of_latency(options),
+        What::Users => users::tables(options),
         What::Believe => slices::believe::parts(options),
         What::Announced => announced::times(options),
     }

@@ -116,7 +116,7 @@ fn drive(
     Ok((figures, sink.figures()?))
 }
 
-fn plan(load: Load, length: Duration) -> RunPlan {
+pub(crate) fn plan(load: Load, length: Duration) -> RunPlan {
     let ns = |duration: Duration| duration.as_nanos() as Time;
     let patience = ns(Duration::from_secs(20));
     RunPlan {

@@ -35,7 +35,7 @@ pub(crate) fn seen(run: &Run, compares: bool) -> Option<String> {
         let why = format!("{} in a run, at least {FEW} are needed", count(done, "transaction"));
         return Some(told(&run.workload, &why, longer(FEW, done)));
     }
-    // Response times decide where a schedule sets the throughput.
+    // Response times decide where a schedule or think times set the throughput.
     let few = for_p99(run.response().count()).filter(|_| compares && run.is_paced() && !run.is_sliced())?;
     Some(told(&run.workload, &few.to_string(), longer(few.needed, few.count)))
 }

@@ -89,8 +89,9 @@ fn named(of: &Ladder, quality: Quality) -> Vec<String> {
 }
 
 fn table(of: &Ladder) -> Table {
+    let are_users = of.rungs.iter().any(|rung| rung.are_users);
     let mut table = Table::captioned(format_args!("Ladder: {}", name(of))).named([
-        "clients",
+        if are_users { "users" } else { "clients" },
         "rate",
         "tps",
         "mean_us",
@@ -134,7 +135,8 @@ fn percent(share: Option<f64>) -> CellValue {
 
 /// `12 clients, 12/s`.
 fn rung_name(rung: &Rung) -> String {
-    let clients = numbers::counted(rung.clients as usize, "client");
+    let each = if rung.are_users { "user" } else { "client" };
+    let clients = numbers::counted(rung.clients as usize, each);
     rung.rate.map_or(clients.clone(), |rate| format!("{clients}, {}/s", numbers::as_given(rate)))
 }
 

@@ -152,14 +152,21 @@ fn of_cells<'a>(
     numbers: &[&str],
     of: impl Fn(&CellUsers<'a>) -> Vec<CellValue>,
 ) -> Table {
-    let mut names = vec!["cell"];
+    let several = data.workloads().len() > 1;
+    // The number of users has its own column.
+    let name = |own: &CellUsers<'_>| {
+        let mut cell = own.cell.clone();
+        cell.factors.remove("clients");
+        if several { cell_text(&cell) } else { levels(&cell) }
+    };
+    let is_named = all.iter().any(|own| !name(own).is_empty());
+    let mut names: Vec<&str> = is_named.then_some("cell").into_iter().collect();
     names.extend(data.compares().then_some("arm"));
     let mut table = table.text(names).numbers(numbers);
-    let several = data.workloads().len() > 1;
     for own in all {
-        let cell = if several { cell_text(&own.cell) } else { levels(&own.cell) };
+        let cell: Option<CellValue> = is_named.then(|| name(own).into());
         let arm = data.compares().then(|| own.arm.map(str::to_owned).into());
-        table.push([cell.into()].into_iter().chain(arm).chain(of(own)));
+        table.push(cell.into_iter().chain(arm).chain(of(own)));
     }
     table
 }
@@ -200,11 +207,20 @@ fn by_hour(data: &ReportData, all: &[CellUsers<'_>]) -> Table {
 }
 
 fn by_time(data: &ReportData, all: &[CellUsers<'_>]) -> Table {
-    let columns =
-        ["p50", "p95", "without thinking", "response p50", "response p95", "think time drawn", "actual"];
+    let columns = [
+        "users",
+        "p50",
+        "p95",
+        "without thinking",
+        "response p50",
+        "response p95",
+        "think time drawn",
+        "actual",
+    ];
     of_cells(data, all, Table::captioned("time of a session, and of a transaction"), &columns, |own| {
         let think = |of: fn(&UserSummary) -> Option<f64>| time(own.mean(of).map(|ms| ms * 1e6));
         vec![
+            own.users.into(),
             time(quantile(&own.duration, 0.5)),
             time(quantile(&own.duration, 0.95)),
             time(own.response.mean_ns()),
@@ -239,7 +255,7 @@ pub fn users_in_words(data: &ReportData) -> Vec<Block> {
         let words = registered_words(f64::from(most), share);
         blocks.push(
             Paragraph::new("")
-                .plain(format!("{} stand for {words}.", numbers::counted(most as usize, "user")))
+                .plain(format!("{} : {words}.", numbers::counted(most as usize, "user")))
                 .into(),
         );
     }

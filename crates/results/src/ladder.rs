@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use spec::OfferedLoad;
+
 use crate::cells::{BOUND, CellFigures, InTime};
 use crate::data::{ReportData, split_cells};
 
@@ -27,6 +29,8 @@ pub struct Ladder {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
     pub clients: u32,
+    /// Whether each client is a user.
+    pub are_users: bool,
     /// Requested, per second; open load only.
     pub rate: Option<f64>,
     pub runs: usize,
@@ -231,6 +235,7 @@ impl Rung {
         let done = figures.judged.promise.map(|promise| (promise.done + figures.judged_failed) as f64);
         Self {
             clients: figures.clients,
+            are_users: figures.load == OfferedLoad::Users,
             rate: figures.rate,
             runs: figures.tps.n,
             invalid: figures.invalid,

@@ -24,10 +24,10 @@ impl Run {
         self.load == OfferedLoad::Rate
     }
 
-    /// Whether the load sets the throughput, as long as the server keeps up: arrivals on a schedule, or users who pause.
+    /// Whether a schedule or users' think times set the throughput, as long as the server keeps up.
     #[must_use]
     pub fn is_paced(&self) -> bool {
-        matches!(self.load, OfferedLoad::Rate | OfferedLoad::Users)
+        self.is_open() || self.load == OfferedLoad::Users
     }
 
     /// A counter of [`Run::counts`], 0 if it was not counted.

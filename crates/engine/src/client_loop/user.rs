@@ -19,7 +19,7 @@ pub(super) struct UserState {
     has_begun: bool,
     /// When its next transaction is due, once that is known.
     due: Option<Time>,
-    /// It is not there until then: a shape of arrivals says so.
+    /// It is not there until then, by a shape of arrivals.
     is_away: bool,
     /// End of its last transaction, and the pause after it, ns.
     ended: Time,
@@ -98,7 +98,7 @@ impl<C: Clock> Serving<'_, C> {
         let Self { seat, thread } = self;
         let Pace::Users(pace) = &thread.pace else { return };
         let user = &mut seat.user;
-        user.due = None;
+        (user.due, user.has_begun) = (None, true);
         let pause = std::mem::take(&mut user.pause);
         if pause > 0 && !user.is_away && due == user.ended.saturating_add(pause) {
             thread.recorder.thought(pause, now.saturating_sub(user.ended), now);

@@ -25,7 +25,7 @@ pub struct Users {
 pub struct SessionStep {
     /// Below [`super::RunPlan::scripts`]; `None` leaves the choice to the client.
     pub script: Option<u16>,
-    /// They add up; empty for none. Those of the last step are the pause between two sessions.
+    /// They add up; empty for none. After the last step they are the pause between two sessions.
     pub pauses: Vec<Pause>,
 }
 

@@ -21,8 +21,8 @@ impl Recorder {
         self.figures.users.begun += u64::from(self.window.measures(due));
     }
 
-    /// A session that was `due` then ends; its transactions took `response` together, ns. One that ends after the
-    /// measured part was cut by its end.
+    /// A session that was `due` then ends; its transactions took `response` together, ns. A session that ends
+    /// after the measured part was cut by its end.
     pub(crate) fn session_ended(&mut self, end: SessionEnd, due: Time, response: Time, now: Time) {
         self.active_users = self.active_users.saturating_sub(1);
         let in_session = self.measured_of(due, now);
@@ -49,7 +49,7 @@ impl Recorder {
         self.figures.users.waiting += u64::from(self.window.measures(due));
     }
 
-    /// A user paused: as long as it was to, and until its next transaction began, both ns.
+    /// A user paused: the time that was drawn, and the time until its next transaction began, both ns.
     pub(crate) fn thought(&mut self, wanted: Time, actual: Time, now: Time) {
         if self.window.measures(now) {
             let users = &mut self.figures.users;

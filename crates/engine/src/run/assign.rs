@@ -89,6 +89,9 @@ fn check_users(users: &Users, plan: &RunPlan) -> Result<(), String> {
         (UserArrival::Open(_), _) => {
             Err("users who come openly do so for a time, not for a number of sessions".to_owned())
         }
+        (UserArrival::Share { .. }, Until::PerUser(_)) => {
+            Err("users who come and go do so for a time, not for a number of sessions".to_owned())
+        }
         (UserArrival::Apart(_) | UserArrival::Share { .. }, _) => Ok(()),
     }
 }

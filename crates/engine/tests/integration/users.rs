@@ -171,6 +171,17 @@ fn open_users_obey_littles_law() {
     assert_eq!((of.failed, of.waiting), (0, 0));
 }
 
+/// The first session of each client had one pause less.
+#[test]
+fn open_users_pause_in_the_first_session_of_a_client() {
+    let think = [Pause::Constant(200 * MS)];
+    let plan = users(&[(0, &think), (1, &think), (2, &[])], UserArrival::Open(5.0.into()));
+    let (measured, _) = run(&lasting(plan, 0, 20), askers(40), &mut Desk::new(0));
+    let of = measured.users.unwrap();
+    assert!(of.finished > 50 && of.duration.min_ns().unwrap() >= 399 * MS, "{:?}", of.duration.min_ns());
+    assert_eq!(of.waiting, 0);
+}
+
 /// Users who find no free client wait for one, and their waiting counts.
 #[test]
 fn open_users_wait_for_a_client() {

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use spec::Profile;
-use spec::plan::TargetSpec;
 use spec::plan::change::Change;
 use spec::plan::pooler::PoolerChoice;
+use spec::plan::{PlannedUsers, TargetSpec};
 use toml::de::DeValue;
 
 use super::build::known;
 use super::document::Document;
-use super::model::{Compare, DurationSpec, ExperimentFile, NamedWorkload};
+use super::model::{Compare, DurationSpec, ExperimentFile, LoadKind, NamedWorkload};
 use super::problem::suggestion;
 use crate::factors::{SETTINGS, STORAGE, factor, of_a_workload, ways};
 use crate::words::count;
@@ -413,6 +413,17 @@ fn promise_can_be_broken(document: &mut Document<'_>, file: &ExperimentFile) {
 }
 
 /// A change of the rate that ends after the run would not be completed.
+/// Arrivals of users that change over time must fit into a run.
+fn arrivals_have_their_time(document: &mut Document<'_>, file: &ExperimentFile, seconds: f64) {
+    let LoadKind::Users(PlannedUsers { sessions: Some(sessions), .. }) = &file.load.kind else { return };
+    let needed = sessions.arrivals.lasts_s();
+    if needed > seconds {
+        let message = format!("\"{}\" takes {needed} s, and runs last {seconds} s", sessions.arrivals);
+        let hint = "make [measure] duration at least as long";
+        document.wrong(&["load", "users", "arrivals"], message, Some(hint));
+    }
+}
+
 fn rates_have_their_time(document: &mut Document<'_>, file: &ExperimentFile) {
     let duration = match file.measure.duration {
         DurationSpec::Fixed(duration) | DurationSpec::Sized { from: duration, .. } => duration,
@@ -425,6 +436,7 @@ fn rates_have_their_time(document: &mut Document<'_>, file: &ExperimentFile) {
             document.wrong(&["load", "search", "confirm"], message, Some(hint));
         }
     }
+    arrivals_have_their_time(document, file, duration.as_secs_f64());
     // Rates of a single workload are under its name.
     let keys = file.factors.all().keys().filter(|key| *key == "rate" || key.ends_with(".rate"));
     for (key, rate) in keys.flat_map(|key| file.factors.levels(key).iter().map(move |level| (key, level))) {

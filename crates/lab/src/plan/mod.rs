@@ -26,6 +26,7 @@ pub(crate) mod slice_rules;
 mod slicing;
 pub(crate) mod table;
 pub(crate) mod turns;
+mod users;
 pub(crate) mod words;
 mod workload;
 

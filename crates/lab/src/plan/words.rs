@@ -33,6 +33,7 @@ pub fn words(plan: &Plan) -> Vec<String> {
     lines.extend(plan.not_run().iter().map(|NotRun { what, why }| format!("not run: {what}: {why}")));
     lines.extend(storage_words(plan));
     lines.extend(turns::placement_words(plan));
+    lines.extend(super::users::words(plan));
     lines.extend(plan.generator().map(Generator::words));
     lines.push(order_words(plan));
     lines.push(format!("seed {}; each run's own is made from it", plan.seed()));
@@ -53,6 +54,11 @@ pub fn words(plan: &Plan) -> Vec<String> {
     }
     let estimate = cost::estimate(plan);
     let runs = crate::words::count(plan.runs.len() - jobs, "run");
+    if let Some(sessions) = super::users::each(plan) {
+        let number = crate::words::count(sessions as usize, "session");
+        lines.push(format!("{runs} of {number} of each user; how long that takes is not known"));
+        return lines;
+    }
     if let Some(number) = plan.content.measure.transactions {
         let number = crate::words::count(number as usize, "transaction");
         lines.push(format!(

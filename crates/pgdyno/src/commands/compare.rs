@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     }
     if metric == Metric::Tps && comparison.has_scheduled() {
         warning(
-            "where the rate is offered on a schedule, or users pause, that sets the throughput, and no figure averages over it; \
+            "where a schedule or think times set the throughput, no figure averages over it; \
              try the same with --metric p99",
         );
     }

@@ -308,6 +308,9 @@ impl How<'_> {
                 }
                 data(&report::summary::text(&found))?;
                 print_ladders(&found, OutputFormat::Text, self.shown)?;
+                if found.limits().is_none() {
+                    print_blocks(&report::tables::users_in_words(&found), OutputFormat::Text)?;
+                }
                 self.print_tiles((&store, experiment), &found)?;
             }
             (OutputFormat::Md, _) if self.shown == Shown::Ladders => {
@@ -389,7 +392,13 @@ fn to_try(found: &ReportData, results: &Path, is_compared: bool) -> String {
         (false, false) => &["table"],
     };
     let tiles = (!report::tables::tiles(found).rows.is_empty()).then_some("table tiles");
-    let shown = always.iter().copied().chain(tiles).map(|command| format!("pgdyno {command} -e {which}"));
+    let users = (!report::tables::users(found).rows.is_empty()).then_some("table users");
+    let shown = always
+        .iter()
+        .copied()
+        .chain(tiles)
+        .chain(users)
+        .map(|command| format!("pgdyno {command} -e {which}"));
     shown.chain([format!("pgdyno sql{option}")]).collect::<Vec<_>>().join(", ")
 }
 

@@ -43,6 +43,7 @@ mod support;
 mod tile_servers;
 mod tiles;
 mod truth;
+mod users;
 mod variables;
 
 #[path = "../../../osm/tests/support/mirror.rs"]

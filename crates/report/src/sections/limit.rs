@@ -96,14 +96,14 @@ fn cell_lines(limits: &Limits<'_>, cell: &FoundLimit<'_>) -> Vec<String> {
     lines
 }
 
-/// How many registered people the users of a limit stand for, if the experiment says which share is active.
+/// The number of registered people at a limit of users, if the experiment has a share of active ones.
 fn registered_lines(limits: &Limits<'_>, limit: &CellLimit<'_>) -> Vec<String> {
     let Some(share) = limits.active_share.filter(|_| limits.asked.are_users()) else { return Vec::new() };
     let line = |arm: &ArmLimit<'_>| {
         let LimitState::Ended(LimitEnded { lower: Some(lower), .. }) = arm.state else { return None };
         let of = arm.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
         let users = numbers::counted(lower.round() as usize, "user");
-        Some(format!("{of}{users} stand for {}", registered_words(lower, share)))
+        Some(format!("{of}{users}: {}", registered_words(lower, share)))
     };
     limit.arms.iter().filter_map(line).collect()
 }

@@ -436,8 +436,9 @@ fn lines<'a>(
             None if is_offered => part.no_figure(of.margin),
             None => return None,
         };
-        let offered = (is_offered && part.averaged > 0)
-            .then(|| format!("without {} of offered rates", numbers::counted(arm.scheduled, "cell")));
+        let offered = (is_offered && part.averaged > 0).then(|| {
+            format!("without {} of offered rates or think times", numbers::counted(arm.scheduled, "cell"))
+        });
         let cell = offered.into_iter().chain(part.lacks()).collect::<Vec<_>>().join("; ");
         let change = part.figure.map(|figure| &figure.grid.estimate);
         let is_whole = part.workload.is_none();

@@ -236,7 +236,7 @@ fn offered_rates_are_compared_by_response_times() {
     let page = html::page(&offered());
     for said in [
         "p99 response time against stock",
-        "In all cells the rate is offered on a schedule, which sets the throughput",
+        "In all cells a schedule or think times set the throughput",
         "gis against stock: change of p99 response time",
         "No mean is taken over offered rates",
     ] {

@@ -50,7 +50,7 @@ pub struct CellComparison {
     /// The cell's figure in the base arm: [`Metric::of_runs`] over all its valid and suspect runs.
     pub base: Option<f64>,
     pub new: Option<f64>,
-    /// Whether an offered rate sets the compared figure: it is averaged with no other cell.
+    /// Whether an offered rate or think times set the compared figure: it is averaged with no other cell.
     pub scheduled: bool,
     /// Whether jobs were timed: `base` and `new` are then the reciprocals of their mean times, per second.
     pub job: bool,
@@ -102,7 +102,7 @@ pub struct ArmComparison {
     pub scripts: Vec<ScriptComparison>,
     pub workloads: BTreeMap<String, GridFigure>,
     pub grid: Option<GridFigure>,
-    /// Cells that are not averaged, because an offered rate sets their throughput. 0 for response times.
+    /// Cells that are not averaged, because an offered rate or think times set their throughput. 0 for response times.
     pub scheduled: usize,
     /// How much cells differ beyond their errors.
     pub heterogeneity: Option<Heterogeneity>,

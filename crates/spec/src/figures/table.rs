@@ -133,8 +133,8 @@ rows! {
     USERS: Figure by Engine;
     ACTIVE_USERS_MEAN active_users_mean, "active users", Count, None, Neither, "Users: mean number of users in a session, from its intended start on";
     IN_FLIGHT_MEAN in_flight_mean, "transactions in flight", Count, None, Neither, "Users: mean number of open transactions";
-    THINK_WANTED_MEAN_MS think_wanted_mean_ms, "think time as drawn", Milliseconds, None, Neither, "Users: mean think time as it was drawn";
-    THINK_ACTUAL_MEAN_MS think_actual_mean_ms, "think time as it was", Milliseconds, None, Neither, "Users: mean time from the end of a transaction to the actual start of the next, where a think time is between them; longer by how late the load generator was";
+    THINK_WANTED_MEAN_MS think_wanted_mean_ms, "think time, drawn", Milliseconds, None, Neither, "Users: mean of the think times that were drawn";
+    THINK_ACTUAL_MEAN_MS think_actual_mean_ms, "think time, actual", Milliseconds, None, Neither, "Users: mean time from the end of a transaction to the actual start of the next, where a think time is between them; longer by how late the load generator was";
 }
 
 rows! {

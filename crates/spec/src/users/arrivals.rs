@@ -74,6 +74,12 @@ impl UserArrivals {
         }
     }
 
+    /// Whether runs must have a duration: users may not be there for a number of sessions.
+    #[must_use]
+    pub fn need_duration(&self) -> bool {
+        matches!(self, Self::UpHoldDown { .. } | Self::Share(_) | Self::Open { .. })
+    }
+
     /// Time until the shape is complete, seconds: the shortest useful length of a run.
     #[must_use]
     pub fn lasts_s(&self) -> f64 {

@@ -294,7 +294,7 @@ impl Reader {
                     let word = self.take_while(|letter| !ends_word(letter) && !letter.is_whitespace());
                     let word = if word.is_empty() { self.letters[at].to_string() } else { word };
                     return Err(format!(
-                        "has the unknown word \"{word}\" at character {}; there is no comma before it, and it is no repetition such as x3",
+                        "has the unknown word \"{word}\" at character {}; a comma is missing before it, or it should be a repetition such as x3",
                         at + 1
                     ));
                 }

@@ -8,7 +8,7 @@ use crate::run::{OfferedLoad, Run};
 const HOUR_S: f64 = 3600.0;
 const DAY_HOURS: f64 = 24.0;
 
-/// How long the sessions of a run took: those that ended with their last transaction, in the measured part.
+/// How long the sessions of a run took that ended with their last transaction in the measured part.
 #[derive(Debug, Clone, Default)]
 pub struct SessionTimes {
     /// From the intended start of a session to its end, think times included.
@@ -37,7 +37,7 @@ pub struct UserSummary {
     pub active: f64,
     /// Mean number of transactions that the server had to answer.
     pub in_flight: f64,
-    /// Mean think time as drawn and as it was, ms; `None` without think times.
+    /// Mean think time, drawn and actual, ms; `None` without think times.
     pub think_wanted_ms: Option<f64>,
     pub think_actual_ms: Option<f64>,
 }

@@ -40,7 +40,7 @@ pub enum Centre {
 }
 
 impl Think {
-    /// The mean, seconds; `pauses` are those of the files.
+    /// The mean, seconds; `pauses` are the files' contents.
     #[must_use]
     pub fn mean_s(&self, pauses: &BTreeMap<String, Vec<f64>>) -> f64 {
         match self {

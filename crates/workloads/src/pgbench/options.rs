@@ -116,9 +116,7 @@ impl ScriptOption {
         match (&self.name, self.weight) {
             (None, None) => Ok(()),
             (Some(_), None) if self.file.is_some() => Ok(()),
-            _ => wrong(
-                "weight is that of a text, and name that of a text or a file; other weights stand after @",
-            ),
+            _ => wrong("weight belongs to a text, and name to a text or a file; other weights stand after @"),
         }
     }
 

@@ -12,7 +12,7 @@ impl PgbenchOptions {
     /// Without any script, a step is a built-in script or a file.
     ///
     /// # Errors
-    /// A step that is none of the scripts, or a script that is no step.
+    /// A step that is none of the scripts, or a script that the session does not use.
     pub(crate) fn for_session(&self, steps: &[&str]) -> Result<Self, Error> {
         let known = self.named_scripts()?;
         let mut used = vec![false; known.len()];

@@ -41,8 +41,9 @@ impl Builder<'_, '_> {
                 "a search varies the number of users, and users who come openly have none".to_owned();
             self.document.wrong(&["load", "users", "arrivals"], message, Some("leave arrivals out"));
         }
-        if is_open && written.sessions.is_some() {
-            let message = "users who come openly do one session each".to_owned();
+        if arrivals.need_duration() && written.sessions.is_some() {
+            let message =
+                "users who come and go do so for a duration, not for a number of sessions".to_owned();
             self.document.wrong(
                 &["load", "users", "sessions"],
                 message,
@@ -102,7 +103,7 @@ impl Builder<'_, '_> {
         let own = ["arrivals", "connection", "sessions"];
         let given = own.into_iter().find(|key| self.document.value(&["load", "users", key]).is_some());
         if let Some(key) = given.filter(|_| !self.document.is_wrong(&PLACE)) {
-            let message = format!("`load.users.{key}` is about sessions, and there is no session");
+            let message = format!("`load.users.{key}` needs a session");
             let hint = "add session = \"login.sql, 5s, order.sql\"";
             self.document.wrong_key(&["load", "users", key], message, Some(hint));
         }

@@ -25,8 +25,6 @@ use crate::options::{Driver, KnownValues, OutputArgs, WaitChoice};
     pgdyno bench -f old.sql -c 8 DBNAME --against 'script: new.sql'\n\
     One run, with a report as pgbench prints it:\n  \
     pgdyno bench -f my.sql -c 8 -T 30 DBNAME\n\
-    30 users who log in, search and order, with think times:\n  \
-    pgdyno bench --users 'login.sql, 5s, search.sql x3, 2s, order.sql' -c 30 -T 300 DBNAME\n\
     pgbench's other options: pgdyno pgbench (docs/pgbench.md)")]
 pub(crate) struct BenchArgs {
     /// Print help

@@ -180,9 +180,9 @@ fn check_users(args: &BenchArgs, asked: &BenchRequest<'_>) -> anyhow::Result<()>
         let hint = "--sessions N for sessions of each user, or -T for a duration";
         return Err(usage_with("-t counts transactions, and users do sessions", hint));
     }
-    if users.are_open() && args.load.time.is_none() {
+    if users.need_duration() && args.load.time.is_none() {
         let hint = "-T 60; -c is how many of them can be there at once";
-        return Err(usage_with("users who come openly need a duration", hint));
+        return Err(usage_with("users who come and go need a duration", hint));
     }
     Ok(())
 }

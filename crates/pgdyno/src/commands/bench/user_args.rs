@@ -21,7 +21,7 @@ pub(crate) struct UserArgs {
     /// evenly over the warm-up]
     #[arg(long, value_name = "WHEN", requires = "users", allow_hyphen_values = true)]
     pub(super) arrivals: Option<String>,
-    /// Share of registered people who are active at a time, in percent: also tell how many people the users stand for
+    /// Share of registered people who are active at a time, in percent: also prints the number of registered people
     #[arg(long, value_name = "PCT", requires = "users", allow_negative_numbers = true)]
     pub(super) active_share: Option<String>,
 }
@@ -104,8 +104,8 @@ impl GivenUsers {
         self.active_share.map(|percent| percent / 100.0)
     }
 
-    /// Whether users come openly, and leave after one session.
-    pub(in crate::commands) fn are_open(&self) -> bool {
-        self.arrivals.as_ref().is_some_and(|arrivals| arrivals.open_per_s().is_some())
+    /// Whether users come and go for a time, and not for a number of sessions.
+    pub(in crate::commands) fn need_duration(&self) -> bool {
+        self.arrivals.as_ref().is_some_and(UserArrivals::need_duration)
     }
 }

@@ -12,7 +12,7 @@ use crate::commands::bench::against::parts::{make_room, of_scripts, seed};
 
 /// First number of clients with `auto`.
 const FIRST_CLIENTS: u32 = 8;
-/// Users for whom a private server has room, unless --highest says how many.
+/// Connections of a private server for users, unless --highest sets the most.
 const USERS_ROOM: u32 = 1000;
 const MOST_USERS: f64 = 100_000.0;
 

@@ -5,7 +5,7 @@ use results::answer::{FromCache, LineScope, Uncut, VerdictLine, scope_name};
 use results::comparison::{
     ArmComparison, Cell, CellComparison, Comparison, ControlChange, GridFigure, Metric, Sliced, TakenApart,
 };
-use spec::{OfferedLoad, SpeedTrend};
+use spec::SpeedTrend;
 use stats::Verdict;
 
 use super::AnswerBlocks;
@@ -152,9 +152,10 @@ impl<'a> AnswerBlocks<'a> {
     fn without_figure(of: &Comparison, arm: &ArmComparison, why: Verdict) -> (String, String) {
         match why {
             Verdict::TooFew(few) => (few.to_string(), format!("no {} against {}", of.noun(), of.base)),
-            _ if arm.scheduled > 0 && !arm.is_invalid() => {
-                ("no one figure".to_owned(), format!("the load sets the throughput; by cell: {}", tally(arm)))
-            }
+            _ if arm.scheduled > 0 && !arm.is_invalid() => (
+                "no one figure".to_owned(),
+                format!("offered rates or think times set the throughput; by cell: {}", tally(arm)),
+            ),
             Verdict::Inconclusive { .. } if !arm.scripts.is_empty() => {
                 ("inconclusive".to_owned(), "too few of its transactions to compare".to_owned())
             }
@@ -231,12 +232,9 @@ impl<'a> AnswerBlocks<'a> {
             n if n == found.cells.len() => "In all cells".to_owned(),
             n => format!("In {}", numbers::counted(n, "cell")),
         };
-        let pace = match self.data.grid_runs().any(|run| run.load == OfferedLoad::Users) {
-            true => "users pause",
-            false => "the rate is offered on a schedule",
-        };
         Some(format!(
-            "{cells} {pace}, which sets the throughput: no figure averages over it; compared are the response times."
+            "{cells} a schedule or think times set the throughput: no figure averages over it; compared are the \
+             response times."
         ))
     }
 

@@ -53,6 +53,10 @@ const USUAL: &[(&str, &str)] = &[
     ("change", "--against 'sql: …'"),
     ("change.*.*.undo", "--undo"),
     ("compare.margin", "--margin"),
+    ("load.users", "--users"),
+    ("load.users.arrivals", "--arrivals"),
+    ("load.users.active_share", "--active-share"),
+    ("load.users.sessions", "--sessions"),
     ("load.rate", "-R"),
     ("load.promise", "-L"),
     ("load.bound", "--bound"),
@@ -69,7 +73,8 @@ const USUAL: &[(&str, &str)] = &[
 ];
 
 /// Options with file names: problems in those files are not wrong usage.
-const OF_FILES: [&str; 7] = ["-f", "--variables", "--prepare", "LAYER", "--trace", "--osm", "--sql"];
+const OF_FILES: [&str; 8] =
+    ["-f", "--users", "--variables", "--prepare", "LAYER", "--trace", "--osm", "--sql"];
 
 #[derive(Debug)]
 pub(in crate::commands) struct Origins {

@@ -36,6 +36,11 @@ pub(in crate::commands) fn of_scripts(
     experiment.workload.insert(&workload.name, workload.value(asked, folder)?);
     asked.conduct.choose_generator(experiment);
     experiment.load.users = users(asked, None, folder)?;
+    if asked.users.is_asked() {
+        for key in ["files", "builtin", "scripts"] {
+            made.origins.add(&["workload", "*", "pgbench", key], "--users");
+        }
+    }
     Ok(made)
 }
 

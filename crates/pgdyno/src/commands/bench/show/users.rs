@@ -36,6 +36,10 @@ pub(super) fn text(out: &mut String, args: &BenchArgs, run: &Run) {
         users.transactions_per_hour,
         users.transactions_per_day()
     );
+    if users.finished == 0 {
+        let _ =
+            writeln!(out, "no session ended in the measured part: measure for the time of several sessions");
+    }
     if let Some(times) = &run.sessions {
         times_of(out, "session duration, with think times", &times.duration);
         times_of(out, "session response time, without think times", &times.response);
@@ -46,7 +50,7 @@ pub(super) fn text(out: &mut String, args: &BenchArgs, run: &Run) {
         users.active, users.in_flight
     );
     if let (Some(wanted), Some(actual)) = (users.think_wanted_ms, users.think_actual_ms) {
-        let _ = writeln!(out, "think time: {wanted:.1} ms as drawn, {actual:.1} ms as it was (means)");
+        let _ = writeln!(out, "think time: {wanted:.1} ms drawn, {actual:.1} ms actual (means)");
     }
     let share = args.users.given().ok().flatten().and_then(|users| users.active_share());
     if let Some(share) = share {
@@ -55,7 +59,7 @@ pub(super) fn text(out: &mut String, args: &BenchArgs, run: &Run) {
         } else {
             f64::from(users.users)
         };
-        let _ = writeln!(out, "{} stand for {}", there.round(), registered_words(there, share));
+        let _ = writeln!(out, "{} users: {}", there.round(), registered_words(there, share));
     }
 }
 

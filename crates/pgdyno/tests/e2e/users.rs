@@ -1,0 +1,121 @@
+//! Users as a load, with a real server.
+
+use crate::support::{Place, Server};
+
+const SESSION: &str = "login.sql, 20ms, search.sql x3, exp(10ms), order.sql, lognormal(5ms, 0.5), search.sql";
+
+/// A table into which each script of a session writes its name.
+fn prepared() -> (Place, Server) {
+    let (place, server) = (Place::new(), Server::start());
+    server.psql(
+        "create table log (id bigint generated always as identity, client int, what text, pid int default pg_backend_pid())",
+    );
+    for script in ["login", "search", "order"] {
+        let text = format!("INSERT INTO log (client, what) VALUES (:client_id, '{script}');\n");
+        place.write(&format!("{script}.sql"), text);
+    }
+    (place, server)
+}
+
+#[test]
+fn every_user_runs_its_scripts_in_order() {
+    let (place, server) = prepared();
+    let run =
+        ["bench", "-n", "-c", "6", "-j", "2", "--sessions", "4", "--users", SESSION, "--active-share", "5%"];
+    let told = place.run(run.iter().chain(&[server.url().as_str()])).expect(0).stdout;
+    for words in [
+        "number of users: 6",
+        "sessions: 24 begun, 24 finished, 0 failed, 0 cut",
+        "number of transactions actually processed: 144",
+        "sessions per hour = ",
+        "step 4: search.sql (2)",
+        "6 users: about 120 registered people, assuming that 5 % of them are active at a time",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let session = "login search search search order search".repeat(4).replace("searchlogin", "search login");
+    let orders = server.psql(
+        "select string_agg(distinct o, ';') from (select string_agg(what, ' ' order by id) o from log group by client) s",
+    );
+    assert_eq!(orders, session);
+    assert_eq!(server.psql("select count(distinct pid) from log"), "6");
+    // The stored run has the same, and sessions have their own connections on request.
+    let row = "select (select value from run_count where name = 'sessions_finished'), \
+               (select count from hist where kind = 'session'), (select count(*) from sample where source = 'users') > 0";
+    let stored = place.sql(row);
+    assert!(stored.contains("24"), "{stored}");
+    server.psql("truncate log");
+    let run = ["bench", "-n", "-C", "-c", "3", "--sessions", "4", "--users", SESSION, "--format", "json"];
+    let json = place.run(run.iter().chain(&[server.url().as_str()])).expect(0).stdout;
+    assert!(json.contains("\"sessions_finished\": 12") && json.contains("\"session_p50_ms\": "), "{json}");
+    assert_eq!(server.psql("select count(distinct pid) from log"), "12");
+}
+
+#[test]
+fn users_who_cannot_be_had_are_refused_before_anything_is_measured() {
+    let (place, server) = prepared();
+    let url = server.url();
+    place.write("two.csv", "id\n1\n2\n");
+    let bench = |more: &[&str]| {
+        let words =
+            ["bench", "-n", "-T", "2"].iter().chain(more).chain(&[url.as_str()]).copied().collect::<Vec<_>>();
+        place.run(words)
+    };
+    bench(&["-c", "500", "--users", "login.sql, 1s"])
+        .expect(65)
+        .says(&["500 users need a connection each", "pooler"]);
+    bench(&["-c", "2", "--users", "login.sql, 1s, none.sql"])
+        .expect(65)
+        .says(&["--users: none.sql: cannot be read"]);
+    bench(&["-c", "2", "--users", "login.sql, -1s"])
+        .expect(64)
+        .says(&["the think time -1s is below zero, at character 12"]);
+    bench(&["-c", "2", "--users", " "]).expect(64).says(&["is an empty session"]);
+    bench(&["-c", "3", "--users", "login.sql, 1s", "--variables", "two.csv", "--variables-per", "client"])
+        .expect(65)
+        .says(&["two.csv has 2 rows, but 3 clients (users) take one each"]);
+    assert_eq!(server.psql("select count(*) from log"), "0");
+}
+
+#[test]
+fn a_limit_and_a_ladder_are_of_users() {
+    let (place, server) = prepared();
+    let url = server.url();
+    let users = ["--users", "login.sql, 20ms, order.sql, 10ms", "--active-share", "10"];
+    let limit = ["limit", "--promise", "p95 < 10s", "-T", "1", "--warmup", "0", "--highest", "3"];
+    let told = place.run(limit.iter().chain(&users).chain(&[url.as_str()]));
+    let told = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("the highest number that was to be tried is 3 users"), "{told}");
+    assert!(told.contains("3 users: about 30 registered people, assuming that 10 % of them"), "{told}");
+    let ladder = ["ladder", "--clients", "1,4", "-T", "1", "--warmup", "0", "--rounds", "1"];
+    place.run(ladder.iter().chain(&users).chain(&[url.as_str()])).expect(0);
+    let table = place.run(["table", "users", "--format", "csv"]).expect(0).stdout;
+    assert_eq!(table.lines().count(), 3, "{table}");
+}
+
+/// As many users as the shape has, from an experiment file with the study's arrivals.
+#[test]
+fn an_experiment_has_users_who_come_one_after_the_other() {
+    let (place, server) = prepared();
+    let file = format!(
+        "question = \"Can it take these users?\"\n[target]\nurl = \"{}\"\n[workload.shop]\n\
+         pgbench = {{ files = [\"login.sql\", \"search.sql\", \"order.sql\"], vacuum = false }}\n\
+         [load.users]\nsession = \"{SESSION}, 10ms\"\narrivals = \"0.2s apart\"\n\
+         [factors]\nclients = [5]\n[measure]\nwarmup = \"0s\"\nduration = \"2s\"\nrounds = 1\n",
+        server.url()
+    );
+    place.write("garden.toml", file);
+    place.run(["run", "garden.toml"]).expect(0);
+    let starts = server.psql("select string_agg(client::text, ' ' order by first) from (select client, min(id) first from log group by client) f");
+    assert_eq!(starts, "0 1 2 3 4");
+    let report = place.run(["report", "-o", "report.html"]).expect(0);
+    drop(report);
+    let page = std::fs::read_to_string(place.path().join("report.html")).unwrap();
+    assert!(page.contains("users, sessions and transactions"), "the section of users");
+    let wrong = place.path().join("garden.toml");
+    let text =
+        std::fs::read_to_string(&wrong).unwrap().replace("login.sql\", \"search", "enter.sql\", \"search");
+    place.write("enter.sql", "SELECT 1;\n");
+    std::fs::write(&wrong, text).unwrap();
+    place.run(["run", "garden.toml"]).expect(65).says(&["script login.sql is missing", "garden.toml:7"]);
+}
