@@ -51,7 +51,7 @@ pub enum Reason {
     ReplicaBehind,
     /// A replica did not follow its primary any more: its connection, slot or WAL was gone.
     ReplicaLost,
-    /// A replica was promoted: it is a server of its own now.
+    /// A replica was promoted, and does not follow its primary any more.
     ReplicaPromoted,
     TooShort,
     /// The user stopped it.

@@ -266,6 +266,12 @@ pub trait ClientWorkload: Workload {
         Ok(())
     }
 
+    /// Where the clients of a run with this seed go, as text, if scripts name a replica and there are so many.
+    fn routes(&self, replicas: usize, seed: u64) -> Option<String> {
+        let _ = (replicas, seed);
+        None
+    }
+
     /// Tiles with separate figures, in the order of `Io::item`; called after `prepare`.
     fn items(&self) -> Vec<TileItem> {
         Vec::new()

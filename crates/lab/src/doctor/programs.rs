@@ -34,7 +34,7 @@ struct PackagedProgram {
     needed_for: &'static str,
 }
 
-const KNOWN: [PackagedProgram; 7] = [
+const KNOWN: [PackagedProgram; 8] = [
     PackagedProgram {
         name: "osm2pgsql",
         programs: &["osm2pgsql"],
@@ -52,6 +52,12 @@ const KNOWN: [PackagedProgram; 7] = [
         programs: &["pgbouncer"],
         packages: ["pgbouncer", "pgbouncer", "pgbouncer", "pgbouncer", "pgbouncer"],
         needed_for: "experiments with a pooler",
+    },
+    PackagedProgram {
+        name: "Pgpool-II",
+        programs: &["pgpool"],
+        packages: ["pgpool2", "pgpool-II", "pgpool", "", "pgpool-ii"],
+        needed_for: "experiments that spread reads over replicas",
     },
     PackagedProgram {
         name: "mkfs.ext4",

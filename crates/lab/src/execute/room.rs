@@ -121,12 +121,19 @@ pub(super) fn copies_fit(
         let most = arms.iter().map(|arm| set(arm, "work_mem", "kB").unwrap_or(takes.work_mem)).max();
         work_mem = work_mem.max(most.unwrap_or(takes.work_mem));
     }
+    // Each copy has its replicas, which are as large.
+    let servers = 1 + u64::from(plan.content.most_replicas());
+    (data, wal, buffers) = (data * servers, wal * servers, buffers * servers);
     // Arms take turns, so the clients of one arm are active.
     let clients = u64::from(plan.runs.iter().map(|run| run.clients).max().unwrap_or(1));
     let sorting = clients * work_mem;
     let (needed, most) = (data + buffers + sorting, room.memory / 100 * SHARE_PCT);
+    let with_replicas = match servers - 1 {
+        0 => String::new(),
+        replicas => format!(" and {} of each", spec::count(replicas, "replica")),
+    };
     let what = format!(
-        "{number} copies with data of {}, shared_buffers of {} and work_mem of {} for {} need {}",
+        "{number} copies{with_replicas} with data of {}, shared_buffers of {} and work_mem of {} for {} need {}",
         spec::bytes(data),
         spec::bytes(buffers),
         spec::bytes(sorting),

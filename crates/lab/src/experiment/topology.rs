@@ -14,6 +14,9 @@ const OF_REPLICATION: [&str; 2] = ["synchronous_commit", "synchronous_standby_na
 const SENDERS_OF_BACKUP: u32 = 2;
 
 pub(super) fn topology_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
+    if document.is_wrong(&["factors", REPLICAS]) || document.is_wrong(&["target"]) {
+        return;
+    }
     let most = most_replicas(file);
     scripts_find_their_servers(document, file, most);
     by_url(document, file);
@@ -60,7 +63,7 @@ fn scripts_find_their_servers(document: &mut Document<'_>, file: &ExperimentFile
     for name in document.names(&["workload"]) {
         let targets = load_targets(file, &name);
         let place = ["workload", &name];
-        if targets.contains(&LoadTarget::Replica) && most == 0 && !document.is_wrong(&["target"]) {
+        if targets.contains(&LoadTarget::Replica) && most == 0 {
             let message = format!("workload {name} sends scripts to a replica, and the target has none");
             let hint = "write replicas = 1 in [target], or list replicas = [0, 1] in [factors]";
             document.wrong_key(&place, message, Some(hint));
@@ -81,7 +84,7 @@ fn scripts_find_their_servers(document: &mut Document<'_>, file: &ExperimentFile
     }
 }
 
-/// Pgpool-II is told of servers by their sockets.
+/// Pgpool-II gets the sockets of its servers.
 fn pgpool_is_before_ours(document: &mut Document<'_>, file: &ExperimentFile) {
     if file.targets().all(is_managed) {
         return;
@@ -94,7 +97,7 @@ fn pgpool_is_before_ours(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
-/// Replicas of a server given by URL are those that it names.
+/// A server given by URL names its replicas.
 fn by_url(document: &mut Document<'_>, file: &ExperimentFile) {
     let known = file.targets().filter_map(|target| match target {
         TargetSpec::Url { replicas, .. } => Some(replicas.len()),
@@ -120,8 +123,8 @@ fn unused_replication(document: &mut Document<'_>, file: &ExperimentFile) {
         [] => &["target", "replication"],
         _ => &["factors", REPLICATION],
     };
-    if document.value(place).is_some() && !document.is_wrong(&["target"]) {
-        let message = "`replication` says what commits wait for, and there is no replica".to_owned();
+    if document.value(place).is_some() {
+        let message = "`replication` says what commits wait for, and the server has no replicas".to_owned();
         document.wrong_key(place, message, Some("add replicas = 1, or leave it out"));
     }
 }

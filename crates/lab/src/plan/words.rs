@@ -151,7 +151,15 @@ fn target_words(plan: &Plan) -> String {
             format!("{shown}{redis}")
         }
     };
-    server + &tile_servers
+    let topology = Some(target.topology()).filter(|topology| !topology.is_alone());
+    let replicas = match (topology, target) {
+        (None, _) => String::new(),
+        (Some(topology), TargetSpec::Managed { .. }) => format!(", with {}", topology.words()),
+        (Some(topology), TargetSpec::Url { .. }) => {
+            format!(", with {}", spec::count(topology.replicas.into(), "replica"))
+        }
+    };
+    server + &replicas + &tile_servers
 }
 
 fn probe_words(options: &ProbeOptions) -> String {

@@ -219,6 +219,9 @@ impl<'a> Runner<'a> {
             // LevelNames from the guard, so no time is spent, and each run records it.
             return Ok(MeasuredRun::without_a_load(record));
         }
+        let clients = self.workloads.get(&setup.asked()).and_then(|ready| ready.workload.clients());
+        let routes = clients.and_then(|clients| clients.routes(setup.topology.replicas as usize, setup.seed));
+        record.events.extend(routes.map(|words| event("routes", words)));
         self.bring_cache(setup, &mut record)?;
         if self.workloads.get(&setup.asked()).is_some_and(|ready| ready.workload.job().is_some()) {
             return self.do_job(setup, record);
@@ -635,7 +638,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// What collectors saw that is no figure.
+/// Findings of collectors other than figures.
 #[derive(Default)]
 struct Seen {
     encryption: Encryption,

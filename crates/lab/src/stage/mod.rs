@@ -1,6 +1,7 @@
 //! The servers of an experiment, open and ready: PostgreSQL, optionally a Redis, and a control connection.
 
 mod copies;
+mod pooled;
 mod replicas;
 mod shown;
 mod tile_servers;
@@ -9,19 +10,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use protocol::Address;
-use protocol::postgres::Place;
 use protocol::postgres::conninfo::ConnectionString;
 use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::redis::{ControlError, Limits};
-use spec::plan::pooler::PoolerChoice;
 use spec::plan::{Arm, Placement, TargetSpec};
 use spec::{Class, Error};
-use workloads::{LoadNeeds, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
+use workloads::{Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
 
 use crate::error::of_sql;
 use crate::event::{Progress, ProgressExt};
 use crate::measure::Measured;
-use crate::setup::{At, ChangeLevel, ConnectionPath};
+use crate::setup::{At, ChangeLevel};
 use crate::target_spec::TargetAccess;
 use server::Stop;
 use server::change;
@@ -32,7 +31,7 @@ use server::http::Web;
 use server::managed::{Choice, NetworkAccess, ServerOptions, stop_orphans};
 use server::measuring::Marker;
 use server::placement::Placed;
-use server::pooler::{self, RunningPooler};
+use server::pooler;
 use server::redis::{self, PrivateRedis, RedisControl};
 use server::replica::{self, UrlReplica};
 use server::settings::journal::Recovered;
@@ -44,6 +43,8 @@ use server::{Target, session_not_pooled, statements_not_pooled};
 
 use self::copies::CopyInUse;
 pub(crate) use self::copies::Takes;
+use self::pooled::InUse;
+pub(crate) use self::pooled::load_of;
 use self::replicas::StageReplicas;
 use self::tile_servers::TileServers;
 
@@ -83,14 +84,6 @@ pub(crate) struct InForce {
     pub(crate) arm: Option<Arm>,
     pub(crate) changes: Option<BTreeMap<String, ChangeLevel>>,
     pub(crate) settings: Vec<spec::Setting>,
-}
-
-#[derive(Debug)]
-struct InUse {
-    pooler: RunningPooler,
-    options: PoolerChoice,
-    clients: u32,
-    carried: LoadNeeds,
 }
 
 impl Stage {
@@ -287,62 +280,6 @@ impl Stage {
             self.check()?;
         }
         result
-    }
-
-    /// Sets how the clients of a run connect; a pooler gets the settings in force.
-    pub(crate) fn connect_by(
-        &mut self,
-        connection: &ConnectionPath,
-        clients: u32,
-        carried: LoadNeeds,
-    ) -> Result<(), Error> {
-        match connection {
-            ConnectionPath::Direct => self.pooler = None,
-            ConnectionPath::Via(via) => {
-                self.pooler = None;
-                self.target.reach_by(*via)?;
-            }
-            ConnectionPath::Pooler(options) => {
-                let same = |used: &InUse| {
-                    used.options == *options && used.clients == clients && used.carried == carried
-                };
-                if !self.pooler.as_ref().is_some_and(same) {
-                    self.pooler = None;
-                    let pooler = self.start_pooler(options, clients, carried)?;
-                    self.pooler = Some(InUse { pooler, options: options.clone(), clients, carried });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn start_pooler(
-        &self,
-        options: &PoolerChoice,
-        clients: u32,
-        carried: LoadNeeds,
-    ) -> Result<RunningPooler, Error> {
-        let load = load_of(clients, carried, &self.target.applied().session);
-        let (home, upstream) = (Home::locate()?, self.target.upstream());
-        let replicas = self.plain_replica_places();
-        let servers = (&upstream, &replicas[..]);
-        RunningPooler::start(&home, servers, options, &load, &self.watchdog, &self.stop)
-    }
-
-    /// The program of the pooler in use, and its version.
-    pub(crate) fn pooler_version(&self) -> Option<String> {
-        self.pooler.as_ref().map(|used| used.pooler.to_string())
-    }
-
-    /// Where the pooler in use is asked which servers it chose, if it chooses.
-    pub(crate) fn balancing_pooler(&self) -> Option<Place> {
-        let used = self.pooler.as_ref().filter(|used| used.pooler.balances())?;
-        Some(used.pooler.place(self.target.database()))
-    }
-
-    /// Pids of the pooler in use, and of its own replicas.
-    pub(crate) fn member_pids(&self) -> (Option<u32>, Vec<u32>) {
-        (self.pooler.as_ref().map(|used| used.pooler.pid()), self.replicas.pids())
     }
 
     /// An external pooler between clients and server, as text; `None` without one.
@@ -569,11 +506,6 @@ impl Stage {
         versions.extend(self.tile_servers.versions());
         versions
     }
-}
-
-pub(crate) fn load_of(clients: u32, carried: LoadNeeds, session: &SettingValues) -> pooler::PooledLoad<'_> {
-    let LoadNeeds { prepared, transaction_blocks, reconnects } = carried;
-    pooler::PooledLoad { clients, reconnects, prepared, transaction_blocks, session }
 }
 
 fn open_replicas(

@@ -1,4 +1,4 @@
-//! Replicas of an experiment's server: pgdyno's own ones, made for the runs that need them, or those of others.
+//! Replicas of an experiment's server: made by pgdyno for the runs that need them, or given by URL.
 
 use protocol::postgres::Place;
 use protocol::postgres::sql::Sql;
@@ -39,8 +39,8 @@ impl StageReplicas {
 }
 
 impl Stage {
-    /// Brings the replicas that a run needs. Its own ones are made anew by a base backup unless those of the run
-    /// before are as wanted; then the settings of the server are to be read again.
+    /// Brings the replicas that a run needs. They are made by a base backup, unless the run before had the same. The
+    /// settings of the server are then to be read again.
     pub(crate) fn replicate(
         &mut self,
         topology: Topology,
@@ -51,17 +51,13 @@ impl Stage {
             self.replicas.topology = topology;
             return Ok(());
         }
-        let fit = |ours: &mut Replicas| ours.topology() == topology && ours.check().is_ok();
-        if match &mut self.replicas.ours {
-            None => topology.is_alone(),
-            Some(ours) => fit(ours),
-        } {
-            return Ok(());
-        }
-        if let Some(ours) = &mut self.replicas.ours
-            && let Err(died) = ours.check()
-        {
-            progress.note(format!("replicas are made again: {died}"));
+        match &mut self.replicas.ours {
+            None if topology.is_alone() => return Ok(()),
+            Some(ours) if ours.topology() == topology => match ours.check_follow(self.target.cluster()?) {
+                Ok(()) => return Ok(()),
+                Err(lost) => progress.note(format!("replicas are made again: {lost}")),
+            },
+            _ => {}
         }
         self.end_replicas()?;
         self.in_force.settings.clear();
@@ -70,7 +66,7 @@ impl Stage {
             return Ok(());
         }
         progress.step(ExperimentStep::Start, format!("{}, by pg_basebackup", topology.words()));
-        // A pooler in front of them is told which there are.
+        // A pooler in front of them has a list of them.
         self.pooler = None;
         let home = Home::locate()?;
         let cluster = self.target.cluster()?;
@@ -80,13 +76,13 @@ impl Stage {
         Ok(())
     }
 
-    /// Whether commits wait for its own replicas.
+    /// Whether commits wait for replicas that pgdyno made.
     pub(super) fn waits_for_replicas(&self) -> bool {
         let waits = |ours: &Replicas| ours.topology().replication != Replication::Async;
         self.replicas.ours.as_ref().is_some_and(waits)
     }
 
-    /// Stops and removes its own replicas, before the server is stopped, restarted or gets other settings.
+    /// Stops and removes the replicas that pgdyno made, before the server is stopped, restarted or gets other settings.
     pub(crate) fn end_replicas(&mut self) -> Result<(), Error> {
         self.replicas.topology = Topology::default();
         self.replicas.words.clear();
@@ -166,7 +162,7 @@ impl Stage {
         Some(ReplicationLook { sql, pid, keys, places, seen })
     }
 
-    /// Adds what the logs of its own replicas say about those that do not follow.
+    /// Adds why replicas do not follow, from their logs.
     pub(crate) fn explain_replicas(&self, seen: &mut collectors::Replication) {
         let Some(ours) = &self.replicas.ours else { return };
         for (index, replica) in seen.replicas.iter_mut().enumerate().filter(|(_, replica)| replica.is_lost())

@@ -31,6 +31,7 @@ mod planted;
 mod pooled;
 mod redis;
 mod repeat;
+mod replicas;
 mod reports;
 mod secrets;
 mod sides;

@@ -148,7 +148,7 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
         stop = Some((Instant::now(), StopCause::Asked, Escalation::new(program.stop, StopCause::Asked)));
     }
     if let Some((since, _, escalation)) = &mut stop
-        && program.stop == StopWay::Terminate
+        && (program.stop == StopWay::Terminate || program.whole)
     {
         end_group(pid, *since, escalation);
     }

@@ -34,7 +34,7 @@ pub struct Program {
     pub account: Option<Account>,
     pub stop: StopWay,
     /// Whether the rest of its process group ends with it, even if it was killed: a server with worker
-    /// processes. With [`StopWay::Terminate`] only.
+    /// processes. Not with [`StopWay::Postgres`].
     pub whole: bool,
     /// Temporary folders, which its watchdog removes when pgdyno is gone.
     pub leaves: Vec<PathBuf>,

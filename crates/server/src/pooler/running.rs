@@ -20,7 +20,7 @@ pub enum RunningPooler {
 }
 
 impl RunningPooler {
-    /// Starts one for this load. `replicas` are those of the server, for one that spreads reads over them.
+    /// Starts one for this load. Pgpool-II spreads reads over the server and its `replicas`.
     ///
     /// # Errors
     /// As [`Pooler::start`] and [`Pgpool::start`].

@@ -11,8 +11,8 @@ mod one;
 mod primary;
 
 use protocol::postgres::Place;
-use spec::Error;
 use spec::plan::topology::{Replication, Topology};
+use spec::{Class, Error};
 
 pub use self::by_url::UrlReplica;
 pub use self::lag::{Position, Positions, STEPS};
@@ -20,6 +20,7 @@ use self::one::Replica;
 pub use self::primary::{Follower, FollowerKey, followers};
 use crate::child::Watchdog;
 use crate::control::Control;
+use crate::error::sql_error;
 use crate::home::{Home, HomeFolder};
 use crate::managed::Cluster;
 use crate::member;
@@ -50,6 +51,9 @@ impl Replicas {
         watchdog: &Watchdog,
         stop: &Stop,
     ) -> Result<Self, Error> {
+        if topology.replication != Replication::Async && cluster.is_detached() {
+            return Err(outlives_us(cluster.name()));
+        }
         let mut control = cluster.connect("postgres")?;
         primary::can_have(&mut control, topology.replicas)?;
         let mut replicas = Self { topology, all: Vec::new() };
@@ -114,6 +118,25 @@ impl Replicas {
         self.all.iter_mut().try_for_each(Replica::check)
     }
 
+    /// Checks that all of them run and follow the primary.
+    ///
+    /// # Errors
+    /// Which one does not.
+    pub fn check_follow(&mut self, cluster: &Cluster) -> Result<(), Error> {
+        self.check()?;
+        let seen = followers(&mut cluster.connect("postgres")?);
+        let seen = seen.map_err(|error| sql_error("looking for the replicas", error))?;
+        let follows = |replica: &Replica| seen.iter().any(|follower| follower.name == replica.name());
+        match self.all.iter().find(|replica| !follows(replica)) {
+            None => Ok(()),
+            Some(lost) => {
+                let why = lost.complaint().map(|line| format!(": {line}")).unwrap_or_default();
+                let what = format!("{} does not follow the primary any more{why}", lost.name());
+                Err(Error::new(Class::Unreachable, what))
+            }
+        }
+    }
+
     /// The last log line of the replica with this index that says why it does not follow; `None` without one.
     #[must_use]
     pub fn complaint(&self, index: usize) -> Option<String> {
@@ -135,6 +158,16 @@ impl Replicas {
         });
         words.collect()
     }
+}
+
+/// A server that goes on without us would wait for replicas that are gone.
+fn outlives_us(name: &str) -> Error {
+    let what = format!(
+        "managed server {name:?} goes on when pgdyno ends, and its commits would wait for replicas that are gone if pgdyno is \
+         killed"
+    );
+    let hint = format!("stop it first: pgdyno target stop {}", spec::shell::word(name));
+    Error::new(Class::Usage, what).with_hint(hint)
 }
 
 /// Waits until each of these replicas has replayed all WAL that the primary had written when this was called.

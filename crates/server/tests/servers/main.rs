@@ -5,6 +5,7 @@
 mod change;
 mod copies;
 mod managed;
+mod pgpool;
 mod placement;
 mod pooler;
 mod programs;

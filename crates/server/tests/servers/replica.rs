@@ -104,6 +104,19 @@ fn settings_that_allow_no_replica_are_named() {
     }
 }
 
+/// Its commits would wait for ever after a kill.
+#[test]
+fn a_server_that_goes_on_by_itself_waits_for_no_replica() {
+    let place = Place::new();
+    drop(cluster(&place));
+    let options = ServerOptions { detached: true, ..ServerOptions::default() };
+    let mut primary = Cluster::ensure(&place.home, "main", &options, &watchdog(), &Stop::new()).unwrap();
+    let error = start(&place, &primary, 1, Replication::Sync).unwrap_err();
+    assert!(error.class() == Class::Usage && error.hint().unwrap().contains("target stop main"), "{error}");
+    start(&place, &primary, 1, Replication::Async).unwrap().end(&primary).unwrap();
+    primary.stop().unwrap();
+}
+
 #[test]
 fn a_replica_that_died_is_told() {
     let place = Place::new();

@@ -116,7 +116,7 @@ pub struct TargetChoice {
     pub change_server: bool,
     #[serde(skip_serializing_if = "ValueList::is_empty")]
     pub tile_servers: ValueList,
-    /// The number of replicas of a managed server, or the URLs of those of a server given by URL.
+    /// The number of replicas of a managed server, or the URLs of the replicas of a server given by URL.
     #[serde(skip_serializing_if = "ValueList::is_empty")]
     pub replicas: ValueList,
     pub replication: Option<Replication>,

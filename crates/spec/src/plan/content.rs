@@ -132,15 +132,21 @@ impl Content {
         key == SETTINGS || TOPOLOGY.contains(&key) || self.named.changes.contains_key(key)
     }
 
+    /// The greatest number of replicas of a run.
+    #[must_use]
+    pub fn most_replicas(&self) -> u32 {
+        let targets = self.named.servers.values().chain([&self.target]);
+        let most = match self.factors.get("replicas") {
+            Some(levels) => levels.iter().filter_map(|level| level.parse().ok()).max(),
+            None => targets.map(|target| target.topology().replicas).max(),
+        };
+        most.unwrap_or(0)
+    }
+
     /// Whether some runs have replicas.
     #[must_use]
     pub fn has_replicas(&self) -> bool {
-        match self.factors.get("replicas") {
-            Some(levels) => levels.iter().any(|level| level != "0"),
-            None => {
-                self.named.servers.values().chain([&self.target]).any(|target| !target.topology().is_alone())
-            }
-        }
+        self.most_replicas() > 0
     }
 
     /// The state of the server that a run needs, as text: its levels; empty if any state will do.

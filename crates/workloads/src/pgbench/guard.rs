@@ -16,7 +16,7 @@ use spec::{Error, figures};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tried {
     All,
-    /// Those that go to a replica, which can change nothing there.
+    /// Scripts that go to a replica, where they can change nothing.
     OfReplicas,
 }
 

@@ -99,7 +99,7 @@ pub struct ScriptOption {
     /// Weight of a text, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
-    /// The server that it goes to: that of the whole workload when `None`.
+    /// The server that it goes to; when `None`, the server of the whole workload.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "target")]
     pub target: Option<LoadTarget>,
 }

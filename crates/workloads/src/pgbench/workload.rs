@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use engine::{Client, GapStream, Gaps};
 use script::{Random, Streams};
+use spec::plan::topology::LoadTarget;
 use spec::{Artifact, Error};
 
 use super::check::{TableFacts, TablesError, branches, count_tables, tables, vacuum_quietly};
-use super::client::clients;
+use super::client::{clients, routes_words};
 use super::drop_in::DropInOptions;
 use super::explain::explain;
 use super::guard::{Tried, first_execution, sample};
@@ -247,6 +248,10 @@ impl ClientWorkload for Pgbench {
 
     fn scale(&self) -> Option<u64> {
         Some(self.scale)
+    }
+
+    fn routes(&self, replicas: usize, seed: u64) -> Option<String> {
+        self.program.routes.targets.contains(&Some(LoadTarget::Replica)).then(|| routes_words(replicas, seed))
     }
 
     fn suffices(&self, clients: u32, each: Option<Each>) -> Result<(), Error> {

@@ -55,6 +55,26 @@ impl Server {
         server
     }
 
+    /// Starts one of its own: copies have one system identifier.
+    pub fn start_anew() -> Self {
+        Self::start_in(initialised(), None, &[])
+    }
+
+    /// A streaming replica of it with this `cluster_name`, of its superuser.
+    pub fn replica(&self, name: &str) -> Self {
+        let hba = self.data.join("pg_hba.conf");
+        let lines = std::fs::read_to_string(&hba).expect("own folder");
+        std::fs::write(&hba, lines + "local replication all trust\n").expect("own folder");
+        self.psql("select pg_reload_conf()");
+        let folder = folder();
+        let mut backup = as_server("pg_basebackup");
+        backup.args(["-U", "postgres", "-R", "-X", "stream", "--checkpoint=fast", "-h"]).arg(&self.socket);
+        backup.args(["-p", &self.port.to_string(), "-D"]).arg(folder.path().join(DATA));
+        let made = backup.output().expect("pg_basebackup");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        Self::start_in(folder, None, &[&format!("cluster_name={name}")])
+    }
+
     /// Runs SQL and stops the server.
     fn finished(mut self, sql: &str) -> Self {
         self.psql(sql);
@@ -180,19 +200,26 @@ fn folder() -> TempDir {
     folder
 }
 
+/// A folder with a new data folder.
+fn initialised() -> TempDir {
+    let folder = folder();
+    let data = folder.path().join(DATA);
+    let options = ["-A", "trust", "-U", "postgres", "-N", "--encoding=UTF8", "--locale=C.UTF-8", "-D"];
+    let made = as_server("initdb").args(options).arg(&data).output().expect("initdb");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    certificate(&data);
+    folder
+}
+
 /// A server with the users for loopback.
 fn plain() -> Arc<Server> {
     static PLAIN: Template<Server> = Template::new();
     PLAIN.get(|| {
-        let folder = folder();
+        let folder = initialised();
         let data = folder.path().join(DATA);
-        let options = ["-A", "trust", "-U", "postgres", "-N", "--encoding=UTF8", "--locale=C.UTF-8", "-D"];
-        let made = as_server("initdb").args(options).arg(&data).output().expect("initdb");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         let hba = "local all all trust\nhost all scram 127.0.0.1/32 scram-sha-256\n\
                    host all md5 127.0.0.1/32 md5\nhost all password 127.0.0.1/32 password\n";
         std::fs::write(data.join("pg_hba.conf"), hba).expect("own folder");
-        certificate(&data);
         Server::start_in(folder, None, &[]).finished(
             "set password_encryption = 'scram-sha-256'; create role scram login password 'geheim';
              create role password login password 'geheim';

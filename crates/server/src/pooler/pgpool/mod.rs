@@ -128,7 +128,8 @@ impl Pgpool {
             .arg(config)
             .arg("-F")
             .arg(passwords)
-            .stopped_by(StopWay::Quit);
+            .stopped_by(StopWay::Quit)
+            .with_workers();
         let login = Login::clone(&primary.login);
         let member = Member::start((NAME, Secrets::default()), program, folders, watchdog)?;
         let mut pgpool = Self { member, version, login, session: session.clone() };

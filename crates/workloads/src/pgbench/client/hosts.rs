@@ -89,8 +89,8 @@ pub(super) fn servers(
     })
 }
 
-/// The servers of clients whose scripts name theirs. Several replicas take turns by client, from one that the seed
-/// chooses.
+/// The servers of clients whose scripts name theirs. Several replicas take turns by client; the seed chooses the
+/// first.
 fn routed(
     targets: &[Option<LoadTarget>],
     place: &PostgresPlace,
@@ -115,8 +115,22 @@ fn routed(
     (0..clients).map(|client| targets.iter().map(|target| route(client, *target)).collect()).collect()
 }
 
+/// Where the scripts for replicas go, as text.
+pub(in crate::pgbench) fn routes_words(replicas: usize, seed: u64) -> String {
+    match replicas {
+        0 => "without replicas, scripts for a replica go to the primary".to_owned(),
+        1 => "scripts for a replica go to the only one".to_owned(),
+        several => {
+            let first = first_replica(seed, several) + 1;
+            format!(
+                "scripts for a replica: client 0 uses replica {first} of {several}, each further client the next one"
+            )
+        }
+    }
+}
+
 /// Index of the replica of client 0; the next client has the next one.
-pub(in crate::pgbench) fn first_replica(seed: u64, replicas: usize) -> usize {
+fn first_replica(seed: u64, replicas: usize) -> usize {
     match replicas {
         0 | 1 => 0,
         several => Random::new(seed ^ STREAM).up_to(several as u64 - 1) as usize,

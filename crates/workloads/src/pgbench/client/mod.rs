@@ -37,6 +37,7 @@ use self::choice::Draws;
 pub(super) use self::clients::clients;
 use self::conns::Conns;
 use self::exchange::Exchange;
+pub(super) use self::hosts::routes_words;
 use self::pipeline::Pipeline;
 use self::script_run::ScriptRun;
 use self::shell::Shells;

@@ -140,6 +140,15 @@ fn a_script_goes_where_it_says_and_replicas_take_turns_from_a_seeded_one() {
     assert_eq!(one(Some(Primary), 1), ["a select 1;"]);
     assert_eq!(one(Some(Pooler), 1), ["q select 1;"]);
     assert_eq!(one(Some(Replica), 1), ["b select 1;", "c select 1;", "d select 1;"]);
+    let options = PgbenchOptions {
+        builtin: vec!["select-only".to_owned()],
+        target: Some(Replica),
+        ..PgbenchOptions::default()
+    };
+    let workload = Pgbench::open(&options, std::path::Path::new("")).unwrap();
+    let words = |replicas| workload.routes(replicas, 1).unwrap();
+    assert_eq!(words(0), "without replicas, scripts for a replica go to the primary");
+    assert!(words(3).contains("of 3, each further client the next one"), "{}", words(3));
     let mixed = [("select 1;", Some(Replica)), ("update t;", Some(Primary)), ("select 2;", None)];
     let asked = routed(&mixed, &targets(), 7).unwrap();
     let ends = |folder: &str, sql: &str| asked.contains(&format!("{folder} {sql}"));
