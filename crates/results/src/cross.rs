@@ -22,7 +22,7 @@ pub struct CrossRequest {
     pub change: Option<String>,
 }
 
-/// A name that no run has, in what, and what could stand there.
+/// A name that no run has, and the names that there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownName {
     /// As text: `--rows client: no run has that factor`.
@@ -322,7 +322,7 @@ impl Cross {
         } else {
             let known = self.rows.iter().chain(&self.columns).map(String::as_str);
             return Err(UnknownName::new(
-                format!("--change {from}: it is no row and no column"),
+                format!("--change {from}: neither a row nor a column has this name"),
                 from,
                 known,
             ));

@@ -23,7 +23,7 @@ pub enum Verdict {
     /// The 95 % interval excludes "no change", but the two were measured at different times. Other changes in
     /// between may be the reason, so neither is called faster.
     Differs,
-    /// A level that a person sets was set once: the error of setting it is unknown, and so is that of the change.
+    /// A level that a person sets was set once: the error of setting it is unknown, and so is the error of the change.
     OneSet {
         /// Whether that is true of both levels.
         each: bool,

@@ -64,12 +64,12 @@ pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, E
     })
 }
 
-/// The levels of all factors. Levels that are set by hand are those of the file and those of the sets that were begun.
+/// The levels of all factors. Levels set by hand come from the file and from the sets that were begun.
 fn factors(file: &ExperimentFile, facts: &Facts) -> BTreeMap<String, Vec<String>> {
     let mut factors = file.factors.all().clone();
     for name in file.named.by_hand.keys() {
         let written = file.factors.levels(name).iter().map(String::as_str);
-        // A single level is that of the command: its order says nothing.
+        // A single level comes from the command: its place says nothing about the base.
         let (first, then): (Vec<&str>, Vec<&str>) = match written.len() {
             1 => (facts.sets(), written.collect()),
             _ => (written.collect(), facts.sets()),

@@ -1,10 +1,10 @@
-//! Sets of a factor that is set by hand: which are begun, and in which order the others follow.
+//! Sets of a factor that is set by hand: the begun ones, and the order of the others.
 
 use std::collections::BTreeMap;
 
 use spec::plan::{Content, Facts};
 
-/// The levels of all sets, in order: those that were begun, then the others until each level has `wanted`. Empty without
+/// The levels of all sets, in order: the begun sets first, then the others until each level has `wanted`. Empty without
 /// a factor that is set by hand.
 pub(super) fn planned(content: &Content, wanted: u32, facts: &Facts) -> Vec<String> {
     let Some((factor, _)) = content.by_hand() else { return Vec::new() };
@@ -20,9 +20,9 @@ pub(super) fn planned(content: &Content, wanted: u32, facts: &Facts) -> Vec<Stri
     sets
 }
 
-/// The levels of the sets that follow, so that each level has `wanted`; `levels` with their numbers of sets, `last` is
-/// the level of the last set. A level with the fewest sets is next, so that slow drift affects all of them alike; and no
-/// level follows itself where another will do, so that it is set anew for each of its sets.
+/// The levels of the sets that follow, so that each level has `wanted`. `levels` come with their numbers of sets, and
+/// `last` is the level of the last set. A level with the fewest sets is next: slow drift then affects all levels alike.
+/// Where another level will do, none follows itself: a person then sets the level before each of its sets.
 pub(crate) fn following(levels: &[(String, u32)], last: Option<&str>, wanted: u32) -> Vec<String> {
     let mut counts: Vec<(&str, u32)> = levels.iter().map(|(level, sets)| (&**level, *sets)).collect();
     let mut last = last;

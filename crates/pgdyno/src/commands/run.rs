@@ -157,7 +157,7 @@ impl How<'_> {
         }
     }
 
-    /// `level` is that of a factor that is set by hand.
+    /// `level` belongs to a factor that is set by hand.
     pub(super) fn carry_out_by(&self, file: &ExperimentFile, level: Option<&str>, stop: &Stop) -> ExitResult {
         for note in &file.notes {
             warning(note);

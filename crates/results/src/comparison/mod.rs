@@ -389,7 +389,7 @@ enum How {
     Paired,
     /// All runs of one arm with all of the other.
     Unpaired,
-    /// The means of the sets of one arm with those of the other.
+    /// The means of the sets of both arms.
     BySets,
 }
 

@@ -69,7 +69,7 @@ pub(super) fn by_hand(experiment: &ExperimentRecord) -> Option<ByHand> {
     by_hand.filter(|_| experiment.order_scheme == OrderScheme::Sets).map(|(_, by_hand)| by_hand)
 }
 
-/// Says of verdicts without an error whether both levels have one set.
+/// Completes verdicts without an error: whether both levels have one set.
 pub(super) fn tell_each(arm: &mut ArmComparison) {
     let once =
         |cells: &[&CellComparison]| cells.iter().all(|cell| cell.sets.iter().all(|sets| sets.len() <= 1));
@@ -98,7 +98,7 @@ mod tests {
     use crate::fixture::{experiment, run};
     use spec::plan::{Content, Plan};
 
-    /// Sets of two rounds in turn, at 1 and 4 clients. All runs of a set share its logarithm, but for 0.001.
+    /// Sets of two rounds in turn, at 1 and 4 clients. Runs of a set differ from its logarithm by 0.001.
     fn compared(sets: &[(&str, f64)]) -> Comparison {
         let mut content = Content::default();
         content.named.by_hand.insert("memory".to_owned(), ByHand { rounds: 2 });
@@ -116,7 +116,7 @@ mod tests {
         Comparison::of(&record, &runs, Metric::Tps).unwrap()
     }
 
-    /// A mean over the cells rested on all cells, as if a set had said something anew in each.
+    /// The cells of a set were averaged as if they were independent.
     #[test]
     fn the_error_is_the_spread_between_sets_of_one_level() {
         let sets =

@@ -1,4 +1,4 @@
-//! A CPU quota for some processes: a control group of their own, of version 1 or 2.
+//! A CPU quota for some processes: a separate control group, of version 1 or 2.
 
 use std::fs::{create_dir, read_to_string, remove_dir, write};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::host::cgroup::CpuGroup;
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A control group that is to be made, and the one that its processes come from.
+/// A control group to be made, and the present group of its processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QuotaGroup {
     pub(super) folder: PathBuf,
@@ -68,7 +68,7 @@ impl QuotaGroup {
     pub(super) fn remove(&self) {
         for _ in 0..TRIES {
             for pid in self.members() {
-                // One that has ended is in no group.
+                // A process that ended is in no group.
                 let _ = write(self.from.join("cgroup.procs"), pid.to_string());
             }
             match remove_dir(&self.folder) {

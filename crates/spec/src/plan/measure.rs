@@ -145,7 +145,7 @@ pub enum Scheme {
     Pairs,
     /// Changing arms needs a restart: all cells in A, then all in B; in the next round B, then A.
     HalfRounds,
-    /// A person sets the level: all rounds of a set in one level, then those of the next.
+    /// A person sets the level: all rounds of a set have one level, and the next set another.
     Sets,
 }
 
@@ -169,7 +169,7 @@ pub enum OrderScheme {
     Pairs,
     /// All cells in one arm, then in the next; the order of the arms alternates by round.
     HalfRounds,
-    /// A person sets the level: all rounds of a set in one level, then those of the next.
+    /// A person sets the level: all rounds of a set have one level, and the next set another.
     Sets,
     /// Imported runs: not planned by pgdyno, and not alternating.
     Imported,

@@ -31,7 +31,7 @@ pub struct Named {
     pub by_hand: BTreeMap<String, ByHand>,
 }
 
-/// A factor whose levels only a person can set. Its levels are no part of the identity: more can be added.
+/// A factor whose levels only a person can set. Its levels do not belong to the identity, so more can be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByHand {
     /// Rounds of a set: the runs that are measured between two changes of the level.
