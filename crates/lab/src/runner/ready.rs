@@ -53,9 +53,9 @@ impl Ready {
             progress.note(format!("{name}: {}", prepared.summary));
         }
         let guarded = match try_first {
-            true => stage.with_site(|site| workload.guard(site, seed)).map_err(named)?,
+            true => stage.with_site_and_replica(|site| workload.guard(site, seed)).map_err(named)?,
             false => {
-                stage.with_site(|site| workload.guard_on_replica(site, seed)).map_err(named)?;
+                stage.with_site_and_replica(|site| workload.guard_on_replica(site, seed)).map_err(named)?;
                 Guarded::default()
             }
         };

@@ -260,8 +260,24 @@ impl Stage {
         &mut self,
         work: impl FnOnce(&mut Site<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        self.with_connected_site(None, work)
+    }
+
+    /// The same with a replica, if the present run has one.
+    pub(crate) fn with_site_and_replica<T>(
+        &mut self,
+        work: impl FnOnce(&mut Site<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let replica = self.replica_control()?;
+        self.with_connected_site(replica, work)
+    }
+
+    fn with_connected_site<T>(
+        &mut self,
+        mut replica: Option<Control>,
+        work: impl FnOnce(&mut Site<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.control()?;
-        let mut replica = self.replica_control()?;
         let Some(control) = self.control.as_mut() else { unreachable!("control() opened it") };
         let given_up = || self.stop.ends_waits();
         let at_start = self.redis_limits.as_ref();

@@ -278,6 +278,8 @@ fn replicas_by_url_are_checked_before_anything_is_measured() {
         assert!(done.status.code().is_some_and(|code| code >= 64), "{}", done.stderr);
         assert!(done.stderr.contains(words) && !done.stderr.contains("geheim"), "{}", done.stderr);
     }
+    let file = place.write("turned.toml", text(&replica.url(), "").replace(&server.url(), &replica.url()));
+    place.run(["run".as_ref(), file.as_os_str()]).says(&["the target is a replica itself"]);
     let file = place.write("many.toml", text(&replica.url(), "replicas = 2"));
     place
         .run(["run".as_ref(), file.as_os_str()])

@@ -11,6 +11,7 @@ use crate::home::Home;
 use crate::url::{Rights, UrlServer};
 
 const SYSTEM: &str = "SELECT system_identifier FROM pg_catalog.pg_control_system()";
+const RECOVERS: &str = "SELECT pg_catalog.pg_is_in_recovery()";
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
 /// A replica that others run.
@@ -41,7 +42,11 @@ impl UrlReplica {
         let mut control = replica.control().map_err(named)?;
         let shown = replica.server.redacted();
         let failed = |error| named(sql_error("checking the replica", error));
-        let recovers = control.scalar("SELECT pg_catalog.pg_is_in_recovery()").map_err(failed)?;
+        if primary.scalar(RECOVERS).map_err(failed)?.as_deref() == Some("t") {
+            let what = "replicas are named, and the target is a replica itself: it is in recovery";
+            return Err(Error::new(Class::BadInput, what).with_hint("name the primary in `url`"));
+        }
+        let recovers = control.scalar(RECOVERS).map_err(failed)?;
         if recovers.as_deref() != Some("t") {
             let what = format!(
                 "replica {number} ({shown}) is not a replica: it is not in recovery, so it takes writes"
