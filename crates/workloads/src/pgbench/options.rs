@@ -8,7 +8,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use spec::Error;
 use spec::plan::topology::LoadTarget;
 
-use super::routes::{Routes, targets};
 use super::row_options::RowOptions;
 use super::source::{ScriptSource, find_builtin, weighted};
 use crate::error;
@@ -203,15 +202,6 @@ impl PgbenchOptions {
     pub(crate) fn chooses_like(&self, other: &Self) -> bool {
         let query = |options: &Self| options.variables.as_ref().and_then(|rows| rows.query.clone());
         query(self).is_some_and(|own| query(other) == Some(own))
-    }
-
-    /// The servers that its scripts go to, each once; `None` is the connection of the run.
-    #[must_use]
-    pub fn targets(&self) -> Vec<Option<LoadTarget>> {
-        // Without any script it is a built-in one.
-        let others = self.builtin.len() + self.files.len();
-        let scripts = (others + self.scripts.len()).max(1);
-        Routes::of(targets(self, scripts).into_iter()).targets
     }
 
     /// Its file of variables.

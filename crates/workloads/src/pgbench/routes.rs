@@ -72,6 +72,17 @@ impl Routes {
     }
 }
 
+impl PgbenchOptions {
+    /// The servers that its scripts go to, each once; `None` is the connection of the run.
+    #[must_use]
+    pub fn targets(&self) -> Vec<Option<LoadTarget>> {
+        // Without any script it is a built-in one.
+        let others = self.builtin.len() + self.files.len();
+        let scripts = (others + self.scripts.len()).max(1);
+        Routes::of(targets(self, scripts).into_iter()).targets
+    }
+}
+
 /// The targets of all scripts, in their order: of the script, else of the workload.
 pub(super) fn targets(options: &PgbenchOptions, scripts: usize) -> Vec<Option<LoadTarget>> {
     let own = options.scripts.iter().map(|script| script.target);
