@@ -48,34 +48,42 @@ fn cost(options: &Args, program: &Path) -> anyhow::Result<()> {
     let memory = Measured::of(program, most as usize, 1)?.memory;
     println!("Memory of the load generator for each of {most} users: {:.1} kB.\n", memory / 1e3);
     println!(
-        "| users | think time | client CPU per transaction | of that of {} | start lag p99 |",
+        "| users | think time | client CPU per transaction | of that of {} (range) | start lag p99 |",
         numbers[0]
     );
-    println!("| ---: | ---: | ---: | ---: | ---: |");
-    let mut medians = Vec::new();
-    for users in &numbers {
-        let mut each = Vec::new();
-        for _ in 0..options.pairs() {
-            pairs::wait_until_quiet(options.patience());
-            each.push(Measured::of(program, *users as usize, options.seconds.into())?);
+    println!("| ---: | ---: | ---: | --- | ---: |");
+    // All numbers in turn, in both orders: what disturbs the machine for a while disturbs all of them.
+    let mut each: Vec<Vec<Measured>> = numbers.iter().map(|_| Vec::new()).collect();
+    for pair in 0..options.pairs() {
+        pairs::wait_until_quiet(options.patience());
+        let mut order: Vec<usize> = (0..numbers.len()).collect();
+        if pair % 2 == 1 {
+            order.reverse();
         }
-        each.sort_by(|a, b| a.cpu_us.total_cmp(&b.cpu_us));
-        let median = &each[each.len() / 2];
-        let first = *medians.first().unwrap_or(&median.cpu_us);
-        println!(
-            "| {users} | {:.2} s | {:.2} µs ({:.2}-{:.2}) | {:.2} | {:.0} µs |",
-            f64::from(*users) / RATE,
-            median.cpu_us,
-            each[0].cpu_us,
-            each[each.len() - 1].cpu_us,
-            median.cpu_us / first,
-            median.lag_us
-        );
-        medians.push(median.cpu_us);
+        for index in order {
+            each[index].push(Measured::of(program, numbers[index] as usize, options.seconds.into())?);
+        }
     }
-    let ratio = medians.last().zip(medians.first()).map_or(1.0, |(last, first)| last / first);
-    println!("\nMost compared with fewest: {ratio:.2} (aim: at most {MOST}).");
+    let mut last = 1.0;
+    for (users, own) in numbers.iter().zip(&each) {
+        let ratios = own.iter().zip(&each[0]).map(|(own, first)| own.cpu_us / first.cpu_us);
+        let [ratio, least, most] = spread(ratios.collect());
+        let [cpu, ..] = spread(own.iter().map(|own| own.cpu_us).collect());
+        let [lag, ..] = spread(own.iter().map(|own| own.lag_us).collect());
+        let think = f64::from(*users) / RATE;
+        println!(
+            "| {users} | {think:.2} s | {cpu:.2} µs | {ratio:.2} ({least:.2}-{most:.2}) | {lag:.0} µs |"
+        );
+        last = ratio;
+    }
+    println!("\nMost compared with fewest: {last:.2} (aim: {MOST}, the range decides).");
     Ok(())
+}
+
+/// Median, least and most.
+fn spread(mut values: Vec<f64>) -> [f64; 3] {
+    values.sort_unstable_by(f64::total_cmp);
+    [values[values.len() / 2], values[0], values[values.len() - 1]]
 }
 
 struct Measured {

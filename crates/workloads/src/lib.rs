@@ -18,6 +18,7 @@ pub mod redis;
 pub mod tiles;
 
 mod answers;
+mod each;
 mod error;
 pub mod explain;
 mod fields;
@@ -35,6 +36,7 @@ mod views;
 mod workload;
 
 pub use answers::{AnswerColumn, Sampled, ScriptAnswers, TransactionAnswer};
+pub use each::Each;
 pub use error::WrongOption;
 pub use fields::fields;
 pub use link::address_of;
@@ -42,6 +44,6 @@ pub use list::{Preparation, PreparedFrom, Spec};
 pub use place::{HttpPlace, Places, PostgresPlace, RedisServer, ServerPlace, Site, TargetPlaces};
 pub use plans::{KeptPlan, SamplePlans, Slowest};
 pub use workload::{
-    ClientWorkload, Clients, Each, Guarded, JobWorkload, LoadNeeds, Prepared, RequestText, ScriptInfo,
+    ClientWorkload, Clients, Guarded, JobWorkload, LoadNeeds, Prepared, RequestText, ScriptInfo,
     StatementInfo, TileItem, Work, Workload,
 };

@@ -8,6 +8,7 @@ use spec::figures::Figures;
 use spec::{Artifact, Counts, Error, MapPart, TextKind, TileSample};
 
 use crate::answers::Sampled;
+use crate::each::Each;
 use crate::jobs::Job;
 use crate::pgbench::Rows;
 use crate::place::{Places, Site};
@@ -100,14 +101,6 @@ impl Clients {
         let clients = self.count.max(1);
         (clients, self.threads.clamp(1, clients))
     }
-}
-
-/// What each client does in a run whose length is a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Each {
-    pub transactions: u64,
-    /// Sessions of a user.
-    pub sessions: Option<u64>,
 }
 
 /// What a workload needs from its connections; a pooler may not support it.

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::schedule::Schedule;
-use super::users::UsersPace;
-use super::{GapDistribution, Load, Rate, RunPlan, Timeline, UserArrival};
+use super::users::{UserArrival, Users};
+use super::{GapDistribution, Load, Rate, RunPlan, Timeline};
 use crate::client::Time;
 
 pub(crate) enum Pace {
@@ -88,5 +88,24 @@ impl OpenPace {
     /// Whether an arrival is too late to start at `now`.
     pub(crate) fn skips(&self, due: Time, now: Time) -> bool {
         self.skip_after.is_some_and(|promise| now.saturating_sub(due) > promise)
+    }
+}
+
+/// A thread's users.
+pub(crate) struct UsersPace {
+    pub(crate) users: Users,
+    /// Users who come to a free client, if they do.
+    pub(crate) open: Option<OpenPace>,
+}
+
+impl UsersPace {
+    /// When a user whose next session is due at `due` may begin it; times on the clock of the run. `None` if never.
+    pub(crate) fn present(&self, user: usize, due: Time, measured: Time) -> Option<Time> {
+        let UserArrival::Share { shape, users } = &self.users.arrival else { return Some(due) };
+        // In the middle of its step, so that a shape that ends at all users lets all of them in.
+        let share = (user as f64 + 0.5) / (*users).max(1) as f64;
+        let from = due.saturating_sub(measured) as f64 / 1e9;
+        let at = shape.present_from(share, from)?;
+        Some(if at <= from { due } else { measured.saturating_add((at * 1e9).round() as Time) })
     }
 }

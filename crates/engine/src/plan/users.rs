@@ -5,7 +5,6 @@ use std::sync::Arc;
 use spec::Profile;
 use spec::users::UserArrivals;
 
-use super::pace::OpenPace;
 use super::schedule::{GOLDEN, mix, to_unit};
 use crate::client::Time;
 
@@ -63,25 +62,6 @@ impl Users {
     pub fn pausing(think: Time, apart: Time) -> Self {
         let step = SessionStep { script: None, pauses: vec![Pause::Constant(think)] };
         Self { session: Arc::new([step]), arrival: UserArrival::Apart(apart), reconnect: false }
-    }
-}
-
-/// A thread's users.
-pub(crate) struct UsersPace {
-    pub(crate) users: Users,
-    /// Users who come to a free client, if they do.
-    pub(crate) open: Option<OpenPace>,
-}
-
-impl UsersPace {
-    /// When a user whose next session is due at `due` may begin it; times on the clock of the run. `None` if never.
-    pub(crate) fn present(&self, user: usize, due: Time, measured: Time) -> Option<Time> {
-        let UserArrival::Share { shape, users } = &self.users.arrival else { return Some(due) };
-        // In the middle of its step, so that a shape that ends at all users lets all of them in.
-        let share = (user as f64 + 0.5) / (*users).max(1) as f64;
-        let from = due.saturating_sub(measured) as f64 / 1e9;
-        let at = shape.present_from(share, from)?;
-        Some(if at <= from { due } else { measured.saturating_add((at * 1e9).round() as Time) })
     }
 }
 

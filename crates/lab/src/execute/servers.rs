@@ -25,18 +25,6 @@ use crate::plan::{calibration, identity, levels, part, setups, turns, words};
 use crate::runner::{ExperimentStep, Progress, ProgressExt, Stage, Surroundings, check_undone};
 use crate::setup::{At, Setup};
 
-/// Connections left for clients, without two of our own: of the server, or of a role or database with a lower
-/// limit.
-pub(super) const LET_IN: &str = "SELECT greatest(1, least(pg_catalog.current_setting('max_connections')::int \
-     - pg_catalog.current_setting('superuser_reserved_connections')::int - seen.all_there, \
-     CASE WHEN r.rolsuper OR r.rolconnlimit < 0 THEN NULL ELSE r.rolconnlimit - seen.of_role END, \
-     CASE WHEN r.rolsuper OR d.datconnlimit < 0 THEN NULL ELSE d.datconnlimit - seen.of_database END) - 2) \
-     FROM pg_catalog.pg_roles r, pg_catalog.pg_database d, \
-     (SELECT pg_catalog.count(*) AS all_there, pg_catalog.count(*) FILTER (WHERE usename = session_user) AS of_role, \
-     pg_catalog.count(*) FILTER (WHERE datname = pg_catalog.current_database()) AS of_database \
-     FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend') seen \
-     WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()";
-
 pub(super) struct PreparedServers {
     pub(super) begun: Invocation,
     pub(super) stages: Vec<(At, Stage)>,
@@ -145,7 +133,7 @@ impl PreparedServers {
         }
         let mut most = None;
         for (_, stage) in &mut self.stages {
-            let row = stage.control()?.rows(LET_IN).map_err(of_sql)?;
+            let row = stage.control()?.rows(super::users::LET_IN).map_err(of_sql)?;
             let let_in = row.iter().flatten().flatten().find_map(|text| text.parse::<u32>().ok());
             most = most.into_iter().chain(let_in).min();
         }

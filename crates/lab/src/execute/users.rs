@@ -6,12 +6,23 @@ use protocol::postgres::sql::Sql;
 use spec::plan::Plan;
 use spec::{Class, Error};
 
-use super::servers::LET_IN;
 use crate::error::of_sql;
 use crate::plan::setups;
 use crate::runner::Stage;
 use crate::setup::{At, ConnectionPath};
 use crate::words::count;
+
+/// Connections left for clients, without two of our own: of the server, or of a role or database with a lower
+/// limit.
+pub(super) const LET_IN: &str = "SELECT greatest(1, least(pg_catalog.current_setting('max_connections')::int \
+     - pg_catalog.current_setting('superuser_reserved_connections')::int - seen.all_there, \
+     CASE WHEN r.rolsuper OR r.rolconnlimit < 0 THEN NULL ELSE r.rolconnlimit - seen.of_role END, \
+     CASE WHEN r.rolsuper OR d.datconnlimit < 0 THEN NULL ELSE d.datconnlimit - seen.of_database END) - 2) \
+     FROM pg_catalog.pg_roles r, pg_catalog.pg_database d, \
+     (SELECT pg_catalog.count(*) AS all_there, pg_catalog.count(*) FILTER (WHERE usename = session_user) AS of_role, \
+     pg_catalog.count(*) FILTER (WHERE datname = pg_catalog.current_database()) AS of_database \
+     FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend') seen \
+     WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()";
 
 /// Refuses more users than a server accepts, before anything is measured. An arm that sets `max_connections` was
 /// checked with the file; a search ends at what the server accepts.

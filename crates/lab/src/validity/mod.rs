@@ -4,6 +4,7 @@
 pub mod machine;
 pub(crate) mod replication;
 pub(crate) mod trend;
+mod users;
 
 use engine::{EngineResult, ScriptFigures};
 use spec::figures::{self, Counters};
@@ -54,15 +55,7 @@ pub(crate) fn counts(measured: &EngineResult, open: bool) -> Counters {
     ];
     let mut counts = measured.totals().stored();
     counts.extend(more.into_iter().filter_map(|(of, count)| Some((of, count?))));
-    if let Some(users) = &measured.users {
-        counts.extend([
-            (figures::SESSIONS_BEGUN, users.begun),
-            (figures::SESSIONS_FINISHED, users.finished),
-            (figures::SESSIONS_FAILED, users.failed),
-            (figures::SESSIONS_CUT, users.cut),
-        ]);
-        counts.extend(Some((figures::USERS_WAITING, users.waiting)).filter(|(_, waiting)| *waiting > 0));
-    }
+    counts.append(users::sessions(measured));
     counts
 }
 
@@ -444,7 +437,7 @@ fn tenths(seconds: f64) -> f64 {
 
 /// A harmless lag is not a doubt: a promise that was kept would have been kept without it, too.
 fn late(evidence: &Evidence<'_>) -> Finding {
-    let Some(arrivals) = arrivals(evidence) else { return users_late(evidence) };
+    let Some(arrivals) = arrivals(evidence) else { return users::late(evidence) };
     let lag = &evidence.measured.own.start_lag;
     let few_found_a_client = (lag.count() as f64) < arrivals.due as f64 * FREE_SHARE;
     let harmless = if arrivals.is_overloaded() { few_found_a_client } else { evidence.limit_s.is_some() };
@@ -459,21 +452,6 @@ fn late(evidence: &Evidence<'_>) -> Finding {
         });
         let detail = format!(
             "1 % of the arrivals with a free client started more than {lag_us:.0} µs late ({bound_us:.0} µs are in order{host})"
-        );
-        (Validity::Suspect, Reason::ScheduleLate, detail)
-    })
-}
-
-/// Users whose think time was over began much later.
-fn users_late(evidence: &Evidence<'_>) -> Finding {
-    let lag = &evidence.measured.own.start_lag;
-    if evidence.measured.users.is_none() || evidence.limit_s.is_some() {
-        return None;
-    }
-    let (lag_us, bound_us) = (lag.percentile_ns(0.99)? as f64 / 1e3, lag_bound_us(evidence));
-    (lag_us > bound_us).then(|| {
-        let detail = format!(
-            "1 % of the users' transactions started more than {lag_us:.0} µs after their think time ({bound_us:.0} µs are in order)"
         );
         (Validity::Suspect, Reason::ScheduleLate, detail)
     })

@@ -73,7 +73,7 @@ fn users_who_cannot_be_had_are_refused_before_anything_is_measured() {
     bench(&["-c", "2", "--users", " "]).expect(64).says(&["is an empty session"]);
     bench(&["-c", "3", "--users", "login.sql, 1s", "--variables", "two.csv", "--variables-per", "client"])
         .expect(65)
-        .says(&["two.csv has 2 rows, but 3 clients (users) take one each"]);
+        .says(&["two.csv has 2 rows, but 3 clients take one each"]);
     assert_eq!(server.psql("select count(*) from log"), "0");
 }
 

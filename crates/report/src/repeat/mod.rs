@@ -2,6 +2,7 @@
 //! with its scripts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
 
 use serde::Serialize;
 use spec::shell::{self, PrintedCommand};
@@ -41,7 +42,7 @@ pub struct KitFile {
     pub path: String,
     /// What uses it; empty for the experiment file.
     pub used_by: Vec<String>,
-    /// Hash of the used text; `None` for the experiment file.
+    /// Hash of the used text; `None` for the experiment file and for pauses.
     pub sha256: Option<String>,
     pub text: Option<String>,
 }
@@ -79,11 +80,34 @@ impl Kit {
         for text in used {
             kit.add(text, &places);
         }
+        kit.add_pauses(data, &places);
         kit.command = match &kit.experiment {
             Some(path) => kit.runs(path),
             None => kit.typed(data, &places),
         };
         Some(kit)
+    }
+
+    /// Files of observed pauses, from the plan: a value on each line, in seconds.
+    fn add_pauses(&mut self, data: &ReportData, places: &FilePlaces) {
+        let plan = data.experiment.plan.plan();
+        let users = plan.and_then(|plan| plan.content.measure.load.users()?.sessions.as_ref());
+        for (name, pauses) in users.iter().flat_map(|sessions| &sessions.pauses) {
+            let inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+            if !Path::new(name).components().all(inside) {
+                self.notes.push(format!(
+                    "The think times of {name} are outside the folder: put them where the file names them."
+                ));
+                continue;
+            }
+            let lines: String = pauses.iter().map(|pause| format!("{pause}\n")).collect();
+            self.files.push(KitFile {
+                path: format!("{}{name}", "in/".repeat(places.depth)),
+                used_by: vec!["think times".to_owned()],
+                sha256: None,
+                text: Some(lines),
+            });
+        }
     }
 
     /// The typed command with its scripts in their places here, and without the files that it wrote. The seed of a

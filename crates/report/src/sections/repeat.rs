@@ -64,7 +64,7 @@ fn of_kit(kit: &Kit) -> Vec<Block> {
         blocks.push(Block::List(kit.notes.clone()));
     }
     blocks.extend(kit.files.iter().filter_map(|file| {
-        let open = file.sha256.is_none();
+        let open = file.used_by.is_empty();
         let summary = match open {
             true => format!("{}, the experiment file", file.path),
             false => format!("{} ({})", file.path, file.used_by.join(", ")),

@@ -4,6 +4,7 @@ mod arrivals;
 mod session;
 mod summary;
 mod think;
+mod times;
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 pub use self::arrivals::UserArrivals;
 pub use self::session::{Session, Visit};
-pub use self::summary::{SessionTimes, UserSummary, registered, registered_words};
+pub use self::summary::{UserSummary, registered, registered_words};
 pub use self::think::{Centre, MOST_PAUSES, Think, read_pauses};
+pub use self::times::SessionTimes;
 
 /// What is wrong with a text about users, phrased to follow the name of the option; advice is on a separate line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

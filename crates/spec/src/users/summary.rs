@@ -1,21 +1,10 @@
 //! What users did in a run: a summary of its stored figures.
 
-use stats::Histogram;
-
 use crate::figures;
 use crate::run::{OfferedLoad, Run};
 
 const HOUR_S: f64 = 3600.0;
 const DAY_HOURS: f64 = 24.0;
-
-/// How long the sessions of a run took that ended with their last transaction in the measured part.
-#[derive(Debug, Clone, Default)]
-pub struct SessionTimes {
-    /// From the intended start of a session to its end, think times included.
-    pub duration: Histogram,
-    /// Sum of the response times of a session's transactions.
-    pub response: Histogram,
-}
 
 /// What users did in a run. Sessions that were open at its start + begun = finished + failed + cut.
 #[derive(Debug, Clone, Copy, PartialEq)]

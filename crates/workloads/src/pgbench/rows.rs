@@ -12,8 +12,8 @@ use spec::{Class, Error, given};
 
 use super::csv;
 use super::row_options::{RowOptions, RowPer, RowUse};
+use crate::each::Each;
 use crate::error;
-use crate::workload::Each;
 
 /// Rows that are fetched at once: the answer of the server is larger than what is kept.
 const FETCH: usize = 10_000;
@@ -196,7 +196,7 @@ impl Rows {
             (needed, why)
         };
         let (needed, why) = match (options.per, options.usage, each) {
-            (RowPer::Client, ..) => (clients, format!("{clients} clients (users) take one each")),
+            (RowPer::Client, ..) => (clients, format!("{clients} clients take one each")),
             (RowPer::Session, RowUse::Once, Some(Each { sessions: Some(sessions), .. })) => {
                 all(sessions, "sessions")
             }
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(needs(RowPer::Transaction, RowUse::Once, 9, None), Ok(()));
         assert_eq!(
             needs(RowPer::Client, RowUse::Once, 4, None).unwrap_err(),
-            "pgbench.variables: users.csv has 3 rows, but 4 clients (users) take one each"
+            "pgbench.variables: users.csv has 3 rows, but 4 clients take one each"
         );
         assert_eq!(
             needs(RowPer::Transaction, RowUse::Once, 2, Some(2)).unwrap_err(),

@@ -18,7 +18,7 @@ impl PgbenchOptions {
         let mut used = vec![false; known.len()];
         let mut scripts: Vec<ScriptOption> = Vec::with_capacity(steps.len());
         for (index, step) in steps.iter().enumerate() {
-            let found = known.iter().position(|(names, _)| names.iter().any(|name| name == step));
+            let found = position(&known, step);
             let script = match found {
                 Some(found) => {
                     used[found] = true;
@@ -68,6 +68,12 @@ impl PgbenchOptions {
         let all = self.builtin.iter().map(builtin).chain(self.files.iter().map(file));
         all.chain(self.scripts.iter().map(any)).collect()
     }
+}
+
+/// The script that a step names, with or without its folder.
+fn position(known: &[(Vec<String>, ScriptOption)], step: &str) -> Option<usize> {
+    let named = |wanted: &str| known.iter().position(|(names, _)| names.iter().any(|name| name == wanted));
+    named(step).or_else(|| named(&file_name(std::path::Path::new(step))))
 }
 
 /// A step without a script of this name in the options.

@@ -19,11 +19,12 @@ use super::prepare::default_seed_given;
 use super::rows::Rows;
 use super::source::ScriptSource;
 use crate::answers::Sampled;
+use crate::each::Each;
 use crate::place::{Places, Site};
 use crate::plans::SamplePlans;
 use crate::workload::{
-    ClientWorkload, Clients, Each, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo, StatementInfo,
-    TileItem, Workload,
+    ClientWorkload, Clients, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo, StatementInfo, TileItem,
+    Workload,
 };
 use protocol::postgres::sql::Sql;
 

@@ -4,6 +4,7 @@ mod activity;
 mod bytes;
 mod reconnect;
 mod slots;
+mod users;
 
 use super::link::LinkState;
 use super::seat::{Seat, SeatState};

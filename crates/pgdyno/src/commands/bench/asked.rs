@@ -1,7 +1,7 @@
 //! Options that several commands share: commands that make an experiment file from their arguments.
 
 use super::args::{BenchArgs, Conduct, ScriptChoice, Scripts, TableArgs, TargetArgs};
-use super::user_args::{GivenUsers, UserArgs};
+use super::user_args::{GivenUsers, UserArgs, is_builtin};
 use super::{check_script, usage_with};
 
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,13 @@ impl<'a> BenchRequest<'a> {
     /// As [`Self::users`].
     pub(in crate::commands) fn script_choices(&self) -> anyhow::Result<Vec<ScriptChoice>> {
         Ok(match self.users()? {
-            Some(users) => users.scripts(),
+            Some(users) => {
+                let choice = |step: &str| match is_builtin(step) {
+                    true => ScriptChoice::Builtin(step.to_owned()),
+                    false => ScriptChoice::File(step.to_owned()),
+                };
+                users.scripts().into_iter().map(choice).collect()
+            }
             None => self.scripts.in_order.clone(),
         })
     }

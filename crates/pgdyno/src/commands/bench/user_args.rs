@@ -3,8 +3,6 @@
 use spec::experiment::{Share, Users, Whole};
 use spec::users::{Session, UserArrivals, UserConnection, UsersError};
 
-use super::against::base::Folder;
-use super::args::ScriptChoice;
 use super::usage_with;
 use crate::exit::{CommandFailure, USAGE};
 
@@ -70,27 +68,24 @@ fn active_share(text: &str) -> anyhow::Result<f64> {
 }
 
 impl GivenUsers {
-    /// Its scripts, each once, in the order of the session.
-    pub(in crate::commands) fn scripts(&self) -> Vec<ScriptChoice> {
-        let mut scripts: Vec<ScriptChoice> = Vec::new();
-        for step in self.session.steps() {
-            let script = match script::BUILTINS.iter().any(|builtin| builtin.name == step) {
-                true => ScriptChoice::Builtin(step.to_owned()),
-                false => ScriptChoice::File(step.to_owned()),
-            };
-            if !scripts.contains(&script) {
-                scripts.push(script);
-            }
-        }
+    /// The names of its scripts, each once, in the order of the session.
+    pub(in crate::commands) fn scripts(&self) -> Vec<&str> {
+        let mut scripts = self.session.steps();
+        let mut seen = std::collections::BTreeSet::new();
+        scripts.retain(|step| seen.insert(*step));
         scripts
     }
 
-    /// The table `load.users`; files are relative to `folder`.
-    pub(in crate::commands) fn table(&self, folder: &Folder, sessions: Option<u64>, connect: bool) -> Users {
-        let is_builtin = |name: &str| script::BUILTINS.iter().any(|builtin| builtin.name == name);
-        let script = |name: &str| if is_builtin(name) { name.to_owned() } else { folder.path(name) };
+    /// The table `load.users`; `path` gives the path of a file as the experiment has it.
+    pub(in crate::commands) fn table(
+        &self,
+        path: &dyn Fn(&str) -> String,
+        sessions: Option<u64>,
+        connect: bool,
+    ) -> Users {
+        let script = |name: &str| if is_builtin(name) { name.to_owned() } else { path(name) };
         Users {
-            session: Some(self.session.renamed(&script, &|file| folder.path(file))),
+            session: Some(self.session.renamed(&script, &|file| path(file))),
             arrivals: self.arrivals.clone(),
             connection: connect.then_some(UserConnection::Session),
             sessions: sessions.map(Whole::new),
@@ -108,4 +103,9 @@ impl GivenUsers {
     pub(in crate::commands) fn need_duration(&self) -> bool {
         self.arrivals.as_ref().is_some_and(UserArrivals::need_duration)
     }
+}
+
+/// Whether a step is a built-in script and no file.
+pub(super) fn is_builtin(step: &str) -> bool {
+    script::BUILTINS.iter().any(|builtin| builtin.name == step)
 }

@@ -53,7 +53,7 @@ pub(in crate::commands) fn users(
     sessions: Option<u64>,
     folder: &Folder,
 ) -> anyhow::Result<Option<Users>> {
-    Ok(asked.users()?.map(|users| users.table(folder, sessions, asked.conduct.connect)))
+    Ok(asked.users()?.map(|users| users.table(&|file| folder.path(file), sessions, asked.conduct.connect)))
 }
 
 /// Raises a private server's `max_connections` if its default is too low.

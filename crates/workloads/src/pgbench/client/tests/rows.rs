@@ -59,7 +59,7 @@ fn a_client_without_a_further_row_stops_with_the_reason() {
         "client 1 stopped: the 5 rows of rows.csv are used up; add rows, let them repeat, or make the run shorter"
     );
     let told = workload
-        .suffices(2, Some(crate::workload::Each { transactions: 3, sessions: None }))
+        .suffices(2, Some(crate::each::Each { transactions: 3, sessions: None }))
         .unwrap_err()
         .to_string();
     assert!(told.contains("rows.csv has 5 rows"), "{told}");

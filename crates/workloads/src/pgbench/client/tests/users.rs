@@ -98,7 +98,7 @@ fn rows_must_suffice_for_all_sessions() {
     let variables = Some(RowOptions { csv: Some("rows.csv".into()), ..options });
     let workload =
         Pgbench::open(&PgbenchOptions { variables, ..PgbenchOptions::default() }, folder.path()).unwrap();
-    let each = |transactions, sessions| crate::workload::Each { transactions, sessions };
+    let each = |transactions, sessions| crate::each::Each { transactions, sessions };
     assert!(workload.suffices(1, Some(each(12, Some(3)))).is_ok());
     assert_eq!(
         workload.suffices(2, Some(each(8, Some(2)))).unwrap_err().to_string(),
