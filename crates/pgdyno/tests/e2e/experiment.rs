@@ -558,8 +558,12 @@ fn shipped_experiments_are_valid() {
             if full && std::fs::read_to_string(entry.path()).unwrap().contains("[full") {
                 command.arg("--full");
             }
-            let done = support::finish(command).expect(0);
-            assert!(done.stdout.lines().count() > 5, "{}", done.stdout);
+            let done = support::finish(command);
+            // A study's own data may need more disk than this machine has.
+            let is_too_large =
+                full && done.stderr.contains("choose a smaller scale, or a server with a larger disk");
+            let done = done.expect(if is_too_large { 74 } else { 0 });
+            assert!(is_too_large || done.stdout.lines().count() > 5, "{}", done.stdout);
         }
         seen += 1;
     }
