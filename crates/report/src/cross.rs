@@ -55,9 +55,9 @@ fn caption(asked: &CrossRequest, cross: &Cross) -> String {
     let statistic = asked.statistic.words();
     let rows = &asked.rows;
     match &asked.change {
-        None => format!("{value}: {statistic} of runs, {rows} down{across}{invalid}"),
+        None => format!("{value}: {statistic}, {rows} down{across}{invalid}"),
         Some(from) => format!(
-            "{value}: change of the {statistic} of runs from {from}, {rows} down{across}{invalid}; verdicts and their \
+            "{value}: change of the {statistic} from {from}, {rows} down{across}{invalid}; verdicts and their \
              intervals are in pgdyno compare"
         ),
     }
@@ -69,6 +69,7 @@ fn text(unit: CrossUnit, value: f64, is_change: bool) -> String {
         CrossUnit::Rate => numbers::tps(value),
         CrossUnit::Microseconds => numbers::latency_us(value),
         CrossUnit::Of(Unit::Percent) => format!("{} %", numbers::fixed(value, 1)),
+        CrossUnit::Of(Unit::Count) if value.fract() == 0.0 => numbers::count(value as u64),
         CrossUnit::Of(unit) => amount(unit, value),
     }
 }

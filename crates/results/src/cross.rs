@@ -75,11 +75,11 @@ impl Statistic {
     #[must_use]
     pub fn words(self) -> String {
         match self {
-            Self::Mean => "mean".to_owned(),
-            Self::Median => "median".to_owned(),
-            Self::Min => "minimum".to_owned(),
-            Self::Max => "maximum".to_owned(),
-            Self::Share => "share of the column, %".to_owned(),
+            Self::Mean => "mean of runs".to_owned(),
+            Self::Median => "median of runs".to_owned(),
+            Self::Min => "minimum of runs".to_owned(),
+            Self::Max => "maximum of runs".to_owned(),
+            Self::Share => "sum of runs in percent of the column".to_owned(),
             Self::Count => "number of runs".to_owned(),
             Self::Quantile(quantile) => format!("p{} of runs", quantile * 100.0),
         }
@@ -248,6 +248,11 @@ pub fn cross(data: &ReportData, asked: &CrossRequest) -> Result<Cross, UnknownNa
         check_factor(data, &all, "--columns", columns)?;
     }
     let value = CrossValue::read(&asked.value, &all)?;
+    if all.iter().all(|run| value.of(run).is_none()) {
+        let known = ["tps", "time", "p99"];
+        let what = format!("--value {}: no run has that figure", asked.value);
+        return Err(UnknownName::new(what, "", known.into_iter().filter(|name| *name != asked.value)));
+    }
     let rows = levels(data, &all, &asked.rows);
     let columns =
         asked.columns.as_ref().map_or_else(|| vec![Level::default()], |columns| levels(data, &all, columns));
@@ -320,7 +325,8 @@ impl Cross {
             self.medians = columns.map(|at| median(self.values.iter().map(|row| row[at]))).collect();
             self.across = true;
         } else {
-            let known = self.rows.iter().chain(&self.columns).map(String::as_str);
+            let all = self.rows.iter().chain(&self.columns).map(String::as_str);
+            let known = all.filter(|name| !name.is_empty());
             return Err(UnknownName::new(
                 format!("--change {from}: neither a row nor a column has this name"),
                 from,

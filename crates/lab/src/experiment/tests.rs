@@ -763,3 +763,22 @@ fn what_describes_other_runs_is_a_mistake_next_to_a_calibration() {
     let without = CALIBRATION.replace("[prepare.pgbench]\n", "");
     assert!(read(&without).unwrap_err().to_string().contains("add [prepare.pgbench]"));
 }
+
+/// Crosstabs by `round` showed the numbers of rounds, not the levels.
+#[test]
+fn a_factor_set_by_hand_has_a_name_of_its_own() {
+    let text = |name: &str| {
+        format!(
+            "question = \"?\"\n[target]\nmanaged = {{}}\n[workload.w]\npgbench = {{ builtin = \"select-only\" }}\n\
+             [by_hand]\n{name} = [1, 2]\n"
+        )
+    };
+    for name in ["round", "set", "arm", "clients", "\"\"", "\" a\"", "\"a=b\""] {
+        let error = ExperimentFile::parse(Path::new("e.toml"), &text(name), false, &|_| None).unwrap_err();
+        assert!(
+            error.to_string().contains("a factor that is set by hand cannot be called"),
+            "{name}: {error}"
+        );
+    }
+    ExperimentFile::parse(Path::new("e.toml"), &text("memory"), false, &|_| None).unwrap();
+}

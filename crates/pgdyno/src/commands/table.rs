@@ -158,7 +158,9 @@ impl CrossArgs {
 fn crossed(args: &CrossArgs, data: &ReportData) -> anyhow::Result<Table> {
     tables::cross(data, &args.request(data)).map_err(|UnknownName { what, name, known }| {
         let known = known.iter().map(String::as_str);
-        let near = nearest(&name, known.clone()).map(|near| format!("did you mean {near}? "));
+        let near = nearest(&name, known.clone())
+            .filter(|_| !name.is_empty())
+            .map(|near| format!("did you mean {near}? "));
         let all = known.collect::<Vec<_>>().join(", ");
         let hint = format!("{}known here: {all}", near.unwrap_or_default());
         CommandFailure::with_code(USAGE, what, Some(hint))

@@ -91,8 +91,17 @@ pub(crate) fn run(command: &TargetCommand) -> ExitResult {
     Ok(SAME_OR_BETTER)
 }
 
+/// Removes what members of a killed pgdyno left where its watchdogs were killed, too.
+fn remove_left(home: &Home) {
+    server::replica::remove_dead(home);
+    server::pooler::remove_dead(home);
+    server::redis::remove_dead(home);
+    server::tile_server::remove_dead(home);
+}
+
 fn start(args: &StartArgs) -> anyhow::Result<()> {
     let home = home()?;
+    remove_left(&home);
     let choice = Choice { pg_bin: args.programs.pg_bin.clone(), version: None };
     let options = managed::ServerOptions { choice, detached: true, ..managed::ServerOptions::default() };
     let stop = signals::listen_at_once()?;
@@ -112,6 +121,7 @@ fn start(args: &StartArgs) -> anyhow::Result<()> {
 }
 
 fn stop(args: &NameArgs) -> anyhow::Result<()> {
+    remove_left(&home()?);
     open(&args.name)?.stop()?;
     let name = shell::word(&args.name);
     talk(&format!("server {:?} is stopped; its data stays until: pgdyno target destroy {name}", args.name));
@@ -120,6 +130,7 @@ fn stop(args: &NameArgs) -> anyhow::Result<()> {
 
 fn destroy(args: &NameArgs) -> anyhow::Result<()> {
     let home = home()?;
+    remove_left(&home);
     let left = managed::status(&home, &args.name).ok().and_then(|server| journal::left_in(&server.journal));
     open(&args.name)?.destroy()?;
     if let Some(left) = left.filter(|left| !left.changes.is_empty()) {

@@ -184,3 +184,23 @@ fn what_cannot_be_used_is_refused_with_one_message() {
     place.run(["run", "e/theirs.toml"]).expect(64).says(&["../users.csv, outside the experiment's folder"]);
     assert_eq!(server.psql("select count(*) from touched where n <> 0"), "0");
 }
+
+/// The rest of the text ended the read-only transaction, and was executed.
+#[test]
+fn a_query_of_several_statements_executes_none_of_them() {
+    let (place, server) = prepared();
+    let url = server.url();
+    let texts = [
+        "SELECT id AS user_id, name FROM touched; COMMIT; DROP TABLE touched",
+        "SELECT 1 AS user_id; COMMIT; CREATE TABLE left_behind AS SELECT 1",
+        "UPDATE touched SET n = 9 RETURNING id AS user_id",
+        "SELECT '\\'' AS user_id; COMMIT; DROP TABLE touched; --'",
+        "COMMIT",
+    ];
+    for text in texts {
+        let query = format!("query: {text}");
+        place.run(["bench", "-n", "-f", "touch.sql", "-t", "1", "--variables", &query, &url]).expect(65);
+    }
+    assert_eq!(server.psql("select count(*) from touched where n <> 0"), "0");
+    assert_eq!(server.psql("select to_regclass('left_behind') is null"), "t");
+}

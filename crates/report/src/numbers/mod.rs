@@ -82,18 +82,15 @@ pub fn tps(per_second: f64) -> String {
     figure_text(per_second)
 }
 
-/// A figure for the tick of an axis: at most two decimals, without trailing zeros.
+/// A figure for the tick of an axis: at most two decimals, and three digits below 0.1; without trailing zeros.
 pub(crate) fn figure_short(value: f64) -> String {
-    let text = fixed(
-        value,
-        if value.abs() < 10.0 {
-            2
-        } else if value.abs() < 100.0 {
-            1
-        } else {
-            0
-        },
-    );
+    let decimals = match value.abs() {
+        100.0.. => 0,
+        10.0.. => 1,
+        0.1.. | 0.0 => 2,
+        small => (2.0 - small.log10().floor()).clamp(2.0, 9.0) as usize,
+    };
+    let text = fixed(value, decimals);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
@@ -187,6 +184,12 @@ mod tests {
         ] {
             assert_eq!(money(amount), said);
         }
+    }
+
+    #[test]
+    fn ticks_of_small_values_differ() {
+        let ticks = [0.0, 0.005, 0.0075, 0.0125, 0.25, 2.5, 12.5, 250.0].map(figure_short);
+        assert_eq!(ticks, ["0", "0.005", "0.0075", "0.0125", "0.25", "2.5", "12.5", "250"]);
     }
 
     #[test]

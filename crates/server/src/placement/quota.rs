@@ -11,6 +11,8 @@ use spec::{Class, Error};
 use super::{LOOKS, tree};
 use crate::host::cgroup::CpuGroup;
 
+/// A group's name begins so; the pid of its owner and a number follow.
+const PREFIX: &str = "pgdyno-";
 /// How often a group that is not empty yet is removed again.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
@@ -28,13 +30,29 @@ impl QuotaGroup {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let own = CpuGroup::of_process(root)
             .ok_or_else(|| refused("this system has no control group for CPU time".to_owned()))?;
-        let name = format!("pgdyno-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let name = format!("{PREFIX}{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         Ok((Self { folder: own.parent_of_new().join(name), from: own.folder.clone() }, own))
+    }
+
+    /// Removes groups of pgdyno processes that were killed with their keepers.
+    fn remove_left(&self) {
+        let Some(parent) = self.folder.parent() else { return };
+        for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let owner = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
+            let is_dead = owner.is_some_and(|pid| {
+                pid.parse::<u32>().is_ok() && !Path::new(&format!("/proc/{pid}")).exists()
+            });
+            if is_dead {
+                Self { folder: entry.path(), from: self.from.clone() }.remove();
+            }
+        }
     }
 
     /// Makes the group, and puts these processes with all their descendants into it. Later forks stay there.
     pub(super) fn fill(&self, own: &CpuGroup, roots: &[u32], quota: CpuQuota) -> Result<(), Error> {
         let failed = |what: &Path, error: &std::io::Error| refused(format!("{}: {error}", what.display()));
+        self.remove_left();
         create_dir(&self.folder).map_err(|error| failed(&self.folder, &error))?;
         for (file, text) in own.limits(quota) {
             let path = self.folder.join(file);

@@ -33,9 +33,13 @@ const COMPLAINTS: [&str; 5] = [
 
 /// Settings of a replica, in addition to those of its primary: it makes a temporary slot, and tries again soon
 /// after the primary was restarted.
-const OWN_SETTINGS: [&str; 5] = [
+const OWN_SETTINGS: [&str; 7] = [
     "listen_addresses=",
     "unix_socket_permissions=0700",
+    // Else it answers nobody.
+    "hot_standby=on",
+    // A named slot is not pgdyno's to make.
+    "primary_slot_name=",
     "wal_receiver_create_temp_slot=on",
     "wal_retrieve_retry_interval=200ms",
     "synchronous_standby_names=",

@@ -15,6 +15,8 @@ const MOST_STEPS: usize = 128;
 const MOST_VISITS: usize = 10_000;
 /// Most repetitions of a part.
 const MOST_TIMES: u32 = 1000;
+/// Most parentheses in each other.
+const MOST_DEPTH: usize = 32;
 const ADVICE: &str =
     "write scripts and think times, such as 'login.sql, 5s, (search.sql, exp(2s)) x3, order.sql'";
 
@@ -205,7 +207,7 @@ impl FromStr for Session {
         if text.trim().is_empty() {
             return Err(wrong("is an empty session: it has no script".to_owned()));
         }
-        let mut reader = Reader { letters: text.chars().collect(), at: 0 };
+        let mut reader = Reader { letters: text.chars().collect(), at: 0, depth: 0 };
         let parts = reader.parts(None).map_err(wrong)?;
         let session = Self { parts };
         let steps = session.steps().len();
@@ -248,6 +250,8 @@ fn transactions(parts: &[Part]) -> u64 {
 struct Reader {
     letters: Vec<char>,
     at: usize,
+    /// Open parentheses.
+    depth: usize,
 }
 
 impl Reader {
@@ -311,7 +315,15 @@ impl Reader {
             )),
             Some('(') => {
                 self.at += 1;
+                self.depth += 1;
+                if self.depth > MOST_DEPTH {
+                    return Err(format!(
+                        "has more than {MOST_DEPTH} parentheses in each other at character {}",
+                        start + 1
+                    ));
+                }
                 let parts = self.parts(Some(start))?;
+                self.depth -= 1;
                 if transactions(&parts) == 0 {
                     return Err(format!("has parentheses without a script at character {}", start + 1));
                 }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use protocol::postgres::sql::{Sql, SqlError, long};
+use protocol::postgres::sql::{Sql, SqlError, long, quote_literal};
 use script::{Slot, Symbols, Variables, is_valid_name};
 use sha2::{Digest, Sha256};
 use spec::{Class, Error, given};
@@ -40,6 +40,9 @@ impl Rows {
         let bytes = given::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         let text =
             String::from_utf8(bytes).map_err(|_| wrong("is not UTF-8 text; convert it first".to_owned()))?;
+        if text.contains('\0') {
+            return Err(wrong("has a zero byte, which no value of PostgreSQL can hold".to_owned()));
+        }
         Self::of_csv(text.strip_prefix('\u{feff}').unwrap_or(&text), shown).map_err(wrong)
     }
 
@@ -82,11 +85,12 @@ impl Rows {
 
     fn fetch(sql: &mut dyn Sql, query: &str) -> Result<Self, Error> {
         let wrong = |problem: String| error::option(KEY, format!("query: {problem}"));
-        let query = query.trim().trim_end_matches(';');
         sql.execute("BEGIN READ ONLY").map_err(error::sql_error(DOING))?;
-        let declared = sql.query(&format!("DECLARE pgdyno_variables NO SCROLL CURSOR FOR {query}"));
-        if declared.map_err(refused)?.len() > 1 {
-            return Err(wrong("must be one statement".to_owned()));
+        match sql.execute(&opened(query)) {
+            Err(error) if error.is(INVALID_CURSOR) => {
+                return Err(wrong("must be a single SELECT".to_owned()));
+            }
+            opened => opened.map_err(refused)?,
         }
         let fetch = format!("FETCH {FETCH} FROM pgdyno_variables");
         let mut rows: Option<Self> = None;
@@ -221,6 +225,19 @@ impl Rows {
 const KEY: &str = "pgbench.variables";
 const DOING: &str = "asking for variables";
 
+/// SQLSTATE of a text that is no single query, as a cursor.
+const INVALID_CURSOR: &str = "42P11";
+
+/// Opens the cursor. The text is a value for the server, which takes it as one query: pasted into a statement, a second
+/// statement in it could end the transaction, and write.
+fn opened(query: &str) -> String {
+    let body = format!(
+        "DECLARE c refcursor := 'pgdyno_variables'; BEGIN OPEN c NO SCROLL FOR EXECUTE {}; END",
+        quote_literal(query.trim().trim_end_matches(';'))
+    );
+    format!("DO {}", quote_literal(&body))
+}
+
 /// A server's error about the query.
 fn refused(error: SqlError) -> Error {
     error::sql_error(DOING)(error)
@@ -252,7 +269,7 @@ mod tests {
         let mut sql = FakeSql::new();
         sql.answer("FETCH", answer);
         if refuse {
-            sql.refuse("DECLARE", "42P01", "ERROR:  relation \"users\" does not exist");
+            sql.refuse("DO", "42P01", "ERROR:  relation \"users\" does not exist");
         }
         let rows = Rows::ask(&mut sql, "SELECT id FROM users;\n").map_err(|error| error.to_string());
         assert_eq!(sql.asked.last().map(String::as_str), Some("ROLLBACK"));

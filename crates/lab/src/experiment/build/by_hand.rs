@@ -11,6 +11,9 @@ use crate::factors::{self, LevelNames, factor};
 use spec::experiment::{ValueList, Whole};
 use spec::plan::{ByHand, Named};
 
+/// Names of what runs have besides factors.
+const RESERVED: [&str; 3] = ["round", "set", "arm"];
+
 impl Builder<'_, '_> {
     pub(super) fn by_hand(
         &mut self,
@@ -20,8 +23,12 @@ impl Builder<'_, '_> {
         let rounds = rounds.map_or(ROUNDS_OF_SET, |rounds| rounds.0 as u32);
         let mut found = BTreeMap::new();
         for name in written.keys() {
-            let why = match factors::taken().contains(&name.as_str()) {
-                true => Some("that is the name of a factor already"),
+            let is_taken = factors::taken().contains(&name.as_str()) || RESERVED.contains(&name.as_str());
+            let why = match is_taken {
+                true => Some("that is the name of something else already"),
+                false if name.trim() != name || name.is_empty() => {
+                    Some("it must not be empty, nor begin or end with a space")
+                }
                 false => {
                     name.contains(['.', '=']).then_some("a point or an equals sign cannot be in its name")
                 }

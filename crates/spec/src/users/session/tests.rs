@@ -69,6 +69,10 @@ fn a_mistake_is_told_with_its_place() {
         ("a.sql, lognormal(5s, 4)", "the sigma of lognormal() must be a number from 0 to 3"),
         ("a.sql, lognormal(0s, 1)", "the median or mean of lognormal() must be above 0"),
         ("a.sql, file()", "file() needs the name of a file"),
+        (
+            &format!("{}a.sql{}", "(".repeat(5000), ")".repeat(5000)),
+            "has more than 32 parentheses in each other",
+        ),
         ("((a.sql x1000) x1000) x1000", "has 1000000000 transactions, and at most 10000"),
     ] {
         let told = text.parse::<Session>().unwrap_err();
