@@ -55,7 +55,7 @@ fn search(server: &Server, peak: f64, chance: &mut Chance) -> Found {
     let ended = loop {
         match search.next(&trials) {
             LimitStep::Try(rate) => {
-                trials.push(Trial { rate, good: server.keeps(rate, trials.len(), chance) });
+                trials.push(Trial { rate, good: server.keeps(rate, trials.len(), chance), used: None });
             }
             LimitStep::Ended(ended) => break ended,
         }
@@ -112,7 +112,7 @@ fn what_is_left_is_told() {
     let mut trials: Vec<Trial> = Vec::new();
     let first = search.left(&trials);
     while let LimitStep::Try(rate) = search.next(&trials) {
-        trials.push(Trial { rate, good: rate < 333.0 });
+        trials.push(Trial { rate, good: rate < 333.0, used: None });
     }
     assert_eq!(search.left(&trials), 0);
     assert!(first.abs_diff(trials.len()) <= 4, "{first} told, {} made", trials.len());
@@ -128,7 +128,7 @@ fn a_promise_that_never_or_always_holds_is_said_to() {
         let mut trials: Vec<Trial> = Vec::new();
         let ended = loop {
             match search.next(&trials) {
-                LimitStep::Try(rate) => trials.push(Trial { rate, good: rate < limit }),
+                LimitStep::Try(rate) => trials.push(Trial { rate, good: rate < limit, used: None }),
                 LimitStep::Ended(ended) => break ended,
             }
         };
@@ -145,17 +145,19 @@ fn a_loss_inversion_is_told_and_not_believed() {
     let mut trials: Vec<Trial> = Vec::new();
     let ended = |trials: &mut Vec<Trial>| loop {
         match search.next(trials) {
-            LimitStep::Try(rate) => trials.push(Trial { rate, good: !(400.0..600.0).contains(&rate) }),
+            LimitStep::Try(rate) => {
+                trials.push(Trial { rate, good: !(400.0..600.0).contains(&rate), used: None })
+            }
             LimitStep::Ended(ended) => return ended,
         }
     };
     let LimitStep::Try(middle) = search.next(&trials) else { panic!("it ended") };
     assert!((400.0..600.0).contains(&middle), "{middle}");
-    trials.extend([Trial { rate: middle, good: false }; 3]);
+    trials.extend([Trial { rate: middle, good: false, used: None }; 3]);
     let first = ended(&mut trials);
     let (lower, upper) = first.lower.zip(first.upper).expect("it is between two rates");
     assert!(lower < 400.0 && (400.0..=middle).contains(&upper) && !first.inverted, "{first:?}");
-    trials.extend([Trial { rate: 1_000.0, good: true }; 11]);
+    trials.extend([Trial { rate: 1_000.0, good: true, used: None }; 11]);
     let again = ended(&mut trials);
     assert!(again.upper == first.upper && again.inverted, "{again:?}");
 }
@@ -283,7 +285,7 @@ fn the_limit_of_a_queue_is_found() {
                     match search.next(&trials) {
                         LimitStep::Try(rate) => {
                             let good = queue.late(rate, 20_000, &mut chance) <= 0.01;
-                            trials.push(Trial { rate, good });
+                            trials.push(Trial { rate, good, used: None });
                         }
                         LimitStep::Ended(ended) => {
                             return (ended.lower.unwrap() * ended.upper.unwrap()).sqrt() / limit;
@@ -294,5 +296,49 @@ fn the_limit_of_a_queue_is_found() {
             .collect();
         let within = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() < 0.05).count();
         assert!(within >= 38, "{service:?}: {limit} {ratios:?}");
+    }
+}
+
+/// Regression: after 190 of 400 users the next trial had 400, and after 21 of 30 it had 1.
+#[test]
+fn a_trial_far_beyond_all_others_is_at_most_twice_or_half_and_nearer_if_the_promise_was_nearly_broken() {
+    let range = LimitRange { lowest: 1.0, highest: 600.0 };
+    let goal = LimitGoal::default();
+    for search in [
+        LimitSearch::of_whole_numbers(goal, range, 1e6, Some(150.0)),
+        LimitSearch::new(goal, range, Some(200.0)),
+    ] {
+        for (limit, used, most) in
+            [(3.5, 9.0, 2.02), (590.0, 0.1, 2.02), (7.5, 1.3, 1.27), (560.0, 0.9, 1.27)]
+        {
+            let mut trials: Vec<Trial> = Vec::new();
+            while let LimitStep::Try(rate) = search.next(&trials) {
+                let tried = || trials.iter().map(|trial| trial.rate);
+                let (low, high) = (tried().fold(f64::INFINITY, f64::min), tried().fold(0.0, f64::max));
+                // Whole numbers below 5 are further apart.
+                let close = rate < 5.0 || rate * most >= low && rate <= high * most;
+                assert!(trials.is_empty() || close, "{rate} after {low} to {high}, limit {limit}");
+                trials.push(Trial { rate, good: rate < limit, used: Some(used) });
+                assert!(trials.len() < 60, "it does not end");
+            }
+        }
+    }
+}
+
+/// The fewest may have too few arrivals to judge.
+#[test]
+fn nothing_below_a_floor_is_tried() {
+    let range = LimitRange { lowest: 1.0, highest: 80.0 };
+    let search = || LimitSearch::of_whole_numbers(LimitGoal::default(), range, 1e6, Some(20.0));
+    for (floor, lowest) in [(0.2, 1.0), (6.5, 7.0), (500.0, 80.0)] {
+        let search = search().not_below(floor);
+        let mut trials: Vec<Trial> = Vec::new();
+        let ended = loop {
+            match search.next(&trials) {
+                LimitStep::Try(rate) => trials.push(Trial { rate, good: false, used: None }),
+                LimitStep::Ended(ended) => break ended,
+            }
+        };
+        assert_eq!((ended.lower, ended.upper), (None, Some(lowest)));
     }
 }

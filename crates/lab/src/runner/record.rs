@@ -4,7 +4,8 @@ use spec::figures::{self, Counters, Figure, Figures};
 use spec::plan::PlannedRun;
 use spec::users::SessionTimes;
 use spec::{
-    AskedLimit, Counts, JudgedTrial, Reason, Run, RunEvent, RunKind, ScriptRecord, TileFigures, changes_data,
+    AskedLimit, Counts, JudgedTrial, Reason, Run, RunEvent, RunKind, ScriptRecord, TileFigures, Validity,
+    changes_data,
 };
 use workloads::{ScriptInfo, TileItem};
 
@@ -140,12 +141,12 @@ fn tile_figures((item, figures): (&TileItem, &engine::ItemFigures)) -> Option<Ti
 }
 
 /// Figures of a search: for a trial, whether the promise was kept; for a run at full speed, its peak. Empty
-/// if the run cannot count, because clients were aborted, the generator stalled, or settings or answers were
-/// wrong.
+/// if the run cannot count, because clients were aborted, settings or answers were wrong, or the generator stalled. A
+/// promise that is kept despite a stall is kept, unless so little was offered that the run is invalid.
 fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::EngineResult) -> Figures {
-    let other = |doubt: &spec::Doubt| {
-        matches!(doubt.reason, Reason::SettingsNotApplied | Reason::EmptyResults | Reason::GeneratorStalled)
-    };
+    let other =
+        |doubt: &spec::Doubt| matches!(doubt.reason, Reason::SettingsNotApplied | Reason::EmptyResults);
+    let is_stalled = run.doubts.iter().any(|doubt| doubt.reason == Reason::GeneratorStalled);
     if run.offered_rate.is_some() && is_out_of_ports(measured) {
         // The generator's host broke the promise.
         return [(figures::PROMISE_KEPT, 0.0), (figures::PROMISE_BAD_PCT, 100.0)].into();
@@ -154,6 +155,9 @@ fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::EngineResult
         return Figures::default();
     }
     if run.offered_rate.is_none() && !asked.are_users() {
+        if is_stalled {
+            return Figures::default();
+        }
         let per_second = run.completed() as f64 / run.measured_s;
         let counts = per_second.is_finite() && per_second > 0.0;
         return counts.then_some((figures::PEAK_PER_S, per_second)).into_iter().collect();
@@ -161,6 +165,9 @@ fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::EngineResult
     let Some(JudgedTrial { kept, bad_share, left_share, by_clients }) = asked.judge(run) else {
         return Figures::default();
     };
+    if is_stalled && (!kept || run.validity == Validity::Invalid) {
+        return Figures::default();
+    }
     let figures = [
         (figures::PROMISE_KEPT, f64::from(u8::from(kept))),
         (figures::PROMISE_BAD_PCT, 100.0 * bad_share),
@@ -168,4 +175,67 @@ fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::EngineResult
     ];
     let left = left_share.map(|share| (figures::PROMISE_LEFT_PCT, 100.0 * share));
     figures.into_iter().chain(left).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use spec::{Doubt, OfferedLoad, RunKey, Term};
+
+    use super::*;
+
+    /// Regression: two trials of which 0.4 and 0.7 % were late did not count, since the generator had stalled.
+    #[test]
+    fn a_promise_that_is_kept_despite_a_stall_is_kept_and_a_broken_one_does_not_count() {
+        let term = Term { script: None, within_us: 40_000, share: 0.1, written: "p90 < 40ms".into() };
+        let asked = |users| AskedLimit {
+            promise: vec![term.clone()],
+            lowest: None,
+            highest: None,
+            width: 0.03,
+            grow_clients: false,
+            users,
+            confirm: Vec::new(),
+        };
+        for (users, rate) in [(Some(12), None), (None, Some(50.0))] {
+            for (late, validity, wanted) in [
+                (3, Validity::Suspect, Some(1.0)),
+                (30, Validity::Suspect, None),
+                // Users that stand still offer little.
+                (3, Validity::Invalid, None),
+            ] {
+                let key = RunKey { workload: "w".into(), factors: [].into(), arm: None, round: 1 };
+                let load = if users.is_some() { OfferedLoad::Users } else { OfferedLoad::Rate };
+                let doubts = vec![Doubt { reason: Reason::GeneratorStalled, detail: "0.2 s".into() }];
+                let mut times = stats::Histogram::new();
+                (0..200).for_each(|number| times.record(if number < late { 90_000_000 } else { 1_000_000 }));
+                let counts: Counters = [(figures::DUE, 200), (figures::OK, 200)].into();
+                let script = ScriptRecord {
+                    name: "a.sql".into(),
+                    text_hash: String::new(),
+                    weight: 1,
+                    part: None,
+                    counts: counts.clone(),
+                    response: times.clone(),
+                    service: times,
+                };
+                let run = Run {
+                    load,
+                    offered_rate: rate,
+                    measured_s: 4.0,
+                    clients: 12,
+                    validity,
+                    doubts,
+                    counts,
+                    scripts: vec![script],
+                    ..Run::new(RunKind::Client, key)
+                };
+                let figures = search_figures(&asked(users), &run, &engine::EngineResult::default());
+                assert_eq!(
+                    figures.get(figures::PROMISE_KEPT),
+                    wanted,
+                    "{users:?}, {late} late, {validity:?}"
+                );
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use results::limits::{
     ArmLimit, Broke, Cause, CellLimit, Confirmed, FarPeak, Findings, FoundLimit, GeneratorLimit, LimitState,
     Limits, Ratio, RatioVerdict, WhyFar,
 };
-use results::{ReportData, Table};
+use results::{CellValue, ReportData, Table};
 use spec::AskedLimit;
 use spec::users::registered_words;
 use stats::{LimitClass, LimitEnded};
@@ -21,11 +21,14 @@ use crate::numbers;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     let Some(limits) = data.limits() else { return Vec::new() };
-    let head = Paragraph::new("").plain(highest(&limits.asked)).strong(limits.asked.words()).plain(
-        " holds: a rate counts as one that keeps it, or that does not, by three trials of five or more, each of full length, with \
-         arrivals on a schedule. Errors, skipped and unfinished transactions count against it. Charts of response times and of what \
-         was achieved stand below, with the workload.",
-    );
+    let (what, how, charts) = match limits.asked.are_users() {
+        true => ("a number", "", "response times"),
+        false => ("a rate", ", with arrivals on a schedule", "response times and of what was achieved"),
+    };
+    let head = Paragraph::new("").plain(highest(&limits.asked)).strong(limits.asked.words()).plain(format!(
+        " holds: {what} counts as one that keeps it, or that does not, by three trials of five or more, each of full length{how}. \
+         Errors, skipped and unfinished transactions count against it. Charts of {charts} stand below, with the workload.",
+    ));
     let of_cell = |cell: &FoundLimit<'_>| {
         let name = cell_text(&cell.cell);
         let table = |arm: ArmFindings<'_>| {
@@ -198,7 +201,7 @@ impl ArmFindings<'_> {
             }
             LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if self.found.generator.is_some() => {
                 format!(
-                    "not known: the generator ended it at {}, the lowest {what} that was to be tried",
+                    "not known: the generator ended it at {}, the lowest {what} that was tried",
                     level(upper)
                 )
             }
@@ -215,6 +218,10 @@ impl ArmFindings<'_> {
                 "not known: at {}, the lowest {what} that was to be tried, a trial has so few arrivals that a single late one breaks the promise",
                 level(upper)
             ),
+            LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if self.found.too_few_below => format!(
+                "not known: at {}, the fewest with which a trial has enough transactions for this promise, it does not hold; to try fewer, measure longer (-T, or duration in the file) or set --lowest",
+                level(upper)
+            ),
             LimitState::Ended(LimitEnded { upper: Some(upper), .. }) => {
                 format!(
                     "it never holds: not even at {}, the lowest {what} that was to be tried",
@@ -224,6 +231,9 @@ impl ArmFindings<'_> {
             LimitState::Ended(_) => "nothing was tried".to_owned(),
             LimitState::Searching => "the search has not ended".to_owned(),
             LimitState::NotTried => "not tried: the base has no limit to try it around".to_owned(),
+            LimitState::GivenUp if self.limit.uncounted > self.limit.trials.len() => {
+                "undecided: most trials did not count".to_owned()
+            }
             LimitState::GivenUp if self.limit.trials.is_empty() => "nothing could be done at all".to_owned(),
             LimitState::GivenUp => {
                 let trials = self.limit.trials.len();
@@ -288,31 +298,46 @@ impl ArmFindings<'_> {
         let arm = self.limit.arm.as_ref().map(|arm| format!(", {arm}")).unwrap_or_default();
         let level = if self.asked.are_users() { "users" } else { "rate" };
         let each = if self.asked.are_users() { "number of users" } else { "rate" };
-        let mut sheet = Table::captioned(format_args!("{cell}{arm}: trials at each {each}")).numbers([
-            level,
-            "kept",
-            "broke",
-            "bad, best trial",
-            "bad, worst trial",
-            "p99",
-            "done in time",
-        ]);
+        let quantiles = self.quantiles();
+        let percentiles = quantiles.iter().map(|quantile| format!("p{}", round_to_digits(100.0 * quantile)));
+        // Users have no rate that could be kept up with.
+        let in_time = (!self.asked.are_users()).then(|| "done in time".to_owned());
+        let head = [level, "kept", "broke", "bad, best trial", "bad, worst trial"].map(str::to_owned);
+        let head: Vec<String> = head.into_iter().chain(percentiles).chain(in_time.clone()).collect();
+        let mut sheet = Table::captioned(format_args!("{cell}{arm}: trials at each {each}")).numbers(head);
         for rate in &self.found.rates {
             let there = figures(rate.rate_per_s);
-            let p99 = there.map(|there| numbers::percentile(&there.response, 0.99));
+            let response = quantiles
+                .iter()
+                .map(|at| there.map(|there| numbers::percentile(&there.response, *at)).into());
             let arrivals = there.and_then(|there| there.in_time.arrivals);
-            sheet.push([
+            let in_time: Option<CellValue> = in_time
+                .as_ref()
+                .map(|_| arrivals.map(|arrivals| numbers::figure_text(arrivals.achieved_per_s())).into());
+            let cells = [
                 numbers::as_given(rate.rate_per_s).into(),
                 (rate.good as u64).into(),
                 (rate.bad as u64).into(),
                 numbers::percent(rate.bad_pct[0] / 100.0).into(),
                 numbers::percent(rate.bad_pct[1] / 100.0).into(),
-                p99.into(),
-                arrivals.map(|arrivals| numbers::figure_text(arrivals.achieved_per_s())).into(),
-            ]);
+            ];
+            sheet.push(cells.into_iter().chain(response).chain(in_time));
         }
         sheet
     }
+
+    /// The promised percentiles, ascending.
+    fn quantiles(&self) -> Vec<f64> {
+        let mut quantiles: Vec<f64> = self.asked.promise.iter().map(|term| 1.0 - term.share).collect();
+        quantiles.sort_by(f64::total_cmp);
+        quantiles.dedup();
+        quantiles
+    }
+}
+
+/// Without the rounding error of a difference: `99.9` for 99.90000000000001.
+fn round_to_digits(percent: f64) -> f64 {
+    (percent * 1e6).round() / 1e6
 }
 
 fn shape_name(shape: &Confirmed<'_>) -> &'static str {
@@ -346,13 +371,12 @@ fn shape_words(shape: &Confirmed<'_>) -> String {
 }
 
 fn generator_words(asked: &AskedLimit, generator: &GeneratorLimit) -> String {
-    format!(
-        "in {} of {} that broke the promise at {}: {}",
-        generator.trials,
-        numbers::counted(generator.broken, "trial"),
-        level_words(asked, generator.rate_per_s),
-        generator.detail
-    )
+    let GeneratorLimit { trials, broken, detail, .. } = generator;
+    let (all, level) = (numbers::counted(*broken, "trial"), level_words(asked, generator.rate_per_s));
+    match generator.uncounted {
+        true => format!("{trials} of {all} at {level} did not count: {detail}"),
+        false => format!("in {trials} of {all} that broke the promise at {level}: {detail}"),
+    }
 }
 
 fn far_words(far: &FarPeak) -> String {

@@ -4,7 +4,7 @@ use crate::fixture::{Shape, data, offer};
 use report::{ReportData, html, tables};
 use results::CellValue;
 use spec::plan::Plan;
-use spec::{AskedLimit, Run, Term, figures};
+use spec::{AskedLimit, OfferedLoad, Run, Term, figures};
 
 /// Runs of 4 s: one at full speed, then three trials at each of two rates, of which the slower keeps the
 /// promise; `late` of its arrivals were late.
@@ -37,6 +37,40 @@ fn searched(late: [u64; 3]) -> ReportData {
     let mut experiment = made.experiment;
     experiment.plan = plan.into();
     ReportData::new(experiment, made.host, made.target, runs)
+}
+
+/// Regression: the report of a limit of users spoke of rates and of arrivals on a schedule, had an empty column, and
+/// the 99th percentile where the 95th was promised.
+#[test]
+fn the_trials_of_users_are_told_as_users_with_the_promised_percentile() {
+    let shape = Shape { arms: vec![], clients: vec![9], rounds: 3, ..Shape::small() };
+    let made = data(&shape);
+    let mut runs = made.runs;
+    for run in &mut runs {
+        run.load = OfferedLoad::Users;
+        run.figures.extend([(figures::PROMISE_KEPT, 1.0), (figures::PROMISE_BAD_PCT, 2.0)]);
+    }
+    let term = |name: &str, share| Term { script: None, within_us: 20_000, share, written: name.into() };
+    let mut plan = Plan::default();
+    plan.content.measure.search = Some(AskedLimit {
+        promise: vec![term("p99.9 < 20ms", 0.001), term("p90 < 4ms", 0.1)],
+        lowest: None,
+        highest: Some(9.0),
+        width: 0.03,
+        grow_clients: false,
+        users: Some(9),
+        confirm: Vec::new(),
+    });
+    let mut experiment = made.experiment;
+    experiment.plan = plan.into();
+    let page = html::page(&ReportData::new(experiment, made.host, made.target, runs));
+    let (_, trials) = page.split_once("trials at each number of users").expect("the table of trials");
+    let (trials, _) = trials.split_once("</table>").expect("its end");
+    assert!(trials.contains("p90<") && trials.contains("p99.9<"), "{trials}");
+    assert!(!trials.contains("p99<") && !trials.contains("done in time"), "{trials}");
+    assert!(
+        page.contains("a number counts as one that keeps it") && !page.contains("arrivals on a schedule")
+    );
 }
 
 /// Regression: what was done in time was the median of the trials in one table, and that of all of them

@@ -22,10 +22,11 @@ impl SuspectRuns {
         Self::among(runs, |_| true)
     }
 
-    /// Of the trials of a search, for which overloads are no reason to doubt; `None` as above.
+    /// Of the counted trials of a search, for which overloads are no reason to doubt, nor is a promise that was kept
+    /// although the generator stalled; `None` as above.
     #[must_use]
     pub fn of_trials<'r>(trials: impl Iterator<Item = &'r Run>) -> Option<Self> {
-        Self::among(trials, |reason| reason != Reason::Overloaded)
+        Self::among(trials, |reason| !matches!(reason, Reason::Overloaded | Reason::GeneratorStalled))
     }
 
     fn among<'r>(runs: impl Iterator<Item = &'r Run>, counts: impl Fn(Reason) -> bool) -> Option<Self> {
@@ -69,6 +70,8 @@ impl SuspectRuns {
 pub struct Doubtful {
     pub runs: usize,
     pub reasons: BTreeMap<Reason, usize>,
+    /// How many of them are trials of a search that do not count.
+    pub uncounted: usize,
 }
 
 impl Doubtful {
@@ -80,7 +83,12 @@ impl Doubtful {
             let counts = run.figures.get(figures::PROMISE_KEPT).is_some();
             searches && (only_overloaded || counts && validity == Validity::Invalid)
         };
-        Self::among(data.measured_runs().filter(|run| run.validity == validity && !is_found(run)))
+        let doubtful = || data.measured_runs().filter(|run| run.validity == validity && !is_found(run));
+        let trials = data.limits().map(|limits| limits.counted_trials());
+        let is_uncounted = |run: &&Run| {
+            run.tried_level().is_some() && trials.as_ref().is_some_and(|trials| !trials.contains(&run.key()))
+        };
+        Self { uncounted: doubtful().filter(is_uncounted).count(), ..Self::among(doubtful()) }
     }
 
     pub(super) fn among<'r>(runs: impl Iterator<Item = &'r Run>) -> Self {

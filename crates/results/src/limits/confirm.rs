@@ -3,7 +3,7 @@
 use spec::{Profile, Run, figures};
 use stats::{LimitClass, LimitGoal};
 
-use super::{counted, kept};
+use super::tried::{counted, kept};
 
 /// After this many trials of one shape, most of which did not count, it is abandoned.
 const MOST_TRIALS: usize = 10;

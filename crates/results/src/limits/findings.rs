@@ -16,6 +16,8 @@ pub struct Findings {
     pub few_arrivals: Option<(f64, f64)>,
     /// Whether a single bad arrival of a trial at the upper bound breaks the promise.
     pub one_decides: bool,
+    /// Whether fewer users than those that broke the promise would have too few arrivals in a trial.
+    pub too_few_below: bool,
     pub broke: Option<Broke>,
     /// What the load generator lacked at the upper bound, if that caused it: the limit is at least the
     /// lower one.
@@ -58,6 +60,7 @@ impl Findings {
         Self {
             few_arrivals: few_arrivals(asked, arm, lower.or(upper)),
             one_decides: arm.one_decides(asked),
+            too_few_below: arm.has_too_few_below(asked),
             broke: upper.and_then(|upper| Broke::at(asked, arm, upper)),
             generator: arm.generator(asked),
             irregular: arm.is_irregular(),

@@ -2,9 +2,10 @@
 //! more.
 
 use spec::figures::{self, Figure};
-use spec::{AskedLimit, Run, Term};
+use spec::{AskedLimit, Reason, Run, Term};
 
-use super::kept;
+use super::ArmLimit;
+use super::tried::{are_decisive, kept};
 
 /// From this share on the CPUs of the generator's host have no time left, percent: busy, or taken by the
 /// hypervisor.
@@ -20,17 +21,36 @@ pub struct GeneratorLimit {
     /// Trials there that broke the promise and showed the lack.
     pub trials: usize,
     pub broken: usize,
+    /// Whether these do not count, since the generator stalled in each.
+    pub uncounted: bool,
     pub detail: String,
 }
 
 impl GeneratorLimit {
-    /// Of the trials at this rate; `None` unless most of the broken ones show it.
-    pub(super) fn at(asked: &AskedLimit, trials: &[&Run], rate: f64) -> Option<Self> {
-        let broken = trials.iter().filter(|run| run.tried_level() == Some(rate) && !kept(run));
+    /// Of the trials of an arm at this rate; `None` unless most of the broken ones show it.
+    pub(super) fn at(asked: &AskedLimit, arm: &ArmLimit<'_>, rate: f64) -> Option<Self> {
+        let there = |run: &&&Run| run.tried_level() == Some(rate);
+        let broken = arm.trials.iter().filter(there).filter(|run| !kept(run));
+        let stalled = arm.stalled.iter().filter(there).count();
+        if are_decisive(stalled, broken.clone().count()) {
+            let reason = |run: &&Run| {
+                run.doubts.iter().find(|doubt| doubt.reason == Reason::GeneratorStalled).cloned()
+            };
+            let doubt = arm.stalled.iter().filter(there).find_map(reason)?;
+            let all = arm.trials.iter().filter(there).count() + stalled;
+            let detail = format!("{}: {}", doubt.reason.text(), doubt.detail);
+            return Some(Self { rate_per_s: rate, trials: stalled, broken: all, uncounted: true, detail });
+        }
         let seen: Vec<Option<String>> = broken.map(|run| lacked(asked, run)).collect();
         let trials = seen.iter().flatten().count();
         let detail = seen.iter().flatten().next()?.clone();
-        (2 * trials > seen.len()).then_some(Self { rate_per_s: rate, trials, broken: seen.len(), detail })
+        (2 * trials > seen.len()).then_some(Self {
+            rate_per_s: rate,
+            trials,
+            broken: seen.len(),
+            uncounted: false,
+            detail,
+        })
     }
 }
 

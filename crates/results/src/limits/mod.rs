@@ -6,12 +6,14 @@ mod findings;
 mod generator;
 mod peak;
 mod peaks;
+mod range;
 mod search;
+mod tried;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use spec::{AskedLimit, ExperimentRecord, Reason, Run, RunKind, figures};
-use stats::{LimitClass, LimitEnded, Trial};
+use spec::{AskedLimit, ExperimentRecord, Run, RunKey, RunKind};
+use stats::{LimitClass, LimitEnded};
 
 pub use self::broke::{Broke, BrokenTerm, Cause, Waited};
 pub use self::confirm::{Confirmed, Shaped};
@@ -21,9 +23,6 @@ pub use self::peak::{FarPeak, WhyFar};
 pub use self::search::{ArmLimit, CellLimit, LimitNext, LimitState};
 use crate::cells::CellFigures;
 use crate::comparison::Cell;
-
-/// A bad trial under a throttled or stolen processor does not count, up to this many times per rate.
-const REPEATS: usize = 2;
 
 /// The limits that an experiment searches for.
 #[derive(Debug, Clone)]
@@ -111,6 +110,15 @@ impl<'r> Limits<'r> {
         let plan = experiment.plan.plan();
         let active_share = plan.and_then(|plan| plan.content.measure.load.users()?.active_share);
         Some(Self { margin: experiment.margin, active_share, cells, asked })
+    }
+
+    /// The trials that count, of all searches.
+    #[must_use]
+    pub fn counted_trials(&self) -> BTreeSet<RunKey> {
+        let arms = self.cells.iter().flat_map(|cell| &cell.limit.arms);
+        let trials = arms
+            .flat_map(|arm| arm.trials.iter().chain(arm.confirmed.iter().flat_map(|shape| &shape.trials)));
+        trials.map(|run| run.key()).collect()
     }
 
     /// The outcome of all; the gravest counts.
@@ -219,7 +227,9 @@ fn outcome(asked: &AskedLimit, arm: &ArmLimit<'_>) -> Option<SearchOutcome> {
         LimitState::Ended(_) if arm.is_irregular() || arm.generator(asked).is_some() => {
             SearchOutcome::Undecided
         }
-        LimitState::Ended(LimitEnded { lower: None, .. }) if arm.one_decides(asked) => {
+        LimitState::Ended(LimitEnded { lower: None, .. })
+            if arm.one_decides(asked) || arm.has_too_few_below(asked) =>
+        {
             SearchOutcome::Undecided
         }
         LimitState::Ended(LimitEnded { lower: None, .. }) => SearchOutcome::Never,
@@ -239,32 +249,4 @@ fn asked(experiment: &ExperimentRecord) -> Option<AskedLimit> {
 fn searched(asked: &AskedLimit, mut cell: Cell) -> Cell {
     cell.factors.retain(|factor, _| !asked.varies(factor));
     cell
-}
-
-fn counted<'r>(trials: &[&'r Run]) -> Vec<&'r Run> {
-    let mut disturbed: BTreeMap<u64, usize> = BTreeMap::new();
-    let counts = |run: &&&'r Run| {
-        let Some(trial) = trial(run) else { return false };
-        if trial.good || !is_disturbed(run) {
-            return true;
-        }
-        let before = disturbed.entry(trial.rate.to_bits()).or_default();
-        *before += 1;
-        *before > REPEATS
-    };
-    trials.iter().filter(counts).copied().collect()
-}
-
-/// The run as a trial of its rate; `None` if it is not valid.
-fn trial(run: &Run) -> Option<Trial> {
-    let kept = run.figures.get(figures::PROMISE_KEPT)?;
-    Some(Trial { rate: run.tried_level()?, good: kept > 0.5 })
-}
-
-fn kept(run: &Run) -> bool {
-    trial(run).is_some_and(|trial| trial.good)
-}
-
-fn is_disturbed(run: &Run) -> bool {
-    run.doubts.iter().any(|doubt| matches!(doubt.reason, Reason::Throttled | Reason::Steal))
 }

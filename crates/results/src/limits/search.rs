@@ -8,11 +8,9 @@ use stats::{LimitEnded, LimitRange, LimitSearch, LimitStep, Trial};
 use super::confirm::{Confirmed, Shaped, is_confirming};
 use super::generator::GeneratorLimit;
 use super::peaks::Peaks;
-use super::{counted, trial};
+use super::range::{of_users, range};
+use super::tried::{are_decisive, counted, fewest_users, is_stuck, kept, kept_below, learnt, stalled};
 
-/// Without the user's bounds: shares of the peak between which the limit is searched.
-const LOWEST: f64 = 0.01;
-const HIGHEST: f64 = 1.2;
 /// Around the limit of the base arm: shares of it between which all arms' limits are searched, ...
 const AROUND: [f64; 2] = [0.25, 4.0];
 /// ... and at which all arms are tried first.
@@ -27,10 +25,6 @@ const FURTHER: u32 = 4;
 const FURTHER_USERS: u32 = 14;
 /// Most users that are tried.
 const MOST_USERS: f64 = 100_000.0;
-/// The first highest number of users, as a multiple of the first one tried.
-const ABOVE_FIRST: f64 = 4.0;
-/// Arrivals of a trial at the lowest rate, on average, if that follows from the peak.
-const LEAST_ARRIVALS: f64 = 10.0;
 /// Runs at full speed if clients grow: at least two, up to eight doublings.
 const PEAKS_GROWING: [usize; 2] = [2, 6];
 /// Trials of all arms at one rate, around the limit of the base.
@@ -91,6 +85,8 @@ pub struct ArmLimit<'r> {
     pub trials: Vec<&'r Run>,
     /// Uncounted trials: invalid ones, or with a disturbed machine.
     pub uncounted: usize,
+    /// Those that do not count since the generator stalled.
+    pub stalled: Vec<&'r Run>,
     /// Results of the limit under rates that change, in the requested order; empty before it is known.
     pub confirmed: Vec<Confirmed<'r>>,
 }
@@ -116,7 +112,8 @@ pub struct CellLimit<'r> {
 }
 
 /// A search in progress: of the base arm, then of all arms together.
-struct SearchStage<'r> {
+struct SearchStage<'a, 'r> {
+    asked: &'a AskedLimit,
     search: LimitSearch,
     /// Counted and not, in order, of each arm.
     trials: Vec<Vec<&'r Run>>,
@@ -203,15 +200,17 @@ impl<'r> CellLimit<'r> {
 
     /// The search of the base arm. If the promise holds at all rates that follow from the peak, that run
     /// was disturbed and was no peak; higher rates are tried.
-    fn first(
+    fn first<'a>(
         &self,
-        asked: &AskedLimit,
+        asked: &'a AskedLimit,
         range: LimitRange,
         most: f64,
         alone: &[&'r Run],
-    ) -> (SearchStage<'r>, LimitState) {
+    ) -> (SearchStage<'a, 'r>, LimitState) {
         let peak = asked.users.map(f64::from).or(self.peak_per_s);
         let (mut range, mut peak, mut further) = (range, peak, 0);
+        let is_free = asked.are_users() && asked.lowest.is_none();
+        let fewest = if is_free { fewest_users(asked, alone) } else { None };
         let (most, often) =
             if asked.are_users() { (most, FURTHER_USERS) } else { (Profile::BOUNDS[1], FURTHER) };
         loop {
@@ -219,7 +218,11 @@ impl<'r> CellLimit<'r> {
                 true => LimitSearch::of_whole_numbers(asked.goal(), range, most, peak),
                 false => LimitSearch::new(asked.goal(), range, peak),
             };
-            let stage = SearchStage { search, trials: vec![alone.to_vec()] };
+            let search = match fewest {
+                Some(fewest) => search.not_below(fewest),
+                None => search,
+            };
+            let stage = SearchStage { asked, search, trials: vec![alone.to_vec()] };
             let state = stage.state(0);
             let holds = matches!(state, LimitState::Ended(LimitEnded { lower: Some(_), upper: None, .. }));
             let highest =
@@ -277,7 +280,7 @@ impl<'r> CellLimit<'r> {
             true => LimitSearch::of_whole_numbers(asked.goal(), range, most_users, Some(limit)),
             false => LimitSearch::new(asked.goal(), range, Some(limit / BELOW_PEAK)),
         };
-        let stage = SearchStage { search, trials: self.arms.iter().map(of).collect() };
+        let stage = SearchStage { asked, search, trials: self.arms.iter().map(of).collect() };
         let names: Vec<Option<String>> = self.arms.iter().map(|arm| arm.arm.clone()).collect();
         let mut searching = None;
         for (index, arm) in self.arms.iter_mut().enumerate() {
@@ -304,7 +307,14 @@ impl<'r> CellLimit<'r> {
 
 impl<'r> ArmLimit<'r> {
     fn unknown(arm: Option<String>) -> Self {
-        Self { arm, state: LimitState::Searching, trials: Vec::new(), uncounted: 0, confirmed: Vec::new() }
+        Self {
+            arm,
+            state: LimitState::Searching,
+            trials: Vec::new(),
+            uncounted: 0,
+            stalled: Vec::new(),
+            confirmed: Vec::new(),
+        }
     }
 
     /// Whether a load that never exceeds the limit broke the promise: then it is not a limit.
@@ -326,7 +336,7 @@ impl<'r> ArmLimit<'r> {
     #[must_use]
     pub fn generator(&self, asked: &AskedLimit) -> Option<GeneratorLimit> {
         let LimitState::Ended(LimitEnded { upper: Some(upper), .. }) = self.state else { return None };
-        GeneratorLimit::at(asked, &self.trials, upper)
+        GeneratorLimit::at(asked, self, upper)
     }
 
     /// Whether trials at the upper bound had so few arrivals of a term that a single bad one breaks it, and
@@ -345,6 +355,19 @@ impl<'r> ArmLimit<'r> {
         asked.promise.iter().any(decides)
     }
 
+    /// Whether even the fewest users with which a trial has enough transactions broke the promise, and fewer were
+    /// therefore not tried.
+    #[must_use]
+    pub fn has_too_few_below(&self, asked: &AskedLimit) -> bool {
+        let LimitState::Ended(LimitEnded { lower: None, upper: Some(upper), .. }) = self.state else {
+            return false;
+        };
+        let is_free = asked.are_users() && asked.lowest.is_none() && upper > 1.0;
+        // The next number below it is one or 3 % less.
+        let next = (0.95 * upper).min(upper - 1.0);
+        is_free && fewest_users(asked, &self.trials).is_some_and(|fewest| fewest > next)
+    }
+
     /// Whether its trials contradict each other, or a load that never exceeds the limit broke the promise.
     #[must_use]
     pub fn is_irregular(&self) -> bool {
@@ -355,10 +378,11 @@ impl<'r> ArmLimit<'r> {
         ended.is_some_and(|ended| ended.inverted || ended.contradicted) || self.is_refuted()
     }
 
-    fn saw(&mut self, stage: &SearchStage<'r>, index: usize, state: LimitState) {
+    fn saw(&mut self, stage: &SearchStage<'_, 'r>, index: usize, state: LimitState) {
         let all = &stage.trials[index];
         self.trials = counted(all);
         self.uncounted = all.len() - self.trials.len();
+        self.stalled = stalled(all);
         self.state = state;
     }
 }
@@ -375,16 +399,34 @@ fn chance_of(bad: u64, all: u64, share: f64) -> f64 {
     (1.0 - fewer).max(0.0)
 }
 
-impl SearchStage<'_> {
+impl SearchStage<'_, '_> {
     fn trials_of(&self, index: usize) -> Vec<Trial> {
-        counted(&self.trials[index]).into_iter().filter_map(trial).collect()
+        learnt(self.asked, &self.trials[index])
     }
 
     fn state(&self, index: usize) -> LimitState {
         match self.search.next(&self.trials_of(index)) {
             LimitStep::Ended(ended) => LimitState::Ended(ended),
+            LimitStep::Try(_) if is_stuck(&self.trials[index]) => self.stuck(index),
             LimitStep::Try(_) if self.trials[index].len() >= MOST_TRIALS => LimitState::GivenUp,
             LimitStep::Try(_) => LimitState::Searching,
+        }
+    }
+
+    /// The state after too many trials that did not count: at least the lower bound, if the generator set the
+    /// upper one.
+    fn stuck(&self, index: usize) -> LimitState {
+        let [lower, upper] = self.between(index);
+        let at_upper = |run: &&Run| run.tried_level() == upper;
+        let broken =
+            counted(&self.trials[index]).into_iter().filter(|run| at_upper(run) && !kept(run)).count();
+        let stalled = stalled(&self.trials[index]).iter().filter(|run| at_upper(run)).count();
+        match upper.filter(|_| are_decisive(stalled, broken)) {
+            Some(at) => {
+                let lower = lower.or_else(|| kept_below(&self.trials[index], at));
+                LimitState::Ended(LimitEnded { lower, upper, inverted: false, contradicted: false })
+            }
+            None => LimitState::GivenUp,
         }
     }
 
@@ -412,30 +454,6 @@ impl SearchStage<'_> {
     fn left(&self) -> usize {
         (0..self.trials.len()).map(|index| self.search.left(&self.trials_of(index))).max().unwrap_or(0)
     }
-}
-
-/// Range of the search, from a peak and how long it was measured.
-fn range(asked: &AskedLimit, peak: f64, measured_s: Option<f64>) -> Option<LimitRange> {
-    let some_arrivals =
-        measured_s.filter(|seconds| *seconds > 0.0).map_or(0.0, |seconds| LEAST_ARRIVALS / seconds);
-    let rounded = |rate: f64| format!("{rate:.3e}").parse().unwrap_or(rate);
-    let lowest = asked.lowest.unwrap_or_else(|| rounded((LOWEST * peak).max(some_arrivals)));
-    let highest = asked.highest.unwrap_or_else(|| rounded(HIGHEST * peak));
-    // A single bound of the user may be outside the range that follows from the peak.
-    let lowest = if asked.lowest.is_none() { lowest.min(highest / 4.0) } else { lowest };
-    let highest = if asked.highest.is_none() { highest.max(4.0 * lowest) } else { highest };
-    let [least, most] = Profile::BOUNDS;
-    let (lowest, highest) = (lowest.clamp(least, most), highest.clamp(least, most));
-    Some(LimitRange { lowest, highest }).filter(|range| range.lowest < range.highest)
-}
-
-/// Range of a search for users. It does not depend on what a server accepts, so that it is the same when its runs are
-/// read again.
-fn of_users(asked: &AskedLimit) -> Option<LimitRange> {
-    let lowest = asked.lowest.unwrap_or(1.0).max(1.0);
-    let first = f64::from(asked.users.unwrap_or(1)).max(lowest);
-    let highest = asked.highest.unwrap_or(ABOVE_FIRST * first);
-    Some(LimitRange { lowest, highest }).filter(|range| range.lowest < range.highest)
 }
 
 fn usual(asked: &AskedLimit, arms: usize) -> [usize; 2] {

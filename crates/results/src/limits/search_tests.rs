@@ -4,6 +4,7 @@ use spec::figures::{self, Figures};
 use spec::{Doubt, OfferedLoad, Reason, RunKey, RunKind, Term, Validity};
 use stats::LimitClass;
 
+use super::super::range::range;
 use super::super::{Broke, Cause, FoundLimit, SearchOutcome, WhyFar};
 use super::*;
 use crate::comparison::Cell;
@@ -333,7 +334,9 @@ fn bounds_of_ones_own_go_beyond_the_peak() {
         Some(3314.0)
     );
     let asked = AskedLimit { highest: None, ..asked };
-    assert_eq!(of(&asked, 10.0), Some((0.5, 12.0)));
+    assert_eq!(of(&asked, 10.0), Some((3.0, 12.0)));
+    // With fewer than 100 arrivals in 20 s, a single late one breaks a p99.
+    assert_eq!(of(&asked, 100.0), Some((5.0, 120.0)));
     assert_eq!(range(&asked, 0.001, Some(1e9)), Some(LimitRange { lowest: 0.001, highest: 0.0012 }));
 }
 
@@ -534,6 +537,7 @@ fn what_took_the_cpus_of_broken_trials_is_named_as_what_it_was() {
             state: LimitState::GivenUp,
             trials: trials.iter().collect(),
             uncounted: 0,
+            stalled: Vec::new(),
             confirmed: Vec::new(),
         };
         assert_eq!(Broke::at(&asked(), &arm, 500.0).unwrap().cause, wanted, "{reasons:?}");

@@ -36,6 +36,8 @@ pub struct Trial {
     pub rate: f64,
     /// Whether the promise was kept.
     pub good: bool,
+    /// Share of bad arrivals over the allowed one, if known: the promise is kept up to 1.
+    pub used: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]

@@ -16,6 +16,13 @@ const LIKELY: f64 = 0.2;
 const KNOWN: f64 = 0.8;
 const ENOUGH: u32 = 3;
 
+/// A trial beyond all tried rates is at most this many times as far ...
+const STEP: f64 = 2.0;
+/// ... and at most this, if the share of bad arrivals at the last of these rates is near the allowed one: within
+/// these multiples of it.
+const STEP_NEAR: f64 = 1.25;
+const NEAR: std::ops::RangeInclusive<f64> = 0.5..=2.0;
+
 /// More trials left than this are not reported.
 const MOST_LEFT: usize = 40;
 
@@ -38,6 +45,7 @@ pub struct Search {
     /// Ascending, at most half a width apart; or whole numbers, which may be further apart.
     rates: Vec<f64>,
     are_whole: bool,
+    peak: Option<f64>,
     before: Belief,
 }
 
@@ -100,7 +108,14 @@ impl Search {
         let within: Vec<f64> = rates.windows(2).map(|pair| likely((pair[0] * pair[1]).sqrt())).collect();
         let end = within.iter().sum::<f64>() / 20.0;
         let before = Belief::of(std::iter::once(end).chain(within).chain([end]));
-        Self { goal, rates, are_whole, before }
+        Self { goal, rates, are_whole, peak, before }
+    }
+
+    /// The same search without the rates below this one; the highest is kept.
+    #[must_use]
+    pub fn not_below(self, rate: f64) -> Self {
+        let first = self.rates.partition_point(|known| *known < rate).min(self.rates.len() - 1);
+        Self::over(self.goal, self.rates[first..].to_vec(), self.peak, self.are_whole)
     }
 
     /// The nearest rate that may be tried.
@@ -117,7 +132,8 @@ impl Search {
         let (lower, upper) = seen.bounds();
         let aim = match self.are_close(lower, upper) {
             true => None,
-            false => aim(lower, upper, &seen.below, &seen.tallies, self.are_whole),
+            false => aim(lower, upper, &seen.below, &seen.tallies, self.are_whole)
+                .map(|index| self.within_a_step(index, trials)),
         };
         match aim.or_else(|| seen.doubted_below(lower.unwrap_or(0))) {
             Some(index) => SearchStep::Try(self.rates[index]),
@@ -173,7 +189,7 @@ impl Search {
         while let SearchStep::Try(rate) = self.next(&all)
             && all.len() < trials.len() + MOST_LEFT
         {
-            all.push(Trial { rate, good: rate < limit });
+            all.push(Trial { rate, good: rate < limit, used: None });
         }
         all.len() - trials.len()
     }
@@ -182,6 +198,23 @@ impl Search {
     fn middle(&self, trials: &[Trial]) -> f64 {
         let at = self.seen(trials).below.iter().position(|below| *below >= 0.5);
         at.map_or(f64::INFINITY, |index| self.rates[index])
+    }
+
+    /// This rate, or the one nearest to it that is not too far beyond all tried ones.
+    fn within_a_step(&self, index: usize, trials: &[Trial]) -> usize {
+        let tried = || trials.iter().rev().filter_map(|trial| Some((self.index(trial.rate)?, trial)));
+        let Some((lowest, low)) = tried().min_by_key(|(index, _)| *index) else { return index };
+        let Some((highest, high)) = tried().rev().max_by_key(|(index, _)| *index) else { return index };
+        let step = |trial: &Trial| {
+            if trial.used.is_some_and(|used| NEAR.contains(&used)) { STEP_NEAR } else { STEP }
+        };
+        let least = self.rates.partition_point(|rate| *rate < self.rates[lowest] / step(low));
+        let most =
+            self.rates.partition_point(|rate| *rate <= self.rates[highest] * step(high)).saturating_sub(1);
+        // At least the next one, however far apart they are.
+        let least = least.min(lowest.saturating_sub(1));
+        let most = most.max((highest + 1).min(self.rates.len() - 1));
+        index.clamp(least, most)
     }
 
     /// Whether the limit is known closely enough.

@@ -40,7 +40,15 @@ impl AnswerBlocks<'_> {
                 let invalid = Some(invalid).filter(|of| of.runs > 0);
                 let invalid = invalid.map(|of| sentence(of, "invalid", "and left out of all figures."));
                 let suspect = Some(suspect).filter(|of| of.runs > 0);
-                let suspect = suspect.map(|of| sentence(of, "suspect", "but counted."));
+                let suspect = suspect.map(|of| match of.uncounted {
+                    0 => sentence(of, "suspect", "but counted."),
+                    all if all == of.runs => sentence(of, "suspect", "and did not count as trials."),
+                    some => sentence(
+                        of,
+                        "suspect",
+                        &format!("but counted, except {}.", numbers::counted(some, "trial")),
+                    ),
+                });
                 invalid.into_iter().chain(suspect).collect::<Vec<_>>().join(" ")
             }
         }

@@ -83,7 +83,8 @@ impl ArmFindings<'_> {
     /// Bounds of a search for users.
     fn users(&self) -> [CellValue; 2] {
         let LimitState::Ended(ended) = self.limit.state else { return [CellValue::Null, CellValue::Null] };
-        let upper = ended.upper.filter(|_| self.found.generator.is_none());
+        let is_known = self.found.generator.is_none() && (ended.lower.is_some() || !self.found.one_decides);
+        let upper = ended.upper.filter(|_| is_known);
         let whole = |level: Option<f64>| {
             level.filter(|_| self.asked.are_users()).map(|level| level.round() as u64).into()
         };
@@ -100,6 +101,7 @@ impl ArmFindings<'_> {
             LimitState::Ended(LimitEnded { lower: None, .. }) if self.found.one_decides => {
                 ("undecided", None)
             }
+            LimitState::Ended(ended) if self.found.too_few_below => ("undecided", Some(ended)),
             LimitState::Ended(ended) => (ended_name(ended), Some(ended)),
             LimitState::Searching => ("searching", None),
             LimitState::GivenUp => ("undecided", None),
