@@ -201,7 +201,7 @@ impl ArmFindings<'_> {
             }
             LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if self.found.generator.is_some() => {
                 format!(
-                    "not known: the generator ended it at {}, the lowest {what} that was tried",
+                    "not known: the generator ended it at {}, and no lower {what} is known to keep it",
                     level(upper)
                 )
             }

@@ -59,15 +59,15 @@ pub(super) fn is_stuck(trials: &[&Run]) -> bool {
     uncounted >= if uncounted == trials.len() { NONE_COUNTED } else { UNCOUNTED_IN_A_ROW }
 }
 
-/// Highest rate below another at which, or above which, enough trials kept the promise, and no trial broke it below;
-/// for a search that ended before it could try each rate often enough.
+/// Highest rate below another at which, or above which, enough trials kept the promise, and no counted trial broke it
+/// below; for a search that ended before it could try each rate often enough.
 pub(super) fn kept_below(trials: &[&Run], upper: f64) -> Option<f64> {
-    let counted = counted(trials).into_iter().filter_map(trial).filter(|trial| trial.rate < upper);
+    let counted = counted(trials).into_iter().filter_map(trial);
     let (good, bad): (Vec<Trial>, Vec<Trial>) = counted.partition(|trial| trial.good);
     let broken = bad.iter().map(|trial| trial.rate).fold(f64::INFINITY, f64::min);
     let mut kept: Vec<f64> = good.iter().map(|trial| trial.rate).filter(|rate| *rate < broken).collect();
     kept.sort_by(|one, other| other.total_cmp(one));
-    kept.get(KEPT_AT_OR_ABOVE - 1).copied()
+    kept.into_iter().skip(KEPT_AT_OR_ABOVE - 1).find(|rate| *rate < upper)
 }
 
 /// Whether so many of these trials at a rate stalled that this is why it counts as one that breaks the promise.
