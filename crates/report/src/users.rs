@@ -6,7 +6,7 @@ use results::comparison::Cell;
 use results::data::{cell_text, levels};
 use results::{CellValue, ReportData, Table};
 use spec::figures::{self, Figure};
-use spec::users::{UserSummary, registered_words};
+use spec::users::{OpenUsers, UserArrivals, UserSummary, registered, registered_line};
 use spec::{OfferedLoad, Run, Validity};
 use stats::Histogram;
 
@@ -62,6 +62,31 @@ impl<'a> CellUsers<'a> {
     fn sum(&self, of: impl Fn(&UserSummary) -> u64) -> u64 {
         self.each.iter().map(of).sum()
     }
+
+    /// Mean of a count over rounds, to a tenth.
+    fn per_run(&self, of: impl Fn(&UserSummary) -> u64) -> CellValue {
+        let mean = self.sum(of) as f64 / self.each.len() as f64;
+        ((mean * 10.0).round() / 10.0).into()
+    }
+
+    /// The arrivals of all rounds, if users come openly.
+    fn open(&self, arrivals: &UserArrivals) -> Option<OpenUsers> {
+        let all = self.each.iter().map(|own| own.open(arrivals));
+        all.reduce(|sum, one| Some(sum?.and(&one?))).flatten()
+    }
+
+    /// How many users are there at a time.
+    fn present(&self, arrivals: &UserArrivals) -> f64 {
+        self.mean(|own| Some(own.present(arrivals))).unwrap_or_default()
+    }
+}
+
+/// When users come, and the share of active people, as the experiment has them.
+fn asked(data: &ReportData) -> (UserArrivals, Option<f64>) {
+    let plan = data.experiment.plan.plan();
+    let users = plan.and_then(|plan| plan.content.measure.load.users());
+    let arrivals = users.and_then(|users| users.sessions.as_ref()).map(|sessions| sessions.arrivals.clone());
+    (arrivals.unwrap_or_default(), users.and_then(|users| users.active_share))
 }
 
 fn ms(ns: Option<f64>) -> CellValue {
@@ -103,9 +128,13 @@ pub fn users(data: &ReportData) -> Table {
         figures::SESSIONS_FAILED.row().name,
         figures::SESSIONS_CUT.row().name,
         figures::USERS_WAITING.row().name,
+        "users_offered_per_minute",
+        "users_achieved_per_minute",
+        "registered_people",
         "runs",
     ]);
-    table.optional(["arm"]);
+    table.optional(["arm", "users_offered_per_minute", "users_achieved_per_minute", "registered_people"]);
+    let (arrivals, share) = asked(data);
     for own in CellUsers::all(data) {
         table.push([
             (&own.cell.workload).into(),
@@ -129,20 +158,34 @@ pub fn users(data: &ReportData) -> Table {
             real_cell(own.mean(|of| Some(of.in_flight))),
             real_cell(own.mean(|of| of.think_wanted_ms)),
             real_cell(own.mean(|of| of.think_actual_ms)),
-            own.sum(|of| of.begun).into(),
-            own.sum(|of| of.finished).into(),
-            own.sum(|of| of.failed).into(),
-            own.sum(|of| of.cut).into(),
+            own.per_run(|of| of.begun),
+            own.per_run(|of| of.finished),
+            own.per_run(|of| of.failed),
+            own.per_run(|of| of.cut),
             own.sum(|of| of.waiting).into(),
+            real_cell(own.open(&arrivals).map(|open| open.offered_per_minute())),
+            real_cell(own.open(&arrivals).map(|open| open.achieved_per_minute())),
+            real_cell(share.map(|share| registered(own.present(&arrivals), share))),
             (own.each.len() as u64).into(),
         ]);
     }
     table
 }
 
-const HOW: &str = "Means over rounds; percentiles of all rounds together. A session counts where it ended with its last transaction, \
-    and takes from its intended start to that end; a response time counts from the end of the think time before it. Per hour and per \
-    day are the measured pace, not a forecast: data grow, and nights are calm.";
+const HOW: [&str; 5] = [
+    "means over rounds, also of counts; percentiles of all rounds together",
+    "per hour and per day: the measured pace, not a forecast",
+    "sessions count where they ended, from the intended start to that end",
+    "a response time counts from the end of the think time before it",
+    "w/o think: a session without its think times, with its waiting for a connection",
+];
+
+/// The cell without the number of users, which has its own column.
+fn named(data: &ReportData, own: &CellUsers<'_>) -> String {
+    let mut cell = own.cell.clone();
+    cell.factors.remove("clients");
+    if data.workloads().len() > 1 { cell_text(&cell) } else { levels(&cell) }
+}
 
 /// A table with a line for each cell and arm, whose first cells name it.
 fn of_cells<'a>(
@@ -152,13 +195,7 @@ fn of_cells<'a>(
     numbers: &[&str],
     of: impl Fn(&CellUsers<'a>) -> Vec<CellValue>,
 ) -> Table {
-    let several = data.workloads().len() > 1;
-    // The number of users has its own column.
-    let name = |own: &CellUsers<'_>| {
-        let mut cell = own.cell.clone();
-        cell.factors.remove("clients");
-        if several { cell_text(&cell) } else { levels(&cell) }
-    };
+    let name = |own: &CellUsers<'_>| named(data, own);
     let is_named = all.iter().any(|own| !name(own).is_empty());
     let mut names: Vec<&str> = is_named.then_some("cell").into_iter().collect();
     names.extend(data.compares().then_some("arm"));
@@ -180,18 +217,8 @@ fn time(ns: Option<f64>) -> CellValue {
 }
 
 fn by_hour(data: &ReportData, all: &[CellUsers<'_>]) -> Table {
-    let columns = [
-        "users",
-        "sessions/h",
-        "sessions/day",
-        "transactions/h",
-        "transactions/day",
-        "active",
-        "in flight",
-        "failed",
-        "cut",
-    ];
-    of_cells(data, all, Table::captioned("users, sessions and transactions"), &columns, |own| {
+    let columns = ["users", "sess/h", "sess/day", "tx/h", "tx/day", "active", "in flight", "failed", "cut"];
+    of_cells(data, all, Table::captioned("users, sessions (sess) and transactions (tx)"), &columns, |own| {
         vec![
             own.users.into(),
             figure(own.mean(|of| Some(of.sessions_per_hour))),
@@ -200,36 +227,33 @@ fn by_hour(data: &ReportData, all: &[CellUsers<'_>]) -> Table {
             figure(own.mean(|of| Some(of.transactions_per_day()))),
             figure(own.mean(|of| Some(of.active))),
             figure(own.mean(|of| Some(of.in_flight))),
-            own.sum(|of| of.failed).into(),
-            own.sum(|of| of.cut).into(),
+            own.per_run(|of| of.failed),
+            own.per_run(|of| of.cut),
         ]
     })
 }
 
 fn by_time(data: &ReportData, all: &[CellUsers<'_>]) -> Table {
-    let columns = [
-        "users",
-        "p50",
-        "p95",
-        "without thinking",
-        "response p50",
-        "response p95",
-        "think time drawn",
-        "actual",
-    ];
-    of_cells(data, all, Table::captioned("time of a session, and of a transaction"), &columns, |own| {
-        let think = |of: fn(&UserSummary) -> Option<f64>| time(own.mean(of).map(|ms| ms * 1e6));
-        vec![
-            own.users.into(),
-            time(quantile(&own.duration, 0.5)),
-            time(quantile(&own.duration, 0.95)),
-            time(own.response.mean_ns()),
-            time(quantile(&own.transactions, 0.5)),
-            time(quantile(&own.transactions, 0.95)),
-            think(|of| of.think_wanted_ms),
-            think(|of| of.think_actual_ms),
-        ]
-    })
+    let columns = ["users", "p50", "p95", "w/o think", "tx p50", "tx p95", "think drawn", "actual"];
+    of_cells(
+        data,
+        all,
+        Table::captioned("times of sessions, of transactions (tx) and of thinking"),
+        &columns,
+        |own| {
+            let think = |of: fn(&UserSummary) -> Option<f64>| time(own.mean(of).map(|ms| ms * 1e6));
+            vec![
+                own.users.into(),
+                time(quantile(&own.duration, 0.5)),
+                time(quantile(&own.duration, 0.95)),
+                time(own.response.mean_ns()),
+                time(quantile(&own.transactions, 0.5)),
+                time(quantile(&own.transactions, 0.95)),
+                think(|of| of.think_wanted_ms),
+                think(|of| of.think_actual_ms),
+            ]
+        },
+    )
 }
 
 /// The same for people; empty without users.
@@ -239,25 +263,55 @@ pub fn users_in_words(data: &ReportData) -> Vec<Block> {
     if all.is_empty() {
         return Vec::new();
     }
-    let mut blocks =
-        vec![by_hour(data, &all).into(), by_time(data, &all).into(), Block::remark(HOW.to_owned())];
-    let waiting: u64 = all.iter().map(|own| own.sum(|of| of.waiting)).sum();
-    if waiting > 0 {
-        blocks.push(Block::remark(format!(
-            "{} found no free connection until the end: the number of clients is how many can be there at once.",
-            numbers::counted(waiting as usize, "user")
-        )));
-    }
-    let plan = data.experiment.plan.plan();
-    let share = plan.and_then(|plan| plan.content.measure.load.users()?.active_share);
-    let most = all.iter().map(|own| own.users).max().unwrap_or_default();
+    let mut blocks = vec![by_hour(data, &all).into(), by_time(data, &all).into()];
+    blocks.push(Block::List(HOW.map(str::to_owned).to_vec()));
+    blocks.extend(all.iter().filter_map(|own| missing_line(data, own)).map(Block::remark));
+    let (arrivals, share) = asked(data);
+    blocks.extend(all.iter().filter_map(|own| open_line(data, own, &arrivals)).map(Block::remark));
     if let Some(share) = share.filter(|_| data.limits().is_none()) {
-        let words = registered_words(f64::from(most), share);
-        blocks.push(
-            Paragraph::new("")
-                .plain(format!("{} : {words}.", numbers::counted(most as usize, "user")))
-                .into(),
-        );
+        let line = |own: &CellUsers<'_>| {
+            let words = registered_line(own.present(&arrivals), !arrivals.are_always_there(), share);
+            Paragraph::new("").plain(format!("{}{words}.", place(data, own, all.len()))).into()
+        };
+        blocks.extend(all.iter().map(line));
     }
     blocks
+}
+
+/// The cell and arm of a line among several, and a colon.
+fn place(data: &ReportData, own: &CellUsers<'_>, lines: usize) -> String {
+    let cell = named(data, own);
+    let arm = own.arm.filter(|_| data.compares()).unwrap_or_default();
+    match [cell.as_str(), arm].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(", ")
+    {
+        place if place.is_empty() || lines < 2 => String::new(),
+        place => format!("{place}: "),
+    }
+}
+
+/// Fewer sessions that ended than that began, where no overload explains it.
+fn missing_line(data: &ReportData, own: &CellUsers<'_>) -> Option<String> {
+    let (arrivals, _) = asked(data);
+    let is_overloaded = own.open(&arrivals).is_some_and(|open| open.is_overloaded());
+    let share = own.mean(UserSummary::missing_ends).filter(|_| !is_overloaded)?;
+    let users = numbers::counted(own.users as usize, "user");
+    Some(format!(
+        "{users}: sessions per hour are too low ({} fewer ended than began): warm up longer",
+        numbers::percent(share)
+    ))
+}
+
+/// Users who came openly, and those who never began.
+fn open_line(data: &ReportData, own: &CellUsers<'_>, arrivals: &UserArrivals) -> Option<String> {
+    let open = own.open(arrivals)?;
+    let (came, connections) = (open.came(), numbers::counted(own.users as usize, "connection"));
+    let began = match open.waiting {
+        0 => "all began".to_owned(),
+        _ => format!("{:.0} began; no time includes the others", open.achieved_per_minute()),
+    };
+    let line = format!(
+        "{connections}: {:.0} users per minute came ({came} in all), {began}.",
+        open.offered_per_minute()
+    );
+    Some(place(data, own, 2) + &line)
 }

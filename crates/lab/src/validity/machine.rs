@@ -105,10 +105,11 @@ pub(super) fn other_programs(evidence: &Evidence<'_>) -> Finding {
     Some((Validity::Suspect, Reason::OtherPrograms, evidence.machine.others()?))
 }
 
-/// A cold run warms up: the steps show that.
+/// A cold run warms up, and users who come and go change the load: the steps show that.
 fn steps(evidence: &Evidence<'_>) -> Steps {
     match evidence.cold_pct {
         Some(_) => Steps::default(),
+        None if super::users::change_the_load(evidence) => Steps::default(),
         None => Steps::of(evidence.series, evidence.profile),
     }
 }

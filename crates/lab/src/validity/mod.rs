@@ -8,6 +8,7 @@ mod users;
 
 use engine::{EngineResult, ScriptFigures};
 use spec::figures::{self, Counters};
+use spec::users::UserArrivals;
 use spec::{Arrivals, Counts, Doubt, Offer, Profile, Reason, SeriesPoint, Validity, count};
 use stats::Histogram;
 use workloads::ScriptInfo;
@@ -73,6 +74,9 @@ pub struct Evidence<'a> {
     /// Requested arrivals per second; `None` without a schedule.
     pub rate: Option<f64>,
     pub profile: Option<&'a Profile>,
+    /// When users come, if they do sessions.
+    pub user_arrivals: Option<&'a UserArrivals>,
+    pub warmup_s: f64,
     pub clients: u32,
     /// The promise, seconds.
     pub limit_s: Option<f64>,
@@ -416,7 +420,7 @@ fn overloaded(evidence: &Evidence<'_>) -> Finding {
     if evidence.is_trial {
         return None;
     }
-    let arrivals = arrivals(evidence)?;
+    let Some(arrivals) = arrivals(evidence) else { return users::overloaded(evidence) };
     let detail = if arrivals.is_overloaded() { arrivals.shortfall() } else { overloaded_part(evidence)? };
     Some((Validity::Suspect, Reason::Overloaded, detail))
 }

@@ -15,6 +15,8 @@ pub(super) fn evidence<'a>(measured: &'a EngineResult, series: &'a [SeriesPoint]
         series,
         rate: None,
         profile: None,
+        user_arrivals: None,
+        warmup_s: 0.0,
         clients: 1,
         limit_s: None,
         trend: None,
@@ -441,5 +443,41 @@ fn the_page_says_the_same_limits() {
         format!("more than {} invalid", percent(NOWHERE_SHARE[1])),
     ] {
         assert!(page.contains(&limit), "docs/run-verdicts.md does not say {limit:?}");
+    }
+}
+
+/// Users come and go as they were asked to; who finds no connection is in no response time.
+#[test]
+fn users_are_judged_by_what_was_asked() {
+    let figures = |begun, waiting| {
+        let users = engine::UserFigures { begun, waiting, ..engine::UserFigures::default() };
+        EngineResult { users: Some(users), elapsed: 30_000_000_000, ..measured(good()) }
+    };
+    let crowd = figures(48, 21);
+    let told = judge(&Evidence { clients: 3, ..evidence(&crowd, &[]) });
+    assert_eq!((told.0, told.1[0].reason), (Validity::Suspect, Reason::Overloaded));
+    assert!(told.1[0].detail.starts_with("21 of 69 users never found a free connection: 138 per minute"));
+    assert_eq!(reasons(&Evidence { clients: 3, ..evidence(&figures(66, 1), &[]) }).1, []);
+    let series: Vec<SeriesPoint> = (0..24)
+        .map(|second| SeriesPoint {
+            script: 0,
+            start_us: second * 1_000_000,
+            length_us: 1_000_000,
+            ok: if second < 9 { 20 } else { 90 },
+            late: 0,
+            failed: 0,
+            skipped: 0,
+        })
+        .collect();
+    let fine = figures(70, 0);
+    for (arrivals, wanted) in [
+        ("step 0.2, 0.9 every 9s", vec![]),
+        ("up 9s, hold 15s", vec![]),
+        ("together", vec![Reason::Unsteady]),
+        ("90 per min", vec![Reason::Unsteady]),
+    ] {
+        let asked = arrivals.parse().unwrap();
+        let evidence = Evidence { user_arrivals: Some(&asked), ..evidence(&fine, &series) };
+        assert_eq!(reasons(&evidence).1, wanted, "{arrivals}");
     }
 }

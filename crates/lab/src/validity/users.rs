@@ -2,6 +2,7 @@
 
 use engine::EngineResult;
 use spec::figures::{self, Counters};
+use spec::users::OpenUsers;
 use spec::{Reason, Validity};
 
 use super::{Evidence, Finding, lag_bound_us};
@@ -18,6 +19,24 @@ pub(super) fn sessions(measured: &EngineResult) -> Counters {
     ]);
     counts.extend(Some((figures::USERS_WAITING, users.waiting)).filter(|(_, waiting)| *waiting > 0));
     counts
+}
+
+/// Users who came openly and found no free connection: no time has them in it.
+pub(super) fn overloaded(evidence: &Evidence<'_>) -> Finding {
+    let measured = evidence.measured;
+    let users = measured.users.as_ref().filter(|_| measured.aborts.is_empty())?;
+    let open = OpenUsers {
+        begun: users.begun,
+        waiting: users.waiting,
+        connections: evidence.clients.into(),
+        seconds: measured.elapsed as f64 / 1e9,
+    };
+    open.is_overloaded().then(|| (Validity::Suspect, Reason::Overloaded, open.shortfall()))
+}
+
+/// Whether users were asked to come and go in the measured part: the load changes with them, and not the machine.
+pub(super) fn change_the_load(evidence: &Evidence<'_>) -> bool {
+    evidence.user_arrivals.is_some_and(|arrivals| arrivals.changes_load(evidence.clients, evidence.warmup_s))
 }
 
 /// Users whose think time was over began much later.

@@ -70,11 +70,37 @@ fn users_who_cannot_be_had_are_refused_before_anything_is_measured() {
     bench(&["-c", "2", "--users", "login.sql, -1s"])
         .expect(64)
         .says(&["the think time -1s is below zero, at character 12"]);
+    place.write("find.sql", "SELECT 1;\nSELECT :shelf;\n");
+    bench(&["-c", "2", "--users", "login.sql, find.sql"])
+        .expect(65)
+        .says(&["find.sql, line 2: the variable :shelf is not set", "--variables"]);
     bench(&["-c", "2", "--users", " "]).expect(64).says(&["is an empty session"]);
     bench(&["-c", "3", "--users", "login.sql, 1s", "--variables", "two.csv", "--variables-per", "client"])
         .expect(65)
         .says(&["two.csv has 2 rows, but 3 clients take one each"]);
     assert_eq!(server.psql("select count(*) from log"), "0");
+}
+
+/// More users come than connections can serve; a share of people is of those who are there.
+#[test]
+fn users_who_come_openly_and_find_no_connection_are_an_overload() {
+    let (place, server) = prepared();
+    let url = server.url();
+    let run = ["bench", "-n", "-c", "2", "-T", "3", "--warmup", "0", "--arrivals", "600 per min"];
+    let users = ["--users", "login.sql, 900ms, order.sql", "--active-share", "20"];
+    let told = place.run(run.iter().chain(&users).chain(&[url.as_str()])).expect(0).stdout;
+    for words in
+        ["overloaded: ", "users never found a free connection", "users offered = ", " active users: about "]
+    {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let table = place.run(["table", "users"]).expect(0).stdout;
+    let is_sentence = |line: &str| line.ends_with('.') || line.starts_with("- ");
+    assert!(
+        table.lines().all(|line| line.chars().count() <= if is_sentence(line) { 100 } else { 80 }),
+        "{table}"
+    );
+    assert!(table.contains("2 connections: ") && table.contains("no time includes the others"), "{table}");
 }
 
 #[test]
@@ -87,6 +113,10 @@ fn a_limit_and_a_ladder_are_of_users() {
     let told = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("the highest number that was to be tried is 3 users"), "{told}");
     assert!(told.contains("3 users: about 30 registered people, assuming that 10 % of them"), "{told}");
+    let spike = ["--arrivals", "spike 0.4 to 1 for 500ms at 200ms"];
+    let told = place.run(limit.iter().chain(&users).chain(&spike).chain(&[url.as_str()]));
+    let told = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains(" active users: about ") && !told.contains("3 users: about"), "{told}");
     let ladder = ["ladder", "--clients", "1,4", "-T", "1", "--warmup", "0", "--rounds", "1"];
     place.run(ladder.iter().chain(&users).chain(&[url.as_str()])).expect(0);
     let table = place.run(["table", "users", "--format", "csv"]).expect(0).stdout;
@@ -111,7 +141,7 @@ fn an_experiment_has_users_who_come_one_after_the_other() {
     let report = place.run(["report", "-o", "report.html"]).expect(0);
     drop(report);
     let page = std::fs::read_to_string(place.path().join("report.html")).unwrap();
-    assert!(page.contains("users, sessions and transactions"), "the section of users");
+    assert!(page.contains("users, sessions (sess) and transactions (tx)"), "the section of users");
     let wrong = place.path().join("garden.toml");
     let text =
         std::fs::read_to_string(&wrong).unwrap().replace("login.sql\", \"search", "enter.sql\", \"search");

@@ -10,8 +10,8 @@ use results::limits::{
     Limits, Ratio, RatioVerdict, WhyFar,
 };
 use results::{CellValue, ReportData, Table};
-use spec::AskedLimit;
-use spec::users::registered_words;
+use spec::users::registered_line;
+use spec::{AskedLimit, figures};
 use stats::{LimitClass, LimitEnded};
 
 pub use self::table::{limits, none};
@@ -105,8 +105,14 @@ fn registered_lines(limits: &Limits<'_>, limit: &CellLimit<'_>) -> Vec<String> {
     let line = |arm: &ArmLimit<'_>| {
         let LimitState::Ended(LimitEnded { lower: Some(lower), .. }) = arm.state else { return None };
         let of = arm.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
-        let users = numbers::counted(lower.round() as usize, "user");
-        Some(format!("{of}{users}: {}", registered_words(lower, share)))
+        if !limits.come_and_go {
+            return Some(of + &registered_line(lower, false, share));
+        }
+        let at_limit = arm.trials.iter().filter(|run| run.tried_level() == Some(lower));
+        let active: Vec<f64> =
+            at_limit.filter_map(|run| run.figures.get(figures::ACTIVE_USERS_MEAN)).collect();
+        let mean = active.iter().sum::<f64>() / active.len() as f64;
+        (!active.is_empty()).then(|| of + &registered_line(mean, true, share))
     };
     limit.arms.iter().filter_map(line).collect()
 }

@@ -32,6 +32,8 @@ pub struct Limits<'r> {
     pub margin: f64,
     /// Share of the registered people who are active at a time, if the experiment assumes one.
     pub active_share: Option<f64>,
+    /// Whether users come and go, so that the number at a time is the mean of active ones.
+    pub come_and_go: bool,
     /// In the order of their start.
     pub cells: Vec<FoundLimit<'r>>,
 }
@@ -108,8 +110,15 @@ impl<'r> Limits<'r> {
         };
         let cells = cells.into_iter().map(found).collect();
         let plan = experiment.plan.plan();
-        let active_share = plan.and_then(|plan| plan.content.measure.load.users()?.active_share);
-        Some(Self { margin: experiment.margin, active_share, cells, asked })
+        let users = plan.and_then(|plan| plan.content.measure.load.users());
+        let sessions = users.and_then(|users| users.sessions.as_ref());
+        Some(Self {
+            margin: experiment.margin,
+            active_share: users.and_then(|users| users.active_share),
+            come_and_go: sessions.is_some_and(|sessions| !sessions.arrivals.are_always_there()),
+            cells,
+            asked,
+        })
     }
 
     /// The trials that count, of all searches.

@@ -46,6 +46,33 @@ impl Per {
     const ALL: [(Self, &'static str, f64); 3] =
         [(Self::Second, "second", 1.0), (Self::Minute, "minute", 60.0), (Self::Hour, "hour", 3600.0)];
 
+    /// What may be written for it, without `per`.
+    fn spellings(self) -> &'static [&'static str] {
+        match self {
+            Self::Second => &["second", "seconds", "sec", "s"],
+            Self::Minute => &["minute", "minutes", "min", "m"],
+            Self::Hour => &["hour", "hours", "h"],
+        }
+    }
+
+    /// The unit at the end of a text such as `12 per min`, and what is before it.
+    fn at_end(text: &str) -> Option<(&str, Self)> {
+        Self::ALL.into_iter().find_map(|(per, ..)| {
+            let before = per.spellings().iter().find_map(|spelling| {
+                let before = text.strip_suffix(spelling)?;
+                let rate = before.trim_end();
+                if let Some(rate) = rate.strip_suffix('/') {
+                    return Some(rate);
+                }
+                // A word is separated from the words next to it.
+                let rate = (rate != before).then_some(rate)?;
+                let rate = rate.strip_suffix("per").or_else(|| rate.strip_suffix(" a"))?;
+                (!rate.ends_with(char::is_alphabetic)).then_some(rate)
+            })?;
+            Some((before, per))
+        })
+    }
+
     fn row(self) -> (Self, &'static str, f64) {
         Self::ALL[self as usize]
     }
@@ -71,6 +98,23 @@ impl UserArrivals {
                 Some(users.scaled(1.0 / seconds))
             }
             _ => None,
+        }
+    }
+
+    /// Whether all users are there from their first session to the end of the run.
+    #[must_use]
+    pub fn are_always_there(&self) -> bool {
+        matches!(self, Self::Spread | Self::Together | Self::Apart(_))
+    }
+
+    /// Whether the load of this many users is asked to change after a warm-up of `warmup_s` seconds.
+    #[must_use]
+    pub fn changes_load(&self, users: u32, warmup_s: f64) -> bool {
+        match self {
+            Self::Spread | Self::Together => false,
+            Self::Apart(apart) => apart.as_secs_f64() * f64::from(users.saturating_sub(1)) > warmup_s,
+            Self::UpHoldDown { .. } => true,
+            Self::Share(profile) | Self::Open { users: profile, .. } => !profile.is_constant(),
         }
     }
 
@@ -193,14 +237,10 @@ impl FromStr for UserArrivals {
         if text.starts_with("up ") {
             return up_hold_down(text).map_err(|why| wrong(&why));
         }
-        for (per, unit, _) in Per::ALL {
-            let spellings =
-                [format!("per {unit}"), format!("/{}", &unit[..1]), format!("/{unit}"), format!("a {unit}")];
-            if let Some(users) = spellings.iter().find_map(|spelling| text.strip_suffix(spelling.as_str())) {
-                let users = users.trim().trim_end_matches("users").trim();
-                let users = users.parse::<Profile>().map_err(|error| wrong(error.what()))?;
-                return Ok(Self::Open { users, per });
-            }
+        if let Some((users, per)) = Per::at_end(text) {
+            let users = users.trim().trim_end_matches("users").trim();
+            let users = users.parse::<Profile>().map_err(|error| wrong(error.what()))?;
+            return Ok(Self::Open { users, per });
         }
         match text.parse::<Profile>() {
             Ok(Profile::Constant(_)) => {
@@ -267,7 +307,18 @@ mod tests {
             of("600 users per hour").open_per_s(),
             Some(Profile::Constant(600.0 / 3600.0).scaled(1.0))
         );
-        assert_eq!(of("2/s").open_per_s(), Some(Profile::Constant(2.0)));
+        for text in [
+            "2/s",
+            "2 /sec",
+            "2 per sec",
+            "2 users per s",
+            "2 a second",
+            "120 per min",
+            "120/m",
+            "7200 per h",
+        ] {
+            assert_eq!(of(text).open_per_s(), Some(Profile::Constant(2.0)), "{text}");
+        }
         for (text, wanted) in [
             ("-1s apart", "cannot be \"-1s apart\": the time -1s is below zero"),
             ("soon", "cannot be \"soon\": "),
@@ -278,10 +329,29 @@ mod tests {
             ),
             ("up 1m, keep 3m", "cannot be \"up 1m, keep 3m\": the word \"keep\" is not known"),
             ("many per minute", "cannot be \"many per minute\": "),
+            ("5 super min", "cannot be \"5 super min\": "),
+            ("5 mins", "cannot be \"5 mins\": "),
         ] {
             let told = text.parse::<UserArrivals>().unwrap_err();
             assert!(told.what().starts_with(wanted), "{text}: {told}");
         }
+    }
+
+    #[test]
+    fn a_load_that_was_asked_to_change_is_known() {
+        for (text, users, warmup_s, wanted) in [
+            ("together", 9, 0.0, false),
+            ("2s apart", 9, 17.0, false),
+            ("2s apart", 9, 15.0, true),
+            ("up 4s, hold 9s", 9, 60.0, true),
+            ("sine 0.5 ± 0.3 every 7s", 9, 60.0, true),
+            ("40 per min", 9, 0.0, false),
+            ("ramp 3..40 over 20s per min", 9, 60.0, true),
+        ] {
+            assert_eq!(of(text).changes_load(users, warmup_s), wanted, "{text}");
+        }
+        assert!(of("2s apart").are_always_there() && !of("40 per min").are_always_there());
+        assert!(!of("spike 0.2 to 0.9 for 3s at 4s").are_always_there());
     }
 
     /// Against a search in small steps.

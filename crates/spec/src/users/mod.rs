@@ -1,6 +1,7 @@
 //! Users as a load: what a session is, and when users come.
 
 mod arrivals;
+mod open;
 mod session;
 mod summary;
 mod think;
@@ -11,8 +12,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use self::arrivals::UserArrivals;
+pub use self::open::OpenUsers;
 pub use self::session::{Session, Visit};
-pub use self::summary::{UserSummary, registered, registered_words};
+pub use self::summary::{UserSummary, registered, registered_line, registered_words};
 pub use self::think::{Centre, MOST_PAUSES, Think, read_pauses};
 pub use self::times::SessionTimes;
 

@@ -25,6 +25,7 @@ mod rows;
 mod source;
 mod steps;
 mod trial;
+mod unset;
 mod workload;
 mod writes;
 

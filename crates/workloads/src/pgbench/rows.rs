@@ -113,6 +113,11 @@ impl Rows {
         rows.ok_or_else(|| wrong("returns no rows, so there are no variables".to_owned()))
     }
 
+    /// The variables' names.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     fn named(source: &str, names: Vec<String>) -> Result<Self, String> {
         for (index, name) in names.iter().enumerate() {
             if !is_valid_name(name.as_bytes()) {

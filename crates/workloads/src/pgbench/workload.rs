@@ -18,6 +18,7 @@ use super::prepare::PreparedScripts;
 use super::prepare::default_seed_given;
 use super::rows::Rows;
 use super::source::ScriptSource;
+use super::unset;
 use crate::answers::Sampled;
 use crate::each::Each;
 use crate::place::{Places, Site};
@@ -193,6 +194,9 @@ impl Workload for Pgbench {
         let query = self.program.options.variables.as_ref().and_then(|rows| rows.query.as_deref());
         if let Some(query) = query.filter(|_| self.program.rows().is_none()) {
             self.program.set_rows(Arc::new(Rows::ask(site.sql()?, query)?));
+        }
+        if !self.program.drop_in {
+            unset::refuse(&self.program)?;
         }
         Ok(self.program.prepared())
     }

@@ -174,7 +174,8 @@ pub(super) struct BenchLoadArgs {
     /// Transactions per client [default: 10, unless -T or --users]
     #[arg(short = 't', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) transactions: Option<u64>,
-    /// Warm-up in seconds, which does not count [default: 0; with --against 0.5]
+    /// Warm-up in seconds, which does not count [default: 0; with --against 0.5; of a run with users who
+    /// come openly twice their mean think time in a session, at most the duration]
     #[arg(long, value_name = "SEC", allow_negative_numbers = true)]
     pub(super) warmup: Option<f64>,
 }

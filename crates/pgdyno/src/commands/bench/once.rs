@@ -122,6 +122,8 @@ fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
         |name: &str| format!("How fast is {name} with {}?", lab::words::count(clients as usize, each));
     let mut made = of_scripts(&asked, SAVED_BY, question, &folder)?;
     "bench".clone_into(&mut made.name);
+    let given = asked.users()?;
+    let usual_warmup = given.map_or(0.0, |users| users.warmup_s(args.load.time.unwrap_or_default() as f64));
     let experiment = &mut made.experiment;
     experiment.factors.insert("clients".to_owned(), [i64::from(clients)].into_iter().collect());
     make_room(experiment, clients);
@@ -132,7 +134,7 @@ fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
         ..LoadShape::default()
     };
     experiment.measure = Measure {
-        warmup: Some(BoundedDuration::seconds(args.load.warmup.unwrap_or(0.0))),
+        warmup: Some(BoundedDuration::seconds(args.load.warmup.unwrap_or(usual_warmup))),
         duration: args
             .load
             .time

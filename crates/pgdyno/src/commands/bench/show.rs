@@ -279,7 +279,7 @@ fn statements(out: &mut String, done: &OneRun) {
 pub(super) fn table(done: &OneRun, args: &BenchArgs, whole: bool) -> Table {
     let mut columns = COLUMNS.to_vec();
     columns.extend(DISTRIBUTIONS.iter().filter(|_| whole));
-    let users = users::of_run(&done.run);
+    let users = users::of_run(&done.run, args);
     columns.extend(users.iter().map(|(name, _)| *name));
     let mut table = Table::new(&columns);
     let all = Arrivals::of(&done.run);

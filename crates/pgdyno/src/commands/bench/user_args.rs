@@ -1,7 +1,9 @@
 //! Arguments of users as a load, the same in `bench`, `limit` and `ladder`.
 
+use std::collections::BTreeMap;
+
 use spec::experiment::{Share, Users, Whole};
-use spec::users::{Session, UserArrivals, UserConnection, UsersError};
+use spec::users::{PlannedSessions, Session, UserArrivals, UserConnection, UsersError};
 
 use super::usage_with;
 use crate::exit::{CommandFailure, USAGE};
@@ -92,6 +94,28 @@ impl GivenUsers {
             active_share: self.active_share.map(Share::percent),
             ..Users::default()
         }
+    }
+
+    /// When users come.
+    pub(in crate::commands) fn arrivals(&self) -> UserArrivals {
+        self.arrivals.clone().unwrap_or_default()
+    }
+
+    /// The warm-up of `bench` if none was given, seconds. Users who come openly become more and more until the first
+    /// ones leave, so it is twice the mean think time of a session, at most the duration; others come at its start.
+    pub(in crate::commands) fn warmup_s(&self, duration_s: f64) -> f64 {
+        if self.arrivals().open_per_s().is_none() {
+            return 0.0;
+        }
+        // Pauses of files are not read here.
+        let sessions = PlannedSessions {
+            session: self.session.clone(),
+            pauses: BTreeMap::new(),
+            arrivals: UserArrivals::default(),
+            connection: UserConnection::default(),
+            sessions: None,
+        };
+        (2.0 * sessions.mean_think_s().iter().sum::<f64>()).min(duration_s)
     }
 
     /// Share of the registered people who are active at a time (0..=1).

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use results::CellValue;
 use spec::Run;
 use spec::figures;
-use spec::users::{UserSummary, registered_words};
+use spec::users::{OpenUsers, UserSummary, registered, registered_line};
 use stats::Histogram;
 
 use super::{BenchArgs, QUANTILES};
+use crate::commands::bench::user_args::GivenUsers;
 
 pub(super) fn text(out: &mut String, args: &BenchArgs, run: &Run) {
     let Some(users) = UserSummary::of(run) else { return };
@@ -17,19 +18,28 @@ pub(super) fn text(out: &mut String, args: &BenchArgs, run: &Run) {
         "sessions: {} begun, {} finished, {} failed, {} cut by the end of the run",
         users.begun, users.finished, users.failed, users.cut
     );
-    if users.waiting > 0 {
-        let _ = writeln!(
-            out,
-            "users who found no free connection until the end: {} (-c is how many can be there at once)",
-            users.waiting
-        );
+    let given = args.users.given().ok().flatten();
+    let arrivals = given.as_ref().map(GivenUsers::arrivals).unwrap_or_default();
+    let open = users.open(&arrivals);
+    if let Some(open) = &open {
+        came(out, open);
     }
+    let is_overloaded = open.is_some_and(|open| open.is_overloaded());
+    let too_low = users.missing_ends().filter(|_| !is_overloaded);
     let _ = writeln!(
         out,
-        "sessions per hour = {:.0}, per day = {:.0}",
+        "sessions per hour = {:.0}, per day = {:.0}{}",
         users.sessions_per_hour,
-        users.sessions_per_day()
+        users.sessions_per_day(),
+        too_low.map(|_| " (too low)").unwrap_or_default()
     );
+    if let Some(share) = too_low {
+        let _ = writeln!(
+            out,
+            "note: {:.0} % fewer sessions ended than began: use a warm-up of one session or more (--warmup), and measure for several",
+            share * 100.0
+        );
+    }
     let _ = writeln!(
         out,
         "transactions per hour = {:.0}, per day = {:.0}",
@@ -52,20 +62,42 @@ pub(super) fn text(out: &mut String, args: &BenchArgs, run: &Run) {
     if let (Some(wanted), Some(actual)) = (users.think_wanted_ms, users.think_actual_ms) {
         let _ = writeln!(out, "think time: {wanted:.1} ms drawn, {actual:.1} ms actual (means)");
     }
-    let share = args.users.given().ok().flatten().and_then(|users| users.active_share());
-    if let Some(share) = share {
-        let there = if users.waiting == 0 && users.active > f64::from(users.users) {
-            users.active
-        } else {
-            f64::from(users.users)
-        };
-        let _ = writeln!(out, "{} users: {}", there.round(), registered_words(there, share));
+    if let Some(share) = given.and_then(|given| given.active_share()) {
+        let _ = writeln!(
+            out,
+            "{}",
+            registered_line(users.present(&arrivals), !arrivals.are_always_there(), share)
+        );
+    }
+}
+
+/// Users who came openly.
+fn came(out: &mut String, open: &OpenUsers) {
+    let share = open.begun as f64 / open.came().max(1) as f64;
+    let _ = writeln!(
+        out,
+        "users offered = {:.1} per minute, achieved = {:.1} per minute ({})",
+        open.offered_per_minute(),
+        open.achieved_per_minute(),
+        report::numbers::percent((share * 1000.0).floor() / 1000.0)
+    );
+    if open.waiting > 0 {
+        let _ = writeln!(
+            out,
+            "users who found no free connection until the end: {} of {} (-c is how many can be there at once); no time includes them",
+            open.waiting,
+            open.came()
+        );
     }
 }
 
 /// Columns of users for programs; none in other loads.
-pub(super) fn of_run(run: &Run) -> Vec<(&'static str, CellValue)> {
+pub(super) fn of_run(run: &Run, args: &BenchArgs) -> Vec<(&'static str, CellValue)> {
     let Some(users) = UserSummary::of(run) else { return Vec::new() };
+    let given = args.users.given().ok().flatten();
+    let arrivals = given.as_ref().map(GivenUsers::arrivals).unwrap_or_default();
+    let open = users.open(&arrivals);
+    let share = given.and_then(|given| given.active_share());
     let times = run.sessions.clone().unwrap_or_default();
     let ms = |ns: Option<f64>| CellValue::from(ns.map(|ns| ns / 1e6));
     let quantile = |of: &Histogram, q| ms(of.percentile_ns(q).map(|ns| ns as f64));
@@ -90,6 +122,9 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, CellValue)> {
         (figures::IN_FLIGHT_MEAN.row().name, users.in_flight.into()),
         (figures::THINK_WANTED_MEAN_MS.row().name, users.think_wanted_ms.into()),
         (figures::THINK_ACTUAL_MEAN_MS.row().name, users.think_actual_ms.into()),
+        ("users_offered_per_minute", open.map(|open| open.offered_per_minute()).into()),
+        ("users_achieved_per_minute", open.map(|open| open.achieved_per_minute()).into()),
+        ("registered_people", share.map(|share| registered(users.present(&arrivals), share)).into()),
     ]
 }
 
@@ -97,12 +132,22 @@ fn times_of(out: &mut String, what: &str, times: &Histogram) {
     let (Some(mean), Some(most)) = (times.mean_ns(), times.max_ns()) else { return };
     let quantile =
         |(q, name): &(f64, &str)| Some(format!("{name} {:.3}", times.percentile_ns(*q)? as f64 / 1e9));
-    let quantiles: Vec<String> = QUANTILES.iter().filter_map(quantile).collect();
-    let _ = writeln!(
-        out,
-        "{what} (s): average {:.3}, {}, max {:.3}",
-        mean / 1e9,
-        quantiles.join(", "),
-        most as f64 / 1e9
-    );
+    let mut parts = vec![format!("average {:.3}", mean / 1e9)];
+    parts.extend(QUANTILES.iter().filter_map(quantile));
+    parts.push(format!("max {:.3}", most as f64 / 1e9));
+    let _ = writeln!(out, "{what} (s): {}", parts.join(", "));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_that_are_not_known_leave_no_comma() {
+        let mut times = Histogram::new();
+        times.record(2_000_000_000);
+        let mut out = String::new();
+        times_of(&mut out, "session duration", &times);
+        assert!(!out.contains(", ,") && out.starts_with("session duration (s): average 2.000, "), "{out}");
+    }
 }
