@@ -269,9 +269,15 @@ pub fn users_in_words(data: &ReportData) -> Vec<Block> {
     let (arrivals, share) = asked(data);
     blocks.extend(all.iter().filter_map(|own| open_line(data, own, &arrivals)).map(Block::remark));
     if let Some(share) = share.filter(|_| data.limits().is_none()) {
+        let come_and_go = !arrivals.are_always_there();
         let line = |own: &CellUsers<'_>| {
-            let words = registered_line(own.present(&arrivals), !arrivals.are_always_there(), share);
-            Paragraph::new("").plain(format!("{}{words}.", place(data, own, all.len()))).into()
+            let words = registered_line(own.present(&arrivals), come_and_go, share);
+            // A mean does not tell which number of clients it belongs to.
+            let clients = match come_and_go && all.len() > 1 {
+                true => format!("clients {}: ", own.users),
+                false => String::new(),
+            };
+            Paragraph::new("").plain(format!("{}{clients}{words}.", place(data, own, all.len()))).into()
         };
         blocks.extend(all.iter().map(line));
     }
