@@ -54,8 +54,6 @@ fn commands(place: &Place, url: &str) -> [(String, Command); COMMANDS] {
 /// Sends one signal, and checks that the program ends at once.
 #[track_caller]
 fn end_by(mut running: Watched, name: &str, what: &str) -> ExitStatus {
-    // Shown if it does not end.
-    println!("{name} ends {what}");
     signal(running.child.id(), name);
     let start = Instant::now();
     let status = wait(&mut running.child, PATIENCE);
