@@ -31,5 +31,6 @@ mod stop;
 mod target;
 
 pub use error::{conninfo_error, server_error, session_not_pooled, sql_error, statements_not_pooled};
+pub use member::remove_dead_members;
 pub use stop::{Stop, StopPhase};
 pub use target::Target;

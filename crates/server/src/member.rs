@@ -201,9 +201,11 @@ pub(crate) fn find(names: &[&str]) -> Option<PathBuf> {
 }
 
 /// Removes what members of dead pgdynos left and their watchdogs could not remove.
-pub(crate) fn remove_dead(home: &Home, part: HomeFolder) {
-    if let Ok(Some(all)) = home.part(part) {
-        remove_dead_in(&all);
+pub fn remove_dead_members(home: &Home) {
+    for part in [HomeFolder::Redis, HomeFolder::Poolers, HomeFolder::Replicas, HomeFolder::TileServers] {
+        if let Ok(Some(all)) = home.part(part) {
+            remove_dead_in(&all);
+        }
     }
 }
 

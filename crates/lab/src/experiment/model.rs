@@ -225,7 +225,7 @@ impl ExperimentFile {
 
     /// The stored text. With rounds from the command line the length that follows from a budget is written
     /// out: runs of another length would be another experiment. `rounds` replaces the number of rounds. Levels that are
-    /// set by hand are those of the plan.
+    /// set by hand come from the plan.
     pub(crate) fn text_of(&self, content: &Content, rounds: Option<u32>) -> String {
         let mut file = self.clone();
         let by_hand = content.by_hand().and_then(|(factor, _)| Some((factor, content.factors.get(factor)?)));

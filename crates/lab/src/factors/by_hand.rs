@@ -1,4 +1,4 @@
-//! A factor whose levels only a person can set, by its key in `[by_hand]`. A level changes nothing of a setup.
+//! A factor whose levels only a person can set, by its key in `[by_hand]`. All levels have the same setup.
 
 use toml::Value;
 

@@ -69,7 +69,7 @@ fn factors(file: &ExperimentFile, facts: &Facts) -> BTreeMap<String, Vec<String>
     let mut factors = file.factors.all().clone();
     for name in file.named.by_hand.keys() {
         let written = file.factors.levels(name).iter().map(String::as_str);
-        // A single level comes from the command: its place says nothing about the base.
+        // A single level comes from the command, so it need not be the base.
         let (first, then): (Vec<&str>, Vec<&str>) = match written.len() {
             1 => (facts.sets(), written.collect()),
             _ => (written.collect(), facts.sets()),

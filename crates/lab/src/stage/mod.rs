@@ -31,13 +31,11 @@ use server::http::Web;
 use server::managed::{Choice, NetworkAccess, ServerOptions, stop_orphans};
 use server::measuring::Marker;
 use server::placement::Placed;
-use server::pooler;
-use server::redis::{self, PrivateRedis, RedisControl};
-use server::replica::{self, UrlReplica};
+use server::redis::{PrivateRedis, RedisControl};
+use server::replica::UrlReplica;
 use server::settings::journal::Recovered;
 use server::settings::{Applied, Effort, Means, SettingValues, changed, recorded};
 use server::storage;
-use server::tile_server;
 use server::url::Rights;
 use server::{Target, session_not_pooled, statements_not_pooled};
 
@@ -137,10 +135,7 @@ impl Stage {
             Error::new(Class::Internal, format!("cannot find pgdyno's own program: {source}"))
         })?;
         // Leftovers of killed pgdyno processes and their watchdogs.
-        redis::remove_dead(&home);
-        pooler::remove_dead(&home);
-        replica::remove_dead(&home);
-        tile_server::remove_dead(&home);
+        server::remove_dead_members(&home);
         stop_orphans(&home);
         let removed = storage::remove_dead(&home);
         remove_empty_socket_folders();

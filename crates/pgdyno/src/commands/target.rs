@@ -91,17 +91,9 @@ pub(crate) fn run(command: &TargetCommand) -> ExitResult {
     Ok(SAME_OR_BETTER)
 }
 
-/// Removes what members of a killed pgdyno left where its watchdogs were killed, too.
-fn remove_left(home: &Home) {
-    server::replica::remove_dead(home);
-    server::pooler::remove_dead(home);
-    server::redis::remove_dead(home);
-    server::tile_server::remove_dead(home);
-}
-
 fn start(args: &StartArgs) -> anyhow::Result<()> {
     let home = home()?;
-    remove_left(&home);
+    server::remove_dead_members(&home);
     let choice = Choice { pg_bin: args.programs.pg_bin.clone(), version: None };
     let options = managed::ServerOptions { choice, detached: true, ..managed::ServerOptions::default() };
     let stop = signals::listen_at_once()?;
@@ -121,7 +113,7 @@ fn start(args: &StartArgs) -> anyhow::Result<()> {
 }
 
 fn stop(args: &NameArgs) -> anyhow::Result<()> {
-    remove_left(&home()?);
+    server::remove_dead_members(&home()?);
     open(&args.name)?.stop()?;
     let name = shell::word(&args.name);
     talk(&format!("server {:?} is stopped; its data stays until: pgdyno target destroy {name}", args.name));
@@ -130,7 +122,7 @@ fn stop(args: &NameArgs) -> anyhow::Result<()> {
 
 fn destroy(args: &NameArgs) -> anyhow::Result<()> {
     let home = home()?;
-    remove_left(&home);
+    server::remove_dead_members(&home);
     let left = managed::status(&home, &args.name).ok().and_then(|server| journal::left_in(&server.journal));
     open(&args.name)?.destroy()?;
     if let Some(left) = left.filter(|left| !left.changes.is_empty()) {

@@ -85,7 +85,7 @@ pub struct ArmLimit<'r> {
     pub trials: Vec<&'r Run>,
     /// Uncounted trials: invalid ones, or with a disturbed machine.
     pub uncounted: usize,
-    /// Those that do not count since the generator stalled.
+    /// Trials that do not count since the generator stalled.
     pub stalled: Vec<&'r Run>,
     /// Results of the limit under rates that change, in the requested order; empty before it is known.
     pub confirmed: Vec<Confirmed<'r>>,

@@ -97,7 +97,7 @@ fn a_number_at_which_the_generator_always_stalls_is_left_after_three_trials() {
     }
 }
 
-/// A limit of the server below what the generator can do is found all the same.
+/// A limit of the server below what the generator can do is found although the generator stalls.
 #[test]
 fn a_limit_below_the_number_at_which_the_generator_stalls_is_the_servers() {
     let asked = asked(Some(60));
@@ -163,7 +163,7 @@ fn no_trial_has_fewer_users_than_the_promise_needs() {
             tried(&runs)
         );
     }
-    // Bounds of one's own are kept.
+    // Bounds that a user gives are kept.
     let asked = AskedLimit { lowest: Some(4.0), ..asked };
     let trial = |users: f64, _: usize| (6 * users as u64, Some(0.3));
     let (_, upper, outcome, _) = found(&asked, &search(&asked, None, &trial));

@@ -34,7 +34,7 @@ use self::config::Session;
 use crate::child::{Account, Program, StopWay, Watchdog};
 use crate::control::{Control, Timeouts};
 use crate::home::{Home, HomeFolder};
-use crate::member::{self, Folders, Member};
+use crate::member::{Folders, Member};
 use crate::secrets::Secrets;
 use crate::settings::{SettingValues, catalog, differences};
 use crate::stop::Stop;
@@ -153,9 +153,4 @@ fn verified(
 
 fn socket_name() -> String {
     format!(".s.PGSQL.{PORT}")
-}
-
-/// Removes what poolers of dead pgdynos left and their watchdogs could not remove.
-pub fn remove_dead(home: &Home) {
-    member::remove_dead(home, HomeFolder::Poolers);
 }

@@ -126,8 +126,3 @@ fn ping(socket: &Path) -> io::Result<()> {
     stream.read_exact(&mut answer)?;
     if &answer == b"+PONG" { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
-
-/// Removes what Redis servers of dead pgdynos left and their watchdogs could not remove.
-pub fn remove_dead(home: &Home) {
-    member::remove_dead(home, HomeFolder::Redis);
-}

@@ -21,9 +21,8 @@ pub use self::primary::{Follower, FollowerKey, followers};
 use crate::child::Watchdog;
 use crate::control::Control;
 use crate::error::sql_error;
-use crate::home::{Home, HomeFolder};
+use crate::home::Home;
 use crate::managed::Cluster;
-use crate::member;
 use crate::stop::Stop;
 
 /// First version whose WAL receiver makes a temporary slot.
@@ -176,9 +175,4 @@ fn outlives_us(name: &str) -> Error {
 /// When one does not get there in time, or cannot be queried.
 pub fn await_caught_up(primary: &mut Control, replicas: &mut [Control], stop: &Stop) -> Result<(), Error> {
     primary::await_caught_up(primary, replicas, stop)
-}
-
-/// Removes what replicas of dead pgdynos left and their watchdogs could not remove.
-pub fn remove_dead(home: &Home) {
-    member::remove_dead(home, HomeFolder::Replicas);
 }

@@ -23,7 +23,7 @@ use spec::plan::tile_server::{TileServerKind, TileServerOptions};
 use self::ask::get;
 use crate::child::{Account, Watchdog};
 use crate::home::{Home, HomeFolder};
-use crate::member::{self, Folders, Member};
+use crate::member::{Folders, Member};
 use crate::pooler::Upstream;
 use crate::secrets::Secrets;
 use crate::stop::Stop;
@@ -215,11 +215,6 @@ fn all_ready(options: &TileServerOptions, log: &str) -> bool {
 
 fn is_well(kind: TileServerKind, port: u16) -> bool {
     get(address(port), options::health_path(kind), ANSWER_TIMEOUT).is_ok_and(|answer| answer.status == 200)
-}
-
-/// Removes what tile servers of dead pgdynos left and their watchdogs could not remove.
-pub fn remove_dead(home: &Home) {
-    member::remove_dead(home, HomeFolder::TileServers);
 }
 
 /// All that the user may access, except for PostgreSQL's and ours. Names that need quotes are left out: TiPg

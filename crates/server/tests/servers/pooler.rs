@@ -291,6 +291,6 @@ fn nothing_of_a_pooler_outlives_a_killed_owner() {
     killed.kill().unwrap();
     killed.wait().unwrap();
     eventually(Duration::from_secs(10), "it is dead", || !is_alive(pid));
-    server::pooler::remove_dead(&place.home);
+    server::remove_dead_members(&place.home);
     assert!(!socket.parent().unwrap().exists() && left(&place) == 0);
 }

@@ -9,7 +9,7 @@ use server::Stop;
 use server::control::Control;
 use server::home::HomeFolder;
 use server::managed::{Cluster, ServerOptions};
-use server::replica::{Replicas, await_caught_up, followers, remove_dead};
+use server::replica::{Replicas, await_caught_up, followers};
 use spec::plan::topology::{Replication, Topology};
 use spec::{Class, Error};
 
@@ -159,7 +159,7 @@ fn nothing_of_a_replica_outlives_a_killed_owner() {
         killed.wait().unwrap();
         eventually(Duration::from_secs(20), "both are dead", || !is_alive(primary) && !is_alive(replica));
         if kills_watchdog {
-            remove_dead(&place.home);
+            server::remove_dead_members(&place.home);
         }
         eventually(Duration::from_secs(10), "nothing is left", || left(&place) == 0);
         // The next pgdyno finds a primary that waits for nobody and keeps no WAL.

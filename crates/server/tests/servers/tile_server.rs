@@ -315,6 +315,6 @@ fn nothing_of_a_tile_server_outlives_a_killed_owner() {
     eventually(Duration::from_secs(12), "it is dead", || {
         !is_alive(pid) && TcpStream::connect(address).is_err()
     });
-    server::tile_server::remove_dead(&place.home);
+    server::remove_dead_members(&place.home);
     assert_eq!(left(&place), 0);
 }
