@@ -11,7 +11,7 @@ use results::{ExperimentId, Store};
 use server::Stop;
 use server::home::results_option;
 
-use super::run::How;
+use super::carry_out::How;
 use crate::exit::{CommandFailure, ExitResult, INTERRUPTED, USAGE};
 use crate::print::{talk, talk_as_is, warning};
 

@@ -5,6 +5,7 @@ mod bench;
 mod by_hand;
 mod by_zoom;
 mod calibrate;
+mod carry_out;
 mod compare;
 mod completion;
 mod doctor;

@@ -86,7 +86,7 @@ impl Broke {
             unfinished_pct: percent(counts.unfinished + drained),
             waits: waits(&runs),
         };
-        broke.cause = match GeneratorLimit::at(asked, arm, rate) {
+        broke.cause = match GeneratorLimit::at(asked, &arm.trials, &arm.stalled, rate) {
             Some(_) => Cause::Client,
             None => broke.cause(&runs),
         };

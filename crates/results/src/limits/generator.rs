@@ -4,7 +4,6 @@
 use spec::figures::{self, Figure};
 use spec::{AskedLimit, Reason, Run, Term};
 
-use super::ArmLimit;
 use super::tried::{are_decisive, kept};
 
 /// From this share on the CPUs of the generator's host have no time left, percent: busy, or taken by the
@@ -27,17 +26,20 @@ pub struct GeneratorLimit {
 }
 
 impl GeneratorLimit {
-    /// Of the trials of an arm at this rate; `None` unless most of the broken ones show it.
-    pub(super) fn at(asked: &AskedLimit, arm: &ArmLimit<'_>, rate: f64) -> Option<Self> {
+    /// Of the trials of an arm at this rate, those that count and those in which the generator stalled; `None`
+    /// unless most of the broken ones show it.
+    pub(super) fn at(asked: &AskedLimit, trials: &[&Run], stalled: &[&Run], rate: f64) -> Option<Self> {
         let there = |run: &&&Run| run.tried_level() == Some(rate);
-        let broken = arm.trials.iter().filter(there).filter(|run| !kept(run));
-        let stalled = arm.stalled.iter().filter(there).count();
+        let counted = trials.iter().filter(there);
+        let broken = counted.clone().filter(|run| !kept(run));
+        let stalled_there = stalled.iter().filter(there);
+        let stalled = stalled_there.clone().count();
         if are_decisive(stalled, broken.clone().count()) {
             let reason = |run: &&Run| {
                 run.doubts.iter().find(|doubt| doubt.reason == Reason::GeneratorStalled).cloned()
             };
-            let doubt = arm.stalled.iter().filter(there).find_map(reason)?;
-            let all = arm.trials.iter().filter(there).count() + stalled;
+            let doubt = stalled_there.clone().find_map(reason)?;
+            let all = counted.count() + stalled;
             let detail = format!("{}: {}", doubt.reason.text(), doubt.detail);
             return Some(Self { rate_per_s: rate, trials: stalled, broken: all, uncounted: true, detail });
         }

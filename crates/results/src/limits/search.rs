@@ -336,7 +336,7 @@ impl<'r> ArmLimit<'r> {
     #[must_use]
     pub fn generator(&self, asked: &AskedLimit) -> Option<GeneratorLimit> {
         let LimitState::Ended(LimitEnded { upper: Some(upper), .. }) = self.state else { return None };
-        GeneratorLimit::at(asked, self, upper)
+        GeneratorLimit::at(asked, &self.trials, &self.stalled, upper)
     }
 
     /// Whether trials at the upper bound had so few arrivals of a term that a single bad one breaks it, and

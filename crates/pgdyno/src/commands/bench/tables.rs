@@ -7,7 +7,7 @@ use super::BenchArgs;
 use super::against::base::BaseServer;
 use super::against::made::{MadeExperiment, Use};
 use super::against::parts::pgbench_tables;
-use crate::commands::run::Shown;
+use crate::commands::carry_out::Shown;
 use crate::exit::ExitResult;
 
 const NAME: &str = "bench -i";

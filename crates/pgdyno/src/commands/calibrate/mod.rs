@@ -6,7 +6,7 @@ pub(super) mod shown;
 
 use std::path::PathBuf;
 
-use super::run::{How, Shown};
+use super::carry_out::{How, Shown};
 use crate::exit::ExitResult;
 use crate::options::{Driver, OutputArgs};
 

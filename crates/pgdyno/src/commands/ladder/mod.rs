@@ -9,7 +9,7 @@ pub(super) use args::LadderArgs as Args;
 
 use super::bench::against::made::MadeExperiment;
 use super::bench::against::usage;
-use super::run::Shown;
+use super::carry_out::Shown;
 use crate::exit::ExitResult;
 
 const SAVED_BY: &str = "Made by pgdyno ladder; docs/experiment.md explains every key.";

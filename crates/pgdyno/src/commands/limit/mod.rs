@@ -8,7 +8,7 @@ mod tests;
 pub(super) use args::LimitArgs as Args;
 
 use super::bench::against::{self, made::MadeExperiment};
-use super::run::Shown;
+use super::carry_out::Shown;
 use crate::exit::ExitResult;
 
 const SAVED_BY: &str = "Made by pgdyno limit; docs/experiment.md explains every key.";

@@ -9,7 +9,7 @@ use super::{How, OsmLoadArgs};
 use crate::commands::bench::against::base::{BaseServer, Folder};
 use crate::commands::bench::against::made::{MadeExperiment, Use};
 use crate::commands::bench::against::values::changed;
-use crate::commands::run::Shown;
+use crate::commands::carry_out::Shown;
 use crate::exit::ExitResult;
 
 const NAME: &str = "osm load";

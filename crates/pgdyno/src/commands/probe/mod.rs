@@ -9,7 +9,7 @@ use spec::experiment::{ProbeTable, ProbeTime, Size, Whole};
 
 use super::bench::against::base::BaseServer;
 use super::bench::against::made::{MadeExperiment, Use};
-use super::run::Shown;
+use super::carry_out::Shown;
 use crate::exit::ExitResult;
 use crate::options::{OutputArgs, Programs};
 

@@ -15,7 +15,7 @@ pub(super) use args::TilesArgs as Args;
 use self::against::Against;
 use super::bench::against::made::Use;
 use super::bench::against::usage;
-use super::run::Shown;
+use super::carry_out::Shown;
 use crate::exit::ExitResult;
 
 const SAVED_BY: &str = "Made by pgdyno tiles; docs/experiment.md explains every key.";

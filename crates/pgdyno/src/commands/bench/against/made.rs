@@ -11,7 +11,7 @@ use super::base::{BaseServer, Folder};
 use super::origins::Origins;
 use super::{NOWHERE, advice, saved};
 use crate::commands::bench::asked::BenchRequest;
-use crate::commands::run::{How, Shown};
+use crate::commands::carry_out::{How, Shown};
 use crate::exit::ExitResult;
 use crate::options::OutputArgs;
 use crate::print::warning;

@@ -6,7 +6,7 @@ use super::made::Use;
 use crate::commands::bench::asked::BenchRequest;
 use crate::commands::bench::user_args::UserArgs;
 use crate::commands::bench::{Conduct, Scripts, TableArgs, TargetArgs};
-use crate::commands::run::Shown;
+use crate::commands::carry_out::Shown;
 use crate::options::OutputArgs;
 
 /// Those that are alike in all of them.

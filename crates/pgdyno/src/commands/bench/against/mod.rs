@@ -19,7 +19,7 @@ use self::made::Use;
 use super::against_args::Compare;
 use super::asked::BenchRequest;
 use super::{BenchArgs, check_bounds};
-use crate::commands::run::Shown;
+use crate::commands::carry_out::Shown;
 use crate::exit::{CommandFailure, ExitResult, USAGE};
 
 const SAVED_BY: &str = "Made by pgdyno bench --against; docs/experiment.md explains every key.";

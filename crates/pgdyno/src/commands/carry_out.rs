@@ -1,0 +1,336 @@
+//! Carries out an experiment, whichever command made it: from plan to answer and report.
+
+use std::path::Path;
+
+use ::report::ReportData;
+use lab::execute::{self, ExecutionOptions, Looked, Outcome, Planned, SuspendedRuns, UnstoredRuns};
+use lab::experiment::ExperimentFile;
+use lab::foresight::foresee;
+use lab::plan::{self};
+use results::answer::{self, Answer};
+use results::comparison::{ArmComparison, Comparison, Metric};
+use results::ladder::ladders;
+use results::{ExperimentId, Store};
+use server::Stop;
+use server::home::results_option;
+use spec::plan::{OrderScheme, Plan};
+use spec::{Class, Error, FileCommand};
+
+use super::calibrate::shown as calibration;
+use super::{
+    by_zoom, jobs, loaded, print, print_answer, print_blocks, print_compared, report as page, signals, typed,
+};
+use crate::exit::{self, ExitResult, SAME_OR_BETTER};
+use crate::options::{OutputArgs, OutputFormat};
+use crate::print::{data, talk, warning};
+use crate::progress::Screen;
+
+/// Options for running an experiment from any source.
+#[derive(Clone)]
+pub(super) struct How<'a> {
+    pub(super) name: String,
+    pub(super) dry_run: bool,
+    pub(super) again: bool,
+    pub(super) report: Option<&'a Path>,
+    pub(super) pg_bin: Option<&'a Path>,
+    pub(super) output: &'a OutputArgs,
+    pub(super) shown: Shown,
+    /// Whether the output is only a short answer, with temporary progress.
+    pub(super) is_brief: bool,
+    /// Whether the user made the experiment, or agreed to what its file takes.
+    pub(super) consents: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// The answer to its question; of ladders, those with a promise.
+    Answer,
+    Ladders,
+    /// The answer, and figures of tiles by layer and zoom.
+    Tiles,
+}
+
+/// Ctrl-C from now on: at once where only jobs are done, else also between runs.
+pub(super) fn listen(file: &ExperimentFile) -> std::io::Result<Stop> {
+    match file.has_only_jobs() {
+        true => signals::listen_at_once(),
+        false => signals::listen(),
+    }
+}
+
+impl How<'_> {
+    pub(super) fn can_report(&self) -> anyhow::Result<()> {
+        self.report.map_or(Ok(()), page::check_writable)
+    }
+
+    pub(super) fn carry_out(&self, file: &ExperimentFile) -> ExitResult {
+        self.carry_out_by(file, None, &listen(file)?)
+    }
+
+    pub(super) fn options(&self, level: Option<&str>) -> ExecutionOptions {
+        ExecutionOptions {
+            results: self.output.results.path(),
+            again: self.again,
+            further_round: None,
+            level: level.map(str::to_owned),
+            statements: false,
+            pg_bin: self.pg_bin.map(Path::to_owned),
+            command: Some(typed::command()),
+        }
+    }
+
+    /// `level` belongs to a factor that is set by hand.
+    pub(super) fn carry_out_by(&self, file: &ExperimentFile, level: Option<&str>, stop: &Stop) -> ExitResult {
+        for note in &file.notes {
+            warning(note);
+        }
+        let mut screen = self.screen();
+        let options = self.options(level);
+        let Planned { plan, facts, kept, fails } = execute::planned(file, &options, self.dry_run, stop)?;
+        self.check_arms(file, &plan)?;
+        for line in plan::words(&plan).into_iter().chain(foresee(&plan, &options.results)) {
+            screen.line(&line);
+        }
+        if let Some(over) = plan::over_budget(&plan, file) {
+            warning(&over);
+        }
+        if kept > 0 {
+            screen.line(&format!(
+                "{kept} of {} runs are stored in {}",
+                plan.runs.len(),
+                options.results.display()
+            ));
+            plan::warm_up_words(&plan, &facts).iter().for_each(|words| screen.line(words));
+        }
+        if self.dry_run {
+            let shown = self.dry_run(file, &plan)?;
+            return fails.map_or(Ok(shown), |error| Err(error.into()));
+        }
+        let _measuring = self.output.measuring(&mut screen);
+        let outcome = execute::run(file, facts, &options, &mut screen, stop);
+        drop(screen);
+        match outcome {
+            Ok(outcome) if file.has_only_jobs() => self.jobs_done(&outcome, &plan),
+            Err(error) if file.has_only_jobs() => {
+                Err(jobs::print_unstored(error, &plan, self.output.format.format))
+            }
+            Ok(outcome) => self.conclude(&options.results, outcome.experiment),
+            Err(error) => {
+                let unstored =
+                    error.attached().and_then(|runs: &UnstoredRuns| calibration::of_unstored(runs));
+                if let Some(found) = unstored {
+                    calibration::show(&found, self.output.format.format)?;
+                }
+                // A summary of the finished runs is useful, even if some must be measured again.
+                if let Some(SuspendedRuns { experiment }) = error.attached()
+                    && let Err(untold) = self.conclude(&options.results, *experiment)
+                {
+                    warning(&format!("what was measured could not be told: {untold:#}"));
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    fn screen(&self) -> Screen {
+        match self.is_brief && !self.dry_run && !self.output.verbose {
+            true => Screen::brief(),
+            false => Screen::new(self.output.verbose),
+        }
+    }
+
+    fn check_arms(&self, file: &ExperimentFile, plan: &Plan) -> Result<(), Error> {
+        match plan::equal_arms(plan).filter(|_| !file.allows_same()) {
+            Some([one, other]) => {
+                let what = format!("{}: arms {one} and {other} are the same", self.name);
+                Err(Error::new(Class::BadInput, what).with_hint("give --same if A against A is meant"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Prints the plan, run by run; only reads from the server.
+    fn dry_run(&self, file: &ExperimentFile, plan: &Plan) -> ExitResult {
+        // An address of somebody else's file decides who receives a password.
+        let takes = |command: &FileCommand| command.by.is_none() && command.outside.is_none();
+        match !self.consents && file.commands().iter().any(takes) {
+            true => warning("its servers are not asked anything without consent: --allow-commands"),
+            false => self.look(file, plan)?,
+        }
+        let format = self.output.format.format;
+        let table = match format {
+            OutputFormat::Text | OutputFormat::Md => plan::short_table(plan),
+            _ => plan::table(plan),
+        };
+        print(&table, format)?;
+        Ok(SAME_OR_BETTER)
+    }
+
+    /// Asks the servers whether they can be brought to all settings, and have room for the data.
+    fn look(&self, file: &ExperimentFile, plan: &Plan) -> anyhow::Result<()> {
+        match execute::look(file, plan)? {
+            Looked::Nothing => {}
+            Looked::Checked => talk("settings: the server at hand can be brought to all of them"),
+            Looked::NotChecked(why) => warning(&format!(
+                "the settings could not be checked, no server is at hand ({why}); a run checks them before it prepares anything"
+            )),
+        }
+        for said in execute::look_at_sizes(file, plan)? {
+            talk(&said);
+        }
+        Ok(())
+    }
+
+    /// Prints figures of tiles below the answer for people; returns whether there were any.
+    fn print_tiles(&self, stored: (&Store, ExperimentId), found: &ReportData) -> anyhow::Result<bool> {
+        let format = self.output.format.format;
+        match self.shown {
+            Shown::Tiles => by_zoom::print_below(stored, found, format),
+            Shown::Answer | Shown::Ladders => Ok(false),
+        }
+    }
+
+    fn jobs_done(&self, outcome: &Outcome, plan: &Plan) -> ExitResult {
+        if let Some(path) = self.report {
+            let found = loaded(&Store::open_read_only(&outcome.results)?, outcome.experiment)?;
+            page::write(path, &found)?;
+            talk(&format!("report:  {}", path.display()));
+        }
+        jobs::conclude(outcome, plan, self.output.format.format)
+    }
+
+    fn conclude(&self, results: &Path, experiment: ExperimentId) -> ExitResult {
+        let store = Store::open_read_only(results)?;
+        if can_decide(&store, experiment)?
+            && let Ok(mut store) = Store::create_or_open(results)
+        {
+            let _ = store.look(experiment);
+        }
+        let found = loaded(&store, experiment)?;
+        let found = if self.report.is_some() { found.with_tiles(&store)? } else { found };
+        if let Some(calibrated) = calibration::of_stored(&found) {
+            calibration::show(&calibrated, self.output.format.format)?;
+            let tried = format!("pgdyno table runs -e {}", experiment.0);
+            talk(&format!("results: {} (try: {tried})", results.display()));
+            return self.written_report(&found).map(|()| SAME_OR_BETTER);
+        }
+        let throughput = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
+        // By response times, if schedules set the throughput.
+        let comparison = found.compared().or(throughput.as_ref());
+        let limits = report::tables::limits(&found);
+        match (self.output.format.format, comparison) {
+            (format, _) if limits.is_some() && format != OutputFormat::Text => {
+                limits.map_or(Ok(()), |limits| print(&limits, format))?;
+            }
+            (OutputFormat::Text, _) => {
+                let short = report::short::text(&found).filter(|_| self.is_brief && !self.output.verbose);
+                if let Some(short) = short {
+                    data(&short)?;
+                    return self.told(comparison, &found, results);
+                }
+                data(&report::summary::text(&found))?;
+                print_ladders(&found, OutputFormat::Text, self.shown)?;
+                if found.limits().is_none() {
+                    print_blocks(&report::tables::users_in_words(&found), OutputFormat::Text)?;
+                }
+                self.print_tiles((&store, experiment), &found)?;
+            }
+            (OutputFormat::Md, _) if self.shown == Shown::Ladders => {
+                print_ladders(&found, OutputFormat::Md, self.shown)?
+            }
+            (format, _) if self.shown == Shown::Ladders => print(&report::tables::ladder(&found), format)?,
+            (OutputFormat::Md, Some(comparison)) => {
+                let tables = report::tables::compared_for_people(&found, comparison);
+                print_answer(&found.experiment.question, &found, tables, OutputFormat::Md)?;
+                self.print_tiles((&store, experiment), &found)?;
+            }
+            (format, Some(comparison)) => {
+                print_compared(&found, comparison, format)?;
+                self.print_tiles((&store, experiment), &found)?;
+            }
+            (format, None) if self.shown == Shown::Tiles => {
+                if !self.print_tiles((&store, experiment), &found)? {
+                    print(&by_zoom::table(&found), format)?;
+                }
+            }
+            (format, None) => print(&report::tables::cells(&found), format)?,
+        }
+        talk(&format!(
+            "results: {} (try: {})",
+            results.display(),
+            to_try(&found, results, comparison.is_some())
+        ));
+        self.written(comparison, &found)
+    }
+
+    fn told(&self, comparison: Option<&Comparison>, found: &ReportData, results: &Path) -> ExitResult {
+        let which = spec::shell::word(found.called());
+        if self.report.is_none() {
+            talk(&format!("  more: pgdyno report -e {which}{}", results_option(results)));
+            talk(&format!("  results: {}", results.display()));
+        }
+        self.written(comparison, found)
+    }
+
+    fn written_report(&self, found: &ReportData) -> anyhow::Result<()> {
+        if let Some(path) = self.report {
+            page::write(path, found)?;
+            talk(&format!("report:  {}", path.display()));
+        }
+        Ok(())
+    }
+
+    /// Writes the report if wanted, and returns the exit code.
+    fn written(&self, comparison: Option<&Comparison>, found: &ReportData) -> ExitResult {
+        self.written_report(found)?;
+        let outcome = Answer::of(found).outcome;
+        let is_answered =
+            comparison.is_some() || found.limits().is_some() || outcome == answer::AnswerOutcome::Invalid;
+        Ok(exit::of_answer(match self.shown {
+            Shown::Ladders if !is_answered => answer::AnswerOutcome::of_ladders(&ladders(found)),
+            _ => outcome,
+        }))
+    }
+}
+
+/// Whether a look at the verdicts can end the experiment early: not while a level that is set by hand has one set.
+fn can_decide(store: &Store, experiment: ExperimentId) -> anyhow::Result<bool> {
+    if store.experiment(experiment)?.experiment.order_scheme != OrderScheme::Sets {
+        return Ok(true);
+    }
+    let found = loaded(store, experiment)?;
+    let has_error =
+        |arm: &ArmComparison| arm.grid.is_some_and(|figure| figure.grid.estimate.standard_error.is_some());
+    Ok(found.compared().is_some_and(|of| of.arms.iter().any(has_error)))
+}
+
+/// Commands that show more about the experiment, if they have anything to show.
+fn to_try(found: &ReportData, results: &Path, is_compared: bool) -> String {
+    let option = results_option(results);
+    let which = format!("{}{option}", spec::shell::word(found.called()));
+    let always: &[&str] = match (found.limits().is_some(), is_compared) {
+        (true, _) => &["table limits", "table runs"],
+        (false, true) => &["table", "compare"],
+        (false, false) => &["table"],
+    };
+    let tiles = (!report::tables::tiles(found).rows.is_empty()).then_some("table tiles");
+    let users = (!report::tables::users(found).rows.is_empty()).then_some("table users");
+    let shown = always
+        .iter()
+        .copied()
+        .chain(tiles)
+        .chain(users)
+        .map(|command| format!("pgdyno {command} -e {which}"));
+    shown.chain([format!("pgdyno sql{option}")]).collect::<Vec<_>>().join(", ")
+}
+
+/// Prints the ladders, with name and breaking point; with all ladders, also how throughput grows with
+/// clients.
+fn print_ladders(found: &ReportData, format: OutputFormat, shown: Shown) -> anyhow::Result<()> {
+    let all = shown == Shown::Ladders;
+    let mut blocks = report::tables::ladders_in_words(found, !all);
+    if all {
+        blocks.extend(report::tables::scalings_in_words(found));
+    }
+    print_blocks(&blocks, format)
+}
