@@ -48,6 +48,8 @@ pub struct Target {
     /// What must be undone; none where nothing may be changed. Its watchdog undoes the rest while the server
     /// still runs.
     journal: Option<Journal>,
+    /// The same for the scratch data of jobs, where nothing else may be changed.
+    scratch: Option<Journal>,
     server: TargetServer,
     database: String,
     /// How the load reaches a managed server.
@@ -114,7 +116,9 @@ impl Target {
     ) -> Result<Self, Error> {
         let mut server = UrlServer::open(dsn, rights, home, watchdog)?;
         let database = server.config().dbname.clone();
-        let (journal, recovered) = (server.take_journal(), server.take_recovered());
+        let may_change = server.rights() == Rights::Change;
+        let journal = if may_change { Some(server.new_journal()?) } else { None };
+        let recovered = server.take_recovered();
         let mut target = Self::over(TargetServer::Url(Box::new(server)), &database, journal, recovered);
         for extension in extensions {
             target.ensure_extension(extension)?;
@@ -130,6 +134,7 @@ impl Target {
     ) -> Self {
         Self {
             journal,
+            scratch: None,
             server,
             database: database.to_owned(),
             via: NetworkAccess::Socket,
@@ -397,6 +402,27 @@ impl Target {
         let _concluding = Stop::of_process().concluding();
         let place = self.plain_place();
         self.journal.as_mut().map_or(Ok(()), |journal| journal.undo_change(&place, change))
+    }
+
+    /// Records scratch data of a job, which drops them itself: until [`Target::settle_scratch`] a watchdog drops
+    /// them when we die, otherwise the next command.
+    ///
+    /// # Errors
+    /// When that cannot be recorded, or another pgdyno changes the server.
+    pub fn note_scratch(&mut self, change: &Change) -> Result<(), Error> {
+        let mut control = Control::open(&self.plain_place(), Some(CONNECTING))?;
+        if let (None, TargetServer::Url(server)) = (&self.journal, &self.server) {
+            self.scratch = Some(server.new_journal()?);
+        }
+        let journal = self.journal.as_mut().or(self.scratch.as_mut());
+        journal.map_or(Ok(()), |journal| journal.note_scratch(&mut control, change))
+    }
+
+    /// The job dropped its scratch data.
+    pub fn settle_scratch(&mut self, change: &Change) {
+        for journal in self.journal.iter_mut().chain(&mut self.scratch) {
+            journal.settle(change);
+        }
     }
 
     /// The user's current changes, by their do.

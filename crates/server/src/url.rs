@@ -32,8 +32,9 @@ pub enum Rights {
 pub struct UrlServer {
     config: Config,
     place: Place,
-    /// Present when the experiment allows changes to the server.
-    journal: Option<Journal>,
+    rights: Rights,
+    home: Home,
+    watchdog: Watchdog,
     recovered: Vec<Recovered>,
     pooling: Pooling,
     /// Whether statements prepared by name can be reused.
@@ -79,12 +80,8 @@ impl UrlServer {
         };
         let place = control.place().clone();
         drop(control);
-        let journal = if rights == Rights::Change {
-            Some(Journal::new(home, &config.redacted(), Access::to(&place, &config), watchdog)?)
-        } else {
-            None
-        };
-        Ok(Self { config, place, journal, recovered, pooling, keeps_statements })
+        let (home, watchdog) = (home.clone(), watchdog.clone());
+        Ok(Self { config, place, rights, home, watchdog, recovered, pooling, keeps_statements })
     }
 
     /// How server connections are shared in front of it.
@@ -128,9 +125,17 @@ impl UrlServer {
         place
     }
 
-    /// Where changes are recorded; none where nothing may be changed.
-    pub(super) fn take_journal(&mut self) -> Option<Journal> {
-        self.journal.take()
+    pub(super) fn rights(&self) -> Rights {
+        self.rights
+    }
+
+    /// Where what is changed on it is recorded.
+    ///
+    /// # Errors
+    /// When the home cannot be used.
+    pub(super) fn new_journal(&self) -> Result<Journal, Error> {
+        let access = Access::to(&self.place, &self.config);
+        Journal::new(&self.home, &self.config.redacted(), access, &self.watchdog)
     }
 
     /// What had to be undone from earlier experiments, on any server.

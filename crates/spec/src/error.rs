@@ -58,10 +58,21 @@ impl Class {
     }
 }
 
-/// Advice on an error of the server, by its SQLSTATE; empty if the server's message is enough.
+/// Whether a server's text of a lack of room is about POSIX shared memory (`/PostgreSQL.<number>`, in every
+/// language), and not about a disk.
 #[must_use]
-pub fn advice_on_sqlstate(sqlstate: &str) -> &'static str {
+pub fn is_of_shared_memory(text: &str) -> bool {
+    text.contains("/PostgreSQL.")
+}
+
+/// Advice on an error of the server, by its SQLSTATE and text; empty if the server's message is enough.
+#[must_use]
+pub fn advice_on_sqlstate(sqlstate: &str, text: &str) -> &'static str {
     match sqlstate {
+        "53100" if is_of_shared_memory(text) => {
+            "the server's /dev/shm is too small, not its disk: make it larger (docker run --shm-size=1g), or set \
+             max_parallel_workers_per_gather = 0"
+        }
         "42501" => {
             "connect as a role that may do it: the owner of the object, or one that the owner lets (GRANT)"
         }
@@ -129,7 +140,9 @@ impl Error {
     /// A server's error, with the class and the advice of its SQLSTATE.
     #[must_use]
     pub fn of_server(sqlstate: Option<&str>, what: impl Into<String>) -> Self {
-        Self::new(Class::of_sqlstate(sqlstate), what).with_hint(sqlstate.map_or("", advice_on_sqlstate))
+        let what = what.into();
+        let advice = sqlstate.map_or("", |sqlstate| advice_on_sqlstate(sqlstate, &what));
+        Self::new(Class::of_sqlstate(sqlstate), what).with_hint(advice)
     }
 
     /// The user asked to stop.
@@ -226,6 +239,15 @@ mod tests {
         assert_eq!((full.class(), full.hint()), (Class::Io, Some("make room there")));
         let refused = Error::io("write", Path::new("/x"), io::ErrorKind::PermissionDenied.into());
         assert_eq!((refused.class(), refused.hint()), (Class::Io, None));
+    }
+
+    /// A small /dev/shm was called a full disk.
+    #[test]
+    fn shared_memory_is_no_disk() {
+        let hint = |text: &str| Error::of_server(Some("53100"), text).hint().map(str::to_owned).unwrap();
+        let shm = "FEHLER:  konnte Größe von Shared-Memory-Segment »/PostgreSQL.9« nicht auf 64 Bytes ändern";
+        assert!(hint(shm).contains("/dev/shm"), "{}", hint(shm));
+        assert!(hint("ERROR:  could not extend file \"base/5/7\"").contains("disk"));
     }
 
     /// "permission denied" came with the advice to create pgbench's tables.

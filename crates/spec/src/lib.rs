@@ -40,7 +40,7 @@ pub mod written;
 
 pub use answers::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms};
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
-pub use error::{Class, Error, advice_on_sqlstate, is_disk_full};
+pub use error::{Class, Error, advice_on_sqlstate, is_disk_full, is_of_shared_memory};
 pub use experiment_record::{ArmRecord, ControlArm, ExperimentRecord};
 pub use explained::{FunctionTime, PlanNode, StatementPart, StatementPlan};
 pub use figures::Counts;

@@ -522,7 +522,7 @@ impl<'a> Execution<'a> {
             self.runner.progress.warn(format!("{why}; its other runs are left for later"));
             if self.waiting.is_empty() {
                 let code = last.and_then(|done| done.cause.as_ref()?.code.as_deref());
-                self.advice = code.map_or("", advice_on_sqlstate);
+                self.advice = code.map_or("", |code| advice_on_sqlstate(code, &why));
             }
             self.waiting.push(why);
         }

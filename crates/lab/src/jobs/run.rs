@@ -19,6 +19,10 @@ pub(crate) fn run(
     stop: &Stop,
     remarks: &mut Vec<String>,
 ) -> Result<JobReport, Error> {
+    let scratch = job.scratch(stage.control()?)?;
+    if let Some(scratch) = &scratch {
+        stage.target.note_scratch(scratch)?;
+    }
     let done = carry_out(stage, job, progress, stop, remarks);
     // Clean up even after a stop.
     let _concluding = stop.concluding();
@@ -30,6 +34,9 @@ pub(crate) fn run(
         Ok(control) => job.clear_away(control),
         Err(error) => Err(error),
     };
+    if let Some(scratch) = scratch.filter(|_| cleared.is_ok()) {
+        stage.target.settle_scratch(&scratch);
+    }
     match (done, cleared) {
         (Ok(report), Ok(told)) => {
             // A failed job shows only its reason.

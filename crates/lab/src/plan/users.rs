@@ -11,16 +11,19 @@ pub(super) fn words(plan: &Plan) -> Vec<String> {
     };
     let visits = sessions.session.visits().len();
     let [within, after] = sessions.mean_think_s();
+    let thinking = match within > 0.0 {
+        true => format!("{} of think time in it on average", seconds(within)),
+        false => "no think time in it".to_owned(),
+    };
     let pause = if after > 0.0 { format!(", and {} after it", seconds(after)) } else { String::new() };
     let connection = if sessions.connection.is_kept() { "" } else { "; a connection for each session" };
     let each = sessions
         .sessions
         .map_or(String::new(), |each| format!("; {} of each user", count(each as usize, "session")));
     vec![format!(
-        "users: {}; {} a session, {} of think time in it on average{pause}; arrivals: {}{connection}{each}",
+        "users: {}; {} a session, {thinking}{pause}; arrivals: {}{connection}{each}",
         sessions.session,
         count(visits, "transaction"),
-        seconds(within),
         sessions.arrivals
     )]
 }

@@ -4,7 +4,7 @@ use results::{CellValue, Table};
 use server::child::Watchdog;
 use server::home::Home;
 use server::managed::{self, Choice, Cluster, Status};
-use server::settings::journal::{self, LeftBy, Leftover, Recovered};
+use server::settings::journal::{self, ForgetScope, LeftBy, Leftover, Recovered};
 use server::settings::restore_managed_settings;
 use server::storage;
 use server::{self, Target};
@@ -13,7 +13,7 @@ use spec::{shell, visible};
 
 use super::{print, signals};
 use crate::exit::{ExitResult, SAME_OR_BETTER};
-use crate::options::{FormatOption, Programs};
+use crate::options::{FormatOption, OutputFormat, Programs};
 use crate::print::{self, data, talk, warning};
 
 /// `pgdyno target …`.
@@ -68,6 +68,10 @@ pub(crate) struct RestoreArgs {
     /// Connection string of a server that pgdyno did not make, with a password that the environment does not have
     #[arg(long, short = 'd', value_name = "URI", conflicts_with = "server")]
     url: Option<String>,
+    /// Undo nothing: end the records of what was changed, for servers that are gone or were put in order by hand.
+    /// Lists what may be left
+    #[arg(long)]
+    forget: bool,
     #[command(flatten)]
     format: FormatOption,
 }
@@ -252,14 +256,46 @@ fn left_words(left: &Leftover) -> Option<String> {
     }
 }
 
-fn restore(args: &RestoreArgs) -> anyhow::Result<()> {
+/// The server that an option or argument names.
+fn asked(args: &RestoreArgs) -> ForgetScope<'_> {
     let is_connection = |text: &str| text.contains("://") || text.contains('=');
-    match (&args.url, &args.server) {
-        (Some(url), _) => restore_left(args, Some(url)),
-        (None, Some(url)) if is_connection(url) => restore_left(args, Some(url)),
-        (None, Some(name)) => restore_private(args, name),
-        (None, None) => restore_left(args, None),
+    match (args.url.as_deref(), args.server.as_deref()) {
+        (Some(url), _) => ForgetScope::At(url),
+        (None, Some(url)) if is_connection(url) => ForgetScope::At(url),
+        (None, Some(name)) => ForgetScope::Private(name),
+        (None, None) => ForgetScope::All,
     }
+}
+
+fn restore(args: &RestoreArgs) -> anyhow::Result<()> {
+    match asked(args) {
+        scope if args.forget => forget(args, scope),
+        ForgetScope::At(url) => restore_left(args, Some(url)),
+        ForgetScope::Private(name) => restore_private(args, name),
+        ForgetScope::All => restore_left(args, None),
+    }
+}
+
+fn forget(args: &RestoreArgs, scope: ForgetScope<'_>) -> anyhow::Result<()> {
+    let found = journal::forget(&home()?, scope)?;
+    let (held, forgotten): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|left| matches!(left.by, LeftBy::Living(_)));
+    if forgotten.is_empty() && held.is_empty() {
+        talk("nothing to forget: no pgdyno left a server changed");
+    }
+    let mut table = Table::new(["server", "may be left"]);
+    for left in forgotten {
+        let list = match &left.by {
+            LeftBy::Unknown(reason) => format!("not known: {reason}"),
+            _ => left.list(),
+        };
+        talk(&format!("{}: forgotten, and not undone; what may be left: {list}", left.dsn));
+        table.push(vec![left.dsn.into(), list.into()]);
+    }
+    if args.format.format != OutputFormat::Text {
+        print(&table, args.format.format)?;
+    }
+    held.into_iter().map(Recovered::InUse).find_map(problem).map_or(Ok(()), |error| Err(error.into()))
 }
 
 fn restore_private(args: &RestoreArgs, name: &str) -> anyhow::Result<()> {

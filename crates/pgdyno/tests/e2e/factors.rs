@@ -156,6 +156,48 @@ fn an_index_on_a_server_by_url_is_undone_when_pgdyno_is_killed() {
     place.wait_until_quiet(Duration::from_secs(10));
 }
 
+/// An experiment with one change at a user's server.
+fn one_change(place: &Place, change: &str) -> String {
+    place.write("one.sql", "SELECT 1;\n");
+    let text = format!(
+        "question = \"?\"\n[target]\nurl = \"$TEST_URL\"\nchange_server = true\n[workload.one]\n\
+         pgbench = {{ files = [\"one.sql\"] }}\n[change.it.without]\n[change.it.with]\n{change}\n\
+         [compare]\nfactor = \"it\"\nbase = \"without\"\n[measure]\nwarmup = \"0s\"\nduration = \"200ms\"\nrounds = 2\n"
+    );
+    place.write("change.toml", text).display().to_string()
+}
+
+/// A misspelt table locked the server out until somebody removed the journal.
+#[test]
+fn a_statement_that_failed_changed_nothing_and_locks_nobody_out() {
+    let (place, server) = (Place::new(), Server::start());
+    let file = one_change(
+        &place,
+        "do = \"ALTER TABLE vistors ADD seen int; CREATE TABLE half (a int)\"\nundo = \"ALTER TABLE vistors DROP seen\"",
+    );
+    let failed = run_at(&place, &server, &["run", &file, "--allow-commands"]).expect(68);
+    assert!(!failed.stderr.contains("could not be undone"), "{}", failed.stderr);
+    failed.says(&["vistors"]);
+    place.run(["target", "status"]).expect(0).says(&["no private server"]);
+    place.run(["bench", "-f", "one.sql", "-n", "-T", "1", &server.url()]).expect(0);
+}
+
+#[test]
+fn a_change_that_nobody_can_undo_is_forgotten_on_request() {
+    let (place, server) = (Place::new(), Server::start());
+    let file = one_change(&place, "do = { command = \"exit 3\" }\nundo = { command = \"exit 4\" }");
+    let again = ["run", &file, "--allow-commands"];
+    let failed = run_at(&place, &server, &again);
+    failed.says(&["exit 4", "pgdyno target restore"]);
+    run_at(&place, &server, &again).expect(69);
+    let elsewhere = format!("host=127.0.0.1 port={}", server.port - 1);
+    place.run(["target", "restore", "--forget", &elsewhere]).expect(0).says(&["nothing to forget"]);
+    let forgotten = place.run(["target", "restore", "--forget", &server.url()]).expect(0);
+    forgotten.says(&["not undone; what may be left: command \"exit 3\" (undo: command \"exit 4\")"]);
+    place.run(["target", "restore"]).expect(0).says(&["nothing to put back"]);
+    run_at(&place, &server, &again).says(&["exit 4"]);
+}
+
 /// Ctrl-C during a hanging undo started the same undo again, without end, and the final message did not
 /// mention the remaining change.
 #[test]

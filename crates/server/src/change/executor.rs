@@ -8,9 +8,9 @@ use protocol::postgres::sql::{ResultSet, Sql, SqlError, long, quote_literal};
 use spec::plan::change::{Change, ChangePart, ChangeStep};
 use spec::{Class, Error, short_sql};
 
-use super::Environment;
 use super::environment::MARK;
-use super::error::{self, ChangeFailureKind};
+use super::error::{self, ChangeFailure, ChangeFailureKind};
+use super::{Environment, statements};
 use crate::child::Watchdog;
 use crate::control::Control;
 use crate::host::proc;
@@ -85,6 +85,20 @@ impl<'a> Executor<'a> {
             see(&self.place, check)?;
         }
         Ok(ChangeResult { output, took: start.elapsed() })
+    }
+
+    /// Whether a failed [`Self::make`] changed nothing: the server refused the do, which takes effect as a whole
+    /// or not at all.
+    pub(crate) fn changed_nothing(change: &Change, failed: &Error) -> bool {
+        let of_do = failed.attached().is_some_and(|failure: &ChangeFailure| {
+            failure.part == Some(ChangePart::Do) && failure.kind == ChangeFailureKind::Sql
+        });
+        let is_refused = failed.cause().is_some_and(|error: &SqlError| error.sqlstate.is_some());
+        let sql = change.do_.as_ref().and_then(|step| match step {
+            ChangeStep::Sql(sql) => Some(sql),
+            ChangeStep::Command(_) => None,
+        });
+        of_do && is_refused && sql.is_some_and(|sql| statements::fail_together(sql))
     }
 
     /// Runs the undo, once nothing works on the change any more. What a finished do (`done`) left running

@@ -1,12 +1,31 @@
-//! Counts the statements in an SQL text.
+//! The statements in an SQL text: how many, and whether all of them fail together.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
 
 /// Number of statements separated by semicolons, without empty ones and comments.
 pub(super) fn count(sql: &str) -> usize {
+    statements(sql).len()
+}
+
+/// Whether an error of the server undoes all of it: sent in one message, statements are one transaction,
+/// unless one of them ends it or works in several.
+pub(super) fn fail_together(sql: &str) -> bool {
+    const SEVERAL: [&str; 3] = ["call", "do", "vacuum"];
+    const ENDS: [&str; 8] = ["begin", "start", "commit", "end", "rollback", "abort", "prepare", "savepoint"];
+    statements(sql).iter().all(|words| {
+        let first = words.first().map_or("", String::as_str);
+        !SEVERAL.contains(&first)
+            && !ENDS.contains(&first)
+            && !words.iter().any(|word| word == "concurrently")
+    })
+}
+
+/// The words of each statement in lower case, without strings, quoted names and comments.
+fn statements(sql: &str) -> Vec<Vec<String>> {
     let mut rest = sql.char_indices().peekable();
-    let (mut statements, mut inside) = (0, false);
+    let mut statements: Vec<Vec<String>> = Vec::new();
+    let mut inside = false;
     let mut before = ' ';
     while let Some((at, c)) = rest.next() {
         let next = rest.peek().map(|(_, next)| *next);
@@ -16,7 +35,15 @@ pub(super) fn count(sql: &str) -> usize {
             '/' if next == Some('*') => skip_comment(&mut rest),
             _ if c.is_whitespace() => {}
             _ => {
-                statements += usize::from(!std::mem::replace(&mut inside, true));
+                if !std::mem::replace(&mut inside, true) {
+                    statements.push(Vec::new());
+                }
+                if let Some(words) = statements.last_mut().filter(|_| is_name(c)) {
+                    if !is_name(before) {
+                        words.push(String::new());
+                    }
+                    words.last_mut().into_iter().for_each(|word| word.extend(c.to_lowercase()));
+                }
                 match c {
                     '\'' => skip_string(&mut rest, matches!(before, 'e' | 'E')),
                     // A doubled quote reads as two names in succession, with the same result.
@@ -87,6 +114,25 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn an_error_undoes_all_but_what_works_in_several_transactions() {
+        for (sql, wanted) in [
+            ("CREATE INDEX seen ON visists (seen_at)", true),
+            ("ALTER TABLE a ADD b int; UPDATE a SET b = 1", true),
+            ("CREATE TABLE \"concurrently\" (note text DEFAULT 'call it')", true),
+            ("SELECT 1; -- commit\nSELECT 2", true),
+            ("CREATE INDEX  Concurrently i ON t (x)", false),
+            ("REINDEX TABLE CONCURRENTLY t", false),
+            ("CALL fill(5)", false),
+            ("do $$ begin commit; end $$", false),
+            ("BEGIN; DROP TABLE a; COMMIT; DROP TABLE b", false),
+            ("DROP TABLE a; /* then */ COMMIT; DROP TABLE b", false),
+            ("VACUUM a, b", false),
+        ] {
+            assert_eq!(fail_together(sql), wanted, "{sql}");
+        }
+    }
 
     #[test]
     fn semicolons_count_only_where_they_end_a_statement() {

@@ -10,7 +10,7 @@ use protocol::postgres::conninfo::Env;
 use protocol::postgres::sql::{Sql, long, quote_identifier, quote_literal};
 use protocol::postgres::{Config, ConnInfoError, Login};
 use spec::plan::storage::Holds;
-use spec::{Class, Error};
+use spec::{Class, Error, is_of_shared_memory};
 
 use super::error::advice;
 use super::log::disk_full_line;
@@ -118,7 +118,8 @@ impl Cluster {
     /// An error of a statement; a full disk has a separate error.
     pub(super) fn sql_error(&self, doing: String, error: protocol::postgres::sql::SqlError) -> Error {
         let first = error.text.lines().next().map(str::to_owned);
-        let line = disk_full_line(&error.text).or_else(|| first.filter(|_| error.is("53100")));
+        let line = disk_full_line(&error.text)
+            .or_else(|| first.filter(|first| error.is("53100") && !is_of_shared_memory(first)));
         match line.or_else(|| if error.sqlstate.is_none() { self.disk_full() } else { None }) {
             Some(line) => self.is_full(&line),
             None => sql_error(doing, error),

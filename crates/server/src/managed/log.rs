@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
+use spec::is_of_shared_memory;
+
 use crate::home::Dir;
 
 /// In the server's folder.
@@ -76,7 +78,7 @@ pub(super) fn quote(log: &str) -> String {
 pub(super) fn disk_full_line(log: &str) -> Option<String> {
     // A partial write is reported without the system's text.
     let signs = ["No space left on device", "Disk quota exceeded", ": wrote only "];
-    let full = |line: &&str| signs.iter().any(|sign| line.contains(sign));
+    let full = |line: &&str| signs.iter().any(|sign| line.contains(sign)) && !is_of_shared_memory(line);
     log.lines().rfind(full).map(|line| line.trim().to_owned())
 }
 
@@ -109,6 +111,8 @@ HINT:  Reduce shared_buffers
             disk_full_line("ERROR:  could not extend file \"x\": wrote only 4096 of 8192 bytes").is_some()
         );
         assert_eq!(disk_full_line("all is well"), None);
+        let shm = "ERROR:  could not resize shared memory segment \"/PostgreSQL.77\" to 8 bytes: No space left on device";
+        assert_eq!(disk_full_line(shm), None, "it is no disk");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 use osm::synth::Synthetic;
 use protocol::postgres::Database;
 use protocol::postgres::sql::{Sql, SqlError};
+use spec::plan::change::Change;
 use spec::{Error, given};
 
 use super::child::RunChild;
@@ -73,6 +74,14 @@ pub trait Job {
     /// Extensions that it needs in the database.
     fn extensions(&self) -> Vec<&'static str> {
         Vec::new()
+    }
+
+    /// Data that [`Self::clear_away`] removes, as a change with its undo: what must be undone if we are killed.
+    ///
+    /// # Errors
+    /// When the server does not say whether it makes any.
+    fn scratch(&self, _sql: &mut dyn Sql) -> Result<Option<Change>, Error> {
+        Ok(None)
     }
 
     /// Runs the job.

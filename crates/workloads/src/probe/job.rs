@@ -16,6 +16,7 @@ use crate::jobs::{Inputs, Job, JobReport, JobSite};
 use protocol::postgres::sql::Sql;
 use spec::Error;
 use spec::plan::ProbeOptions;
+use spec::plan::change::Change;
 
 /// Additional time after which a probe's scratch data counts as left behind.
 const SLACK: Duration = Duration::from_secs(120);
@@ -45,6 +46,11 @@ impl Job for Probe {
 
     fn made_from(&self, _inputs: &Inputs) -> Vec<String> {
         vec![serde_json::to_string(&self.options).expect("options are plain data")]
+    }
+
+    fn scratch(&self, sql: &mut dyn Sql) -> Result<Option<Change>, Error> {
+        let makes = ServerState::ask(sql, &self.options)?.restricted().is_none();
+        Ok(makes.then(|| self.scratch.as_change()))
     }
 
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error> {

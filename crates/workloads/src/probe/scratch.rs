@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::error;
 use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
 use spec::Error;
+use spec::plan::change::{Change, ChangeStep};
 
 /// Prefix of our schemas.
 pub(super) const PREFIX: &str = "pgdyno_probe_";
@@ -51,6 +52,16 @@ impl Scratch {
         })
     }
 
+    /// As a change with its undo, which drops it with our tables alone.
+    pub(super) fn as_change(&self) -> Change {
+        let schema = quote_identifier(&self.name);
+        Change {
+            do_: Some(ChangeStep::Sql(format!("CREATE SCHEMA {schema}"))),
+            undo: Some(ChangeStep::Sql(dropping(&self.name))),
+            check: None,
+        }
+    }
+
     /// Drops it with our tables; nothing if it does not exist.
     pub(super) fn drop(&self, sql: &mut dyn Sql) -> Result<(), SqlError> {
         drop_schema(sql, &self.name)
@@ -65,12 +76,12 @@ impl Scratch {
 
 /// Drops our tables, then the schema if it is empty.
 pub(super) fn drop_schema(sql: &mut dyn Sql, name: &str) -> Result<(), SqlError> {
+    long(sql).execute(&dropping(name))
+}
+
+/// One message, and so one transaction.
+fn dropping(name: &str) -> String {
     let schema = quote_identifier(name);
     let tables = TABLES.map(|table| format!("{schema}.{}", quote_identifier(table))).join(", ");
-    let drop = format!("BEGIN; DROP TABLE IF EXISTS {tables}; DROP SCHEMA IF EXISTS {schema}; COMMIT");
-    long(sql).execute(&drop).inspect_err(|error| {
-        if error.sqlstate.is_some() {
-            let _ = sql.execute("ROLLBACK");
-        }
-    })
+    format!("DROP TABLE IF EXISTS {tables}; DROP SCHEMA IF EXISTS {schema}")
 }

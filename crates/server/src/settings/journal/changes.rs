@@ -121,7 +121,8 @@ impl Journal {
             Err(error) => {
                 // After a stop the change is still undone, unless the user stops once more.
                 let _concluding = Stop::of_process().concluding();
-                match change.undo.as_ref().map(|undo| executor.undo(undo, false)) {
+                let undo = change.undo.as_ref().filter(|_| !Executor::changed_nothing(change, &error));
+                match undo.map(|undo| executor.undo(undo, false)) {
                     Some(Err(undo)) => {
                         let undo = self.remember_given_up(undo);
                         Err(change::not_undone(error, &undo))
@@ -134,6 +135,27 @@ impl Journal {
                 }
             }
         }
+    }
+
+    /// Records data that their maker drops itself: until [`Self::settle`] a watchdog drops them when we die.
+    ///
+    /// # Errors
+    /// When the journal cannot be written, or another pgdyno changes the server.
+    pub(crate) fn note_scratch(&mut self, control: &mut Control, change: &Change) -> Result<(), Error> {
+        let made = MadeChange {
+            id: uuid::Uuid::new_v4().simple().to_string(),
+            change: change.clone(),
+            done: true,
+            database: control.place().login.dbname.clone(),
+            environment: Environment::default(),
+        };
+        self.write_down(control, |entry| entry.changes.push(made))
+    }
+
+    /// What [`Self::note_scratch`] recorded is dropped.
+    pub(crate) fn settle(&mut self, change: &Change) {
+        self.entry.changes.retain(|made| made.change != *change);
+        self.rewrite();
     }
 
     /// Makes a permanent change: its server will be removed. Nothing is recorded.

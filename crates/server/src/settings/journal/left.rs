@@ -70,7 +70,7 @@ impl Leftover {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.settings.is_empty() && self.changes.is_empty()
     }
 

@@ -10,6 +10,7 @@
 mod access;
 mod changes;
 mod entry;
+mod forget;
 mod guard;
 mod left;
 mod recover;
@@ -27,6 +28,7 @@ use spec::{Class, Error};
 
 pub(crate) use access::Access;
 pub use entry::{ChangedSetting, JournalEntry, JournalFile, MadeChange};
+pub use forget::{ForgetScope, forget};
 pub use guard::guard_main;
 pub(crate) use left::left_at;
 pub use left::{LeftBy, Leftover, left, left_behind, left_behind_at, left_in};

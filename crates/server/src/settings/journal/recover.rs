@@ -20,6 +20,7 @@ use crate::managed::{self, Cluster};
 
 const ONCE_IT_IS_THERE: &str =
     "once the server is there: pgdyno target restore (with --url for another way to it)";
+const GONE: &str = "if the former one is no more: pgdyno target restore --forget";
 const GIVE_A_ROLE: &str = "give a role that may change them: pgdyno target restore --url …";
 
 /// The result for an earlier journal.
@@ -51,7 +52,9 @@ impl Recovered {
                 format!("a pgdyno that was killed had left {kind}{dsn} changed; {}", undone.words())
             }
             Self::Pending { left: Leftover { by: LeftBy::Unknown(_), .. }, error, .. } => {
-                format!("settings of a server may be changed: {error}; look at that file, then remove it")
+                format!(
+                    "settings of a server may be changed: {error}; look at that file, then: pgdyno target restore --forget"
+                )
             }
             Self::Pending { left, error, .. } => format!(
                 "{} of {} are still as an earlier pgdyno left them: {}; not put back: {}; \
@@ -237,12 +240,7 @@ pub(super) fn undo_over(
         claim.entry.moved_to(&server);
     }
     if !claim.entry.server.is(&server) {
-        let journal = claim.file().path();
-        let what = format!(
-            "another server answers there now; if the former one is no more, remove {}",
-            journal.display()
-        );
-        return Err(Error::new(Class::Unreachable, what));
+        return Err(Error::new(Class::Unreachable, "another server answers there now").with_hint(GONE));
     }
     // Independently: a failure of one must not prevent the other.
     let settings = undo(control, &claim.entry);
@@ -256,9 +254,9 @@ pub(super) fn undo_over(
     }
     let undone = settings.map_err(|error| error.with_hint(GIVE_A_ROLE))?;
     if let Some(error) = failed {
-        let journal = claim.file().path();
-        let what =
-            format!("{error}; if that cannot be helped, undo it by hand, then remove {}", journal.display());
+        let what = format!(
+            "{error}; if that cannot be helped, undo it by hand, then: pgdyno target restore --forget"
+        );
         // Whatever the server's other reason, it is not undone.
         let class = match error.class() {
             class @ (Class::Unreachable | Class::Refused | Class::Interrupted) => class,
@@ -323,7 +321,7 @@ mod tests {
                     error: unreadable,
                     here: false,
                 },
-                "the journal /j.json cannot be read: cut off; look at that file, then remove it",
+                "the journal /j.json cannot be read: cut off; look at that file, then: pgdyno target restore --forget",
             ),
         ];
         for (recovered, wanted) in cases {
