@@ -12,7 +12,7 @@ use stats::DetectableChange;
 
 use crate::few;
 use crate::jobs::input_bytes;
-use crate::plan::{jobs_of, setups, turns};
+use crate::plan::{PreparationTime, jobs_of, length_words, setups, turns};
 
 /// Fewest pairs of a set for a spread.
 const LEAST: usize = 3;
@@ -23,13 +23,38 @@ const ALIKE: f64 = 2.0;
 /// More rounds than this are not advised.
 const MOST_ROUNDS: u32 = 1000;
 
-/// What the plan will be able to detect, as text, a line for each workload and number of clients; nothing
-/// without a comparison, or if throughput does not decide.
+/// How long the plan takes, and what it will be able to detect, as text; the latter in a line for each workload
+/// and number of clients, and not without a comparison, or if throughput does not decide.
 #[must_use]
 pub fn foresee(plan: &Plan, results: &Path) -> Vec<String> {
     if plan.content.has_only_jobs() {
         return earlier_jobs(plan, results);
     }
+    let length = length_words(plan, &preparation(plan, results));
+    length.into_iter().chain(detectable(plan, results)).collect()
+}
+
+/// How long the preparation takes: as earlier jobs with the same input, or roughly, or nobody knows.
+fn preparation(plan: &Plan, results: &Path) -> PreparationTime {
+    // Only a note depends on it.
+    let store = Store::open_read_only(results).ok();
+    let jobs = jobs_of(&plan.content.prepare);
+    let probe_s = plan.content.probe.as_ref().map_or(0.0, |probe| probe.time.as_secs_f64());
+    let mut time = PreparationTime { least_s: 0.0, most_s: probe_s * 1.5, unknown: Vec::new() };
+    for job in jobs.jobs() {
+        let bytes = input_bytes(&*job);
+        let earlier_s =
+            store.as_ref().filter(|_| bytes > 0).and_then(|store| store.usual_job_s(bytes).ok()?);
+        let most_s = earlier_s.map(|seconds| seconds * 1.5).or_else(|| job.most_s(bytes));
+        match most_s {
+            Some(most_s) => time.most_s += most_s,
+            None => time.unknown.push(job.what()),
+        }
+    }
+    time
+}
+
+fn detectable(plan: &Plan, results: &Path) -> Vec<String> {
     // A job's time depends on its extract and options, so earlier runs of that name predict nothing.
     let only_jobs = plan.runs.iter().all(PlannedRun::is_job);
     let few = few::planned(plan);

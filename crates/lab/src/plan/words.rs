@@ -11,11 +11,11 @@ use spec::plan::{
 
 use super::arm_placement::why_apart;
 use super::cells;
-use super::{calibration, cost, jobs_of, levels, setups, turns};
+use super::{calibration, jobs_of, levels, setups, turns};
 use crate::factors::{SETTINGS, STORAGE};
 use crate::setup::At;
 
-/// A plan as text, a line each: target, preparation, arms, order, time.
+/// A plan as text, a line each: target, preparation, arms, order. How long it takes: [`super::length_words`].
 #[must_use]
 pub fn words(plan: &Plan) -> Vec<String> {
     if let Some(asked) = &plan.content.calibrate {
@@ -38,10 +38,6 @@ pub fn words(plan: &Plan) -> Vec<String> {
     lines.push(order_words(plan));
     lines.push(format!("seed {}; each run's own is made from it", plan.seed()));
     lines.extend(open_words(plan));
-    if plan.content.measure.search.is_some() {
-        lines.push(search_length_words(plan));
-        return lines;
-    }
     let jobs = plan.runs.iter().filter(|run| run.is_job()).count();
     if jobs > 0 {
         lines.push(format!(
@@ -49,32 +45,6 @@ pub fn words(plan: &Plan) -> Vec<String> {
             crate::words::count(jobs, "run")
         ));
     }
-    if jobs == plan.runs.len() {
-        return lines;
-    }
-    let estimate = cost::estimate(plan);
-    let runs = crate::words::count(plan.runs.len() - jobs, "run");
-    if let Some(sessions) = super::users::each(plan) {
-        let number = crate::words::count(sessions as usize, "session");
-        lines.push(format!("{runs} of {number} of each user; how long that takes is not known"));
-        return lines;
-    }
-    if let Some(number) = plan.content.measure.transactions {
-        let number = crate::words::count(number as usize, "transaction");
-        lines.push(format!(
-            "{runs} of {number} of each client (warm-up {} s); how long that takes is not known",
-            plan.content.measure.warmup_s,
-        ));
-        return lines;
-    }
-    lines.push(format!(
-        "{runs} of {} s (warm-up {} s{}{}), about {} in all, preparation not counted",
-        plan.content.measure.duration_s,
-        plan.content.measure.warmup_s,
-        if plan.content.starts_cold() { ", none where cold" } else { "" },
-        longer_warmup(plan),
-        crate::words::duration(estimate.total),
-    ));
     lines
 }
 
@@ -88,7 +58,7 @@ fn calibration_words(plan: &Plan, asked: &PlannedCalibration) -> Vec<String> {
         lines.extend(preparation_words(plan));
     }
     lines.push(format!(
-        "{}, about {} in all, preparation not counted",
+        "{}, about {} in all, and the preparation",
         crate::words::count(measurements.len(), "measurement"),
         crate::words::duration(measurements.iter().sum()),
     ));
@@ -99,30 +69,6 @@ fn calibration_words(plan: &Plan, asked: &PlannedCalibration) -> Vec<String> {
 fn open_words(plan: &Plan) -> Vec<String> {
     let open = plan.decisions.rows().into_iter().filter(|row| !row.needs.is_empty());
     open.map(|row| format!("open until {} is known: {}: {}", row.needs_words(), row.what, row.why)).collect()
-}
-
-fn search_length_words(plan: &Plan) -> String {
-    let (measure, per_run) = (&plan.content.measure, cost::estimate(plan).per_run);
-    let [least, most] = crate::strategies::of(plan, &[]).usual(&[]);
-    let [from, to] = [least, most].map(|runs| crate::words::duration(per_run * runs as u32));
-    format!(
-        "{least} to {most} runs of {} s (warm-up {} s), {from} to {to} in all, more where trials disagree, preparation not counted",
-        measure.duration_s, measure.warmup_s,
-    )
-}
-
-/// A note that arms which take turns are always warmed up.
-fn longer_warmup(plan: &Plan) -> String {
-    let asked = plan.content.measure.warmup_s;
-    let given = plan
-        .runs
-        .iter()
-        .filter(|run| turns::turns(plan, run).is_some())
-        .map(|run| turns::warmup_of(plan, run));
-    match given.reduce(f64::max).filter(|given| *given > asked) {
-        Some(given) => format!(", {given} s where arms take turns: it tells how long slices are to be"),
-        None => String::new(),
-    }
 }
 
 fn target_words(plan: &Plan) -> String {

@@ -199,7 +199,11 @@ fn a_script_that_fails_is_shown_with_file_line_and_statement() {
     ];
     for (name, text, code, words) in cases {
         place.write(name, text);
-        place.run(["bench", "-t", "1", "-n", "-f", name, &server.url()]).expect(code).says(words);
+        let done = place.run(["bench", "-t", "1", "-n", "-c", "2", "-f", name, &server.url()]).expect(code);
+        // A report of nothing was printed, and the error three times.
+        assert_eq!(done.stdout, "");
+        assert_eq!(done.stderr.matches("error: ").count(), 1, "{}", done.stderr);
+        done.says(words);
     }
 }
 

@@ -52,6 +52,12 @@ pub trait Job {
         0
     }
 
+    /// How long it takes at most on an ordinary machine, seconds, with an input of this size; `None` if nobody
+    /// knows.
+    fn most_s(&self, _input_bytes: u64) -> Option<f64> {
+        None
+    }
+
     /// The disk space it needs, if known in advance.
     fn fill(&self) -> Option<Fill> {
         None

@@ -225,6 +225,11 @@ impl Job for LoadJob {
         std::fs::metadata(self.options.extract_in(extracts)).map_or(0, |data| data.len())
     }
 
+    /// 8 s for each MB of the extract, on a small machine.
+    fn most_s(&self, input_bytes: u64) -> Option<f64> {
+        (input_bytes > 0).then(|| 5.0 + input_bytes as f64 / 1e6 * 8.0)
+    }
+
     fn made_from(&self, inputs: &Inputs) -> Vec<String> {
         let mut portable = self.options.portable();
         if self.synthetic().is_some() {

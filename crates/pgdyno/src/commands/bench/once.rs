@@ -5,7 +5,7 @@ use lab::execute::{self, ExecutionOptions, OneRun};
 use script::Seed as SeedChoice;
 use spec::experiment::{BoundedDuration, Experiment, LengthOrBounds, LoadShape, Measure, Whole};
 use spec::plan::AskedCounting;
-use spec::{Error, Profile, ProfileError, Reason};
+use spec::{Error, Profile, ProfileError, Reason, advice_on_sqlstate};
 
 use super::against::base::Folder;
 use super::against::made::MadeExperiment;
@@ -45,6 +45,11 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
     let facts = execute::planned(&file, &options, false, &stop)?.facts;
     let mut done = execute::run_once(&file, facts, &options, &mut screen, &stop)?;
     drop(screen);
+    if args.output.format.format == OutputFormat::Text
+        && let Some(error) = did_nothing(&done)
+    {
+        return Err(error);
+    }
     done.remarks.iter().for_each(|remark| warning(remark));
     match args.output.format.format {
         OutputFormat::Text => data(&show::text(args, rate.as_ref(), &done))?,
@@ -85,6 +90,23 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
 fn without_counters(lost: &Error) -> anyhow::Error {
     let what = format!("the result above is without the server's counters: {lost}");
     CommandFailure::with_code(of_class(lost.class()), what, lost.hint().map(str::to_owned))
+}
+
+/// The error of a run without a single transaction, since the first of a client failed: a report of it would say
+/// nothing else.
+fn did_nothing(done: &OneRun) -> Option<anyhow::Error> {
+    let abort = done.measured.aborts.first().filter(|abort| !abort.lost)?;
+    let place = done.aborted_at.as_ref().filter(|_| done.measured.totals().processed() == 0)?;
+    let text = abort.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    let said = ["ERROR:  ", "FATAL:  "].iter().find_map(|severity| Some(first.split_once(severity)?.1));
+    let advice = abort.code.as_deref().map_or("", |code| advice_on_sqlstate(code, &text));
+    let hint = Some(advice.to_owned()).filter(|advice| !advice.is_empty());
+    Some(CommandFailure::with_code(
+        GUARD,
+        format!("{}: {}", place.trim_end_matches(';'), said.unwrap_or(first)),
+        hint,
+    ))
 }
 
 /// Why a run has no valid figures: first clients that aborted, whose message is the error; then a script that

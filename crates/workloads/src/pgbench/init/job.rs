@@ -28,6 +28,11 @@ impl Job for &InitOptions {
         Some(Fill { bytes: self.bytes(), drops, elsewhere })
     }
 
+    /// 15 MB per second: a slow disk; 30 to 60 are usual.
+    fn most_s(&self, _input_bytes: u64) -> Option<f64> {
+        Some(2.0 + self.bytes() as f64 / 15e6)
+    }
+
     fn made_from(&self, _inputs: &Inputs) -> Vec<String> {
         vec![serde_json::to_string(self).expect("options are plain data")]
     }

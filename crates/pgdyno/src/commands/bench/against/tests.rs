@@ -161,7 +161,7 @@ fn no_warm_up_is_none_or_what_slices_need() {
         (" -S --warmup 0 --slices false shop --against |settings: jit=off", "(warm-up 0 s), "),
         (" -S shop --against |settings: jit=off", "(warm-up 0.5 s), "),
     ] {
-        let words = lab::plan::words(&plan(&made(line).unwrap().text()));
+        let words = lab::plan::length_words(&plan(&made(line).unwrap().text()), &Default::default());
         assert!(words.iter().any(|words| words.contains(wanted)), "{line}: {words:?}");
     }
 }
