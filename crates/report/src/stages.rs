@@ -3,16 +3,24 @@
 use spec::{Phase, PhaseSource, Run};
 
 /// Phases of reading in order, and the name of each stage.
-const READ: [(&str, &str); 5] = [
+const READ: [(&str, &str); 6] = [
     ("node", "nodes"),
     ("way", "ways"),
     ("relation", "relations"),
     ("flush", "end of copying"),
     ("pending ways", "pending ways"),
+    ("pending relations", "pending relations"),
 ];
 const OBJECTS: [&str; 3] = ["node", "way", "relation"];
+/// Phases that are neither of reading nor of tables.
+const OUTSIDE: [&str; 2] = ["set up", UNEXPLAINED];
 /// Tables are clustered, indexed and analyzed side by side.
 pub(crate) const TABLES: &str = "cluster, index, analyze";
+/// Indexes of ids, and objects processed once more: the second stage of osm2pgsql's output flex.
+const SECOND: &str = "second stage";
+const REPROCESS: &str = "reprocess ";
+/// Time that no line of the log explains, from a second on.
+const UNEXPLAINED: &str = "unexplained";
 /// Starting, connecting, making tables, and time outside all phases.
 pub(crate) const REST: &str = "rest";
 
@@ -23,7 +31,12 @@ const READING: &str = "reading";
 const LONG_S: f64 = 30.0;
 
 pub(crate) fn all() -> impl Iterator<Item = &'static str> {
-    std::iter::once(READING).chain(READ.iter().map(|(_, name)| *name)).chain([TABLES, REST])
+    std::iter::once(READING).chain(READ.iter().map(|(_, name)| *name)).chain([
+        SECOND,
+        TABLES,
+        UNEXPLAINED,
+        REST,
+    ])
 }
 
 /// Seconds of each stage of a load, in order; they add up to all of its time. Empty if it has no phase of
@@ -35,7 +48,9 @@ pub(crate) fn of(run: &Run) -> Vec<(&'static str, f64)> {
         return Vec::new();
     }
     let end = |phase: &Phase| phase.start_us.saturating_add(phase.duration_us);
-    let of_tables = || run.phases.iter().filter(|phase| !is_read(phase));
+    let is_other =
+        |phase: &&Phase| phase.name.starts_with(REPROCESS) || OUTSIDE.contains(&phase.name.as_str());
+    let of_tables = || run.phases.iter().filter(|phase| !is_read(phase) && !is_other(phase));
     let named = |name: &'static str| run.phases.iter().filter(move |phase| phase.name == name);
     let took = |name: &'static str| seconds(named(name).map(|phase| phase.duration_us).sum::<u64>());
     let in_whole_seconds = || {
@@ -49,12 +64,19 @@ pub(crate) fn of(run: &Run) -> Vec<(&'static str, f64)> {
     }
     let read = READ.iter().filter(|(phase, _)| !one || !OBJECTS.contains(phase));
     stages.extend(read.map(|(phase, name)| (*name, took(phase))));
-    let read_until = run.phases.iter().filter(is_read).map(end).max().unwrap_or(0);
+    let mut read_until = run.phases.iter().filter(is_read).map(end).max().unwrap_or(0);
+    let again = || run.phases.iter().filter(|phase| phase.name.starts_with(REPROCESS));
+    if let (Some(start), Some(until)) = (again().map(|phase| phase.start_us).min(), again().map(end).max()) {
+        let begin = of_tables().map(|phase| phase.start_us).min().unwrap_or(start).min(start);
+        stages.push((SECOND, seconds(until.saturating_sub(begin))));
+        read_until = read_until.max(until);
+    }
     if let (Some(start), Some(until)) =
         (of_tables().map(|phase| phase.start_us).min(), of_tables().map(end).max())
     {
         stages.push((TABLES, seconds(until.saturating_sub(start.max(read_until)))));
     }
+    stages.push((UNEXPLAINED, Some(took(UNEXPLAINED)).filter(|took| *took >= 1.0).unwrap_or(0.0)));
     // The sum of whole seconds may exceed the time.
     let mut left = run.measured_s;
     for (_, stage) in &mut stages {
@@ -133,6 +155,23 @@ mod tests {
         ];
         let wanted = [("nodes", 27.0), ("ways", 39.0), ("relations", 4.0), (TABLES, 30.0), (REST, 0.0)];
         assert_eq!(of(&load(100.0, planet)), wanted);
+    }
+
+    /// Regression: the second stage of output flex was among the work on tables.
+    #[test]
+    fn the_second_stage_and_unexplained_time_are_stages() {
+        let s = |s: u64| s * 1_000_000;
+        let flex = vec![
+            phase("set up", 0, s(2)),
+            phase("read", s(2), s(100)),
+            phase("index", s(102), s(10)),
+            phase("reprocess ways (stage 2)", s(112), s(500)),
+            phase("cluster", s(612), s(40)),
+            phase("index", s(652), s(20)),
+            phase("unexplained", s(672), s(8)),
+        ];
+        let wanted = [(READING, 0.0), (SECOND, 510.0), (TABLES, 60.0), (UNEXPLAINED, 8.0), (REST, 102.0)];
+        assert_eq!(of(&load(680.0, flex))[..], wanted[1..]);
     }
 
     /// Regression: all of `pgbench -i` was "cluster, index, analyze".

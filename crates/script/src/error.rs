@@ -32,6 +32,20 @@ pub enum ParseError {
     /// A statement uses more variables than the extended protocol allows.
     #[error("statement has too many arguments (maximum is {max}): {statement}", max = MAX_PARAMETERS)]
     TooManyVariables { statement: String },
+    /// A variable in quotes or in a comment, which the extended protocol cannot send: pgbench replaces it with
+    /// a parameter that the server does not see, and every transaction fails.
+    #[error(
+        "{script}:{line}: :{name} is within {within}, where the server sees no parameter under -M extended|prepared; \
+         write it outside of them, or use -M simple"
+    )]
+    HiddenVariable {
+        script: String,
+        /// Line in the script, counted from 1.
+        line: usize,
+        name: String,
+        /// `quotes`, or `a comment`.
+        within: &'static str,
+    },
     #[error("at most {max} SQL scripts are allowed", max = MAX_SCRIPTS)]
     TooManyScripts,
     #[error("total script weight must not be zero")]

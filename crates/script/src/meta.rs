@@ -85,6 +85,10 @@ impl<'t> Reader<'_, 't> {
             b"startpipeline" => self.alone(Action::StartPipeline),
             b"syncpipeline" => self.alone(Action::SyncPipeline),
             b"endpipeline" => self.alone(Action::EndPipeline),
+            b"setrandom" => {
+                let detail = format!("removed in 9.6; write {}", self.random_instead());
+                Err(self.syntax_error("invalid command", Some(detail), Some(self.text()), None))
+            }
             _ => Err(self.error("invalid command")),
         }
     }
@@ -121,6 +125,18 @@ impl<'t> Reader<'_, 't> {
             return Err(self.error("missing argument"));
         }
         Ok(Action::SetShell { target: self.target(1), shell: self.shell_words(2) })
+    }
+
+    /// What to write for `\setrandom NAME MIN MAX [uniform | {gaussian | exponential} PARAMETER]`.
+    fn random_instead(&self) -> String {
+        let words: Vec<String> = self.words[1..].iter().map(|word| lossy(word.text)).collect();
+        match &words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            [name, min, max] | [name, min, max, "uniform"] => format!("\\set {name} random({min}, {max})"),
+            [name, min, max, kind @ ("gaussian" | "exponential"), parameter] => {
+                format!("\\set {name} random_{kind}({min}, {max}, {parameter})")
+            }
+            _ => "\\set NAME random(MIN, MAX)".to_owned(),
+        }
     }
 
     fn shell_words(&mut self, from: usize) -> Shell {

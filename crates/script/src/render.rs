@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::{MAX_PARAMETERS, ParseError};
+use crate::lexer::{Lexer, Token};
 use crate::symbols::{Slot, Symbols, name_len};
 use crate::variables::Variables;
 
@@ -73,6 +74,24 @@ impl Statement {
         Ok(())
     }
 
+    /// The first variable in quotes or in a comment, if any.
+    pub(crate) fn hidden_use(&self) -> Option<HiddenUse> {
+        let mut lexer = Lexer::new(&self.text);
+        while let Some((token, range)) = lexer.token() {
+            let within = match token {
+                Token::String => "quotes",
+                Token::LineComment | Token::Comment => "a comment",
+                Token::Other if self.text[range.start] == b'"' => "quotes",
+                _ => continue,
+            };
+            if let Some(found) = self.uses.iter().find(|found| range.contains(&found.range.start)) {
+                let line = self.text[..found.range.start].iter().filter(|byte| **byte == b'\n').count();
+                return Some(HiddenUse { line, slot: found.slot, within });
+            }
+        }
+        None
+    }
+
     /// Appends the statement with its variables replaced by their text; unset ones stay as written.
     #[inline]
     pub fn append_simple(&self, variables: &Variables, out: &mut Vec<u8>) {
@@ -86,6 +105,14 @@ impl Statement {
         }
         out.extend_from_slice(&self.text[copied..]);
     }
+}
+
+/// A variable where the server sees no parameter.
+pub(crate) struct HiddenUse {
+    /// Line in the statement, counted from 0.
+    pub(crate) line: usize,
+    pub(crate) slot: Slot,
+    pub(crate) within: &'static str,
 }
 
 /// Every `:name` of a text, even inside quotes and comments. After a colon that starts no name, directly

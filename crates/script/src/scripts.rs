@@ -68,17 +68,29 @@ impl Scripts {
     /// Checks what depends on all scripts; `extended` when variables are sent as parameters.
     ///
     /// # Errors
-    /// A statement has too many variables, or all weights are 0.
+    /// A statement has too many variables, or some that the server cannot see, or all weights are 0.
     pub fn check(&self, extended: bool) -> Result<(), ParseError> {
         if extended {
-            for command in self.scripts.iter().flat_map(|script| &script.commands) {
-                if let Action::Sql(statement) = &command.action {
-                    statement.check_parameters()?;
-                }
-            }
+            self.scripts.iter().try_for_each(|script| self.check_parameters(script))?;
         }
         if self.weights.iter().all(|&weight| weight == 0) {
             return Err(ParseError::ZeroWeight);
+        }
+        Ok(())
+    }
+
+    fn check_parameters(&self, script: &Script) -> Result<(), ParseError> {
+        for command in &script.commands {
+            let Action::Sql(statement) = &command.action else { continue };
+            statement.check_parameters()?;
+            if let Some(hidden) = statement.hidden_use() {
+                return Err(ParseError::HiddenVariable {
+                    script: script.name.clone(),
+                    line: command.line + hidden.line,
+                    name: self.symbols.display_name(hidden.slot),
+                    within: hidden.within,
+                });
+            }
         }
         Ok(())
     }

@@ -44,9 +44,12 @@ impl Run {
     }
 
     /// Successful transactions per second: [`Self::completed`] / measured seconds; in slices, over the slices
-    /// that count. `None` for jobs and runs of length 0.
+    /// that count; of an imported number the number. `None` for jobs and runs of length 0.
     #[must_use]
     pub fn tps(&self) -> Option<f64> {
+        if let Some(reported) = self.figures.get(figures::REPORTED_PER_S) {
+            return Some(reported);
+        }
         if self.is_sliced() {
             return self.rate_of(self.slices.iter().filter(|slice| !slice.is_void));
         }

@@ -1,10 +1,8 @@
 //! A parsed line of osm2pgsql's log.
 
-/// A line without its time stamp.
+/// A line without its time stamp (1.4 and later).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LogLine<'a> {
-    /// Whether it had date and time (1.4 and later).
-    pub(super) stamped: bool,
     /// The thread's number, shown with `--log-level=debug`.
     pub(super) thread: Option<u32>,
     /// The rest, trimmed.
@@ -14,14 +12,17 @@ pub(super) struct LogLine<'a> {
 impl<'a> LogLine<'a> {
     pub(super) fn parse(raw: &'a str) -> Self {
         let raw = raw.trim();
-        let Some(rest) = without_stamp(raw) else {
-            return Self { stamped: false, thread: None, text: raw };
-        };
-        let rest = rest.trim_start();
+        let rest = without_stamp(raw).unwrap_or(raw).trim_start();
         match thread_number(rest) {
-            Some((thread, text)) => Self { stamped: true, thread: Some(thread), text: text.trim_start() },
-            None => Self { stamped: true, thread: None, text: rest },
+            Some((thread, text)) => Self { thread: Some(thread), text: text.trim_start() },
+            None => Self { thread: None, text: rest },
         }
+    }
+
+    /// The number at the start of the text.
+    pub(super) fn number_at_start(&self) -> Option<u64> {
+        let digits = self.text.len() - self.text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        self.text[..digits].parse().ok()
     }
 
     /// The number after `words` in the text: 95 in `took 95s (1m 35s) overall`.
@@ -70,15 +71,16 @@ mod tests {
     #[test]
     fn lines_are_cut_into_parts() {
         let cases = [
-            ("2026-11-21 02:44:40  [2] Starting task...", (true, Some(2), "Starting task...")),
-            ("2026-11-21 02:44:40  [02]   Processed 1 nodes", (true, Some(2), "Processed 1 nodes")),
-            ("2026-11-21 02:44:40    Processed 1 nodes", (true, None, "Processed 1 nodes")),
-            ("Node stats: total(3), max(4) in 27s", (false, None, "Node stats: total(3), max(4) in 27s")),
-            ("2026-11-21 02:44", (false, None, "2026-11-21 02:44")),
-            ("", (false, None, "")),
+            ("2026-11-21 02:44:40  [2] Starting task...", (Some(2), "Starting task...")),
+            ("2026-11-21 02:44:40  [02]   Processed 1 nodes", (Some(2), "Processed 1 nodes")),
+            ("2026-11-21 02:44:40    Processed 1 nodes", (None, "Processed 1 nodes")),
+            ("[0] Mid: pgsql, cache=1024", (Some(0), "Mid: pgsql, cache=1024")),
+            ("Node stats: total(3), max(4) in 27s", (None, "Node stats: total(3), max(4) in 27s")),
+            ("2026-11-21 02:44", (None, "2026-11-21 02:44")),
+            ("", (None, "")),
         ];
-        for (raw, (stamped, thread, text)) in cases {
-            assert_eq!(LogLine::parse(raw), LogLine { stamped, thread, text });
+        for (raw, (thread, text)) in cases {
+            assert_eq!(LogLine::parse(raw), LogLine { thread, text });
         }
     }
 

@@ -2,20 +2,32 @@
 //!
 //! Its own durations are whole seconds. So lines are stamped with our clock when they arrive, and phases come
 //! from the stamps where the log marks their ends; otherwise osm2pgsql's own figure is used and marked as
-//! *reported*. Rates are never read: at 0 s osm2pgsql prints the count as the rate.
+//! *reported*. Time that no line explains is a phase of that name.
 //!
-//! Two formats: with time stamps from 1.4 on (`stamped`), without before (`plain`).
+//! `event` knows the words of every version, `timeline` puts them on the clock, `estimate` places what a log
+//! without times has.
 
+mod estimate;
+mod event;
+mod gaps;
 mod line;
-mod plain;
-mod stamped;
+mod reading;
+mod tables;
+mod timeline;
+
+use std::ops::Range;
 
 use spec::{Phase, PhaseSource};
+
+pub use self::event::Progress;
+use self::event::{Event, OBJECTS};
+use self::timeline::Timeline;
 
 /// Most bytes of the log that are kept.
 const KEPT: usize = 256 * 1024;
 /// Beyond this many phases it is not a log of osm2pgsql: each table has about five.
 const MOST_PHASES: usize = 10_000;
+const SECOND: u64 = 1_000_000;
 
 /// The contents of a load's log.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -28,6 +40,10 @@ pub struct LoadLog {
     pub overall_s: Option<u64>,
     /// The last error line.
     pub error: Option<String>,
+    /// Whether the log shows that changes were added to tables of an earlier load (`--append`).
+    pub appends: bool,
+    /// The last progress display, if the log ends before the input was read.
+    pub progress: Option<Progress>,
     /// The first 256 KiB of the log without statements and progress.
     pub text: String,
 }
@@ -36,8 +52,9 @@ pub struct LoadLog {
 #[derive(Debug, Default)]
 pub struct LogParser {
     log: LoadLog,
-    stamped: stamped::Stamped,
-    plain: plain::Plain,
+    timeline: Timeline,
+    /// The line before the last, without progress.
+    before: String,
 }
 
 impl LogParser {
@@ -47,21 +64,19 @@ impl LogParser {
         Self::default()
     }
 
-    /// Takes a line that arrived `at_us` after the start of the program.
+    /// Takes a line that arrived `at_us` after the start of the clock.
     pub fn line(&mut self, at_us: u64, raw: &str) {
         let line = line::LogLine::parse(raw);
         // Data in a statement may contain any words.
         let statement = line.text.starts_with("SQL: ");
-        let error = if statement { None } else { error_in(line.text) };
-        if error.is_some() || !(statement || line.text.starts_with("Processing: ")) {
+        let error = if statement { None } else { self.error_in(line.text) };
+        if error.is_some() || !(statement || is_progress(line.text)) {
             self.keep(raw);
         }
         if self.log.version.is_none() {
             self.log.version = version_in(raw).map(str::to_owned);
         }
-        if let Some(error) = error {
-            self.log.error = Some(error.to_owned());
-        }
+        self.log.error = error.or(self.log.error.take());
         if let Some(megabytes) = line.number_after("Overall memory usage: peak=") {
             self.log.peak_memory_bytes = Some(megabytes << 20);
         }
@@ -70,17 +85,34 @@ impl LogParser {
         {
             self.log.overall_s = Some(seconds);
         }
-        if line.stamped { self.stamped.line(at_us, &line) } else { self.plain.line(at_us, &line) }
+        let event = Event::of(&line);
+        self.log.appends |= !statement && (appends(line.text) || event.as_ref().is_some_and(is_of_append));
+        self.timeline.take(at_us, &line, event.as_ref());
     }
 
-    /// The parsed log, when the program has ended after `end_us`.
+    /// Total time as reported by osm2pgsql, seconds, if the log has come to its end.
     #[must_use]
-    pub fn finish(self, end_us: u64) -> LoadLog {
-        let Self { mut log, stamped, plain } = self;
-        let mut phases = stamped.finish(end_us);
-        phases.extend(plain.finish());
-        phases.sort_by_key(|phase| phase.start_us);
-        log.phases = phases;
+    pub fn overall_s(&self) -> Option<u64> {
+        self.log.overall_s
+    }
+
+    /// The parsed log, with phases during this time of the clock, from the load's start to its end; `None` if
+    /// there was no clock.
+    #[must_use]
+    pub fn finish(self, during: Option<Range<u64>>) -> LoadLog {
+        let Self { mut log, timeline, .. } = self;
+        log.progress = timeline.progress();
+        let overall_us = log.overall_s.map(|seconds| seconds.saturating_mul(SECOND));
+        log.phases = match during {
+            Some(during) => {
+                let length_us = during.end.saturating_sub(during.start);
+                gaps::filled(timeline.finish(during), length_us)
+            }
+            None => {
+                let phases = estimate::placed(timeline.finish(0..0), overall_us);
+                gaps::filled(phases, overall_us.unwrap_or(0))
+            }
+        };
         log
     }
 
@@ -89,6 +121,43 @@ impl LogParser {
             self.log.text.push_str(raw.trim_end());
             self.log.text.push('\n');
         }
+    }
+
+    /// The error in a line; before 0.90 it is in the line before.
+    fn error_in(&mut self, text: &str) -> Option<String> {
+        if text == "Error occurred, cleaning up" && self.log.error.is_none() {
+            return Some(std::mem::take(&mut self.before)).filter(|before| !before.is_empty());
+        }
+        if !text.is_empty() && !is_progress(text) {
+            self.before = text.chars().take(LONGEST_REASON).collect();
+        }
+        error_in(text).map(str::to_owned)
+    }
+}
+
+/// Characters kept of a line that may be the reason of an error.
+const LONGEST_REASON: usize = 500;
+
+/// Whether a line is of a display that is overwritten while osm2pgsql works.
+#[must_use]
+pub fn is_progress(text: &str) -> bool {
+    text.starts_with("Processing: ") || text.starts_with("Left to process: ")
+}
+
+/// Whether only a load with `--append` prints this.
+fn appends(text: &str) -> bool {
+    text.starts_with("Loading properties from table ")
+        || text.ends_with("(same as on import).")
+        || (text.starts_with("Reading in file: ") || text.starts_with("Reading file: "))
+            && text.contains(".osc")
+}
+
+/// From 1.3 on objects are pending in an append only; before, ways were in any load.
+fn is_of_append(event: &Event<'_>) -> bool {
+    match event {
+        Event::ParentsOfMarked | Event::Pending { count: Some(_), .. } => true,
+        Event::PendingCount { kind, count } => OBJECTS[*kind] == "relation" && *count > 0,
+        _ => false,
     }
 }
 
@@ -103,10 +172,12 @@ fn error_in(text: &str) -> Option<&str> {
     text.get(start.min(at)..).map(str::trim)
 }
 
-/// The version in a line such as `osm2pgsql version 1.2.1 (64 bit id space)`, stamped or not.
+/// The version in a line such as `osm2pgsql version 1.2.1 (64 bit id space)`, stamped or not; until 0.89
+/// `osm2pgsql SVN version 0.88.1 (64bit id space)`.
 #[must_use]
 pub fn version_in(line: &str) -> Option<&str> {
-    let (_, rest) = line.split_once("osm2pgsql version ")?;
+    let (_, rest) =
+        line.split_once("osm2pgsql version ").or_else(|| line.split_once("osm2pgsql SVN version "))?;
     rest.split_whitespace().next()
 }
 
@@ -142,7 +213,7 @@ fn reported(name: &str, item: &str, end_us: u64, duration_us: u64, count: Option
     }
 }
 
-fn stamped_phase(name: &str, item: &str, start_us: u64, end_us: u64, count: Option<u64>) -> Phase {
+fn stamped(name: &str, item: &str, start_us: u64, end_us: u64, count: Option<u64>) -> Phase {
     Phase {
         name: name.to_owned(),
         item: item.to_owned(),

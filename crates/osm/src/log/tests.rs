@@ -16,7 +16,7 @@ fn parse(log: &str) -> LoadLog {
         at_us += 10_000;
         parser.line(at_us, line);
     }
-    parser.finish(at_us + 5_000)
+    parser.finish(Some(0..at_us + 5_000))
 }
 
 /// Parses a log whose lines say when they arrived, in ms.
@@ -28,7 +28,7 @@ fn parse_with_stamps(log: &str) -> LoadLog {
         end_us = stamp.parse::<u64>().unwrap() * 1000;
         parser.line(end_us, text);
     }
-    parser.finish(end_us)
+    parser.finish(Some(0..end_us))
 }
 
 fn table(log: &LoadLog) -> String {
@@ -115,13 +115,216 @@ fn tables_are_told_before_they_are_made() {
     }
 }
 
+/// Parses a log with its own time stamps of one day.
+fn parse_by_stamps(log: &str) -> LoadLog {
+    let mut parser = LogParser::new();
+    let (mut first, mut at_us) = (None, 0);
+    for line in log.lines() {
+        let clock: Vec<u64> =
+            line.get(11..19).unwrap_or("").split(':').filter_map(|part| part.parse().ok()).collect();
+        if let [hour, minute, second] = clock[..] {
+            let us = ((hour * 60 + minute) * 60 + second) * SECOND;
+            at_us = us - *first.get_or_insert(us);
+        }
+        parser.line(at_us, line);
+    }
+    parser.finish(Some(0..at_us))
+}
+
+/// Seconds of a phase.
+fn took(log: &LoadLog, name: &str, item: &str) -> Vec<u64> {
+    let is_it = |phase: &&Phase| phase.name == name && phase.item == item;
+    log.phases.iter().filter(is_it).map(|phase| phase.duration_us / SECOND).collect()
+}
+
+/// Time in no phase, and time after the log's end.
+fn uncovered(log: &LoadLog, length_us: u64) -> u64 {
+    let (mut until_us, mut gaps_us) = (0, 0);
+    let mut phases: Vec<&Phase> = log.phases.iter().collect();
+    phases.sort_by_key(|phase| phase.start_us);
+    for phase in phases {
+        gaps_us += phase.start_us.saturating_sub(until_us);
+        until_us = until_us.max(phase.start_us + phase.duration_us);
+    }
+    gaps_us + length_us.abs_diff(until_us)
+}
+
+const TWO_STAGES: &str = "\
+2026-03-05 01:00:00  osm2pgsql version 1.4.1
+2026-03-05 01:00:02  Database version: 11.10
+2026-03-05 01:20:05  Reading input files done in 1200s (20m 0s).
+2026-03-05 01:20:05    Processed 700 nodes in 700s (11m 40s) - 1/s
+2026-03-05 01:20:05    Processed 70 ways in 400s (6m 40s) - 0/s
+2026-03-05 01:20:05    Processed 7 relations in 100s (1m 40s) - 0/s
+2026-03-05 01:20:06  Reprocess marked ways (stage 2)...
+2026-03-05 01:20:06  Creating id index on table 'roads'...
+2026-03-05 01:20:26  Creating id index on table 'rivers'...
+2026-03-05 01:20:56  Creating id indexes took 50s
+2026-03-05 01:20:56  There are 320 ways to reprocess...
+2026-03-05 02:10:56  Clustering table 'rivers' by geometry...
+2026-03-05 02:11:00  Creating index on table 'rivers' (\"geom\")...
+2026-03-05 02:11:04  Creating id index on table 'rivers'...
+2026-03-05 02:11:07  Analyzing table 'rivers'...
+2026-03-05 02:11:30  All postprocessing on table 'rivers' done in 15s.
+2026-03-05 02:11:40  osm2pgsql took 4300s (1h 11m 40s) overall.
+";
+
+/// Regression: the second stage was a part of its last index.
+#[test]
+fn both_stages_of_output_flex_have_their_phases() {
+    let log = parse_by_stamps(TWO_STAGES);
+    assert_eq!(took(&log, "set up", ""), [2]);
+    assert_eq!(took(&log, "read", ""), [1200]);
+    assert_eq!(took(&log, "index", "roads id"), [20]);
+    assert_eq!(took(&log, "index", "rivers id"), [30], "of the second stage");
+    assert_eq!(took(&log, "index", "rivers id (2nd time)"), [3], "of the end");
+    let again = log.phases.iter().find(|phase| phase.name == "reprocess ways (stage 2)").unwrap();
+    assert_eq!((again.duration_us / SECOND, again.count), (3000, Some(320)));
+    assert_eq!(took(&log, "analyze", "rivers"), [4], "to the end of the table, not of the log");
+    assert_eq!(took(&log, "table", "rivers"), [15]);
+    assert_eq!(took(&log, "unexplained", "after set up"), [3]);
+    assert_eq!(uncovered(&log, 4300 * SECOND), 0);
+    assert!(!log.appends);
+}
+
+#[test]
+fn the_second_stage_of_nodes_and_an_unfinished_one_are_read() {
+    let until = TWO_STAGES.find("2026-03-05 02:10:56").unwrap();
+    let log = TWO_STAGES[..until].replace("There are 320 ways", "There are 5 nodes");
+    let log =
+        log + "2026-03-05 01:30:00  There are 6 ways to reprocess...\n2026-03-05 01:40:00  ERROR: no space\n";
+    let log = parse_by_stamps(&log);
+    assert_eq!(took(&log, "reprocess nodes (stage 2)", ""), [544]);
+    assert_eq!(took(&log, "reprocess ways (stage 2)", ""), [600]);
+    let none = TWO_STAGES.lines().take(6).collect::<Vec<_>>().join("\n");
+    let log = parse_by_stamps(
+        &(none + "\n2026-03-05 01:20:09  No marked ways (Skipping stage 2).\n2026-03-05 01:20:20  x"),
+    );
+    assert_eq!((took(&log, "flush", ""), took(&log, "unexplained", "after flush")), (vec![4], vec![11]));
+}
+
+/// Regression: pending relations were a part of the flush.
+#[test]
+fn pending_objects_are_phases_and_time_without_a_line_is_one() {
+    let log = parse_by_stamps(
+        "2026-03-05 05:00:00  osm2pgsql version 1.10.0\n\
+         2026-03-05 05:00:00  Loading properties from table '\"public\".\"osm2pgsql_properties\"'.\n\
+         2026-03-05 05:07:07  Reading input files done in 427s (7m 7s).\n\
+         2026-03-05 05:07:07    Processed 376 nodes in 188s (3m 8s) - 2/s\n\
+         2026-03-05 05:07:07    Processed 58 ways in 184s (3m 4s) - 3/s\n\
+         2026-03-05 05:07:07    Processed 15 relations in 55s - 273/s\n\
+         2026-03-05 05:07:09  Going over 94 pending ways\n\
+         2026-03-05 05:08:12  Processing 94 pending ways took 63s (1m 3s) at a rate of 1.5/s\n\
+         2026-03-05 05:08:12  Going over 7000 pending relations (using 4 threads)\n\
+         2026-03-05 05:38:12  Processing 7000 pending relations took 1800s (30m 0s) at a rate of 3.9/s\n\
+         2026-03-05 05:38:12  Entering stage 1c processing of 3 ways...\n\
+         2026-03-05 05:38:12  Going over 30 pending relations\n\
+         2026-03-05 05:38:15  Processing 30 pending relations took 3s at a rate of 10/s\n\
+         2026-03-05 06:38:15  Done postprocessing on table 'planet_osm_ways' in 0s\n\
+         2026-03-05 06:38:15  osm2pgsql took 5895s (1h 38m 15s) overall.\n",
+    );
+    assert_eq!(took(&log, "flush", ""), [2]);
+    assert_eq!(took(&log, "pending ways", ""), [63]);
+    assert_eq!(took(&log, "pending relations", ""), [1800]);
+    assert_eq!(took(&log, "pending relations", "parents of marked objects (stage 1c)"), [3]);
+    let unexplained: Vec<u64> = log
+        .phases
+        .iter()
+        .filter(|phase| phase.name == "unexplained")
+        .map(|phase| phase.duration_us / SECOND)
+        .collect();
+    assert_eq!(unexplained, [3600]);
+    assert!(log.appends && uncovered(&log, 5895 * SECOND) == 0, "{}", table(&log));
+}
+
+#[test]
+fn a_long_wait_is_no_flush() {
+    let log = ["01:20:06", "01:20:26", "01:20:56"]
+        .iter()
+        .fold(TWO_STAGES.replace("took 50s", "took 0s"), |log, time| log.replace(time, "01:50:06"));
+    let log = parse_by_stamps(&log);
+    assert_eq!(took(&log, "flush", ""), [0_u64; 0]);
+    assert_eq!(took(&log, "unexplained", "after relation"), [1801]);
+}
+
+/// From 0.80 to 1.3 there are no times: what they tell adds up, too.
+#[test]
+fn lengths_without_times_are_placed_one_after_the_other() {
+    let mut parser = LogParser::new();
+    let log = "osm2pgsql SVN version 0.87.2-dev (64bit id space)\n\
+               Setting up table: planet_osm_point\nReading in file: japan.osm.pbf\n\
+               Processing: Node(103k 1.7k/s) Way(99k 1.07k/s) Relation(23 2.64/s)  parse time: 609s\n\
+               Node stats: total(103668), max(32) in 594s\nWay stats: total(9965), max(3) in 9s\n\
+               Relation stats: total(239), max(4) in 5s\nGoing over pending ways...\n\t28565 ways are pending\n\
+               Finished processing 28565 ways in 105 sec\nGoing over pending relations...\n\t0 relations are pending\n\
+               Finished processing 0 relations in 0 sec\n\
+               Analyzing planet_osm_point finished\nAll indexes on  planet_osm_point created  in 18s\n\
+               Completed planet_osm_point\nStopped table: planet_osm_ways in 187s\nOsm2pgsql took 910s overall\n";
+    log.lines().for_each(|line| parser.line(0, line));
+    let log = parser.finish(None);
+    assert_eq!((log.version.as_deref(), log.overall_s), (Some("0.87.2-dev"), Some(910)));
+    assert_eq!((took(&log, "read", ""), took(&log, "node", "")), (vec![609], vec![594]));
+    let pending = log.phases.iter().find(|phase| phase.name == "pending ways").unwrap();
+    assert_eq!(
+        (pending.start_us / SECOND, pending.duration_us / SECOND, pending.count),
+        (609, 105, Some(28565))
+    );
+    assert_eq!(took(&log, "table", "planet_osm_ways"), [187]);
+    assert_eq!(took(&log, "unexplained", ""), [0_u64; 0]);
+    assert_eq!(uncovered(&log, 910 * SECOND), 0, "{}", table(&log));
+    assert!(!log.appends, "ways are pending in each load of this version");
+}
+
+#[test]
+fn a_log_that_ends_while_it_reads_keeps_rates_and_the_reason() {
+    let mut parser = LogParser::new();
+    for line in [
+        "osm2pgsql SVN version 0.88.1 (64bit id space)",
+        "Processing: Node(52420k 859.3k/s) Way(0k 0.00k/s) Relation(0 0.00/s)",
+        "Processing: Node(99000k 900.0k/s) Way(2000k 20.00k/s) Relation(0 0.00/s)",
+        "Node cache size is too small to fit all nodes. Please increase cache size",
+        "Error occurred, cleaning up",
+    ] {
+        parser.line(0, line);
+    }
+    let log = parser.finish(None);
+    assert_eq!(
+        log.error.as_deref(),
+        Some("Node cache size is too small to fit all nodes. Please increase cache size")
+    );
+    let rates: Vec<(&str, Option<u64>, u64)> = log
+        .phases
+        .iter()
+        .map(|phase| (phase.name.as_str(), phase.count, phase.duration_us / SECOND))
+        .collect();
+    assert_eq!(rates, [("node", Some(99_000_000), 110), ("way", Some(2_000_000), 100)]);
+    assert_eq!(log.progress.unwrap().in_words().as_deref(), Some("2,000k ways"));
+}
+
 proptest::proptest! {
+    /// Whatever the lines and times are, a load's phases leave no time out.
+    #[test]
+    fn phases_cover_a_load(gaps in proptest::collection::vec(0_u64..200, 17), leave_out in proptest::collection::vec(0_usize..17, 0..6)) {
+        let mut parser = LogParser::new();
+        let mut at_us = 0;
+        for (number, (line, gap)) in TWO_STAGES.lines().zip(gaps).enumerate() {
+            at_us += gap * SECOND;
+            if !leave_out.contains(&number) {
+                parser.line(at_us, line);
+            }
+        }
+        let log = parser.finish(Some(0..at_us));
+        let after_end: Vec<_> = log.phases.iter().filter(|phase| phase.start_us + phase.duration_us > at_us).collect();
+        let beyond = after_end.iter().map(|phase| phase.start_us + phase.duration_us - at_us).max().unwrap_or(0);
+        proptest::prop_assert!(uncovered(&log, at_us) <= beyond, "{}", table(&log));
+    }
+
     #[test]
     fn any_lines_are_survived(lines in proptest::collection::vec("(2026-11-21 02:44:40  \\[1\\] )?\\PC{0,60}", 0..20)) {
         let mut parser = LogParser::new();
         for (at, line) in lines.iter().enumerate() {
             parser.line(at as u64, line);
         }
-        let _ = parser.finish(1);
+        let _ = parser.finish(Some(0..1));
     }
 }

@@ -1,6 +1,7 @@
-//! `pgdyno import`: imports pgbench's reports and logs, osm2pgsql's logs, JSON printed by pgdyno, and results
-//! files of earlier versions.
+//! `pgdyno import`: imports pgbench's reports and logs, osm2pgsql's logs, JSON printed by pgdyno, tables of
+//! numbers, results of other load testers, and results files of earlier versions.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,11 +19,19 @@ const NAME: &str = "import";
 /// `pgdyno import`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Reports and logs of pgbench, logs of osm2pgsql, JSON of pgdyno bench, or a results file of an earlier build.
-    /// `-` is standard input. A log of pgbench -l comes together with the report of its run and the
+    /// Reports and logs of pgbench, logs of osm2pgsql, JSON of pgdyno bench, output of HammerDB, sysbench or BenchBase,
+    /// or a results file of an earlier build. `-` is standard input. A log of pgbench -l comes together with the report of its run and the
     /// files of its threads
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "table", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Table of numbers (CSV): a header, columns of factors, a figure, and optionally the repeat (run, round).
+    /// Repeatable
+    #[arg(long, value_name = "FILE.csv")]
+    table: Vec<PathBuf>,
+    /// Column of --table to compare, with a unit where its name has none: score, load=min (s, ms, us, min, h;
+    /// per_s, per_min, per_h) [default: the first rate, else the first time, by the names of the columns]
+    #[arg(long, value_name = "COLUMN[=UNIT]", requires = "table")]
+    figure: Option<String>,
     /// Experiment to put the runs into. The same name adds to it
     #[arg(long, value_name = "NAME", default_value = NAME)]
     name: String,
@@ -97,6 +106,9 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     let runs = || imported.stored.iter().map(|stored| (stored, &found.runs[stored.place]));
     print(&table(runs()), args.format.format)?;
     say_notes(runs().map(|(_, run)| run));
+    if args.level.is_empty() {
+        say_shared_cells(runs());
+    }
     if found.rows > 0 {
         talk(&speed(found.rows, took));
     }
@@ -109,7 +121,10 @@ pub(crate) fn run(args: &Args) -> ExitResult {
 
 fn earlier(args: &Args, ran: &import::ImportOptions, path: &Path) -> ExitResult {
     let plain = Collection { name: NAME.to_owned(), ..Collection::default() };
-    let has_options = args.again || *ran != import::ImportOptions::default() || collection(args) != plain;
+    let has_options = args.again
+        || !args.table.is_empty()
+        || *ran != import::ImportOptions::default()
+        || collection(args) != plain;
     let file = match args.files.as_slice() {
         [file] if !has_options => file,
         _ => {
@@ -178,7 +193,11 @@ fn read(args: &Args, ran: &import::ImportOptions) -> anyhow::Result<(FoundRuns, 
         bar.set_message(speed(rows, start.elapsed()));
     });
     bar.finish_and_clear();
-    Ok((found?, start.elapsed()))
+    let mut found = found?;
+    for file in &args.table {
+        found.runs.extend(import::read_table(file, args.figure.as_deref())?);
+    }
+    Ok((found, start.elapsed()))
 }
 
 fn speed(rows: u64, took: Duration) -> String {
@@ -198,7 +217,8 @@ fn say_known(found: &FoundRuns, imported: &Imported, args: &Args) -> anyhow::Res
         ));
     }
     if imported.stored.is_empty() {
-        let what = match args.files.as_slice() {
+        let files: Vec<&PathBuf> = args.files.iter().chain(&args.table).collect();
+        let what = match files.as_slice() {
             [file] => format!("{} was imported before", file.display()),
             _ => "all of these were imported before".to_owned(),
         };
@@ -250,6 +270,20 @@ fn table<'a>(runs: impl Iterator<Item = (&'a StoredRun, &'a FoundRun)>) -> Table
         ]);
     }
     table
+}
+
+/// Files of one cell are taken for repeats, which only the user knows.
+fn say_shared_cells<'a>(runs: impl Iterator<Item = (&'a StoredRun, &'a FoundRun)>) {
+    let mut cells: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+    for (stored, found) in runs {
+        let file = found.source.split([',', ' ']).next().unwrap_or_default();
+        cells.entry((&stored.factors, &stored.arm)).or_default().insert(file);
+    }
+    if let Some(files) = cells.values().map(BTreeSet::len).max().filter(|files| *files > 1) {
+        talk(&format!(
+            "note: {files} files are repeats of one cell, as of one machine: --level FACTOR=LEVEL tells others apart"
+        ));
+    }
 }
 
 fn say_notes<'a>(runs: impl Iterator<Item = &'a FoundRun>) {

@@ -97,6 +97,49 @@ fn loads_are_runs_that_are_compared_and_leave_nothing() {
     assert!(!more.stderr.contains("stored before; about 0 s left"), "{}", more.stderr);
 }
 
+/// Ways of routes are processed once more with what their relations say.
+const TWO_STAGES: &str = "
+local roads = osm2pgsql.define_way_table('roads', {
+  { column = 'routes', type = 'text' }, { column = 'geom', type = 'linestring', not_null = true },
+})
+local routes = {}
+function osm2pgsql.process_way(object)
+  if object.tags.highway then roads:insert({ routes = routes[object.id], geom = object:as_linestring() }) end
+end
+function osm2pgsql.select_relation_members(relation)
+  return { ways = osm2pgsql.way_member_ids(relation) }
+end
+function osm2pgsql.process_relation(object)
+  for _, member in ipairs(object.members) do
+    if member.type == 'w' then routes[member.ref] = object.tags.ref or 'route' end
+  end
+end
+";
+
+/// Regression: the second stage was a part of the last index of ids.
+#[test]
+fn the_second_stage_of_output_flex_is_a_phase() {
+    let (place, server) = with_postgis();
+    let style = place.write("stages.lua", TWO_STAGES).display().to_string();
+    let extract = extract().display().to_string();
+    let (url, cache) = (server.url(), ["--cache", "200"]);
+    place
+        .run([&["osm", "load", &extract, "-d", &url, "-O", "flex", "-S", &style], &cache[..]].concat())
+        .expect(0);
+    let phase = |wanted: &str| {
+        let sql = format!(
+            "select count(*) || ' ' || max(duration_us > 0) || ' ' || coalesce(max(count) > 0, 0) from phase where name {wanted}"
+        );
+        place.sql(&sql)
+    };
+    assert_eq!(phase("= 'reprocess ways (stage 2)'"), "1 1 1");
+    assert_eq!(phase("= 'index' and item = 'roads id'"), "1 1 0");
+    let covered = "with p as (select run_id, start_us, max(start_us + duration_us) over (partition by run_id order by start_us \
+                   rows between unbounded preceding and 1 preceding) as before_us from phase) \
+                   select count(*) from p where start_us > coalesce(before_us, 0)";
+    assert_eq!(place.sql(covered), "0", "no time is in no phase");
+}
+
 /// osm2pgsql replaces tables with its names silently.
 #[test]
 fn tables_of_others_are_never_replaced_unless_that_is_asked_for() {

@@ -131,8 +131,23 @@ pub(super) struct AggregateLog {
     pub(super) length_s: Option<i64>,
     pub(super) threads: u32,
     pub(super) rows: u64,
+    /// Of each thread.
+    pub(super) files: Vec<FileIntervals>,
     pub(super) sha256: Vec<String>,
     pub(super) notes: Vec<String>,
+}
+
+/// The intervals in the file of a thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct FileIntervals {
+    /// Starts of the first and the last, seconds since 1970.
+    span: Option<(i64, i64)>,
+    /// Shortest time between two starts, seconds.
+    shortest_s: Option<i64>,
+    /// Start of the first that does not follow the one before it by the shortest time.
+    after_gap: Option<i64>,
+    /// Most transactions in one of them.
+    most: u64,
 }
 
 /// Reads all files of one run.
@@ -155,20 +170,43 @@ pub(super) fn read<R: Read>(
         log.sha256.push(lines.sha256());
         progress.show(log.rows, bytes);
     }
-    let starts: Vec<i64> = log.intervals.keys().copied().collect();
-    if starts.is_empty() {
+    if log.intervals.is_empty() {
         return Err(of_file(&first, "no interval in it"));
     }
-    let shortest = starts.windows(2).map(|pair| pair[1] - pair[0]).min();
-    log.length_s = hints.interval_s.or(shortest);
+    log.length_s = hints.interval_s.or(log.files.iter().filter_map(|file| file.shortest_s).min());
+    if let Some(start) = log.gap() {
+        log.notes.push(format!("intervals before {start} are missing: pgbench writes each, also empty ones"));
+    }
     log.notes.push(
         "intervals are whole: pgbench does not write the last one, unless it ends with the run".to_owned(),
     );
     Ok(log)
 }
 
+impl FileIntervals {
+    fn take(&mut self, start: i64, transactions: u64) {
+        self.most = self.most.max(transactions);
+        let Some((first, last)) = self.span else {
+            self.span = Some((start, start));
+            return;
+        };
+        let since = start.saturating_sub(last);
+        if since > 0 {
+            let shortest = self.shortest_s.get_or_insert(since);
+            if since > *shortest {
+                self.after_gap.get_or_insert(start);
+            } else if since < *shortest {
+                *shortest = since;
+                self.after_gap = Some(last);
+            }
+        }
+        self.span = Some((first.min(start), last.max(start)));
+    }
+}
+
 impl AggregateLog {
     fn read_file<R: Read>(&mut self, file: &Path, lines: &mut Lines<R>) -> Result<(), Error> {
+        let mut seen = FileIntervals::default();
         while let Some(line) = lines.next().map_err(|error| unreadable(file, error))? {
             if line.text.iter().all(u8::is_ascii_whitespace) {
                 continue;
@@ -179,9 +217,33 @@ impl AggregateLog {
             }
             let (start, interval) = Interval::parse(line.text).map_err(|what| at(file, line.number, what))?;
             self.intervals.entry(start).or_default().merge(&interval);
+            seen.take(start, interval.counts.ok);
             self.rows += 1;
         }
+        self.files.push(seen);
         Ok(())
+    }
+
+    /// Start of an interval before which others are missing.
+    pub(super) fn gap(&self) -> Option<i64> {
+        self.files.iter().find_map(|file| file.after_gap)
+    }
+
+    /// Time in whole intervals of the thread that has most, seconds.
+    pub(super) fn covered_s(&self) -> Option<i64> {
+        let length_s = self.length_s?;
+        let of_file = |file: &FileIntervals| file.span.map(|(first, last)| last - first + length_s);
+        self.files.iter().filter_map(of_file).max()
+    }
+
+    /// Most transactions that the last interval of all threads together may hold, by the others: half as many
+    /// again, and chance.
+    pub(super) fn most_in_last(&self) -> u64 {
+        let of_file = |file: &FileIntervals| {
+            let most = file.most as f64;
+            (most * 1.5 + 6.0 * most.sqrt() + 10.0) as u64
+        };
+        self.files.iter().map(of_file).sum()
     }
 
     pub(super) fn total(&self) -> Interval {

@@ -11,7 +11,9 @@ use super::measured::{ImportedFigures, add_report, of_aggregates, of_report, of_
 use super::report::model::ParsedReport;
 use super::{ImportOptions, report};
 use crate::spool::Spool;
-use spec::{Arrivals, OfferedLoad, Run, RunEvent, RunKey, RunKind, Setting, figures};
+use spec::{
+    Arrivals, Doubt, OfferedLoad, Reason, Run, RunEvent, RunKey, RunKind, Setting, Validity, figures,
+};
 
 /// A run with its origin.
 #[derive(Debug, Clone)]
@@ -27,6 +29,8 @@ pub struct FoundRun {
     pub server: Option<String>,
     /// Identity of the run when it was measured, if pgdyno did.
     pub(crate) uuid: Option<String>,
+    /// Its round, where its source numbers them.
+    pub(crate) round: Option<u32>,
 }
 
 impl FoundRun {
@@ -64,6 +68,10 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
     let (gave_up, incomplete) = report.map_or((0, false), |report| (report.aborted, report.incomplete));
     (run.validity, run.doubts) =
         judge(&measured.counts, Arrivals::of(&run), gave_up, incomplete, &run.driver);
+    if let Some(detail) = report.and_then(ParsedReport::cut_short) {
+        run.validity = Validity::Invalid;
+        run.doubts.push(Doubt { reason: Reason::Errors, detail });
+    }
     run.figures = measured.figures;
     run.scripts = measured.scripts;
     run.series = measured.series;
@@ -78,6 +86,7 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
         pgbench: report.and_then(|report| report.pgbench.clone()),
         server: server(report),
         uuid: None,
+        round: report.and_then(|report| report.labels.as_ref()?.round),
     };
     found.run.events = events(&found);
     found
@@ -127,7 +136,8 @@ fn described(measured: &ImportedFigures, report: Option<&ParsedReport>, options:
 /// Hash of the measured values: recognises the same report in another file.
 fn fingerprint(report: &ParsedReport) -> String {
     let progress = report::progress::csv(&report.progress);
-    sha256(&format!("{:?} {:?}\n{progress}{}", report.pgbench, report.server, report.text))
+    let labels = report.labels.as_ref().map(|labels| format!("{labels:?}\n")).unwrap_or_default();
+    sha256(&format!("{:?} {:?}\n{labels}{progress}{}", report.pgbench, report.server, report.text))
 }
 
 fn factors(
@@ -153,6 +163,9 @@ fn factors(
         add("protocol", report.protocol.clone());
         add("partitions", report.partitions.map(|partitions| partitions.to_string()));
         add("partition_method", report.partition_method.clone());
+        for (name, level) in report.labels.iter().flat_map(|labels| &labels.levels) {
+            factors.entry(name.clone()).or_insert_with(|| level.clone());
+        }
     }
     factors
 }

@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use spec::Error;
+use spec::{Class, Error};
 
-use super::aggregate;
+use super::aggregate::{self, AggregateLog};
 use super::found::{self, FoundRun, Parts};
 use super::json;
 use super::lines::Lines;
-use super::log;
-use super::matching::{Log, misfit};
+use super::log::{self, TransactionLog};
+use super::matching::{Log, aggregates_misfit, distance, misfit};
 use super::osm2pgsql;
 use super::report;
 use super::report::model::ParsedReport;
 use super::sniff::FileKind;
 use super::source::{ImportFile, Input};
-use super::{Hints, ImportOptions, ImportProgress, names};
+use super::{Hints, ImportOptions, ImportProgress, names, numbers};
 use crate::import::error::of_file;
 
 /// The runs in all files of one command.
@@ -45,18 +45,28 @@ pub fn read(
     show: &mut dyn FnMut(u64, u64),
 ) -> Result<FoundRuns, Error> {
     let mut sources = once_each(files).map(ImportFile::look).collect::<Result<Vec<_>, _>>()?;
-    let reports = reports(&mut sources)?;
-    let json = json(&mut sources)?;
     let mut progress = ImportProgress::new(show);
-    let loads = loads(&mut sources, &mut progress)?;
-    let mut gathered =
-        Gathered { options, matched: reports.iter().map(|_| false).collect(), reports, with: Vec::new() };
+    let (reports, mut loads) = reports(&mut sources, &mut progress)?;
+    let json = json(&mut sources)?;
+    loads.extend(self::loads(&mut sources, &mut progress)?);
+    let numbers = numbers(&mut sources, &mut progress)?;
+    let mut gathered = Gathered {
+        options,
+        matched: reports.iter().map(|_| false).collect(),
+        reports,
+        aggregates: Vec::new(),
+        with: Vec::new(),
+    };
     for run in log_files(&sources) {
         gathered.log(&run, &mut sources, &mut progress)?;
         progress.done();
     }
+    gathered.aggregates()?;
     let rows = progress.rows;
-    Ok(FoundRuns { runs: without_copies(gathered.finish().into_iter().chain(json).chain(loads)), rows })
+    Ok(FoundRuns {
+        runs: without_copies(gathered.finish().into_iter().chain(json).chain(loads).chain(numbers)),
+        rows,
+    })
 }
 
 /// Files without duplicates: overlapping patterns are a common mistake.
@@ -68,11 +78,23 @@ fn once_each(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
         .filter(move |file| seen.insert(std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf())))
 }
 
-fn reports(sources: &mut [ImportFile]) -> Result<Vec<Reported>, Error> {
-    let mut found = Vec::new();
+/// Reports; and the loads in files whose beginning does not show that they are logs of osm2pgsql.
+fn reports(
+    sources: &mut [ImportFile],
+    progress: &mut ImportProgress<'_>,
+) -> Result<(Vec<Reported>, Vec<FoundRun>), Error> {
+    let (mut found, mut loads) = (Vec::new(), Vec::new());
     for source in sources.iter_mut().filter(|source| source.kind == FileKind::Report) {
         let Some(input) = source.open()? else { continue };
-        let all = report::read(&source.path, &mut Lines::new(input))?;
+        let all = match report::read(&source.path, &mut Lines::new(input)) {
+            Ok(all) => all,
+            Err(none) => {
+                let Some(again) = source.open()? else { return Err(none) };
+                let read = osm2pgsql::read(&source.path, again, source.changed_us, progress);
+                loads.extend(read.map_err(|_| none)?);
+                continue;
+            }
+        };
         let among = all.len();
         found.extend(all.into_iter().map(|report| Reported {
             file: source.path.clone(),
@@ -80,6 +102,16 @@ fn reports(sources: &mut [ImportFile]) -> Result<Vec<Reported>, Error> {
             changed_us: source.changed_us,
             report,
         }));
+    }
+    Ok((found, loads))
+}
+
+fn numbers(sources: &mut [ImportFile], progress: &mut ImportProgress<'_>) -> Result<Vec<FoundRun>, Error> {
+    let mut found = Vec::new();
+    for source in sources.iter_mut() {
+        let FileKind::Numbers(tool) = source.kind else { continue };
+        let Some(input) = source.open()? else { continue };
+        found.extend(numbers::read(tool, &source.path, input, source.changed_us, progress)?);
     }
     Ok(found)
 }
@@ -105,7 +137,9 @@ fn loads(sources: &mut [ImportFile], progress: &mut ImportProgress<'_>) -> Resul
 fn log_files(sources: &[ImportFile]) -> Vec<Vec<PathBuf>> {
     let logs: Vec<PathBuf> = sources
         .iter()
-        .filter(|source| !matches!(source.kind, FileKind::Report | FileKind::Json | FileKind::OsmLoad))
+        .filter(|source| {
+            matches!(source.kind, FileKind::Transactions | FileKind::Aggregates | FileKind::Empty)
+        })
         .map(|source| source.path.clone())
         .collect();
     names::by_run(&logs, Path::is_file)
@@ -115,6 +149,8 @@ struct Gathered<'a> {
     options: &'a ImportOptions,
     reports: Vec<Reported>,
     matched: Vec<bool>,
+    /// Aggregated logs with their files: which belongs to which report is known when all are read.
+    aggregates: Vec<(Vec<PathBuf>, AggregateLog)>,
     /// Runs, with the number of their report.
     with: Vec<(Option<usize>, FoundRun)>,
 }
@@ -130,21 +166,36 @@ impl Gathered<'_> {
         // again with that one's.
         let likely = self.matched.iter().position(|matched| !matched);
         let hints = self.options.hints(likely.map(|at| &self.reports[at].report));
-        let mut log = read_log(files, sources, &hints, progress)?;
+        let mut log = match read_log(files, sources, &hints, progress)? {
+            Log::Transactions(log) => log,
+            Log::Aggregates(log) => {
+                self.aggregates.push((files.to_vec(), log));
+                return Ok(());
+            }
+        };
         let mut chosen = None;
         if likely.is_some() {
             let fits = |at: &usize| !self.matched[*at] && misfit(&self.reports[*at].report, &log).is_none();
-            // The nearest one, since aggregated logs and samples fit several reports.
-            let apart = |at: &usize| self.reports[*at].report.succeeded().abs_diff(log.succeeded());
+            // The nearest one, since samples fit several reports.
+            let got = log.counts().scaled(log.share).processed();
+            let apart = |at: &usize| self.reports[*at].report.succeeded().abs_diff(got);
             chosen = (0..self.reports.len()).filter(fits).min_by_key(apart);
             let Some(at) = chosen else { return Err(self.fits_none(files, likely, &log)) };
             let right = &self.reports[at].report;
             let its_hints = self.options.hints(Some(right));
             if its_hints != hints {
-                log = read_log(files, sources, &its_hints, progress)?;
+                log = match read_log(files, sources, &its_hints, progress)? {
+                    Log::Transactions(log) => log,
+                    Log::Aggregates(_) => log,
+                };
             }
-            self.matched[at] = true;
         }
+        self.push(chosen, files, Log::Transactions(log));
+        Ok(())
+    }
+
+    fn push(&mut self, chosen: Option<usize>, files: &[PathBuf], log: Log) {
+        chosen.into_iter().for_each(|at| self.matched[at] = true);
         let reported = chosen.map(|at| &self.reports[at]);
         let parts = Parts {
             report: reported.map(|reported| &reported.report),
@@ -155,10 +206,56 @@ impl Gathered<'_> {
             options: self.options,
         };
         self.with.push((chosen, found::run(parts)));
+    }
+
+    /// Gives each report the aggregated log that is nearest to it. With reports, no log may be left over.
+    fn aggregates(&mut self) -> Result<(), Error> {
+        let mut logs: Vec<_> = std::mem::take(&mut self.aggregates).into_iter().map(Some).collect();
+        let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
+        for (at, reported) in self.reports.iter().enumerate().filter(|(at, _)| !self.matched[*at]) {
+            for (number, (_, log)) in logs.iter().flatten().enumerate() {
+                let near = distance(&reported.report, log);
+                let fits = aggregates_misfit(&reported.report, log).is_none();
+                pairs.extend(fits.then_some((near, number, at)));
+            }
+        }
+        pairs.sort_by(|(near, ..), (other, ..)| near.total_cmp(other));
+        for (_, number, at) in pairs {
+            if self.matched[at] {
+                continue;
+            }
+            let Some((files, log)) = logs[number].take() else { continue };
+            self.push(Some(at), &files, Log::Aggregates(log));
+        }
+        let left: Vec<_> = logs.into_iter().flatten().collect();
+        if let Some(refused) = self.refused(&left) {
+            return Err(refused);
+        }
+        for (files, log) in left {
+            self.push(None, &files, Log::Aggregates(log));
+        }
         Ok(())
     }
 
-    fn fits_none(&self, files: &[PathBuf], likely: Option<usize>, log: &Log) -> Error {
+    /// An error that names every aggregated log of another run than those reported.
+    fn refused(&self, left: &[(Vec<PathBuf>, AggregateLog)]) -> Option<Error> {
+        let near = |log: &AggregateLog| {
+            let apart = |at: &usize| self.reports[*at].report.succeeded().abs_diff(log.total().counts.ok);
+            (0..self.reports.len()).min_by_key(apart)
+        };
+        let why = |(files, log): &(Vec<PathBuf>, AggregateLog)| {
+            let reported = &self.reports[near(log)?];
+            let misfit = aggregates_misfit(&reported.report, log);
+            let why = misfit.unwrap_or_else(|| "another one is nearer to it".to_owned());
+            let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
+            Some(format!("{file}: not the log of {}: {why}", reported.place()))
+        };
+        let all: Vec<String> = left.iter().filter_map(why).collect();
+        let hint = "import reports and logs of different runs one by one";
+        (!all.is_empty()).then(|| Error::new(Class::BadInput, all.join("\n")).with_hint(hint))
+    }
+
+    fn fits_none(&self, files: &[PathBuf], likely: Option<usize>, log: &TransactionLog) -> Error {
         let file = files.first().cloned().unwrap_or_default();
         let why = likely
             .and_then(|at| Some((self.reports[at].place(), misfit(&self.reports[at].report, log)?)))

@@ -11,58 +11,66 @@ pub(super) enum Log {
     Aggregates(AggregateLog),
 }
 
-impl Log {
-    /// Transactions that succeeded, scaled up from a sample.
-    pub(super) fn succeeded(&self) -> u64 {
-        match self {
-            Self::Transactions(log) => log.counts().scaled(log.share).processed(),
-            Self::Aggregates(log) => log.total().counts.ok,
-        }
-    }
-}
-
-/// Why a log does not belong to a report; `None` if it may.
-pub(super) fn misfit(report: &ParsedReport, log: &Log) -> Option<String> {
+/// Why a log of transactions does not belong to a report; `None` if it may.
+pub(super) fn misfit(report: &ParsedReport, log: &TransactionLog) -> Option<String> {
     let wanted = report.succeeded();
     let differs = |what: &str, report: u64, log: u64| {
         (report != log).then(|| format!("{what}: {report} in the report, {log} in the log"))
     };
-    match log {
-        Log::Transactions(log) => {
-            let counts = log.counts();
-            if report.clients.is_some_and(|clients| clients < u64::from(log.clients)) {
-                return differs("clients", report.clients.unwrap_or(0), log.clients.into());
-            }
-            if log.share < 1.0 {
-                // The count of a sample scatters by its square root.
-                let (got, mean) = (counts.processed() as f64, wanted as f64 * log.share);
-                let near = (got - mean).abs() <= 6.0 * mean.sqrt() + 10.0;
-                return (!near).then(|| {
-                    let all = counts.scaled(log.share).processed();
-                    format!("transactions: {wanted} in the report, about {all} in the log")
-                });
-            }
-            differs("transactions", wanted, counts.processed())
-                .or_else(|| {
-                    differs(
-                        "skipped transactions",
-                        report.printed.counts.get(figures::SKIPPED)?,
-                        counts.skipped,
-                    )
-                })
-                .or_else(|| {
-                    differs("failed transactions", report.printed.counts.get(figures::FAILED)?, counts.failed)
-                })
-        }
-        Log::Aggregates(log) => {
-            let got = log.total().counts.ok;
-            let threads = report.threads.filter(|threads| *threads != u64::from(log.threads));
-            match threads {
-                Some(threads) => differs("threads", threads, log.threads.into()),
-                // The last interval of an aggregated log is missing.
-                None if got > wanted => differs("transactions", wanted, got),
-                None => None,
-            }
-        }
+    let counts = log.counts();
+    if report.clients.is_some_and(|clients| clients < u64::from(log.clients)) {
+        return differs("clients", report.clients.unwrap_or(0), log.clients.into());
     }
+    if log.share < 1.0 {
+        // The count of a sample scatters by its square root.
+        let (got, mean) = (counts.processed() as f64, wanted as f64 * log.share);
+        let near = (got - mean).abs() <= 6.0 * mean.sqrt() + 10.0;
+        return (!near).then(|| {
+            let all = counts.scaled(log.share).processed();
+            format!("transactions: {wanted} in the report, about {all} in the log")
+        });
+    }
+    differs("transactions", wanted, counts.processed())
+        .or_else(|| {
+            let skipped = report.printed.counts.get(figures::SKIPPED)?;
+            differs("skipped transactions", skipped, counts.skipped)
+        })
+        .or_else(|| {
+            let failed = report.printed.counts.get(figures::FAILED)?;
+            differs("failed transactions", failed, counts.failed)
+        })
 }
+
+/// Only the last interval may be missing: pgbench does not write it unless it ends with the run.
+pub(super) fn aggregates_misfit(report: &ParsedReport, log: &AggregateLog) -> Option<String> {
+    let (wanted, got) = (report.succeeded(), log.total().counts.ok);
+    if let Some(threads) = report.threads.filter(|threads| *threads != u64::from(log.threads)) {
+        return Some(format!("threads: {threads} in the report, {} in the log", log.threads));
+    }
+    if let Some(start) = log.gap() {
+        return Some(format!("intervals before {start} are missing in the log, where only the last may be"));
+    }
+    let missing = wanted.checked_sub(got);
+    if missing.is_none_or(|missing| missing > log.most_in_last()) {
+        let more = if missing.is_some() { ", more than its last interval may lack" } else { "" };
+        return Some(format!("transactions: {wanted} in the report, {got} in the log{more}"));
+    }
+    let (length_s, covered_s) = (log.length_s?, log.covered_s()?);
+    let ran_s = report.measured_s()?;
+    let each_s = report.clients.unwrap_or(1) as f64 * ran_s / wanted.max(1) as f64;
+    let slack_s = 1.0 + length_s as f64 + 3.0 * each_s;
+    ((ran_s - covered_s as f64).abs() > slack_s)
+        .then(|| format!("time: {ran_s:.0} s in the report, {covered_s} s in intervals of the log"))
+}
+
+/// How unlike the log of a report an aggregated log is that fits it: by latency, and by what is missing.
+pub(super) fn distance(report: &ParsedReport, log: &AggregateLog) -> f64 {
+    let total = log.total();
+    let of_report = report.printed.latency_ms.filter(|ms| *ms > 0.0).map(|ms| ms * 1e3);
+    let of_log = total.latency.mean().filter(|us| *us > 0.0);
+    let latency = of_report.zip(of_log).map_or(0.0, |(a, b)| (a / b).ln().abs());
+    latency + report.succeeded().abs_diff(total.counts.ok) as f64 / report.succeeded().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests;

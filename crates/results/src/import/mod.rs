@@ -1,5 +1,5 @@
-//! Results of other tools: pgbench's logs and text reports, osm2pgsql's logs, and JSON that pgdyno printed
-//! elsewhere, as runs.
+//! Results of other tools as runs: pgbench's logs and text reports, osm2pgsql's logs, JSON that pgdyno printed
+//! elsewhere, tables of numbers, and the last lines of other load testers.
 //!
 //! [`read`] turns files into [`FoundRuns`]; nothing is stored before all files are read
 //! ([`crate::Store::import`]). Missing values are not made up: reports and aggregated logs have no
@@ -11,11 +11,13 @@ mod found;
 mod gather;
 mod json;
 mod judge;
+mod labels;
 mod lines;
 mod log;
 mod matching;
 mod measured;
 mod names;
+mod numbers;
 mod osm2pgsql;
 mod report;
 mod sniff;
@@ -23,6 +25,7 @@ mod source;
 
 pub use found::FoundRun;
 pub use gather::{FoundRuns, read};
+pub use numbers::table::read_table;
 pub use sniff::is_database;
 
 use self::report::model::ParsedReport;

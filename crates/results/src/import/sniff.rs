@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::aggregate::Interval;
 use super::log::row::{Fields, LogRow, unsigned};
+use super::numbers::Tool;
 use super::osm2pgsql;
 
 pub(super) const HEAD: usize = 64 * 1024;
@@ -17,6 +18,8 @@ pub(super) enum FileKind {
     Json,
     /// The log of a load by osm2pgsql.
     OsmLoad,
+    /// What another load tester printed.
+    Numbers(Tool),
     /// A log of `pgbench -l`, a line for each transaction.
     Transactions,
     Aggregates,
@@ -60,11 +63,18 @@ pub(super) fn sniff(head: &[u8]) -> Result<FileKind, (String, String)> {
     let Some(first) = head.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty()) else {
         return Ok(FileKind::Empty);
     };
-    Ok(match kind_of(first) {
-        _ if is_json(head) => FileKind::Json,
-        FileKind::Report if osm2pgsql::is_log(head) => FileKind::OsmLoad,
-        kind => kind,
-    })
+    let kind = kind_of(first);
+    if !is_json(head) && kind != FileKind::Report {
+        return Ok(kind);
+    }
+    // A log of docker has an object for each line.
+    if osm2pgsql::is_log(head) {
+        return Ok(FileKind::OsmLoad);
+    }
+    if let Some(tool) = Tool::of(head) {
+        return Ok(FileKind::Numbers(tool));
+    }
+    Ok(if is_json(head) { FileKind::Json } else { kind })
 }
 
 /// Whether it begins like a JSON object or a list of objects, not like a line such as `[2026-01-02 …]`.
@@ -113,6 +123,22 @@ mod tests {
             ("$ osm2pgsql -s x.pbf\nosm2pgsql version 1.2.1 (64 bit id space)\n", FileKind::OsmLoad),
             ("\r   \r2026-11-21 02:42:29  Reading input files done in 3s.\n", FileKind::OsmLoad),
             ("osm2pgsql version?\npgbench (15.1)\n", FileKind::Report),
+            ("> osm2pgsql SVN version 0.85.0 (64bit id space)\n>\n", FileKind::OsmLoad),
+            (
+                "import_1  | Processing: Node(5k 1.0k/s) Way(0k 0.00k/s) Relation(0 0.00/s)\n",
+                FileKind::OsmLoad,
+            ),
+            (
+                "{\"log\":\"Using PBF parser.\\n\"}\n{\"log\":\"Node stats: total(5), max(9) in 3s\\n\"}\n",
+                FileKind::OsmLoad,
+            ),
+            (
+                "Vuser 1:TEST RESULT : System achieved 9 NOPM from 20 PostgreSQL TPM\n",
+                FileKind::Numbers(Tool::HammerDb),
+            ),
+            ("sysbench 1.0.20 (using system LuaJIT 2.1.0)\n", FileKind::Numbers(Tool::Sysbench)),
+            ("{\n  \"Throughput (requests/second)\": 5.5\n}\n", FileKind::Numbers(Tool::BenchBase)),
+            ("she said osm2pgsql version 1.8.0\n", FileKind::Report),
         ] {
             assert_eq!(sniff(head.as_bytes()), Ok(wanted), "{head}");
         }

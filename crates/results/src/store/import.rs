@@ -222,7 +222,7 @@ impl<'a> Destination<'a> {
                 "--level FACTOR=LEVEL says it for all files given",
             ))
         })?;
-        run.round = self.next_round(transaction, &run)?;
+        run.round = self.round(transaction, &run, found.round)?;
         self.rounds = self.rounds.max(run.round);
         (run.sequence, run.invocation) = (self.sequence, self.invocation);
         self.sequence += 1;
@@ -263,13 +263,15 @@ impl<'a> Destination<'a> {
         Ok(())
     }
 
-    fn next_round(&self, transaction: &Transaction<'_>, run: &Run) -> Sqlite<u32> {
-        transaction.query_row(
-            "SELECT count(*) + 1 FROM run JOIN cell USING (cell_id)
+    /// The round that the source gives it, unless another run has it; else the next one.
+    fn round(&self, transaction: &Transaction<'_>, run: &Run, given: Option<u32>) -> Sqlite<u32> {
+        let (next, is_taken): (u32, bool) = transaction.query_row(
+            "SELECT coalesce(max(round), 0) + 1, coalesce(max(round = ?5), FALSE) FROM run JOIN cell USING (cell_id)
              WHERE run.experiment_id = ?1 AND workload = ?2 AND factors = ?3 AND arm IS ?4",
-            params![self.id.0, run.workload, to_json(&run.factors), run.arm],
-            |row| row.get(0),
-        )
+            params![self.id.0, run.workload, to_json(&run.factors), run.arm, given],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        Ok(given.filter(|_| !is_taken).unwrap_or(next))
     }
 
     fn close(&mut self, transaction: &Transaction<'_>) -> Sqlite<()> {

@@ -163,3 +163,47 @@ fn nesting_has_a_limit_and_long_chains_have_none() {
         message(&format!("\\set x {}", ";".repeat(100_000))).starts_with("f.sql:1: unexpected character (;)")
     );
 }
+
+#[test]
+fn a_command_that_was_removed_says_what_to_write_instead() {
+    for (text, wanted) in [
+        (
+            "\\set n 5\n\\setrandom bid 1 :n\nselect 1;",
+            "f.sql:2: invalid command (removed in 9.6; write \\set bid random(1, :n)) in command \"setrandom\"\n\
+             \\setrandom bid 1 :n",
+        ),
+        ("\\setrandom a 0 9 uniform", "write \\set a random(0, 9))"),
+        ("\\setrandom a 0 :m gaussian 2.5", "write \\set a random_gaussian(0, :m, 2.5))"),
+        ("\\SetRandom a 0 9 exponential 3", "write \\set a random_exponential(0, 9, 3))"),
+        ("\\setrandom a", "write \\set NAME random(MIN, MAX))"),
+    ] {
+        assert!(message(text).contains(wanted), "{}", message(text));
+    }
+}
+
+#[test]
+fn variables_that_the_server_cannot_see_are_refused_under_the_extended_protocol() {
+    let check = |text: &str, extended| {
+        let mut scripts = Scripts::new();
+        scripts.add("f.sql", text.as_bytes(), 1).expect("scripts");
+        scripts.check(extended).map_err(|error| error.to_string())
+    };
+    for (text, wanted) in [
+        (
+            "select 1;\nselect\n  'k:key';",
+            "f.sql:3: :key is within quotes, where the server sees no parameter",
+        ),
+        ("select $$ :a $$;", "f.sql:1: :a is within quotes"),
+        ("select E'\\':a';", "f.sql:1: :a is within quotes"),
+        ("select \"col:a\" from t;", "f.sql:1: :a is within quotes"),
+        ("select 1 -- see :a\n;", "f.sql:1: :a is within a comment"),
+        ("select :b /* :a\n*/;", "f.sql:1: :a is within a comment"),
+    ] {
+        let error = check(text, true).expect_err(text);
+        assert!(error.starts_with(wanted) && error.contains("-M simple"), "{error}");
+        assert_eq!(check(text, false), Ok(()), "pgbench replaces it there");
+    }
+    for text in ["select :a, '10:30', 'x'::text, ':'", "-- of :a\nselect :a", "select ':' || :a || 'b'"] {
+        assert_eq!(check(text, true), Ok(()), "{text}");
+    }
+}

@@ -227,6 +227,7 @@ rows! {
     LAG_MEAN_US lag_mean_us, "mean schedule lag", Microseconds, None, Lower, "Mean schedule lag";
     LAG_MAX_US lag_max_us, "greatest schedule lag", Microseconds, None, Lower, "Greatest schedule lag";
     TPS_WITH_CONNECTING tps_with_connecting, "tps with connecting", Count, None, Higher, "Transactions per second with the time for connecting in it; up to pgbench 13";
+    REPORTED_PER_S reported_per_s, "reported rate", PerSecond, None, Higher, "Transactions per second of a source that says the rate alone: a table of numbers, or the last line of another load tester";
     LATENCY_LIMIT_MS latency_limit_ms, "latency limit", Milliseconds, None, Neither, "The promise, under pgbench's name";
     MAX_TRIES max_tries, "most tries", Count, None, Neither, "Tries that a transaction had at most";
 }

@@ -176,7 +176,7 @@ impl LoadJob {
         let end = others::kept(*runtime, &begun.others, &begun.called, run)?;
         let lost = |problem: String| error::program("osm2pgsql", problem);
         let end = end.map_err(lost)?;
-        let log = parser.finish(end.wall_us);
+        let log = parser.finish(Some(0..end.wall_us));
         Ok((LoadEnd { end, log, not_noted }, tables))
     }
 

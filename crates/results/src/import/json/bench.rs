@@ -72,6 +72,7 @@ pub(super) fn run(value: &Value, place: &LineOrigin<'_>, hash: String) -> Result
         pgbench: None,
         server: first.server_version.clone(),
         uuid: Some(first.run.clone()),
+        round: None,
     };
     found.run.events = found::events(&found);
     Ok(found)

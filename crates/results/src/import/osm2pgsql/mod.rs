@@ -1,11 +1,15 @@
-//! Logs of osm2pgsql, from 1.2 to 2.x: each load in them as the run of a job.
+//! Logs of osm2pgsql, from 0.80 to 2.x: each load in them as the run of a job.
 //!
 //! [`osm::log`] parses osm2pgsql's lines; this module handles the bytes around it: progress displays, the
-//! command line before a log, the output of `time`, several loads in a file. A log of hundreds of megabytes
+//! command line before a log, the output of `time`, what other programs put before its lines, several loads in a file. A log of hundreds of megabytes
 //! (a planet's, or one with all statements) is read as a stream.
 
 mod command;
+mod docker;
+mod ended;
+mod moment;
 mod pieces;
+mod prefix;
 mod reader;
 mod resources;
 mod run;
@@ -26,7 +30,7 @@ pub(super) fn is_log(head: &[u8]) -> bool {
     let mut pieces = head.split(|byte| matches!(byte, b'\n' | b'\r'));
     pieces.any(|piece| {
         let text = String::from_utf8_lossy(piece);
-        reader::begins(&text) || reader::is_of_a_load(&text)
+        reader::is_of_osm2pgsql(&text)
     })
 }
 

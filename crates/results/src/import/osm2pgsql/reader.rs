@@ -1,17 +1,33 @@
 //! Which lines of a file belong to which load.
 
-use osm::log::{LoadLog, LogParser};
+use osm::log::{LoadLog, LogParser, is_progress};
 use sha2::{Digest, Sha256};
 use spec::hex;
 
 use super::command::CommandLine;
+use super::docker;
+use super::ended;
+use super::moment::{Form, LogClock, Moment};
+use super::prefix::{Prefix, own_text_at};
 use super::resources::Resources;
-use super::stamp::{StampClock, stamped};
+use super::stamp::stamped;
 
 /// With more loads a file is not a log.
 const MOST_LOADS: usize = 10_000;
 /// Lines of a failed load that are searched for the reason.
 const LINES_ABOUT_AN_ERROR: u32 = 8;
+/// Start of the clock of a log whose beginning is missing: phases may have begun before its first line, µs.
+const LATE_START_US: u64 = 1 << 50;
+const SECOND: u64 = 1_000_000;
+
+/// Where the times of a load's lines are from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Times {
+    Own,
+    /// Of the program that kept the log.
+    Kept,
+    None,
+}
 
 #[derive(Debug)]
 pub(super) struct LoggedLoad {
@@ -19,10 +35,14 @@ pub(super) struct LoggedLoad {
     pub(super) line: u64,
     pub(super) log: LoadLog,
     pub(super) sha256: String,
-    pub(super) clock: StampClock,
-    pub(super) stamped: bool,
-    /// Whether its first line is the one with the version.
+    pub(super) clock: LogClock,
+    pub(super) times: Times,
+    /// Whether its first line is the one with the version, or what comes after it.
     pub(super) from_the_start: bool,
+    /// Whether the system ended it.
+    pub(super) killed: bool,
+    /// Whether a table was completed: before 0.81 nothing is printed at the end.
+    pub(super) completes_tables: bool,
     pub(super) command: Option<CommandLine>,
     pub(super) resources: Resources,
     pub(super) server: Option<String>,
@@ -41,6 +61,7 @@ pub(super) struct Reader {
 struct OpenLoad {
     parser: LogParser,
     hash: Sha256,
+    prefix: Prefix,
     /// It prints nothing more itself; following lines may be about it.
     ended: bool,
     /// There is more than a version.
@@ -49,33 +70,77 @@ struct OpenLoad {
     load: LoggedLoad,
 }
 
-pub(super) fn begins(line: &str) -> bool {
-    let text = own_text(line).unwrap_or_else(|| line.trim_start_matches('\u{feff}').trim());
-    text.strip_prefix("osm2pgsql version ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+/// Words of osm2pgsql's first line.
+const FIRST: [&str; 2] = ["osm2pgsql version ", "osm2pgsql SVN version "];
+
+/// Words of osm2pgsql at work that no other program prints.
+const AT_WORK: [&str; 26] = [
+    "Setting up table: ",
+    "Setting up table '",
+    "Using projection SRS ",
+    "Node-cache: cache=",
+    "Mid: pgsql, ",
+    "Mid: Ram, ",
+    "Reading in file: ",
+    "Processing: Node(",
+    "Reading input files done in ",
+    "Node stats: total(",
+    "Going over pending ",
+    "Reprocess marked ",
+    "Clustering table '",
+    "Creating geometry index on ",
+    "Creating osm_id index on ",
+    "Creating id index on table '",
+    "Sorting data and creating indexes for ",
+    "All indexes on ",
+    "Stopping table: ",
+    "Stopped table: ",
+    "Done postprocessing on table ",
+    "All postprocessing on table ",
+    "Initializing properties table ",
+    "Osm2pgsql took ",
+    "osm2pgsql took ",
+    "Osm2pgsql failed due to ",
+];
+
+/// Words of the lines with which versions without the first line begin.
+const SET_UP: [&str; 2] = ["Using projection SRS ", "Setting up table: "];
+
+pub(super) fn is_of_osm2pgsql(line: &str) -> bool {
+    let inside = docker::line(line);
+    let line = inside.as_ref().map_or(line, |(line, _)| line.as_str());
+    line.split('\r').any(|piece| first_words_at(piece).is_some() || at_work_at(piece).is_some())
 }
 
-/// Whether only osm2pgsql at work writes such a line; lines without time stamps are too similar to other
-/// programs'.
-pub(super) fn is_of_a_load(line: &str) -> bool {
-    const WORDS: [&str; 9] = [
-        "Setting up table ",
-        "Reading input files done in ",
-        "Clustering table ",
-        "Creating geometry index on table ",
-        "Done postprocessing on table ",
-        "All postprocessing on table ",
-        "Going over pending ways",
-        "Initializing properties table ",
-        "osm2pgsql took ",
-    ];
-    own_text(line).is_some_and(|text| WORDS.iter().any(|words| text.starts_with(words)))
+/// Where the first line begins, behind a prefix.
+fn first_words_at(line: &str) -> Option<usize> {
+    let line = line.trim_end();
+    let at = own_text_at(line, &FIRST).or_else(|| stamped_text(line).map(|text| line.len() - text.len()))?;
+    let words = FIRST.iter().find_map(|words| line[at..].strip_prefix(words))?;
+    let (version, rest) = words.split_once(' ').unwrap_or((words, ""));
+    let is_commit = || version.len() >= 7 && version.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_version = version.starts_with(|c: char| c.is_ascii_digit()) || is_commit();
+    (is_version && (rest.is_empty() || rest.starts_with(['(', '$']))).then_some(at)
+}
+
+fn at_work_at(line: &str) -> Option<usize> {
+    let at = own_text_at(line, &AT_WORK);
+    at.or_else(|| {
+        let text = stamped_text(line)?;
+        AT_WORK.iter().any(|words| text.starts_with(words)).then(|| line.len() - text.len())
+    })
 }
 
 /// The text after time stamp and thread; `None` without a stamp.
-fn own_text(line: &str) -> Option<&str> {
+fn stamped_text(line: &str) -> Option<&str> {
     let text = stamped(line)?.get(STAMP..)?.trim();
-    let behind_thread = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    Some(behind_thread.map_or(text, |(_, text)| text.trim()))
+    Some(behind_thread(text))
+}
+
+fn behind_thread(text: &str) -> &str {
+    let thread = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let thread = thread.filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()));
+    thread.map_or(text, |(_, text)| text.trim())
 }
 
 const STAMP: usize = "0000-00-00 00:00:00".len();
@@ -86,7 +151,16 @@ impl Reader {
     /// # Errors
     /// Why the file is not osm2pgsql's.
     pub(super) fn take(&mut self, number: u64, line: &str) -> Result<(), String> {
-        let line = line.trim_end();
+        match docker::line(line) {
+            Some((inside, moment)) => {
+                inside.split(['\r', '\n']).try_for_each(|piece| self.piece(number, piece.trim_end(), moment))
+            }
+            None => self.piece(number, line.trim_end(), None),
+        }
+    }
+
+    fn piece(&mut self, number: u64, line: &str, kept: Option<Moment>) -> Result<(), String> {
+        let line = line.trim_start_matches('\u{feff}');
         if line.is_empty() {
             return Ok(());
         }
@@ -95,17 +169,20 @@ impl Reader {
                 "a report of pgbench among logs of osm2pgsql: give each in a file of its own".to_owned()
             );
         }
-        let first = begins(line);
-        if first || self.open.is_none() && self.done.is_empty() && is_of_a_load(line) {
+        let first = first_words_at(line);
+        let begins = || at_work_at(line).filter(|_| self.open.is_none() && self.done.is_empty());
+        if let Some(at) = first.or_else(begins) {
             self.close()?;
-            self.open = Some(OpenLoad::new(number, first, self.command.take()));
+            let is_start = first.is_some() || SET_UP.iter().any(|words| line[at..].starts_with(words));
+            let prefix = stamped(line).map_or(at, |own| line.len() - own.len());
+            self.open = Some(OpenLoad::new(number, is_start, &line[..prefix], self.command.take()));
         }
         let own = stamped(line);
         if own.is_none() && self.is_command(line) {
             return Ok(());
         }
         if let Some(open) = &mut self.open {
-            open.take(line, own);
+            open.take(line, own, kept);
         }
         Ok(())
     }
@@ -128,6 +205,10 @@ impl Reader {
         let whole = std::mem::take(&mut self.unfinished) + line;
         let Some(command) = CommandLine::of(&whole) else { return false };
         match &mut self.open {
+            Some(open) if ended::was_killed(line) => {
+                open.take(line, None, None);
+                open.load.command.get_or_insert(command);
+            }
             Some(open) if line.trim_start().starts_with("Command being timed: ") => {
                 open.load.command.get_or_insert(command);
             }
@@ -152,14 +233,16 @@ impl Reader {
 }
 
 impl OpenLoad {
-    fn new(line: u64, from_the_start: bool, command: Option<CommandLine>) -> Self {
+    fn new(line: u64, from_the_start: bool, prefix: &str, command: Option<CommandLine>) -> Self {
         let load = LoggedLoad {
             line,
             log: LoadLog::default(),
             sha256: String::new(),
-            clock: StampClock::default(),
-            stamped: false,
+            clock: LogClock::default(),
+            times: Times::None,
             from_the_start,
+            killed: false,
+            completes_tables: false,
             command,
             resources: Resources::default(),
             server: None,
@@ -168,6 +251,7 @@ impl OpenLoad {
         Self {
             parser: LogParser::new(),
             hash: Sha256::new(),
+            prefix: Prefix::of(prefix),
             ended: false,
             works: false,
             failed_for: 0,
@@ -175,30 +259,64 @@ impl OpenLoad {
         }
     }
 
-    fn take(&mut self, line: &str, own: Option<&str>) {
+    fn take(&mut self, line: &str, own: Option<&str>, kept: Option<Moment>) {
         if own.is_none() {
             self.load.resources.take(line);
         }
         if self.ended {
             return;
         }
-        let text = match own {
-            Some(own) => {
-                self.load.stamped = true;
-                own
-            }
-            // Among lines with stamps, others are osm2pgsql's only if they report an error.
-            None if self.load.stamped && !self.is_about_an_error(line) => return,
-            None => line,
-        };
-        self.hash.update(text);
-        self.hash.update("\n");
-        let at_us = self.load.clock.at_us(own.unwrap_or_default());
-        let statement = text.contains(" SQL: ");
+        let killed = own.is_none() && !line.contains("SQL: ") && ended::was_killed(line);
+        self.load.killed |= killed;
+        self.own_line(line, own, kept);
+        self.ended |= killed;
+    }
+
+    fn own_line(&mut self, line: &str, own: Option<&str>, kept: Option<Moment>) {
+        let Some((text, moment)) = self.own_text(line, own, kept) else { return };
+        if text.trim().is_empty() {
+            return;
+        }
+        if own.is_some() || self.load.times != Times::Own || !is_progress(text) {
+            self.hash.update(text);
+            self.hash.update("\n");
+        }
+        let late_us = if self.load.from_the_start { 0 } else { LATE_START_US };
+        let at_us = late_us.saturating_add(self.load.clock.at_us(moment));
+        let statement = text.contains("SQL: ");
         self.parser.line(at_us, text);
         if !statement {
-            self.notice(own_text(line).unwrap_or(text).trim());
+            let text = own.map_or(text, |own| own.get(STAMP..).unwrap_or_default());
+            self.notice(behind_thread(text.trim()));
         }
+    }
+
+    /// The line as osm2pgsql wrote it, and its time; `None` for a line of another program.
+    fn own_text<'a>(
+        &mut self,
+        line: &'a str,
+        own: Option<&'a str>,
+        kept: Option<Moment>,
+    ) -> Option<(&'a str, Option<Moment>)> {
+        if let Some(own) = own {
+            self.load.times = Times::Own;
+            return Some((own, Moment::at_start(own, Form::Date).map(|(moment, _)| moment)));
+        }
+        // A progress display is overwritten without what is before other lines.
+        let cut = self.prefix.cut(line);
+        let (text, moment) = cut.unwrap_or((line, None));
+        let is_own = match self.load.times {
+            Times::Own => is_progress(text),
+            _ => cut.is_some() || is_progress(text) || at_work_at(text) == Some(0),
+        };
+        if !is_own && !self.is_about_an_error(text) {
+            return None;
+        }
+        let moment = moment.or(kept).filter(|_| self.load.times != Times::Own);
+        if moment.is_some() {
+            self.load.times = Times::Kept;
+        }
+        Some((text, moment))
     }
 
     fn is_about_an_error(&mut self, line: &str) -> bool {
@@ -221,21 +339,34 @@ impl OpenLoad {
             self.load.postgis = Some(version.trim().to_owned());
         }
         let took = text.to_ascii_lowercase().starts_with("osm2pgsql took ");
-        let failed = text.contains("ERROR: ");
-        self.ended = took || failed && !self.load.stamped;
+        let failed = text.contains("ERROR: ") || text == "Error occurred, cleaning up";
+        self.load.completes_tables |= text.starts_with("Completed ");
+        self.ended = took || failed && self.load.times != Times::Own;
         self.works |= took || failed || works(text);
     }
 
     fn finish(self) -> LoggedLoad {
         let Self { parser, hash, mut load, .. } = self;
-        load.log = parser.finish(load.clock.span_us());
+        let during = (load.times != Times::None && load.clock.has_times()).then(|| {
+            let span_us = load.clock.span_us();
+            let whole_us = parser.overall_s().map_or(span_us, |seconds| seconds.saturating_mul(SECOND));
+            if load.from_the_start {
+                0..whole_us
+            } else {
+                let end_us = LATE_START_US.saturating_add(span_us);
+                end_us.saturating_sub(whole_us.max(span_us))..end_us
+            }
+        });
+        load.log = parser.finish(during);
         load.sha256 = hex(&hash.finalize());
         load
     }
 }
 
 fn works(text: &str) -> bool {
-    const WORDS: [&str; 10] = [
+    const WORDS: [&str; 12] = [
+        "Going over ",
+        "Left to process: ",
         "Database version: ",
         "PostGIS version: ",
         "Setting up table",

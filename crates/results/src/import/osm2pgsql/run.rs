@@ -5,16 +5,19 @@ use std::path::Path;
 
 use spec::figures::{self, Figures};
 use spec::{
-    Artifact, Doubt, OfferedLoad as LoadKind, Phase, PhaseSource, Reason, Run, RunEvent, RunKey, RunKind,
-    Setting, Validity,
+    Artifact, Doubt, OfferedLoad as LoadKind, PhaseSource, Reason, Run, RunEvent, RunKey, RunKind, Setting,
+    Validity,
 };
 
-use super::reader::LoggedLoad;
+use super::reader::{LoggedLoad, Times};
 use crate::import::found::{FoundRun, events};
 use crate::spool::Spool;
 
 /// Name of the workload and of its job, as for a load by pgdyno.
 const WORKLOAD: &str = "osm";
+/// Adding changes to the tables of a load is another job.
+const WORKLOAD_OF_APPEND: &str = "osm append";
+const APPEND: &str = "append";
 /// Seconds by which time stamps and osm2pgsql's figure may differ.
 const APART_S: u64 = 5;
 /// Below this, whole seconds are too coarse: one is a tenth.
@@ -32,13 +35,11 @@ pub(super) fn of(load: LoggedLoad, path: &Path, several: bool, changed_us: i64) 
     };
     let started_us = load.clock.began_us().unwrap_or(changed_us);
     let (validity, doubts) = judge(&load, &driver);
-    let overall_s = load.log.overall_s.map(|seconds| seconds as f64);
-    let span_s = load.clock.span_us() as f64 / 1e6;
-    let key = RunKey { workload: WORKLOAD.to_owned(), factors: factors(&load), arm: None, round: 1 };
+    let key = RunKey { workload: workload(&load).to_owned(), factors: factors(&load), arm: None, round: 1 };
     let mut run = Run {
         load: LoadKind::Job,
         started_at: jiff::Timestamp::from_microsecond(started_us).unwrap_or_default().to_string(),
-        measured_s: overall_s.unwrap_or(span_s),
+        measured_s: length_s(&load),
         driver,
         validity,
         doubts,
@@ -48,8 +49,10 @@ pub(super) fn of(load: LoggedLoad, path: &Path, several: bool, changed_us: i64) 
         ..Run::new(RunKind::Job, key)
     };
     let versions = versions(&load);
-    let (stamped, server, hash) = (load.stamped, load.server, load.sha256);
-    run.phases = phases(load.log.phases, stamped);
+    let (server, hash) = (load.server, load.sha256);
+    run.phases = load.log.phases;
+    // pgdyno did not time its lines.
+    run.phases.iter_mut().for_each(|phase| phase.source = PhaseSource::Reported);
     let mut found = FoundRun {
         run,
         seconds: Spool::default(),
@@ -60,15 +63,32 @@ pub(super) fn of(load: LoggedLoad, path: &Path, several: bool, changed_us: i64) 
         pgbench: None,
         server,
         uuid: None,
+        round: None,
     };
     found.run.events = versions.into_iter().chain(events(&found)).collect();
     found
 }
 
-/// Factors that distinguish cells, as far as the command line is known.
+fn workload(load: &LoggedLoad) -> &'static str {
+    let asked = load.command.as_ref().is_some_and(|command| command.options.contains_key(APPEND));
+    if asked || load.log.appends { WORKLOAD_OF_APPEND } else { WORKLOAD }
+}
+
+/// As osm2pgsql says it, else from the first time of the log to its last, or as long as its phases took.
+fn length_s(load: &LoggedLoad) -> f64 {
+    let phases = load.log.phases.iter().map(|phase| phase.start_us.saturating_add(phase.duration_us));
+    let known_us = phases.max().unwrap_or(0).max(load.clock.span_us());
+    load.log.overall_s.map_or(known_us as f64 / 1e6, |seconds| seconds as f64)
+}
+
+/// Factors that distinguish cells, as far as the command line is known, and the log itself shows them.
 fn factors(load: &LoggedLoad) -> BTreeMap<String, String> {
     let mut factors = load.command.as_ref().map(|command| command.options.clone()).unwrap_or_default();
-    factors.insert("workload".to_owned(), WORKLOAD.to_owned());
+    let workload = workload(load);
+    if workload == WORKLOAD_OF_APPEND {
+        factors.insert(APPEND.to_owned(), "yes".to_owned());
+    }
+    factors.insert("workload".to_owned(), workload.to_owned());
     factors
 }
 
@@ -108,24 +128,31 @@ fn artifact(load: &LoggedLoad) -> Artifact {
 fn notes(load: &LoggedLoad) -> Vec<String> {
     let mut notes = Vec::new();
     let mut say = |text: &str| notes.push(text.to_owned());
-    if load.stamped {
-        say(
+    match load.times {
+        Times::Own => say(
             "times are those of the log, in whole seconds; it has local time without a zone, which is taken for UTC",
-        );
-    } else {
-        say("when it ran is not known: the file's own time stands for it");
-        say(
-            "the log has no time stamps: the lengths of phases are its own, in whole seconds; where they lie is estimated",
-        );
+        ),
+        Times::Kept => {
+            say("osm2pgsql wrote no times: those of the program that kept the log are taken");
+            if load.clock.began_us().is_none() {
+                say("when it ran is not known: the file's own time stands for it");
+            }
+        }
+        Times::None => {
+            say("when it ran is not known: the file's own time stands for it");
+            say(
+                "the log has no time stamps: the lengths of phases are its own, in whole seconds; where they lie is estimated",
+            );
+        }
     }
     if load.command.is_none() {
         say("the log does not say how osm2pgsql was called: --level FACTOR=LEVEL tells cells apart");
     }
     if !load.from_the_start {
-        say("the beginning of the log is missing");
+        say("its beginning is missing");
     }
     let span_s = load.clock.span_us() / 1_000_000;
-    if let Some(overall_s) = load.log.overall_s.filter(|_| load.stamped && load.from_the_start)
+    if let Some(overall_s) = load.log.overall_s.filter(|_| load.times != Times::None && load.from_the_start)
         && overall_s.abs_diff(span_s) > APART_S
     {
         notes.push(format!(
@@ -136,59 +163,43 @@ fn notes(load: &LoggedLoad) -> Vec<String> {
     notes
 }
 
-/// Phases are the program's reports: pgdyno did not time its lines.
-fn phases(mut phases: Vec<Phase>, stamped: bool) -> Vec<Phase> {
-    for phase in &mut phases {
-        phase.source = PhaseSource::Reported;
-    }
-    if !stamped {
-        set_start_times(&mut phases);
-    }
-    phases
-}
-
-/// Places phases without times: nodes, ways and relations are read in this order, then pending ways; then
-/// threads work on all tables at once.
-fn set_start_times(phases: &mut [Phase]) {
-    let mut end_us = 0;
-    for name in ["node", "way", "relation", "pending ways"] {
-        for phase in phases.iter_mut().filter(|phase| phase.name == name) {
-            phase.start_us = end_us;
-            end_us = phase.start_us.saturating_add(phase.duration_us);
-        }
-    }
-    for phase in phases.iter_mut().filter(|phase| phase.name == "table") {
-        phase.start_us = end_us;
-    }
-    phases.sort_by_key(|phase| phase.start_us);
-}
-
 /// The verdict with its reasons; suspect at best, since the measurement was not observed.
 fn judge(load: &LoggedLoad, by: &str) -> (Validity, Vec<Doubt>) {
     let mut doubts = vec![Doubt {
         reason: Reason::Imported,
         detail: format!("measured by {by}; neither its server nor its machine was watched"),
     }];
-    let mut validity = Validity::Suspect;
-    let mut failed = |detail: String| {
-        validity = Validity::Invalid;
-        doubts.push(Doubt { reason: Reason::Errors, detail });
+    let mut reasons: Vec<String> = load.log.error.iter().cloned().collect();
+    match &load.resources.failed {
+        _ if load.killed => reasons.push(format!("killed, most likely out of memory{}", reached(load))),
+        Some(how) => reasons.push(format!("{how}{}", reached(load))),
+        None => {}
+    }
+    let has_ended = load.log.overall_s.is_some() || !reasons.is_empty();
+    reasons.extend(if has_ended { None } else { unfinished(load) });
+    let validity = if reasons.is_empty() { Validity::Suspect } else { Validity::Invalid };
+    doubts.extend(reasons.into_iter().map(|detail| Doubt { reason: Reason::Errors, detail }));
+    let short = match load.log.overall_s {
+        None if validity == Validity::Suspect => Some(NO_TOTAL.to_owned()),
+        Some(seconds @ 0..FEW_SECONDS) => Some(format!("{seconds} s, in whole seconds")),
+        _ => None,
     };
-    if let Some(error) = &load.log.error {
-        failed(error.clone());
-    }
-    if let Some(how) = &load.resources.failed {
-        failed(how.clone());
-    }
-    match load.log.overall_s {
-        None if load.log.error.is_none() && load.resources.failed.is_none() => {
-            failed("the log ends early: it does not say how long osm2pgsql took".to_owned());
-        }
-        Some(seconds @ 0..FEW_SECONDS) => {
-            let detail = format!("{seconds} s, in whole seconds");
-            doubts.push(Doubt { reason: Reason::TooShort, detail });
-        }
-        _ => {}
-    }
+    doubts.extend(short.map(|detail| Doubt { reason: Reason::TooShort, detail }));
     (validity, doubts)
+}
+
+const NO_TOTAL: &str =
+    "how long it took is not in the log, as before 0.81: what it says of its phases counts";
+
+/// Why a log without a total time is no log of a whole load.
+fn unfinished(load: &LoggedLoad) -> Option<String> {
+    let is_known = load.completes_tables && length_s(load) > 0.0;
+    (!is_known)
+        .then(|| format!("the log ends early{}: it does not say how long osm2pgsql took", reached(load)))
+}
+
+/// `, after 5,036,470k nodes`: how far a load came that was still reading.
+fn reached(load: &LoggedLoad) -> String {
+    let words = load.log.progress.and_then(|progress| progress.in_words());
+    words.map(|words| format!(", after {words}")).unwrap_or_default()
 }

@@ -151,8 +151,173 @@ fn a_load_that_failed_is_invalid_and_says_why() {
 fn a_log_without_its_beginning_is_read_as_far_as_it_goes() {
     let whole = log("1.8-slim-delaware");
     let found = one(&whole[whole.find("2026-11-21 02:42:29  Clustering table 'dela_line'").unwrap()..]);
-    assert!(found.notes.contains(&"the beginning of the log is missing".to_owned()));
+    assert!(found.notes.contains(&"its beginning is missing".to_owned()));
     assert_eq!((found.run().driver.as_str(), found.run().measured_s), ("osm2pgsql", 3.0));
+}
+
+/// A log of 1.2 without times; its lines get prefixes of other programs.
+const OLD: &str = "osm2pgsql version 1.2.1 (64 bit id space)\n\nUsing projection SRS 3857 (Spherical Mercator)\n\
+    Setting up table: al_point\n\nReading in file: al.osm.pbf\nUsing PBF parser.\n\
+    Processing: Node(12k 1.2k/s) Way(5k 0.25k/s) Relation(9 0.9/s)  parse time: 40s\n\
+    Node stats: total(12345), max(99) in 10s\nWay stats: total(5000), max(98) in 20s\n\
+    Relation stats: total(9), max(97) in 10s\nStopping table: al_ways\nBuilding index on table: al_ways\n\
+    Sorting data and creating indexes for al_point\nCopying al_point to cluster by geometry finished\n\
+    Creating geometry index on al_point\nCreating indexes on al_point finished\n\
+    All indexes on al_point created in 6s\nCompleted al_point\nStopped table: al_ways in 30s\n\n\
+    Osm2pgsql took 75s overall\n";
+
+/// Seconds at which its lines came: reading ends at 42, the load at 75.
+const CAME: [u64; 20] = [0, 0, 1, 2, 2, 42, 42, 42, 42, 43, 43, 44, 46, 46, 49, 49, 49, 73, 75, 75];
+
+fn with(prefix: impl Fn(u64) -> String) -> String {
+    let lines = OLD.lines().filter(|line| !line.is_empty()).chain(std::iter::once(""));
+    lines.zip(CAME).map(|(line, s)| format!("{}{line}\n", prefix(s))).collect()
+}
+
+fn seconds_of(run: &Run, name: &str, item: &str) -> Option<(u64, u64)> {
+    let found = run.phases.iter().find(|phase| phase.name == name && phase.item == item)?;
+    Some((found.start_us / 1_000_000, found.duration_us / 1_000_000))
+}
+
+/// Regression: "neither a report nor a log" for logs as they are posted and kept.
+#[test]
+fn what_other_programs_put_before_lines_is_removed_and_is_the_clock() {
+    let clock = |s: u64| {
+        format!("{:02}:{:02}:{:02}", (86_390 + s) / 3600 % 24, (86_390 + s) / 60 % 60, (86_390 + s) % 60)
+    };
+    let day = |s: u64| if s < 10 { "2026-05-06" } else { "2026-05-07" };
+    let docker = |text: String| {
+        let line = |(line, s): (&str, u64)| {
+            let time = format!("{}T{}.25Z", day(s), clock(s));
+            serde_json::json!({"log": format!("{line}\n"), "stream": "stderr", "time": time}).to_string()
+        };
+        text.lines().zip(CAME).map(line).collect::<Vec<_>>().join("\n")
+    };
+    let timed = [
+        with(|s| format!("[{}] ", clock(s))),
+        with(|s| format!("{}T{}Z ", day(s), clock(s))),
+        with(|s| format!("load-1 | {}T{}.123456789Z ", day(s), clock(s))),
+        with(|s| format!("1778{s:06}\t{}\t{}\t", day(s), clock(s))),
+        with(|s| format!("#7 {s}.25 ")),
+        with(|s| format!("May  {} {} host osm[77]: ", if s < 10 { 6 } else { 7 }, clock(s))),
+        docker(with(|_| String::new())),
+    ];
+    for text in timed {
+        let found = one(&text);
+        let run = found.run();
+        assert_eq!((run.driver.as_str(), run.measured_s), ("osm2pgsql 1.2.1", 75.0), "{text}");
+        assert_eq!(seconds_of(run, "read", ""), Some((2, 40)), "{text}");
+        assert_eq!(seconds_of(run, "cluster", "al_point"), Some((44, 2)), "{text}");
+        assert_eq!(seconds_of(run, "index", "al_point geometry"), Some((46, 3)), "{text}");
+        assert_eq!(seconds_of(run, "table", "al_ways"), Some((43, 30)), "{text}");
+        assert_eq!(run.validity, Validity::Suspect);
+        let kept = String::from_utf8(run.artifacts[0].bytes.clone()).unwrap();
+        assert!(kept.starts_with("osm2pgsql version 1.2.1 (64") && !kept.contains("| "), "{kept}");
+    }
+    assert_eq!(one(&with(|s| format!("{}T{}Z ", day(s), clock(s)))).run().started_at, "2026-05-06T23:59:50Z");
+    for prefix in ["> ", ">> ", "import_1  | ", "\u{1b}[36mimport_1  |\u{1b}[0m ", "[worker] ", "  > "] {
+        let run = one(&with(|_| prefix.to_owned()));
+        let phases = &run.run().phases;
+        assert!(
+            phases.iter().any(|phase| phase.name == "node" && phase.duration_us == 10_000_000),
+            "{prefix}"
+        );
+        assert_eq!(seconds_of(run.run(), "unexplained", "after table al_ways"), None, "{prefix}: {phases:?}");
+    }
+}
+
+#[test]
+fn lines_of_other_containers_are_not_of_the_load() {
+    let text = with(|_| "import_1  | ".to_owned());
+    let text = text
+        .replace("import_1  | Stopping", "db_1      | LOG:  Stopped table: x in 99s\nimport_1  | Stopping");
+    let found = one(&text);
+    assert_eq!(seconds_of(found.run(), "table", "x"), None);
+    assert!(!String::from_utf8_lossy(&found.run().artifacts[0].bytes).contains("LOG"));
+}
+
+/// Regression: told as neither a report nor a log.
+#[test]
+fn a_load_that_was_killed_says_how_far_it_came() {
+    let progress = "Processing: Node(5036470k 812.5k/s) Way(0k 0.00k/s) Relation(0 0.00/s)";
+    let nodes = "killed, most likely out of memory, after 5,036,470k nodes";
+    for (text, wanted) in [
+        (format!("osm2pgsql SVN version 0.88.1 (64bit id space)\n\n{progress}Killed\n"), nodes),
+        (
+            format!(
+                "{progress}\rProcessing: Node(1k 1.0k/s) Way(0k 0.00k/s) Relation(0 0.00/s)\r{progress}\nKilled\n"
+            ),
+            nodes,
+        ),
+        (
+            format!(
+                "import_1  | osm2pgsql version 0.96.0 (64 bit id space)\nimport_1  | \nimport_1  | {progress}\nosm_import_1 exited with code 137\n"
+            ),
+            nodes,
+        ),
+        (
+            format!(
+                "osm2pgsql version 1.2.0 (64 bit id space)\n{progress}/run.sh: line 44:   101 Killed                  sudo -u renderer osm2pgsql -d gis --slim eu.osm.pbf\n+ exit 0\n"
+            ),
+            nodes,
+        ),
+        (
+            format!(
+                "2026-01-01 10:00:00  osm2pgsql version 1.8.0\n2026-01-01 10:00:00  Database version: 15.2\n{progress}\nKilled\n"
+            ),
+            nodes,
+        ),
+        (
+            format!(
+                "2026-01-01 10:00:00  osm2pgsql version 1.8.0\n2026-01-01 10:00:00  Database version: 15.2\n{progress}\n"
+            ),
+            "the log ends early, after 5,036,470k nodes: it does not say how long osm2pgsql took",
+        ),
+    ] {
+        let found = one(&text);
+        let run = found.run();
+        assert_eq!((run.validity, run.doubts[1].detail.as_str()), (Validity::Invalid, wanted), "{text}");
+        let node = run.phases.iter().find(|phase| phase.name == "node").unwrap();
+        let rate = node.count.unwrap() as f64 / (node.duration_us as f64 / 1e6);
+        assert!((rate / 812_500.0 - 1.0).abs() < 1e-6, "{rate}: its rate is kept");
+        assert!(run.measured_s > 6000.0);
+    }
+}
+
+#[test]
+fn creating_and_appending_are_two_kinds_of_jobs() {
+    let create = "2026-01-01 10:00:00  osm2pgsql version 1.10.0\n2026-01-01 10:01:00  Reading input files done in 60s (1m 0s).\n\
+                  2026-01-01 10:01:00    Processed 5 nodes in 60s (1m 0s) - 0/s\n2026-01-01 10:01:05  osm2pgsql took 65s (1m 5s) overall.\n";
+    let append = "2026-01-01 11:00:00  osm2pgsql version 1.10.0\n2026-01-01 11:01:00  Reading input files done in 60s (1m 0s).\n\
+                  2026-01-01 11:01:00    Processed 5 nodes in 60s (1m 0s) - 0/s\n\
+                  2026-01-01 11:01:00  Going over 300 pending relations (using 2 threads)\n\
+                  2026-01-01 11:11:00  Processing 300 pending relations took 600s (10m 0s) at a rate of 0.50/s\n\
+                  2026-01-01 11:11:00  osm2pgsql took 660s (11m 0s) overall.\n";
+    let found = all(&format!("{create}{append}"));
+    let workloads: Vec<&str> = found.iter().map(|found| found.run().workload.as_str()).collect();
+    assert_eq!(workloads, ["osm", "osm append"]);
+    assert_eq!(found[1].run().factors.get("append").map(String::as_str), Some("yes"));
+    assert_eq!(seconds_of(found[1].run(), "pending relations", ""), Some((60, 600)));
+    let asked = one(&format!("$ osm2pgsql --append -d gis x.osc.gz\n{create}"));
+    assert_eq!(asked.run().workload, "osm append");
+}
+
+/// Before 0.81 a load says neither its version nor its length.
+#[test]
+fn the_oldest_logs_are_read_as_far_as_they_go() {
+    let text = "Using projection SRS 900913 (Spherical Mercator)\nSetting up table: planet_osm_point\n\
+                NOTICE:  table \"planet_osm_point\" does not exist, skipping\n\nReading in file: map.osm\n\
+                Processing: Node(40k 2.0k/s) Way(8k 1.00k/s) Relation(90 30.0/s)  parse time: 31s\n\
+                Node stats: total(40681), max(1295161822)\nWay stats: total(8214), max(107822689)\n\
+                Relation stats: total(91), max(1566054)\n\nGoing over pending ways\nprocessing way (0k)\n\
+                Committing transaction for planet_osm_point\nStopped table: planet_osm_ways\nCompleted planet_osm_point\n";
+    let found = one(text);
+    let run = found.run();
+    assert_eq!((run.validity, run.measured_s), (Validity::Suspect, 31.0));
+    assert!(run.doubts[1].detail.starts_with("how long it took is not in the log"), "{:?}", run.doubts);
+    assert!(!found.notes.contains(&"its beginning is missing".to_owned()));
+    let node = run.phases.iter().find(|phase| phase.name == "node").unwrap();
+    assert_eq!((node.count, node.duration_us / 1_000_000), (Some(40_681), 20));
 }
 
 #[test]

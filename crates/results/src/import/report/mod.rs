@@ -12,6 +12,7 @@ use spec::Error;
 
 use self::line::{ReportKey, StatementColumns, recognise, without_stamp};
 use self::model::{ParsedReport, ProgressLine, ReportScript};
+use super::labels::LabelReader;
 use super::lines::Lines;
 use crate::import::error::{at, of_file, unreadable};
 
@@ -62,6 +63,7 @@ struct Reader {
     before: Before,
     open: Option<OpenReport>,
     done: Vec<ParsedReport>,
+    labels: LabelReader,
     lonely_tps: Option<u64>,
 }
 
@@ -75,7 +77,13 @@ impl Reader {
         if self.open.as_mut().is_some_and(|open| open.statement(number, line)) {
             return Ok(());
         }
-        let Some((key, before, rest)) = recognise(line) else { return Ok(()) };
+        let Some((key, before, rest)) = recognise(line) else {
+            // Within a report no lines of others come.
+            if self.open.as_ref().is_none_or(|open| open.report.tps.is_some()) {
+                self.labels.take(line);
+            }
+            return Ok(());
+        };
         match key {
             ReportKey::Kind => {
                 self.close().map_err(|(_, what)| what)?;
@@ -135,6 +143,7 @@ impl Reader {
             seed,
             progress,
             aborted,
+            labels: self.labels.of_result(),
             ..ParsedReport::default()
         };
         let mut open = OpenReport { report, statements: None };

@@ -1,5 +1,6 @@
 //! The values of a text report of pgbench.
 
+use super::super::labels::Labels;
 use spec::Counts;
 use spec::figures::{self, Counters, Figures};
 
@@ -40,6 +41,8 @@ pub(in crate::import) struct ParsedReport {
     pub(in crate::import) progress: Vec<ProgressLine>,
     pub(in crate::import) aborted: u64,
     pub(in crate::import) incomplete: bool,
+    /// What the text before it says of it; `None` if nothing.
+    pub(in crate::import) labels: Option<Labels>,
 }
 
 /// Figures that are printed for the whole run and for each script.
@@ -109,6 +112,23 @@ impl ParsedReport {
             .zip(self.processed.filter(|count| *count > 0))
             .map(|(tps, count)| count as f64 / tps);
         from_rate.or(self.duration_s)
+    }
+
+    /// Why the run was shorter than asked for (`-T`), if it was: its transactions at its rate take less. Without
+    /// the time for connecting (13 and earlier) nothing follows from the rate.
+    pub(in crate::import) fn cut_short(&self) -> Option<String> {
+        let whole = |_: &f64| !self.text.contains("(excluding connections");
+        let rate = self.figures.get(figures::TPS_WITH_CONNECTING).or(self.tps.filter(whole))?;
+        let (asked_s, processed) = (self.duration_s?, self.processed?);
+        let lasted_s = processed as f64 / rate;
+        let waits_s = if self.throttled() { 10.0 / rate } else { 0.0 };
+        let is_short = lasted_s.is_finite() && asked_s - lasted_s > (asked_s / 10.0).max(1.0) + waits_s;
+        is_short.then(|| {
+            format!(
+                "{} at {rate:.0} tps take {lasted_s:.1} s, where pgbench was to run for {asked_s:.0} s: it ended early",
+                spec::count(processed, "transaction")
+            )
+        })
     }
 
     /// Names of the scripts, in the order of their numbers.

@@ -1,0 +1,63 @@
+//! HammerDB: `Vuser 1:TEST RESULT : System achieved 45678 NOPM from 104321 PostgreSQL TPM`, since 4.0; before,
+//! `System achieved 104321 PostgreSQL TPM at 45678 NOPM`.
+
+use super::{Number, ToolReader, after, number};
+
+#[derive(Debug, Default)]
+pub(super) struct HammerDb {
+    version: Option<String>,
+    users: Option<u32>,
+    warehouses: Option<String>,
+}
+
+impl ToolReader for HammerDb {
+    fn line(&mut self, line: &str) -> (Option<Number>, bool) {
+        let own = line.starts_with("Vuser ") || line.contains("HammerDB");
+        if let Some((_, rest)) = line.split_once("HammerDB CLI v").or_else(|| line.split_once("HammerDB v")) {
+            self.version = rest.split_whitespace().next().map(str::to_owned);
+        }
+        if let Some((before, _)) = line.split_once(" Active Virtual Users configured") {
+            let users = before.rsplit([':', ' ']).next();
+            self.users = users.and_then(|users| users.parse().ok());
+        }
+        if line.contains("pg_count_ware") {
+            let warehouses = line.split(['=', ' ', '{', '}']).rfind(|word| word.parse::<u32>().is_ok());
+            self.warehouses = warehouses.map(str::to_owned).or(self.warehouses.take());
+        }
+        let Some((_, achieved)) = line.split_once("System achieved ") else { return (None, own) };
+        let (nopm, tpm) = if achieved.contains(" NOPM from ") {
+            (number(achieved), after(achieved, " from "))
+        } else {
+            (after(achieved, " at "), number(achieved))
+        };
+        let per_minute = nopm.or(tpm).filter(|rate| *rate > 0.0);
+        let result = per_minute.map(|rate| self.result(rate, nopm, tpm, line));
+        (result, true)
+    }
+
+    fn end(&mut self) -> Option<Number> {
+        None
+    }
+}
+
+impl HammerDb {
+    fn result(&self, per_minute: f64, nopm: Option<f64>, tpm: Option<f64>, line: &str) -> Number {
+        let mut result = Number {
+            version: self.version.clone(),
+            workload: "hammerdb tprocc".to_owned(),
+            tps: per_minute / 60.0,
+            clients: self.users,
+            scale: self.warehouses.clone(),
+            text: format!("{line}\n"),
+            notes: vec![match nopm {
+                Some(_) => "new orders per minute (NOPM) are compared, as tps: divided by 60".to_owned(),
+                None => "transactions per minute (TPM) are compared, as tps: divided by 60".to_owned(),
+            }],
+            ..Number::default()
+        };
+        for (name, value) in [("nopm", nopm), ("tpm", tpm)] {
+            value.into_iter().for_each(|value| result.figures.set_named(name.to_owned(), value));
+        }
+        result
+    }
+}
