@@ -28,7 +28,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ),
     ("lab", &["engine", "osm", "protocol", "spec", "results", "stats", "server", "tile", "workloads"]),
     ("server", &["protocol", "spec", "stats"]),
-    ("workloads", &["engine", "osm", "protocol", "spec", "script", "tile"]),
+    ("workloads", &["engine", "osm", "protocol", "spec", "script", "stats", "tile"]),
     ("engine", &["spec", "stats"]),
     ("osm", &["spec"]),
     ("results", &["osm", "spec", "stats", "tile"]),

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::block::Block;
 use crate::sections::answer::{AnswerBlocks, AnswerPlace};
-use crate::sections::{SECTIONS, Section, load};
+use crate::sections::{SECTIONS, Section, origin};
 use crate::{tile, visible};
 use results::ReportData;
 use results::data::when;
@@ -77,9 +77,9 @@ fn body(data: &ReportData, answer: &AnswerBlocks<'_>, sections: &[(&Section, Vec
     }
 }
 
-/// Whether map data was measured: then its source must be named.
+/// Whether data of OpenStreetMap was measured: then its source must be named.
 pub(crate) fn shows_map_data(data: &ReportData) -> bool {
-    load::has_map_data(data)
+    origin::is_of_osm(data)
 }
 
 /// `demo · 2026-11-21 05:20 UTC · PostgreSQL 15.18`; with the versions of all arms if they have separate

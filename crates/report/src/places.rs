@@ -103,7 +103,7 @@ pub(crate) mod tests {
         };
         let figures =
             TileFigures { script: 0, z, x, y, requests: 2, mean_us, max_us: 2.0 * mean_us, bytes: 1000.0 };
-        StoredTile { of: Arc::new(of), figures }
+        StoredTile { of: Arc::new(of), rank_us: figures.mean_us, figures }
     }
 
     #[test]

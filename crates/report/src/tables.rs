@@ -6,7 +6,7 @@ pub use crate::costs::costs;
 pub use crate::cross::cross;
 pub use crate::decisions::decisions;
 pub use crate::differences::{differences, table_in_words as differences_in_words};
-pub use crate::explained::{plan_shares, plans};
+pub use crate::explained::{plan_layers, plan_shares, plans};
 pub use crate::figures::figures;
 pub use crate::ladder::{ladder, ladders_in_words};
 pub use crate::lag::lag;

@@ -370,6 +370,32 @@ CREATE TABLE tile_sample (
     PRIMARY KEY (run_id, script)
 ) STRICT, WITHOUT ROWID;
 
+-- Times of the tiles that were asked for once each before the measured part, by script, and the slowest of them.
+CREATE TABLE tile_probe (
+    run_id  INTEGER NOT NULL REFERENCES run,
+    script  INTEGER NOT NULL,
+    tiles   INTEGER NOT NULL,
+    mean_us REAL NOT NULL,
+    z       INTEGER NOT NULL,
+    x       INTEGER NOT NULL,
+    y       INTEGER NOT NULL,
+    max_us  REAL NOT NULL,
+    PRIMARY KEY (run_id, script)
+) STRICT, WITHOUT ROWID;
+
+-- What each layer of a tile took of the time of an explained statement.
+CREATE TABLE statement_layer (
+    run_id   INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    layer    INTEGER NOT NULL,
+    name     TEXT NOT NULL,
+    ms       REAL NOT NULL,
+    -- From the statement's plan, from a plan nested in a function, or measured alone.
+    source   TEXT NOT NULL,
+    PRIMARY KEY (run_id, position, layer),
+    FOREIGN KEY (run_id, position) REFERENCES statement_plan
+) STRICT;
+
 CREATE VIEW v_experiment AS
 SELECT e.experiment_id, e.name, e.question, e.order_scheme, e.rounds, e.compare_factor, e.base, e.margin, e.created_at, e.invocations,
        (SELECT count(*) FROM run r WHERE r.experiment_id = e.experiment_id) AS runs,

@@ -40,6 +40,12 @@ pub struct MapDifference {
     pub moved: u64,
     /// Features in both at the same place, with other attributes.
     pub attributes_differ: u64,
+    /// Features in both at the same place, with another feature id.
+    #[serde(default)]
+    pub ids_differ: u64,
+    /// Layers with another name than the base's: own name, and the base's.
+    #[serde(default)]
+    pub renamed: Vec<(String, String)>,
     /// Greatest distance between features that count as the same, pixels.
     pub farthest_px: f64,
     pub zooms: Vec<u8>,
@@ -61,6 +67,7 @@ pub struct MapZooms {
     pub only_there: Vec<u8>,
     pub moved: Vec<u8>,
     pub attributes_differ: Vec<u8>,
+    pub ids_differ: Vec<u8>,
 }
 
 impl MapDifference {
@@ -70,6 +77,7 @@ impl MapDifference {
             (self.only_there, format!("only in {base}"), &self.zooms_of.only_there),
             (self.moved, "with geometry farther than a pixel away".to_owned(), &self.zooms_of.moved),
             (self.attributes_differ, "with other attributes".to_owned(), &self.zooms_of.attributes_differ),
+            (self.ids_differ, "with another id".to_owned(), &self.zooms_of.ids_differ),
         ];
         let (mut parts, mut told) = (Vec::new(), Vec::<u8>::new());
         for (number, how, zooms) in kinds.into_iter().filter(|(number, ..)| *number > 0) {
@@ -92,6 +100,17 @@ impl MapDifference {
         let all_told = self.zooms.iter().all(|zoom| told.contains(zoom));
         let zooms = if all_told { String::new() } else { format!("{}, ", zoom_words(&self.zooms)) };
         format!("{} of {sums}; {zooms}most at {}", parts.join(", "), self.most_at)
+    }
+}
+
+impl MapDifference {
+    /// `layer roads is called default in old.sql, so a style made for one shows nothing of the other`.
+    fn names(&self, base: &str) -> Option<String> {
+        let names =
+            self.renamed.iter().map(|(here, there)| format!("layer {here} is called {there} in {base}"));
+        let names: Vec<String> = names.collect();
+        (!names.is_empty())
+            .then(|| format!("{}, so a style made for one shows nothing of the other", names.join(", ")))
     }
 }
 
@@ -184,10 +203,15 @@ impl AnswerDifference {
         if let Some(map) = &self.map {
             let of = count(self.transactions, "tile");
             let script = self.script.as_ref().map(|script| format!(" (layer {script})")).unwrap_or_default();
+            let names = map.names(base);
+            if self.differ == 0 {
+                return format!("names layers otherwise than {base}{script}: {}", names.unwrap_or_default());
+            }
             return format!(
-                "shows another map than {base} in {} of {of}{script}: {}",
+                "shows another map than {base} in {} of {of}{script}: {}{}",
                 self.differ,
-                map.words(base)
+                map.words(base),
+                names.map(|names| format!("; {names}")).unwrap_or_default()
             );
         }
         let of = count(self.transactions, "transaction");
@@ -314,6 +338,38 @@ mod tests {
         // A zoom with another problem.
         let unread = MapDifference { unreadable: 1, zooms: vec![12, 13, 14, 16], ..map };
         assert!(unread.words("full.sql").ends_with("in both; z12 to z14 z16, most at 12/2212/1610"));
+    }
+
+    #[test]
+    fn other_ids_and_names_of_layers_are_named() {
+        let map = MapDifference {
+            features: 70,
+            base_features: 70,
+            ids_differ: 6,
+            renamed: vec![("streets".into(), "roads".into())],
+            zooms: vec![9],
+            zooms_of: MapZooms { ids_differ: vec![9], ..MapZooms::default() },
+            most_at: "9/276/201".into(),
+            ..MapDifference::default()
+        };
+        let difference = AnswerDifference {
+            script: None,
+            transactions: 8,
+            differ: 1,
+            rows: 8,
+            base_rows: 8,
+            rows_differ: 0,
+            columns: Vec::new(),
+            map: Some(map.clone()),
+        };
+        let names = "layer streets is called roads in a, so a style made for one shows nothing of the other";
+        let said = format!(
+            "shows another map than a in 1 of 8 tiles: 6 features with another id (z9) of 70 features in both; most at 9/276/201; {names}"
+        );
+        assert_eq!(difference.words("a"), said);
+        let only_names = MapDifference { ids_differ: 0, zooms: Vec::new(), ..map };
+        let difference = AnswerDifference { differ: 0, map: Some(only_names), ..difference };
+        assert_eq!(difference.words("a"), format!("names layers otherwise than a: {names}"));
     }
 
     #[test]

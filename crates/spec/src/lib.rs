@@ -42,12 +42,12 @@ pub use answers::{AnswerDifference, ColumnDifference, ColumnError, MapDifference
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use error::{Class, Error, advice_on_sqlstate, is_disk_full, is_of_shared_memory};
 pub use experiment_record::{ArmRecord, ControlArm, ExperimentRecord};
-pub use explained::{FunctionTime, PlanNode, StatementPart, StatementPlan};
+pub use explained::{FunctionTime, LayerTime, LayerTimeSource, PlanNode, StatementPart, StatementPlan};
 pub use figures::Counts;
 pub use file_command::{ExecutedBy, FileCommand};
 pub use job::{Phase, PhaseSource, Relation, RelationKind};
 pub use limit::{AskedLimit, JudgedTrial};
-pub use map::{MapPart, TileFigures, TileSample, same_layers};
+pub use map::{MapPart, TileFigures, TileProbe, TileSample, same_layers};
 pub use outage::Outage;
 pub use plan::OrderScheme;
 pub use prices::{Price, Prices};

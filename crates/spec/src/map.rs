@@ -53,13 +53,20 @@ pub struct TileFigures {
 }
 
 impl TileFigures {
-    /// Fewest requests for which a tile can be called slow; with fewer, chance may be the cause.
+    /// Fewest requests for which a tile's mean alone ranks it among slow ones.
     pub const OFTEN: u64 = 3;
 
-    /// Whether it was requested often enough to be called slow.
+    /// Whether it was requested often enough to rank by its own mean.
     #[must_use]
     pub fn came_often(&self) -> bool {
         self.requests >= Self::OFTEN
+    }
+
+    /// The time that ranks it among slow tiles, where a tile of its zoom takes `zoom_us` on average, µs. A stall
+    /// of the machine makes a single request slow, but not a zoom.
+    #[must_use]
+    pub fn rank_us(&self, zoom_us: f64) -> f64 {
+        if self.came_often() { self.mean_us } else { self.mean_us.min(zoom_us) }
     }
 }
 
@@ -107,9 +114,47 @@ impl TileSample {
     }
 }
 
+/// Times of the tiles of one script that were requested once each before the measured part, one at a time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TileProbe {
+    /// Index into [`crate::Run::scripts`].
+    pub script: u32,
+    /// At least 1.
+    pub tiles: u64,
+    pub mean_us: f64,
+    /// The slowest of them.
+    pub z: u8,
+    pub x: u32,
+    pub y: u32,
+    pub max_us: f64,
+}
+
+impl TileProbe {
+    /// Adds tiles of the same script.
+    pub fn add(&mut self, other: &Self) {
+        let sum = self.mean_us * self.tiles as f64 + other.mean_us * other.tiles as f64;
+        self.tiles += other.tiles;
+        self.mean_us = sum / self.tiles.max(1) as f64;
+        if other.max_us > self.max_us {
+            (self.z, self.x, self.y, self.max_us) = (other.z, other.x, other.y, other.max_us);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_slowest_of_two_probes_is_kept() {
+        let probe =
+            |tiles, mean_us, x, max_us| TileProbe { script: 0, tiles, mean_us, z: 3, x, y: 1, max_us };
+        let mut sum = probe(1, 40.0, 5, 40.0);
+        sum.add(&probe(3, 20.0, 6, 30.0));
+        assert_eq!(sum, probe(4, 25.0, 5, 40.0));
+        sum.add(&probe(1, 75.0, 7, 75.0));
+        assert_eq!(sum, probe(5, 35.0, 7, 75.0));
+    }
 
     #[test]
     fn what_one_tile_does_not_tell_the_sum_does_not_tell() {

@@ -9,7 +9,7 @@ use stats::Histogram;
 use crate::explained::StatementPlan;
 use crate::figures::{self, Counters, Figures};
 use crate::job::{Phase, Relation};
-use crate::map::{MapPart, TileFigures, TileSample};
+use crate::map::{MapPart, TileFigures, TileProbe, TileSample};
 use crate::profile::Profile;
 use crate::sample::Sample;
 use crate::slice::Slice;
@@ -78,6 +78,7 @@ pub struct Run {
     /// their number.
     pub tiles: Vec<TileFigures>,
     pub tile_samples: Vec<TileSample>,
+    pub tile_probes: Vec<TileProbe>,
     /// Files kept with it (sample tiles, plans, logs).
     pub artifacts: Vec<Artifact>,
     pub events: Vec<RunEvent>,
@@ -179,6 +180,7 @@ impl Run {
             relations: Vec::new(),
             tiles: Vec::new(),
             tile_samples: Vec::new(),
+            tile_probes: Vec::new(),
             artifacts: Vec::new(),
             events: Vec::new(),
             samples: Vec::new(),
@@ -294,10 +296,21 @@ impl RunEvent {
     pub const SPREAD: &'static str = "spread";
     /// A remark on a workload, made before it was timed.
     pub const REMARK: &'static str = "remark";
+    /// Where its map data come from: [`RunEvent::OPEN_STREET_MAP`] or elsewhere.
+    pub const MAP_SOURCE: &'static str = "map source";
+    /// The detail of [`RunEvent::MAP_SOURCE`] for data of OpenStreetMap.
+    pub const OPEN_STREET_MAP: &'static str = "OpenStreetMap";
     /// Statements without a plan, with the reason.
     pub const NO_PLANS: &'static str = "no plans";
     /// The server of the run, if there are several, such as copies.
     pub const SERVER: &'static str = "server";
     /// A replica of the run: how it was made, and its settings.
     pub const REPLICA: &'static str = "replica";
+
+    /// Records where map data come from.
+    #[must_use]
+    pub fn map_source(is_of_osm: bool) -> Self {
+        let detail = if is_of_osm { Self::OPEN_STREET_MAP } else { "elsewhere" };
+        Self { time_us: 0, kind: Self::MAP_SOURCE.to_owned(), detail: detail.to_owned() }
+    }
 }

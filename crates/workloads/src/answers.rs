@@ -151,7 +151,7 @@ impl Sampled {
         let name = |script: &ScriptAnswers| several.then(|| script.script.clone());
         let pairs = same_layers(&names(theirs), &names(ours)).into_iter();
         let pairs = pairs.map(|(own, base)| (&ours[own], &theirs[base]));
-        pairs.filter_map(|(own, base)| difference(name(own), &own.answers, &base.answers)).collect()
+        pairs.filter_map(|(own, base)| difference(name(own), own, base)).collect()
     }
 
     /// Layers of maps, own and of the base, without a counterpart on the other side: they cannot be compared.
@@ -179,13 +179,10 @@ fn is_map(scripts: &[ScriptAnswers]) -> bool {
     scripts.iter().flat_map(|script| &script.answers).any(|answer| answer.tile.is_some())
 }
 
-fn difference(
-    script: Option<String>,
-    ours: &[TransactionAnswer],
-    theirs: &[TransactionAnswer],
-) -> Option<AnswerDifference> {
+fn difference(script: Option<String>, own: &ScriptAnswers, base: &ScriptAnswers) -> Option<AnswerDifference> {
+    let (ours, theirs) = (&own.answers[..], &base.answers[..]);
     if ours.iter().chain(theirs).any(|answer| answer.tile.is_some()) {
-        return other_map(script, ours, theirs);
+        return other_map(script, ours, theirs, [&own.script, &base.script]);
     }
     let pairs = || ours.iter().zip(theirs);
     let rows = |answers: &[TransactionAnswer]| answers.iter().map(|answer| answer.rows).sum::<u64>();
@@ -210,6 +207,7 @@ fn other_map(
     script: Option<String>,
     ours: &[TransactionAnswer],
     theirs: &[TransactionAnswer],
+    names: [&str; 2],
 ) -> Option<AnswerDifference> {
     let mut map = MapDifference::default();
     let (mut tiles, mut differ, mut most) = (0, 0, 0);
@@ -231,10 +229,12 @@ fn other_map(
                 map.only_there += total.only_there;
                 map.moved += total.moved;
                 map.attributes_differ += total.attributes_differ;
+                map.ids_differ += total.ids_differ;
+                add_names(&mut map.renamed, &found, names);
                 add_zoom(&mut map.zooms_of, place.z, &total);
                 map.farthest_px = map.farthest_px.max(total.farthest_px);
                 map.gave_up += u64::from(total.gave_up);
-                total.only_here + total.only_there + total.moved + total.attributes_differ
+                total.only_here + total.only_there + total.moved + total.attributes_differ + total.ids_differ
             }
             Err(_) => {
                 map.unreadable += 1;
@@ -250,7 +250,7 @@ fn other_map(
         }
     }
     let rows = |answers: &[TransactionAnswer]| answers.iter().map(|answer| answer.rows).sum::<u64>();
-    (differ > 0).then(|| AnswerDifference {
+    (differ > 0 || !map.renamed.is_empty()).then(|| AnswerDifference {
         script,
         transactions: tiles,
         differ,
@@ -262,12 +262,31 @@ fn other_map(
     })
 }
 
+/// Adds layers with other names, except those that are each named after their own source: what two tables are
+/// called is no surprise.
+fn add_names(renamed: &mut Vec<(String, String)>, found: &mvt::TileDifference, sources: [&str; 2]) {
+    for (here, there) in found.renamed() {
+        let pair = (here.to_owned(), there.to_owned());
+        let is_expected = is_named_after(here, sources[0]) && is_named_after(there, sources[1]);
+        if !is_expected && !renamed.contains(&pair) {
+            renamed.push(pair);
+        }
+    }
+}
+
+/// Whether a layer has the name of its table, as pgdyno and tile servers name layers.
+fn is_named_after(layer: &str, source: &str) -> bool {
+    let table = source.rsplit('.').next().unwrap_or(source).trim_matches('"');
+    layer == source || layer == table || Some(layer) == table.strip_prefix("planet_osm_")
+}
+
 fn add_zoom(zooms: &mut MapZooms, zoom: u8, total: &mvt::Difference) {
     let kinds = [
         (&mut zooms.only_here, total.only_here),
         (&mut zooms.only_there, total.only_there),
         (&mut zooms.moved, total.moved),
         (&mut zooms.attributes_differ, total.attributes_differ),
+        (&mut zooms.ids_differ, total.ids_differ),
     ];
     for (zooms, _) in kinds.into_iter().filter(|(_, features)| *features > 0) {
         add_once(zooms, zoom);
@@ -456,6 +475,27 @@ mod tests {
         assert!(base.differences(&two).is_empty());
         assert_eq!(base.without_other(&two), [vec!["roads"], vec!["a", "b"]]);
         assert_eq!(base.without_other(&base), [Vec::<&str>::new(), Vec::new()]);
+    }
+
+    /// Regression: a style that names its layer showed nothing of the other arm, whose tiles were "the same".
+    #[test]
+    fn another_name_of_a_layer_is_a_difference_unless_it_is_the_name_of_its_table() {
+        let tile = Tile { z: 8, x: 138, y: 100 };
+        let with = |script: &str, layer: u8| {
+            let mut bytes =
+                b"\x1a\x11\x0a\x01a\x12\x07\x18\x01\x22\x03\x09\x00\x00\x28\x80\x20\x78\x02".to_vec();
+            bytes[4] = layer;
+            let answers = vec![TransactionAnswer::of_tile(tile, bytes)];
+            Sampled::Answers(vec![ScriptAnswers { script: script.to_owned(), answers }])
+        };
+        let found = with("new.sql", b'b').differences(&with("old.sql", b'a'));
+        let [only] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((only.differ, only.map.as_ref().unwrap().renamed.len()), (0, 1));
+        assert!(
+            only.words("old.sql").starts_with("names layers otherwise than old.sql: layer b is called a")
+        );
+        assert!(with("maps.\"b\"", b'b').differences(&with("planet_osm_a", b'a')).is_empty());
+        assert!(with("new.sql", b'a').differences(&with("old.sql", b'a')).is_empty());
     }
 
     #[test]

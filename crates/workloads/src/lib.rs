@@ -18,6 +18,7 @@ pub mod redis;
 pub mod tiles;
 
 mod answers;
+mod drawn;
 mod each;
 mod error;
 pub mod explain;

@@ -198,7 +198,13 @@ impl Spec {
     /// Whether it is done once to its end in each run, and has no clients.
     #[must_use]
     pub fn is_job(&self) -> bool {
-        matches!(self, Self::Osm(_))
+        matches!(self, Self::Osm(_) | Self::Tiles(tiles::TilesOptions { once: Some(_), .. }))
+    }
+
+    /// Whether the next invocation goes on with an interrupted run.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        matches!(self, Self::Tiles(tiles::TilesOptions { once: Some(_), .. }))
     }
 
     /// The files it reads in addition to scripts, as written: their content is part of the workload.
@@ -219,9 +225,10 @@ impl Spec {
         match self {
             Self::Pgbench(options) => options.file_names().map(PathBuf::from).collect(),
             Self::Osm(options) => options.style.iter().chain(&options.flat_nodes).cloned().collect(),
-            Self::Tiles(_) | Self::Redis(_) | Self::Http(_) => {
-                self.data_files().into_iter().map(Path::to_owned).collect()
+            Self::Tiles(options) => {
+                options.files().into_iter().chain(options.written_files()).map(Path::to_owned).collect()
             }
+            Self::Redis(_) | Self::Http(_) => self.data_files().into_iter().map(Path::to_owned).collect(),
         }
     }
 
@@ -267,6 +274,9 @@ impl Spec {
         self.validate()?;
         Ok(match self {
             Self::Pgbench(options) => Work::Clients(Box::new(pgbench::Pgbench::open(options, folder)?)),
+            Self::Tiles(options) if options.once.is_some() => {
+                Work::Job(Box::new(tiles::Once::open(options, folder)?))
+            }
             Self::Tiles(options) => Work::Clients(Box::new(tiles::Tiles::open(options, folder)?)),
             Self::Redis(options) => Work::Clients(Box::new(redis::Redis::open(options)?)),
             Self::Osm(options) => Work::Job(Box::new(osm::Loads::open(options, folder)?)),

@@ -1,8 +1,11 @@
-//! Recorded tiles: a list of them, or the access log of a web server.
+//! Recorded tiles: a list of them with their numbers of requests, or the access log of a web server.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::io::BufReader;
-use std::path::Path;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use spec::{Error, given};
 use tile::Tile;
@@ -10,61 +13,142 @@ use tile::list::{self, Form, ListError, SkipReason, TileList};
 
 use crate::error;
 
-/// Most tiles of a trace, taken evenly over it, since the choice is stored with each experiment.
+/// Most different tiles of a trace, since the choice is stored with each experiment.
 const MOST: usize = 200_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Trace {
-    /// In order, with repetitions.
-    pub(crate) tiles: Vec<Tile>,
-    /// The tiles, one per line.
+    /// Different tiles with their numbers of requests.
+    pub(crate) tiles: Vec<(Tile, u64)>,
+    /// The same as text: `z/x/y`, or `z/x/y N`.
     pub(crate) text: String,
     pub(crate) remarks: Vec<String>,
 }
 
-/// Reads a list of tiles, or a log.
-pub(crate) fn read(path: &Path) -> Result<Trace, Error> {
-    let list = given::open(path)
-        .map_err(ListError::Read)
-        .and_then(|file| list::read(BufReader::with_capacity(1 << 16, file)))
-        .map_err(|error| error::file_error(path, error))?;
-    let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let remarks = remarks(&list, &shown);
-    let all = list.tiles.len();
-    let tiles: Vec<Tile> = match all {
-        ..=MOST => list.tiles,
-        _ => (0..MOST).map(|at| list.tiles[at * all / MOST]).collect(),
-    };
-    let mut text = String::new();
-    for tile in &tiles {
-        // Writing to a text cannot fail.
-        let _ = writeln!(text, "{tile}");
+impl Trace {
+    /// Whether tiles are requested as often as each other.
+    pub(crate) fn is_even(&self) -> bool {
+        self.tiles.iter().all(|(_, requests)| *requests == self.tiles[0].1)
     }
-    Ok(Trace { tiles, text, remarks })
+
+    /// `41 requests for 2 tiles`, or `2 tiles` where each is requested once.
+    pub(crate) fn words(&self) -> String {
+        requests_for(self.tiles.iter().map(|(_, requests)| requests).sum(), self.tiles.len() as u64)
+    }
+
+    fn of(list: TileList, shown: &str) -> Self {
+        let mut text = String::new();
+        for (tile, requests) in &list.tiles {
+            // Writing to a text cannot fail.
+            let _ = match requests {
+                1 => writeln!(text, "{tile}"),
+                _ => writeln!(text, "{tile} {requests}"),
+            };
+        }
+        Self { remarks: remarks(&list, shown), tiles: list.tiles, text }
+    }
+}
+
+/// Which state of a file a trace was read from: path, device, inode, length and time of change.
+type FileState = (PathBuf, u64, u64, u64, (i64, i64));
+
+/// Traces of this process: a file may be long, and each opening of a workload needs it.
+static READ: Mutex<BTreeMap<FileState, Arc<Trace>>> = Mutex::new(BTreeMap::new());
+
+/// Reads a list of tiles, or a log; a file that is unchanged is read once.
+pub(crate) fn read(path: &Path) -> Result<Arc<Trace>, Error> {
+    let of_file = |error: ListError| error::file_error(path, error);
+    let file = given::open(path).map_err(|error| of_file(error.into()))?;
+    let found = file.metadata().map_err(|error| of_file(error.into()))?;
+    let state = (path.to_owned(), found.dev(), found.ino(), found.len(), (found.mtime(), found.mtime_nsec()));
+    let mut known = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(trace) = known.get(&state) {
+        return Ok(Arc::clone(trace));
+    }
+    let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let list = list::read(BufReader::with_capacity(1 << 16, file), MOST).map_err(of_file)?;
+    let trace = Arc::new(Trace::of(list, &shown));
+    known.retain(|(other, ..), _| other != path);
+    known.insert(state, Arc::clone(&trace));
+    Ok(trace)
+}
+
+/// Reads what comes through a pipe of this name.
+///
+/// # Errors
+/// In words, as for a file.
+pub(crate) fn read_from(reader: impl BufRead, name: &str) -> Result<Trace, ListError> {
+    Ok(Trace::of(list::read(reader, MOST)?, name))
 }
 
 fn remarks(list: &TileList, shown: &str) -> Vec<String> {
     let mut remarks = Vec::new();
-    let tiles = spec::count(list.tiles.len() as u64, "tile");
-    if list.form == Form::Log {
-        let passed = list.passed_over.iter().map(|passed| {
-            let why = match passed.reason {
-                SkipReason::NoTile => "name no tile",
-                SkipReason::OffMap => "are off the map (column or row beyond the last of the zoom)",
-                SkipReason::Method => "are no GET",
-                SkipReason::Status => "were answered with an error or a redirection",
-            };
-            format!("{} {why} (line {}: {})", spec::count(passed.lines, "line"), passed.first, passed.example)
-        });
-        let passed: Vec<String> = passed.collect();
-        let but = if passed.is_empty() { String::new() } else { format!("; {}", passed.join("; ")) };
-        remarks.push(format!("{shown} is read as an access log: {tiles}{but}"));
+    let tiles = requests_for(list.requests, list.tiles.len() as u64);
+    match list.form {
+        Form::Log => {
+            let passed: Vec<String> = list.passed_over.iter().map(passed_over).collect();
+            let but = if passed.is_empty() { String::new() } else { format!("; {}", passed.join("; ")) };
+            remarks.push(format!("{shown} is read as an access log: {tiles}{but}"));
+        }
+        Form::List if list.requests > list.tiles.len() as u64 && list.every == 1 => {
+            remarks.push(format!("{shown}: {tiles}, drawn by their numbers of requests"));
+        }
+        Form::List => {}
     }
-    if list.full {
-        remarks.push(format!("{shown} is longer: only its first {tiles} are read"));
+    if list.row_first > 0 {
+        remarks.push(format!(
+            "{} of {shown} are WMTS paths, read with the row before the column",
+            spec::count(list.row_first, "request")
+        ));
     }
-    if list.tiles.len() > MOST {
-        remarks.push(format!("of the {tiles} of {shown} {MOST} are taken, evenly over it"));
+    if list.every > 1 {
+        remarks.push(format!(
+            "{shown} has {} for more than {MOST} different tiles: one of {} is taken, evenly over it, for {}",
+            spec::count(list.requests, "request"),
+            list.every,
+            spec::count(list.tiles.len() as u64, "tile")
+        ));
     }
     remarks
+}
+
+fn requests_for(requests: u64, tiles: u64) -> String {
+    let words = spec::count(tiles, "tile");
+    if requests > tiles { format!("{} for {words}", spec::count(requests, "request")) } else { words }
+}
+
+fn passed_over(passed: &list::PassedOver) -> String {
+    let why = match passed.reason {
+        SkipReason::NoTile => "name no tile",
+        SkipReason::OffMap => "are off the map (column or row beyond the last of the zoom)",
+        SkipReason::Method => "are no GET",
+        SkipReason::Status => "were answered with an error or a redirection",
+    };
+    format!("{} {why} (line {}: {})", spec::count(passed.lines, "line"), passed.first, passed.example)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_file_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("list.txt");
+        std::fs::write(&path, "5/3/3 40\n5/3/4\n").unwrap();
+        let first = read(&path).unwrap();
+        assert!(Arc::ptr_eq(&first, &read(&path).unwrap()));
+        assert_eq!(first.text, "5/3/3 40\n5/3/4\n");
+        assert_eq!(first.remarks, ["list.txt: 41 requests for 2 tiles, drawn by their numbers of requests"]);
+        std::fs::write(&path, "5/3/3\n").unwrap();
+        let second = read(&path).unwrap();
+        assert_eq!((second.text.as_str(), second.remarks.len()), ("5/3/3\n", 0));
+    }
+
+    #[test]
+    fn a_pipe_is_read_to_its_end() {
+        let trace = read_from(&b"2/1/0.pbf 3\n2/1/1\n2/1/0 2\n"[..], "-").unwrap();
+        assert_eq!(trace.text, "2/1/0 5\n2/1/1\n");
+        assert!(!trace.is_even());
+    }
 }

@@ -1,4 +1,5 @@
-//! Sessions of users: views, whose contents are requested at once.
+//! What a client requests next: views of users' sessions, whose contents are requested at once, or one of
+//! several groups.
 
 use script::Random;
 
@@ -6,12 +7,29 @@ use script::Random;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Views<T>(Vec<Vec<Vec<T>>>);
 
-/// A client's position in its session.
+/// A client's position in its session, or among groups.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Visit {
     session: usize,
     /// The view that comes next.
     view: usize,
+    /// The last draw of a group, of 2^64.
+    turn: Option<u64>,
+}
+
+/// The golden ratio of 2^64: its multiples are spread evenly over the range, however many there are
+/// (Steinhaus' conjecture, proved by Sós, 1958).
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+impl Visit {
+    /// A number below `whole`. A client's numbers are spread evenly: of n equal parts of the whole, 2 n
+    /// successive numbers meet each, while independent draws would leave some out.
+    #[inline]
+    pub(crate) fn spread(&mut self, random: &mut Random, whole: u64) -> u64 {
+        let turn = self.turn.map_or_else(|| random.next_u64(), |last| last.wrapping_add(GOLDEN));
+        self.turn = Some(turn);
+        ((u128::from(turn) * u128::from(whole)) >> 64) as u64
+    }
 }
 
 impl<T> Views<T> {
@@ -31,7 +49,8 @@ impl<T> Views<T> {
     #[inline]
     pub(crate) fn next(&self, random: &mut Random, visit: &mut Visit) -> &[T] {
         if visit.view == 0 || visit.view >= self.0[visit.session].len() {
-            *visit = Visit { session: random.up_to(self.0.len() as u64 - 1) as usize, view: 0 };
+            visit.session = random.up_to(self.0.len() as u64 - 1) as usize;
+            visit.view = 0;
         }
         let view = &self.0[visit.session][visit.view];
         visit.view += 1;
@@ -48,6 +67,21 @@ impl<T> Default for Views<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Regression: of slow zooms some were never requested in a short run.
+    #[test]
+    fn no_group_waits_long_for_its_turn() {
+        for (whole, seed) in [(2, 1), (5, 2), (11, 3), (17, 4)] {
+            let (mut random, mut visit) = (Random::new(seed), Visit::default());
+            let mut drawn: Vec<u64> = (0..1000).map(|_| visit.spread(&mut random, whole)).collect();
+            for stretch in drawn.windows(2 * whole as usize) {
+                assert!((0..whole).all(|group| stretch.contains(&group)), "{whole}: {stretch:?}");
+            }
+            drawn.sort_unstable();
+            let counts = drawn.chunk_by(|one, next| one == next).map(<[u64]>::len);
+            assert!(counts.into_iter().all(|count| count.abs_diff(1000 / whole as usize) <= 3), "{whole}");
+        }
+    }
 
     #[test]
     fn a_session_is_gone_through_before_another_begins() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::{Client, Gaps};
 use spec::figures::Figures;
-use spec::{Artifact, Counts, Error, MapPart, TextKind, TileSample};
+use spec::{Artifact, Counts, Error, MapPart, TextKind, TileProbe, TileSample};
 
 use crate::answers::Sampled;
 use crate::each::Each;
@@ -75,10 +75,14 @@ pub struct Guarded {
     pub figures: Figures,
     /// What tiles hold, by script.
     pub samples: Vec<TileSample>,
+    /// How long tiles took, by script.
+    pub probes: Vec<TileProbe>,
     /// Why every figure of such a run would be meaningless; `None` when the workload does something, and when
     /// only its runs can show it.
     pub empty: Option<String>,
     pub notes: Vec<String>,
+    /// Whether its map data come from OpenStreetMap; `None` without map data.
+    pub is_of_osm: Option<bool>,
 }
 
 /// The clients of a run: their number, and the distribution of their random streams.

@@ -264,6 +264,12 @@ impl ExperimentFile {
         self.workloads.is_empty() && self.calibrate.is_none()
     }
 
+    /// Whether nothing is lost if its runs are stopped at once.
+    #[must_use]
+    pub fn goes_on_at_any_time(&self) -> bool {
+        self.has_only_jobs() || self.workloads.iter().all(|workload| workload.spec.goes_on())
+    }
+
     /// The factor that is set by hand.
     #[must_use]
     pub fn by_hand(&self) -> Option<&str> {

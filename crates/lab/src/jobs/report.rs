@@ -14,6 +14,9 @@ pub(crate) fn fill_in(run: &mut Run, report: JobReport) {
     run.phases = report.phases;
     run.figures.append(report.figures);
     run.samples.extend(report.samples);
+    run.scripts.extend(report.scripts);
+    let remark = |detail: String| RunEvent { time_us: 0, kind: RunEvent::REMARK.to_owned(), detail };
+    run.events.extend(report.remarks.into_iter().map(remark));
     run.artifacts.extend(report.artifacts);
     if !report.log.is_empty() {
         run.artifacts.push(Artifact {

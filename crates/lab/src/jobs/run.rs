@@ -3,6 +3,7 @@
 use server::Stop;
 use server::child::Supervised;
 use server::host;
+use server::http::Web;
 use spec::{Class, Error};
 use workloads::jobs::{Job, JobReport, JobSite};
 
@@ -75,11 +76,14 @@ fn carry_out(
     let (place, patience) = (control.place().clone(), control.timeouts().clone());
     let extracts = super::extracts::folder();
     let progress = std::cell::RefCell::new(progress);
+    let given_up = || stop.at_once();
+    let web = Web { given_up: &given_up };
     let done = with_runtime(&place, patience, &|| stop.at_once(), |runtime| {
         job.run(&mut JobSite {
             sql: control,
             runtime,
             programs: &mut programs,
+            http: &web,
             database: &database,
             cpus: host::cores(),
             extracts: &extracts,

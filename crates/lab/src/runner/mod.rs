@@ -334,6 +334,7 @@ impl<'a> Runner<'a> {
         let remark = |note: &String| event(RunEvent::REMARK, format!("{}: {note}", record.workload));
         let remarks: Vec<RunEvent> = ready.guarded.notes.iter().map(remark).collect();
         record.events.extend(remarks);
+        record.events.extend(ready.guarded.is_of_osm.map(RunEvent::map_source));
         let ended = self.credits.after(&setup.at(), record, Instant::now());
         if let Some(ended) = ended {
             self.progress.note(ended.detail.clone());
@@ -489,6 +490,7 @@ impl<'a> Runner<'a> {
         record.artifacts = std::mem::take(&mut ready.artifacts);
         record.figures.append(ready.guarded.figures.clone());
         record.tile_samples.clone_from(&ready.guarded.samples);
+        record.tile_probes.clone_from(&ready.guarded.probes);
         if !ready.prepared.hash.is_empty() {
             record.events.push(event("prepared", ready.prepared.hash.clone()));
         }

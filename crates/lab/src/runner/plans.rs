@@ -4,6 +4,7 @@
 //! its own state first. It uses a connection like the clients' ones, with the settings of the run, but no
 //! pooler.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use protocol::postgres::Place;
@@ -54,18 +55,31 @@ impl Runner<'_> {
     }
 }
 
-/// Number of tiles of the run whose plans are kept.
+/// Slowest tiles of the run whose plans are kept.
 const SLOWEST: usize = 3;
 
+/// The slowest by their rank, and the one with the longest mean: its plan shows whether it is slow or was
+/// stalled.
 fn slowest(record: &Run) -> Vec<TileItem> {
-    let often = record.tiles.iter().any(TileFigures::came_often);
-    let mut tiles: Vec<_> = record.tiles.iter().filter(|tile| !often || tile.came_often()).collect();
-    tiles.sort_by(|a, b| b.mean_us.total_cmp(&a.mean_us));
-    let item = |tile: &&TileFigures| TileItem {
+    let mut zooms: BTreeMap<u32, (f64, u64)> = BTreeMap::new();
+    for tile in &record.tiles {
+        let (sum_us, requests) = zooms.entry(tile.script).or_default();
+        *sum_us += tile.mean_us * tile.requests as f64;
+        *requests += tile.requests;
+    }
+    let rank = |tile: &TileFigures| {
+        let (sum_us, requests) = zooms[&tile.script];
+        tile.rank_us(sum_us / requests.max(1) as f64)
+    };
+    let mut tiles: Vec<&TileFigures> = record.tiles.iter().collect();
+    tiles.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+    let longest = tiles.iter().copied().max_by(|a, b| a.mean_us.total_cmp(&b.mean_us));
+    let behind = longest.filter(|longest| !tiles.iter().take(SLOWEST).any(|tile| tile == longest));
+    let item = |tile: &TileFigures| TileItem {
         script: u16::try_from(tile.script).unwrap_or(u16::MAX),
         tile: Tile { z: tile.z, x: tile.x, y: tile.y },
     };
-    tiles.iter().take(SLOWEST).map(item).collect()
+    tiles.into_iter().take(SLOWEST).chain(behind).map(item).collect()
 }
 
 fn keep(explained: SamplePlans, record: &mut Run) {
@@ -102,6 +116,27 @@ mod tests {
     use workloads::Slowest;
 
     use super::*;
+
+    #[test]
+    fn plans_are_kept_of_the_slowest_and_of_the_longest_request() {
+        let key = RunKey { workload: "w".into(), factors: [].into(), arm: None, round: 1 };
+        let tile = |script, x, requests, mean_us| TileFigures {
+            script,
+            z: 9,
+            x,
+            y: 0,
+            requests,
+            mean_us,
+            max_us: mean_us,
+            bytes: 1.0,
+        };
+        let fast = (0..20).map(|x| tile(0, x, 50, 10.0 + f64::from(x)));
+        let tiles =
+            fast.chain([tile(0, 90, 1, 4000.0), tile(1, 7, 1, 900.0), tile(1, 8, 2, 800.0)]).collect();
+        let found = slowest(&Run { tiles, ..Run::new(RunKind::Client, key) });
+        let columns: Vec<u32> = found.iter().map(|item| item.tile.x).collect();
+        assert_eq!(columns, [7, 8, 19, 90]);
+    }
 
     #[test]
     fn what_is_missing_is_told_and_the_slowest_is_kept() {

@@ -34,6 +34,7 @@ pub(super) fn print_below(
             tables::plan_shares(found),
             Vec::new(),
         ),
+        ("Layers inside a tile, mean of sampled tiles:", tables::plan_layers(found), Vec::new()),
         ("Slowest tiles:", slowest, said),
     ];
     let parts = parts.into_iter().filter(|(_, table, _)| !table.rows.is_empty());

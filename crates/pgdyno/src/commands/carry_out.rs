@@ -52,7 +52,7 @@ pub(super) enum Shown {
 
 /// Ctrl-C from now on: at once where only jobs are done, else also between runs.
 pub(super) fn listen(file: &ExperimentFile) -> std::io::Result<Stop> {
-    match file.has_only_jobs() {
+    match file.goes_on_at_any_time() {
         true => signals::listen_at_once(),
         false => signals::listen(),
     }

@@ -3,6 +3,7 @@
 
 mod changed;
 mod functions;
+mod layers;
 mod shares;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,8 @@ use spec::{MapPart, MeasuredTarget, Run, StatementPart, StatementPlan};
 
 pub(crate) use self::changed::{change, of_base, summary};
 pub(crate) use self::functions::FunctionFigures;
+pub(crate) use self::layers::layer_summary;
+pub use self::layers::plan_layers;
 pub use self::shares::plan_shares;
 use crate::numbers::real_cell;
 use results::ReportData;

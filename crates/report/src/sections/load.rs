@@ -1,9 +1,8 @@
 //! Jobs: phases as chart and table, and the sizes after them.
 
 use results::{CellValue, Table};
-use spec::{Relation, RelationKind, Run, RunEvent, RunKind, figures};
+use spec::{Relation, RelationKind, Run, figures};
 
-use super::tiles;
 use crate::block::Block;
 use crate::chart::bars::Bars;
 use crate::numbers;
@@ -66,39 +65,6 @@ fn owner(run: &Run) -> String {
 
 fn is_index(relation: &Relation) -> bool {
     relation.kind == RelationKind::Index
-}
-
-/// Whether OpenStreetMap data was loaded or requested: then its source must be named. Loads of osm2pgsql
-/// are on record, and synthetic extracts need no attribution; older data and results of old versions are
-/// recognised by names and tiles.
-pub(crate) fn has_map_data(data: &ReportData) -> bool {
-    let (loads, others): (Vec<&Run>, Vec<&Run>) = data.runs.iter().partition(|run| is_of_osm2pgsql(run));
-    let is_known = loads.iter().any(|load| !load.is_measured());
-    let is_named_so = |run: &&Run| {
-        let relations = run.relations.iter().map(|relation| &relation.table);
-        let mut names = relations.chain(Some(&run.workload).filter(|_| run.kind == RunKind::Job));
-        names.any(|name| name.contains("osm"))
-    };
-    loads.iter().any(|load| !is_synthetic(load))
-        || !is_known && (tiles::has_pictures(data) || others.iter().any(is_named_so))
-}
-
-fn is_of_osm2pgsql(run: &Run) -> bool {
-    let is_it = |event: &RunEvent| event.kind == "version" && event.detail.starts_with("osm2pgsql ");
-    run.kind == RunKind::Job && (run.events.iter().any(is_it) || run.driver.starts_with("osm2pgsql"))
-}
-
-/// Whether the log of a load names a synthetic extract as pgdyno keeps it: `Reading file:
-/// …/synthetic-1-seed-7-v1.osm.pbf`.
-fn is_synthetic(load: &Run) -> bool {
-    let logs = load.artifacts.iter().filter(|kept| kept.name.starts_with("log/"));
-    let texts: Vec<_> = logs.map(|log| String::from_utf8_lossy(&log.bytes)).collect();
-    let read =
-        texts.iter().flat_map(|text| text.lines()).filter_map(|line| line.split_once("Reading file: "));
-    let names: Vec<&str> = read.filter_map(|(_, path)| path.trim_end().rsplit('/').next()).collect();
-    let is_made =
-        |name: &&str| name.starts_with("synthetic-") && name.contains("-seed-") && name.ends_with(".osm.pbf");
-    !names.is_empty() && names.iter().all(is_made)
 }
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {

@@ -6,6 +6,7 @@ mod costs;
 pub(crate) mod crosstabs;
 pub(crate) mod limit;
 pub(crate) mod load;
+pub(crate) mod origin;
 pub(crate) mod plans;
 mod repeat;
 pub(crate) mod runs;

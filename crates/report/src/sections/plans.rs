@@ -7,7 +7,7 @@ use spec::{PlanNode, RunEvent, StatementPart, StatementPlan};
 use super::shares;
 use crate::block::Block;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
-use crate::explained::{Distribution, Explained, FunctionFigures, change, of_base};
+use crate::explained::{Distribution, Explained, FunctionFigures, change, of_base, plan_layers};
 use crate::numbers;
 use crate::stages::REST;
 use results::ReportData;
@@ -45,8 +45,13 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     let missing = (!missing.is_empty())
         .then(|| Block::remark(format!("Not everything was explained: {}.", missing.join("; "))));
     let open = open.iter().flat_map(PlansOfCell::blocks);
-    head.into_iter().chain(shares).chain(open).chain(folded).chain(missing).collect()
+    let layers = plan_layers(data);
+    let layers = (!layers.rows.is_empty()).then(|| Table { caption: LAYERS.to_owned(), ..layers }.into());
+    head.into_iter().chain(shares).chain(layers).chain(open).chain(folded).chain(missing).collect()
 }
+
+const LAYERS: &str = "What each layer inside a tile took, mean over the first tiles of the sample, and its share of all layers: from the \
+    statement's own plan, from the plans of the statements in a function (auto_explain), or each layer asked for alone.";
 
 const FUNCTIONS: &str = "Milliseconds that are booked under their part, median over the sample [10th, 90th percentile], share of \
     the whole, and calls on average. What the server counted in the function itself is evened: no node gives more than its own time, \

@@ -3,6 +3,7 @@
 use maud::Render;
 use spec::{Artifact, Run};
 
+use super::origin;
 use crate::block::Block;
 use crate::tile::{self, DrawnSample, SizeLimit, SizeLimits, tile_name};
 use results::ReportData;
@@ -18,10 +19,6 @@ const WHOLE_BYTES: usize = 720_000;
 const ALONE_BYTES: usize = 240_000;
 
 type KeptTile<'r> = (&'r Run, &'r Artifact);
-
-pub(crate) fn has_pictures(data: &ReportData) -> bool {
-    kept(data).next().is_some()
-}
 
 fn kept(data: &ReportData) -> impl Iterator<Item = KeptTile<'_>> {
     let artifacts =
@@ -82,8 +79,9 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     places.truncate(shown);
     let limits = limits(&places);
     let mut colours = Vec::new();
+    let source = origin::is_of_osm(data).then_some(tile::ATTRIBUTION);
     let places: Vec<PlacePictures> =
-        places.iter().map(|place| of_place(place, limits, &mut colours)).collect();
+        places.iter().map(|place| of_place(place, (limits, source), &mut colours)).collect();
     let mut blocks = vec![Block::text(
         "What the server sent, drawn from the stored bytes and simplified to what a screen can show.",
     )];
@@ -124,7 +122,11 @@ fn more(places: usize) -> String {
     )
 }
 
-fn of_place(kept: &[KeptTile<'_>], limits: SizeLimits, colours: &mut Vec<String>) -> PlacePictures {
+fn of_place(
+    kept: &[KeptTile<'_>],
+    (limits, source): (SizeLimits, Option<&'static str>),
+    colours: &mut Vec<String>,
+) -> PlacePictures {
     let arm = |run: &Run| run.arm.clone().unwrap_or_default();
     let mut samples = Vec::new();
     for (at, (run, artifact)) in kept.iter().enumerate() {
@@ -133,7 +135,7 @@ fn of_place(kept: &[KeptTile<'_>], limits: SizeLimits, colours: &mut Vec<String>
             Some((drawn, _)) => DrawnSample::same(artifact, &arm(run), &arm(drawn)),
             None => DrawnSample::of(artifact, &arm(run), limits, colours),
         };
-        samples.push(Block::Picture(sample.render()));
+        samples.push(Block::Picture(sample.of_source(source).render()));
     }
     let heading = match kept {
         [(run, artifact), _, ..] => format!("{}, {}", run.workload, tile_name(&artifact.name)),

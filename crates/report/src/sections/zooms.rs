@@ -1,14 +1,17 @@
 //! Tiles by layer and zoom: which zoom is slow, and where the time goes.
 
-use results::comparison::zooms::{FEWEST, Which};
+use results::comparison::zooms::Which;
 use results::{CellValue, Table};
 
+use super::verdicts::sentence;
 use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{AxisUnit, ChartPoint, LineChart, Series};
 use crate::compared::FROM_SLICES;
 use crate::numbers;
-use crate::zooms::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers, caveats, in_words, lines_by_place};
+use crate::zooms::{
+    ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers, caveats, in_words, lines_by_place, remarks,
+};
 use results::ReportData;
 use results::data::cell_text;
 
@@ -49,6 +52,7 @@ fn of_cell(of: &ZoomsOfCell) -> Vec<Block> {
     let charts = Block::group("charts", charts);
     [Block::Heading(label.clone())]
         .into_iter()
+        .chain(remarks(of).into_iter().map(|line| Block::text(format!("{}.", sentence(&line)))))
         .chain(answers(of).into_iter().map(Block::text))
         .chain(charts)
         .chain([times(of).into(), contents(of).into()])
@@ -94,8 +98,8 @@ fn contents(of: &ZoomsOfCell) -> Table {
     Table { caption: caption.to_owned(), ..in_words(whole).select(&columns) }
 }
 
-fn few() -> CellValue {
-    format!("fewer than {FEWEST} requests").into()
+fn none() -> CellValue {
+    "no request".into()
 }
 
 #[derive(Clone, Copy)]
@@ -163,7 +167,7 @@ fn chart(of: &ZoomsOfCell, layer: usize, label: &str, drawn: Drawn) -> Option<Li
     for zoom in &zooms {
         let cell = |own: &Series| {
             let point = own.points.iter().find(|point| point.x as u8 == *zoom);
-            point.map_or_else(few, |point| drawn.written(point).into())
+            point.map_or_else(none, |point| drawn.written(point).into())
         };
         data.push([format!("z{zoom}").into()].into_iter().chain(series.iter().map(cell)));
     }
@@ -207,7 +211,7 @@ mod tests {
             "z9 takes 80 % of its time",
             "map, 4 clients: time of a tile by zoom",
             "class=\"spread s1\"",
-            "fewer than 20 requests",
+            "1.00 ms to 1.00 ms",
             "100.0 → 10.00",
             "faster",
             "same within 3 %",

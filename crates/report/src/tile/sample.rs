@@ -5,7 +5,7 @@ use maud::{Markup, Render, html};
 use spec::Artifact;
 
 use super::draw::{self, DrawnPath};
-use super::{ATTRIBUTION, SizeLimit, tile_name};
+use super::{SizeLimit, tile_name};
 use crate::numbers;
 
 /// Colours of layers; more layers start over.
@@ -28,6 +28,8 @@ pub(crate) struct DrawnSample {
     place: String,
     bytes: u64,
     caption: String,
+    /// Who must be named with it.
+    source: Option<&'static str>,
     shown: Shown,
 }
 
@@ -84,8 +86,13 @@ impl DrawnSample {
             place: tile_name(&artifact.name),
             bytes: artifact.bytes.len() as u64,
             caption: artifact.caption.clone(),
+            source: None,
             shown: Shown::Same(drawn.to_owned()),
         }
+    }
+
+    pub(crate) fn of_source(self, source: Option<&'static str>) -> Self {
+        Self { source, ..self }
     }
 
     /// Place and size; with its content, if known.
@@ -145,16 +152,15 @@ impl DrawnSample {
     fn picture(&self, paths: &[DrawnPath], layers: &[SampleLayer]) -> Markup {
         let several = layers.len() > 1;
         html! {
-            (svg(&self.words(), paths, |path| several.then(|| layers[path.layer].colour)))
+            (self.svg(&self.words(), paths, |path| several.then(|| layers[path.layer].colour)))
             figcaption {
                 strong { (self.words()) }
                 @if !self.caption.is_empty() { ". " (self.caption) }
-                br;
-                small { (ATTRIBUTION) }
+                @if let Some(source) = self.source { br; small { (source) } }
             }
             @if several {
                 ul.layers { @for layer in layers { li {
-                    @if !layer.alone.is_empty() { (svg(&layer.words(), &layer.alone, |_| Some(layer.colour))) }
+                    @if !layer.alone.is_empty() { (self.svg(&layer.words(), &layer.alone, |_| Some(layer.colour))) }
                     span { i class=(format!("c{}", layer.colour)) {} " " (layer.words()) }
                 } } }
             } @else {
@@ -162,26 +168,26 @@ impl DrawnSample {
             }
         }
     }
-}
 
-/// Paths as a picture; in the colours of their layers if `colour` has them, else by kind.
-fn svg(said: &str, paths: &[DrawnPath], colour: impl Fn(&DrawnPath) -> Option<usize>) -> Markup {
-    let class = |path: &DrawnPath| match colour(path) {
-        Some(colour) => format!("{} c{colour}", path.class),
-        None => path.class.to_owned(),
-    };
-    html! {
-        svg viewBox=(format!("0 0 {0} {0}", draw::GRID)) role="img" {
-            title { (said) }
-            desc { "A picture of the map tile. " (ATTRIBUTION) "." }
-            @for path in paths { path class=(class(path)) d=(path.outline) {} }
+    /// Paths as a picture; in the colours of their layers if `colour` has them, else by kind.
+    fn svg(&self, said: &str, paths: &[DrawnPath], colour: impl Fn(&DrawnPath) -> Option<usize>) -> Markup {
+        let class = |path: &DrawnPath| match colour(path) {
+            Some(colour) => format!("{} c{colour}", path.class),
+            None => path.class.to_owned(),
+        };
+        html! {
+            svg viewBox=(format!("0 0 {0} {0}", draw::GRID)) role="img" {
+                title { (said) }
+                desc { "A picture of the map tile." @if let Some(source) = self.source { " " (source) "." } }
+                @for path in paths { path class=(class(path)) d=(path.outline) {} }
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::MEDIA_TYPE;
+    use super::super::{ATTRIBUTION, MEDIA_TYPE};
     use super::*;
 
     const TILE: &[u8] = include_bytes!("../../tests/data/malta-14-8851-6439.mvt");
@@ -200,7 +206,8 @@ mod tests {
     }
 
     fn written(bytes: &[u8]) -> String {
-        DrawnSample::of(&artifact(bytes), "", LIMITS, &mut Vec::new()).render().0
+        let sample = DrawnSample::of(&artifact(bytes), "", LIMITS, &mut Vec::new());
+        sample.of_source(Some(ATTRIBUTION)).render().0
     }
 
     /// A layer of this name with a point of an extent of 4096.
@@ -221,7 +228,9 @@ mod tests {
         assert!(picture.len() < 100_000, "{} bytes", picture.len());
         assert!(picture.len() > 20_000, "detail is kept: {} bytes", picture.len());
         assert!(picture.contains("z14/8851/6439: 141 kB, 4,322 features"));
-        assert!(picture.contains(ATTRIBUTION));
+        assert_eq!(picture.matches(ATTRIBUTION).count(), 2);
+        let elsewhere = DrawnSample::of(&artifact(TILE), "", LIMITS, &mut Vec::new()).render().0;
+        assert!(!elsewhere.contains(ATTRIBUTION));
         assert!(!picture.contains("<b>"));
     }
 

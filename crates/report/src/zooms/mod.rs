@@ -1,5 +1,6 @@
 //! Tiles by layer and zoom: the time of each, its share of all time, and the change against the base.
 
+mod few;
 mod single;
 mod table;
 mod words;
@@ -7,11 +8,10 @@ mod words;
 use std::collections::BTreeMap;
 
 use results::comparison::Cell;
-use results::comparison::zooms::{
-    FEWEST, LayerAtZoom, PlaceRequests, Which, ZoomComparison, requests, zooms,
-};
-use spec::{Run, TileSample, Validity};
+use results::comparison::zooms::{LayerAtZoom, PlaceRequests, Which, ZoomComparison, requests, zooms};
+use spec::{Run, TileProbe, TileSample, Validity};
 
+pub(crate) use self::few::remarks;
 pub use self::single::{MOST_OF_ARM, MOST_TILES, slowest_of_arms, slowest_tiles, tile};
 pub(crate) use self::table::{in_words, lines_by_place};
 pub use self::table::{tiles, tiles_in_words};
@@ -25,12 +25,13 @@ pub(crate) struct ZoomFigures {
     pub(crate) layer: String,
     pub(crate) requests: u64,
     pub(crate) failed: u64,
-    /// Of the requests of all layers and zooms, 0..=1.
+    /// Of the requests of all layers and zooms, 0..=1; `None` without requests.
     pub(crate) tiles_share: Option<f64>,
     /// Of the time of all layers and zooms, 0..=1.
     pub(crate) time_share: Option<f64>,
-    /// Service times; `None` with too few requests.
+    /// Service times; `None` without requests, percentiles also with too few.
     pub(crate) mean_ns: Option<f64>,
+    pub(crate) range_ns: Option<(u64, u64)>,
     pub(crate) p50_ns: Option<f64>,
     pub(crate) p95_ns: Option<f64>,
     pub(crate) p99_ns: Option<f64>,
@@ -40,6 +41,7 @@ pub(crate) struct ZoomFigures {
     /// Share of empty tiles, 0..=1.
     pub(crate) empty: Option<f64>,
     pub(crate) sample: Option<TileSample>,
+    pub(crate) probe: Option<TileProbe>,
 }
 
 impl ZoomFigures {
@@ -163,16 +165,18 @@ impl ZoomsOfArm {
                 layer: own.layer.clone(),
                 requests: own.requests,
                 failed: own.failed,
-                tiles_share: (requests > 0).then(|| own.requests as f64 / requests as f64),
-                time_share: (time > 0.0).then(|| time_ns(own) / time),
-                mean_ns: own.service.mean_ns().filter(|_| own.requests >= FEWEST),
+                tiles_share: (own.requests > 0).then(|| own.requests as f64 / requests as f64),
+                time_share: (own.requests > 0 && time > 0.0).then(|| time_ns(own) / time),
+                mean_ns: own.service.mean_ns(),
+                range_ns: own.range_ns(),
                 p50_ns: percentile(0.5),
                 p95_ns: percentile(0.95),
                 p99_ns: percentile(0.99),
-                rounds_ns: of_rounds(rounds.iter().filter_map(|round| round.get(place)), own.requests),
+                rounds_ns: of_rounds(rounds.iter().filter_map(|round| round.get(place))),
                 bytes: own.bytes_per_tile(),
                 empty: own.empty_share(),
                 sample: own.sample.clone(),
+                probe: own.probe.clone(),
             }
         };
         Self {
@@ -192,11 +196,11 @@ fn time_ns(own: &PlaceRequests) -> f64 {
 }
 
 /// Least and most of the means of rounds, if there are several.
-fn of_rounds<'a>(rounds: impl Iterator<Item = &'a PlaceRequests>, requests: u64) -> Option<(f64, f64)> {
+fn of_rounds<'a>(rounds: impl Iterator<Item = &'a PlaceRequests>) -> Option<(f64, f64)> {
     let means: Vec<f64> = rounds.filter_map(|own| own.service.mean_ns()).collect();
     let (least, most) =
         means.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), ns| (least.min(*ns), most.max(*ns)));
-    (means.len() > 1 && requests >= FEWEST).then_some((least, most))
+    (means.len() > 1).then_some((least, most))
 }
 
 #[cfg(test)]

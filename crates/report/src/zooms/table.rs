@@ -11,7 +11,7 @@ use crate::numbers::{self, real_cell};
 use results::ReportData;
 use results::data::{cell_text, levels};
 
-const COLUMNS: [&str; 34] = [
+const COLUMNS: [&str; 39] = [
     "workload",
     "cell",
     "arm",
@@ -46,14 +46,19 @@ const COLUMNS: [&str; 34] = [
     "sample_bytes",
     "few",
     "sliced",
+    "min_us",
+    "max_us",
+    "probe_tiles",
+    "probe_us",
+    "probe_max_us",
 ];
 /// Columns that people see only if they have values.
 const OPTIONAL: [&str; 8] =
     ["arm", "cached", "base_layer", "verdict", figures::FAILED.row().name, "few", "sliced", "zoom"];
 /// One line per workload, cell, arm, layer, zoom and, behind a cache, hits or misses: service times of all
 /// rounds together, shares of tiles and of time, contents of the tiles, and the change of mean and median
-/// against the base. With a cache, lines without `cached` are hits and misses together. With too few
-/// requests times are missing, and `few` is set.
+/// against the base, and what a probe before the run took. With a cache, lines without `cached` are hits and
+/// misses together. With few requests `few` is set, and percentiles are missing.
 #[must_use]
 pub fn tiles(data: &ReportData) -> Table {
     let cells = ZoomsOfCell::all(data);
@@ -140,6 +145,17 @@ impl ZoomLine<'_> {
         [mean, p50, p95, p99, real_cell(zoom.bytes), percent(zoom.empty)]
     }
 
+    /// Shortest and longest time, and the probe's tiles, mean and longest time.
+    fn extremes(&self) -> [CellValue; 5] {
+        let ends = self.zoom.range_ns;
+        let [least, most] = [ends.map(|ends| ends.0), ends.map(|ends| ends.1)]
+            .map(|ns| real_cell(ns.map(|ns| ns as f64 / 1e3)));
+        let probe = self.zoom.probe.as_ref();
+        let [mean, longest] =
+            [probe.map(|probe| probe.mean_us), probe.map(|probe| probe.max_us)].map(real_cell);
+        [least, most, probe.map(|probe| probe.tiles).into(), mean, longest]
+    }
+
     fn verdict(&self) -> CellValue {
         let judged = self.change.filter(|own| own.mean.is_some());
         judged.map(|own| compared::verdict(own.verdict, self.of.margin)).into()
@@ -171,7 +187,7 @@ impl ZoomLine<'_> {
             zoom.features().into(),
             change.map_or_else(|| "".into(), said),
             self.verdict(),
-            zoom.mean_ns.is_none().then_some("yes").into(),
+            zoom.few_in_short().into(),
             numbers::sliced(own.sliced),
             sample.map(|sample| sample.tiles).into(),
             percent(sample.map(spec::TileSample::empty_share)),
@@ -188,7 +204,7 @@ impl ZoomLine<'_> {
             Which::Misses => Some("no"),
         };
         let sample = zoom.sample.as_ref();
-        let few = zoom.mean_ns.is_none() || change.is_some_and(|own| own.mean.is_none());
+        let few = zoom.few().is_some() || change.is_some_and(ZoomComparison::is_few);
         let [mean, median] = [|change: &ZoomComparison| change.mean, |change: &ZoomComparison| change.median]
             .map(|of: fn(&ZoomComparison) -> Option<Estimate>| change_of(change.and_then(of)));
         let head: [CellValue; 6] = [
@@ -215,7 +231,8 @@ impl ZoomLine<'_> {
             numbers::sliced(own.sliced),
         ];
         let figures = head.into_iter().chain(self.requests()).chain(self.figures());
-        figures.chain([base_layer.into()]).chain(mean).chain(judged).chain(median).chain(tail).collect()
+        let figures = figures.chain([base_layer.into()]).chain(mean).chain(judged).chain(median);
+        figures.chain(tail).chain(self.extremes()).collect()
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn run(arm: &str, round: u32, scripts: Vec<ScriptRecord>) -> Run {
     }
 }
 
-/// Four rounds: `b` takes half as long at z9 and equally long at z12; z16 has hardly any requests.
+/// Four rounds: `b` takes half as long at z9 and equally long at z12; z16 has few requests.
 pub(crate) fn rounds() -> Vec<Run> {
     let round = |round: u32| {
         let noise = 1.0 + 0.001 * f64::from(round * 7 % 5);
@@ -78,14 +78,62 @@ fn what_takes_the_time_and_what_changed_is_told() {
     );
     assert_eq!(z9.features().as_deref(), Some("100.0 → 10.00"));
     let z16 = &of.arms[1].zooms[2];
-    assert_eq!((z16.requests, z16.mean_ns, z16.rounds_ns, z16.time_share.is_some()), (12, None, None, true));
+    assert_eq!(
+        (z16.requests, z16.mean_ns, z16.p95_ns, z16.time_share.is_some()),
+        (12, Some(1e6), None, true)
+    );
+    assert_eq!(z16.few().as_deref(), Some("1.00 ms, 12 requests"));
     let said = answers(of);
     assert_eq!(said[0], "a: z9 takes 80 % of its time with 50 % of its tiles.");
-    let wanted = "A tile with b: 0.50 times as long [0.50, 0.50] as with a at z9; the same within 3 % at z12; too few requests at z16; \
+    let wanted = "A tile with b: 0.50 times as long [0.50, 0.50] as with a at z9; the same within 3 % at z12, z16; \
                   z9 takes 67 % of its time with 50 % of its tiles.";
     assert_eq!(said[1], wanted);
     let line = "tiles: b differs most from a at z9: 0.50 times as long [0.50, 0.50]; z9 takes 67 % of its time with 50 % of its tiles";
     assert_eq!(summary(&data(rounds())), [line]);
+}
+
+/// One round: 3 requests of 5 s at z2 against 400 of 2 ms; none for z1, which was probed.
+fn slow_low_zooms() -> Vec<Run> {
+    let probe =
+        |script, ms| TileProbe { script, tiles: 1, mean_us: ms * 1e3, z: 1, x: 0, y: 1, max_us: ms * 1e3 };
+    let of = |arm, low: [u64; 2], ms| {
+        let zooms = [(1, low[0], ms), (2, low[1], ms), (14, 4000, 2.5)];
+        let tile_probes = vec![probe(0, ms), probe(1, ms)];
+        Run { tile_probes, ..run(arm, 1, scripts("tiles()", &zooms, None)) }
+    };
+    vec![of("a", [410, 400], 2.0), of("b", [0, 3], 5100.0)]
+}
+
+/// Regression: the slow zooms of a function had no request, or no figure, and the summary named none of them.
+#[test]
+fn a_slow_zoom_with_few_requests_stands_first() {
+    let said = summary(&data(slow_low_zooms()));
+    assert_eq!(
+        said[..2],
+        [
+            "tiles: no request of b for z1 ended in the measured part; before the run a tile took 5.10 s (1/0/1)",
+            "tiles: b at z2: 5.10 s, 3 requests, against 2.00 ms, 400 requests, with a",
+        ]
+    );
+    assert!(!said.iter().any(|line| line.contains("no zoom at which")), "{said:?}");
+    let all = ZoomsOfCell::all(&data(slow_low_zooms()));
+    let z1 = &all[0].arms[1].zooms[0];
+    assert_eq!((z1.time_share, z1.tiles_share), (None, None));
+    assert_eq!(z1.few().as_deref(), Some("not reached; before the run a tile took 5.10 s (1/0/1)"));
+    let answer = &answers(&all[0])[1];
+    assert!(answer.contains("few requests at z2: 5.10 s, 3 requests, against 2.00 ms"), "{answer}");
+    assert!(answer.contains("not requested in both at z1"), "{answer}");
+}
+
+/// The zoom that takes the time is not always the slowest.
+#[test]
+fn the_slowest_zoom_is_named_with_its_range() {
+    let mut runs = slow_low_zooms();
+    runs.truncate(1);
+    runs[0].scripts = scripts("tiles()", &[(2, 2, 700.0), (14, 9000, 1.0)], None);
+    let said = answers(&ZoomsOfCell::all(&data(runs))[0]);
+    let wanted = "a: z2 is the slowest, 700 ms a tile (700 ms, 2 requests); z14 takes 87 % of its time";
+    assert!(said[0].starts_with(wanted), "{said:?}");
 }
 
 /// Regression: with two cells, the line did not name the cell of its time.
@@ -141,7 +189,7 @@ fn nothing_is_told_of_what_is_no_map_or_one_zoom() {
 }
 
 #[test]
-fn the_table_has_a_line_for_each_and_no_figure_of_few() {
+fn the_table_has_a_line_for_each_and_marks_few() {
     let table = tiles(&data(rounds()));
     let of = |row: usize, name: &str| {
         let at = table.at(name).expect(name);
@@ -159,14 +207,14 @@ fn the_table_has_a_line_for_each_and_no_figure_of_few() {
     );
     assert!(matches!(of(3, "mean_change_pct"), CellValue::Real(pct) if (pct + 49.9).abs() < 0.2));
     assert_eq!(
-        (of(5, "few"), of(5, "mean_us"), of(5, "mean_change_pct")),
-        (&"yes".into(), &CellValue::Null, &CellValue::Null)
+        (of(5, "few"), of(5, "mean_us"), of(5, "p95_us"), of(5, "max_us")),
+        (&"yes".into(), &CellValue::Real(1000.0), &CellValue::Null, &CellValue::Real(1000.0))
     );
     let words = tiles_in_words(&data(rounds()));
     assert!(words.rows.iter().all(|row| row.len() == words.columns.len()));
     assert_eq!(
-        (&words.rows[5][7], &words.rows[5][14], &words.rows[5][16]),
-        (&CellValue::Null, &"fewer than 20 requests".into(), &"yes".into())
+        (&words.rows[5][7], &words.rows[5][16], &words.rows[4][16]),
+        (&CellValue::Real(1000.0), &"1.00 ms to 1.00 ms".into(), &CellValue::Null)
     );
 }
 

@@ -7,7 +7,8 @@ use results::comparison::zooms::{Which, ZoomComparison};
 use spec::{Counts, Run, ScriptRecord, Validity};
 use stats::Verdict;
 
-use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, is_of_map, zoom};
+use super::few::{self, ranges};
+use super::{ZoomsOfArm, ZoomsOfCell, is_of_map, zoom};
 use crate::compared::indicative;
 use crate::numbers;
 use results::ReportData;
@@ -29,8 +30,9 @@ pub(crate) fn summary(data: &ReportData) -> Vec<String> {
         let all = cells.iter().flat_map(|of| of.arms.iter().map(move |own| (of, own)));
         let alone = all
             .filter_map(|(of, own)| Some(format!("tiles{}: {}", of_several(&cells, of), most_of_time(own)?)));
-        return alone.take(1).collect();
+        return few::summary(&cells, None).into_iter().chain(alone.take(1)).collect();
     };
+    let few = data.arms().into_iter().flat_map(|arm| few::summary(&cells, arm));
     let others = data.arms().into_iter().flatten().filter(|arm| *arm != base);
     let (mut sure, mut unsure) = (Vec::new(), Vec::new());
     for (arm, (of, most)) in others.filter_map(|arm| Some((arm, farthest(&cells, arm)?))) {
@@ -48,7 +50,7 @@ pub(crate) fn summary(data: &ReportData) -> Vec<String> {
         }
     }
     sure.extend(not_told_apart(&cells, &base, &unsure));
-    sure
+    few.chain(sure).collect()
 }
 
 /// The place where an arm surely differs most from the base; else its first zoom. `None` if there is only
@@ -68,11 +70,17 @@ fn farthest<'c>(cells: &'c [ZoomsOfCell], arm: &str) -> Option<(&'c ZoomsOfCell,
 }
 
 /// One line for all arms that differ at no zoom; with a single arm also which zoom takes the time.
+///
+/// It names no arm whose few requests are all slower or all faster than the base's: that stands above.
 fn not_told_apart(
     cells: &[ZoomsOfCell],
     base: &str,
     arms: &[(&str, &ZoomsOfCell, Option<String>)],
 ) -> Option<String> {
+    let is_apart = |arm: &str| {
+        cells.iter().flat_map(|of| &of.changes).any(|own| is_of(own, arm) && own.is_few() && own.is_apart())
+    };
+    let arms: Vec<_> = arms.iter().filter(|(arm, ..)| !is_apart(arm)).collect();
     let (_, of, time) = arms.first()?;
     // That holds for all cells; the time is from one.
     let (any, cell) = match cells.len() {
@@ -90,11 +98,11 @@ fn not_told_apart(
 }
 
 /// `, map, 4 clients`, if there are several cells.
-fn of_several(cells: &[ZoomsOfCell], of: &ZoomsOfCell) -> String {
+pub(super) fn of_several(cells: &[ZoomsOfCell], of: &ZoomsOfCell) -> String {
     if cells.len() > 1 { format!(", {}", cell_text(&of.cell)) } else { String::new() }
 }
 
-fn is_of(change: &ZoomComparison, arm: &str) -> bool {
+pub(super) fn is_of(change: &ZoomComparison, arm: &str) -> bool {
     change.arm == arm && change.place.which == Which::All
 }
 
@@ -144,15 +152,17 @@ fn changes(of: &ZoomsOfCell, arm: &str, base: &str) -> Option<String> {
         }
     }
     let [same, unclear] = [with(|verdict| verdict == Verdict::Same), with(|verdict| !verdict.is_decided())];
-    let few: Vec<&ZoomComparison> = own.iter().copied().filter(|own| own.mean.is_none()).collect();
+    let (few, unclear): (Vec<_>, Vec<_>) = unclear.into_iter().partition(|own| own.is_few());
+    let none: Vec<&ZoomComparison> = own.iter().copied().filter(|own| own.mean.is_none()).collect();
     if !same.is_empty() {
         said.push(format!("the same within {} at {}", numbers::percent(of.margin), places(&same)));
     }
     if !unclear.is_empty() {
         said.push(format!("not told apart at {}", places(&unclear)));
     }
-    if !few.is_empty() {
-        said.push(format!("too few requests at {}", places(&few)));
+    said.extend(few.into_iter().map(|own| format!("few requests at {}", ranges(of, own, base))));
+    if !none.is_empty() {
+        said.push(format!("not requested in both at {}", places(&none)));
     }
     (!said.is_empty()).then(|| format!("A tile with {arm}: {}", said.join("; ")))
 }
@@ -166,28 +176,27 @@ fn as_long(change: &ZoomComparison) -> String {
 }
 
 /// `z12`, with its layer if the cell has several.
-fn named(of: &ZoomsOfCell, change: &ZoomComparison) -> String {
+pub(super) fn named(of: &ZoomsOfCell, change: &ZoomComparison) -> String {
     match of.layers().len() {
         1 => zoom(change.place),
         _ => format!("{} of {}", zoom(change.place), change.layers()),
     }
 }
 
-/// `z12 takes 64 % of its time, and is 20 % of its tiles`; `None` if there is only one zoom.
+/// `z12 takes 64 % of its time with 20 % of its tiles`, and which zoom is the slowest; `None` if there is only one
+/// zoom.
 fn most_of_time(arm: &ZoomsOfArm) -> Option<String> {
-    let zooms: Vec<&ZoomFigures> = arm.zooms.iter().filter(|zoom| zoom.place.which == Which::All).collect();
-    let most = zooms
-        .iter()
+    let most = arm
+        .whole()
         .max_by(|one, other| one.time_share.unwrap_or(0.0).total_cmp(&other.time_share.unwrap_or(0.0)))?;
-    let layers = zooms.iter().any(|other| other.layer != most.layer);
-    let layer = if layers { format!(" of {}", most.layer) } else { String::new() };
     let said = format!(
-        "{}{layer} takes {} of its time with {} of its tiles",
-        most.zoom(),
+        "{} takes {} of its time with {} of its tiles",
+        arm.named(most),
         whole_percent(most.time_share?),
         whole_percent(most.tiles_share?)
     );
-    (zooms.len() > 1).then_some(said)
+    let slowest = few::slowest(arm, most).map(|slowest| format!("{slowest}; ")).unwrap_or_default();
+    (arm.whole().count() > 1).then(|| format!("{slowest}{said}"))
 }
 
 /// A remark on times of tiles if quads of slices do not count; `None` if all do. Tiles are counted by run,

@@ -208,6 +208,11 @@ fn what_osm2pgsql_loaded_decides_whether_its_source_is_named() {
         run.events.clear();
         run
     };
+    let recorded = |is_of_osm, table: &str| {
+        let mut run = tables_of_clients(table);
+        run.events.push(RunEvent::map_source(is_of_osm));
+        run
+    };
     let on_unknown = tables_of_clients("planet_osm_line");
     for (what, runs, named) in [
         ("by a style of one's own", vec![load("import", 1, own)], true),
@@ -221,6 +226,12 @@ fn what_osm2pgsql_loaded_decides_whether_its_source_is_named() {
         ),
         ("of an old build", vec![unknown(load("osm", 0, own))], true),
         ("no map", vec![tables_of_clients("pgbench_accounts")], false),
+        (
+            "tiles of parcels, next to tables of OpenStreetMap",
+            vec![recorded(false, "planet_osm_line")],
+            false,
+        ),
+        ("tiles of a renamed table", vec![recorded(true, "streets")], true),
     ] {
         let page = page_of(changed(&Shape::small(), |all| all.extend(runs.clone())));
         assert_eq!(page.contains("© OpenStreetMap contributors"), named, "{what}");

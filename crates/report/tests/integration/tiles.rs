@@ -96,8 +96,11 @@ fn asked(columns: u32, rows: u32, is_layer_of_arm: bool) -> ReportData {
             max_us: factor * 150.0 * f64::from(number + 1),
             bytes: 52_400.0,
         };
-        let tiles =
-            (0..columns * rows).map(|number| StoredTile { of: Arc::clone(&of), figures: figures(number) });
+        let tiles = (0..columns * rows).map(|number| StoredTile {
+            of: Arc::clone(&of),
+            figures: figures(number),
+            rank_us: figures(number).mean_us,
+        });
         data.tiles.extend(tiles);
     }
     data

@@ -9,7 +9,7 @@ use spec::plan::of_former;
 use spec::{Class, Error};
 
 use super::import::ImportFailure;
-use super::schema::{self, COPIED, FACTS, SchemaState};
+use super::schema::{self, ADDED, COPIED, SchemaState};
 use super::{ExperimentId, Sqlite, Store};
 use crate::error::{damaged, not_results};
 
@@ -61,14 +61,12 @@ impl Store {
 
 fn copy(from: &Store, transaction: &Transaction<'_>) -> Result<Vec<ExperimentId>, ImportFailure> {
     let mut numbers = Numbers::new();
-    let has_facts = "SELECT count(*) > 0 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-    let has_facts: bool = from
-        .connection
-        .query_row(has_facts, [FACTS], |row| row.get(0))
-        .map_err(|error| from.error(&error))?;
-    let is_copied = |table: &&String| *table != "meta" && (has_facts || *table != FACTS);
-    for table in schema::tables()?.iter().filter(is_copied) {
-        copy_table(from, transaction, table, &mut numbers)?;
+    let is_there = "SELECT count(*) > 0 FROM sqlite_schema WHERE name = ?1";
+    for table in schema::tables()?.iter().filter(|table| *table != "meta") {
+        let is_there = from.connection.query_row(is_there, [table], |row| row.get::<_, bool>(0));
+        if is_there.map_err(|error| from.error(&error))? || !ADDED.contains(&table.as_str()) {
+            copy_table(from, transaction, table, &mut numbers)?;
+        }
     }
     // Targets of experiments that were copied before.
     let unused = "DELETE FROM target WHERE target_id NOT IN (SELECT target_id FROM experiment)";
@@ -184,8 +182,9 @@ mod tests {
             connection.pragma_update(None, "application_id", 0).unwrap();
         }
         connection.pragma_update(None, "user_version", version).unwrap();
-        if version < 11 {
-            connection.execute_batch(&format!("DROP TABLE IF EXISTS {FACTS}")).unwrap();
+        let lacks = if version < 11 { &ADDED[..] } else { &ADDED[1..] };
+        for table in lacks {
+            connection.execute_batch(&format!("DROP TABLE IF EXISTS {table}")).unwrap();
         }
     }
 
@@ -193,7 +192,9 @@ mod tests {
     fn a_file_of_an_earlier_build_is_copied_whole_and_once() {
         let folder = tempfile::tempdir().unwrap();
         let earlier = file(folder.path(), "earlier.sqlite");
-        let wanted = Store::open_read_only(&earlier).unwrap();
+        let before = folder.path().join("before.sqlite");
+        std::fs::copy(&earlier, &before).unwrap();
+        let wanted = Store::open_read_only(&before).unwrap();
         mark_as(*COPIED.end(), &earlier);
         // Its numbers are taken in the destination file.
         let mut store = Store::create_or_open(&file(folder.path(), "present.sqlite")).unwrap();

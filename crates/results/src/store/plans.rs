@@ -1,7 +1,7 @@
 //! Plans of statements: written and read with their run.
 
 use rusqlite::{Row, Transaction, params};
-use spec::{Error, FunctionTime, PlanNode, Run, StatementPart, StatementPlan};
+use spec::{Error, FunctionTime, LayerTime, PlanNode, Run, StatementPart, StatementPlan};
 
 use super::rows::to_json;
 use super::{Sqlite, Store, rows};
@@ -28,6 +28,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: i64, plans: &[Statement
         ])?;
         insert_nodes(transaction, (run, position), &plan.nodes)?;
         insert_functions(transaction, (run, position), &plan.functions)?;
+        insert_layers(transaction, (run, position), &plan.layers)?;
     }
     Ok(())
 }
@@ -89,6 +90,19 @@ fn insert_functions(
     Ok(())
 }
 
+fn insert_layers(
+    transaction: &Transaction<'_>,
+    (run, position): (i64, i64),
+    layers: &[LayerTime],
+) -> Sqlite<()> {
+    let mut insert =
+        transaction.prepare_cached("INSERT INTO statement_layer VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+    for (number, LayerTime { name, ms, source }) in (0_i64..).zip(layers) {
+        insert.execute(params![run, position, number, name, ms, source.name()])?;
+    }
+    Ok(())
+}
+
 impl Store {
     pub(super) fn fill_plans(&self, run: &mut Run, id: i64) -> Result<(), Error> {
         let plans = "SELECT script, line, draw, planning_ms, execution_ms, untimed_ms, serialization_ms, triggers_ms, jit_ms, evened_ms,
@@ -110,6 +124,12 @@ impl Store {
                 plan.functions.push(function);
             }
         }
+        let layers = "SELECT position, name, ms, source FROM statement_layer WHERE run_id = ?1 ORDER BY position, layer";
+        for (position, layer) in self.rows(layers, [id], layer)? {
+            if let Some(plan) = run.plans.get_mut(position) {
+                plan.layers.push(layer);
+            }
+        }
         Ok(())
     }
 }
@@ -129,6 +149,7 @@ fn plan(row: &Row<'_>) -> Sqlite<StatementPlan> {
         functions_evened_ms: row.get(10)?,
         nodes: Vec::new(),
         functions: Vec::new(),
+        layers: Vec::new(),
     })
 }
 
@@ -166,8 +187,15 @@ fn function(row: &Row<'_>) -> Sqlite<(usize, FunctionTime)> {
     Ok((row.get::<_, u32>(0)? as usize, function))
 }
 
+fn layer(row: &Row<'_>) -> Sqlite<(usize, LayerTime)> {
+    let layer = LayerTime { name: row.get(1)?, ms: row.get(2)?, source: rows::read_word(row, 3)? };
+    Ok((row.get::<_, u32>(0)? as usize, layer))
+}
+
 #[cfg(test)]
 mod tests {
+    use spec::LayerTimeSource;
+
     use super::*;
     use crate::fixture::{experiment, finished, host, run, target};
     use crate::table::CellValue;
@@ -216,6 +244,9 @@ mod tests {
             evened_ms: 0.01,
             functions_evened_ms: 0.02,
             functions: [("st_area", 0.25), ("box2d", 0.0)].map(function).into(),
+            layers: [("roads", 4.5), ("water", 1.0)]
+                .map(|(name, ms)| LayerTime { name: name.into(), ms, source: LayerTimeSource::Nested })
+                .into(),
             nodes: nodes.into_iter().filter(|node| !NO_NODE.contains(&node.part)).collect(),
         };
         let second =

@@ -21,15 +21,15 @@ const SCHEMA: &str = include_str!("../schema.sql");
 const APPLICATION: u32 = 0x7067_6479;
 
 /// SQLite's `user_version` of a results file.
-pub(super) const VERSION: u32 = 12;
+pub(super) const VERSION: u32 = 13;
 
 pub(super) const LAST_UNMARKED: u32 = 8;
 
-/// Versions with the tables and columns of the present one, except [`FACTS`]: `import` copies their files.
+/// Versions with the tables and columns of the present one, except [`ADDED`]: `import` copies their files.
 pub(super) const COPIED: RangeInclusive<u32> = LAST_UNMARKED..=VERSION - 1;
 
-/// The table that versions before 11 lack.
-pub(super) const FACTS: &str = "fact";
+/// Tables that only some of these versions have.
+pub(super) const ADDED: [&str; 3] = ["fact", "tile_probe", "statement_layer"];
 
 /// Tables that `ANALYZE` creates.
 const STATISTICS: [&str; 2] = ["sqlite_stat1", "sqlite_stat4"];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::{Params, Row, Transaction, params};
-use spec::{Error, Run, TileFigures, TileSample};
+use spec::{Error, Run, TileFigures, TileProbe, TileSample};
 
 use super::{ExperimentId, Sqlite, Store, rows};
 
@@ -27,6 +27,8 @@ pub struct StoredTile {
     /// Shared by the tiles of a script, of which there are many.
     pub of: Arc<TilesOf>,
     pub figures: TileFigures,
+    /// Ranks it among slow tiles, µs: see [`TileFigures::rank_us`].
+    pub rank_us: f64,
 }
 
 /// Number of single tiles of an experiment.
@@ -34,8 +36,6 @@ pub struct StoredTile {
 pub struct TileCounts {
     /// Of each cell, arm and script.
     pub tiles: u64,
-    /// Of these, the ones that [came often](TileFigures::came_often).
-    pub often: u64,
     pub places: u64,
 }
 
@@ -71,6 +71,11 @@ pub(super) fn insert(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlit
             sample.bytes as i64
         ])?;
     }
+    let mut insert =
+        transaction.prepare_cached("INSERT INTO tile_probe VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+    for TileProbe { script, tiles, mean_us, z, x, y, max_us } in &run.tile_probes {
+        insert.execute(params![id, script, *tiles as i64, mean_us, z, x, y, max_us])?;
+    }
     Ok(())
 }
 
@@ -82,37 +87,38 @@ impl Store {
     /// All tiles of an experiment, by cell, arm, script and place.
     pub fn tiles(&self, id: ExperimentId) -> Result<Vec<StoredTile>, Error> {
         let all = format!(
-            "SELECT {COLUMNS} FROM v_tile WHERE experiment_id = ?1 ORDER BY workload, factors, arm, script, z, x, y"
+            "SELECT {COLUMNS}, mean_us FROM v_tile WHERE experiment_id = ?1 ORDER BY workload, factors, arm, script, z, x, y"
         );
         self.tiles_by(&all, [id.0])
     }
 
-    /// The slowest of each cell and arm by their mean, at most this many, by cell, arm and then that mean.
-    /// Tiles that did not [come often](TileFigures::came_often) are included only if no tile of that cell
-    /// and arm did.
+    /// The slowest of each cell and arm, at most this many, by cell, arm and then [rank](TileFigures::rank_us);
+    /// and after them the one with the longest mean, if few requests keep it from its place.
     pub fn slowest_tiles(&self, id: ExperimentId, most: usize) -> Result<Vec<StoredTile>, Error> {
         let ranked = format!(
             "WITH own AS (
-                 SELECT *, max(requests) OVER (PARTITION BY workload, factors, arm) AS most FROM v_tile WHERE experiment_id = ?1
+                 SELECT *, sum(mean_us * requests) OVER zoom / sum(requests) OVER zoom AS zoom_us
+                 FROM v_tile WHERE experiment_id = ?1 WINDOW zoom AS (PARTITION BY workload, factors, arm, script)
+             ), judged AS (
+                 SELECT *, CASE WHEN requests >= ?2 THEN mean_us ELSE min(mean_us, zoom_us) END AS rank_us FROM own
              ), ranked AS (
-                 SELECT *, row_number() OVER (PARTITION BY workload, factors, arm ORDER BY mean_us DESC, z, x, y, script) AS rank
-                 FROM own WHERE requests >= ?2 OR most < ?2
+                 SELECT *, row_number() OVER (PARTITION BY workload, factors, arm ORDER BY rank_us DESC, z, x, y, script) AS rank,
+                        row_number() OVER (PARTITION BY workload, factors, arm ORDER BY mean_us DESC, z, x, y, script) AS longest
+                 FROM judged
              )
-             SELECT {COLUMNS} FROM ranked WHERE rank <= ?3 ORDER BY workload, factors, arm, rank"
+             SELECT {COLUMNS}, rank_us FROM ranked WHERE rank <= ?3 OR longest = 1 ORDER BY workload, factors, arm, rank"
         );
-        self.tiles_by(&ranked, params![id.0, TileFigures::OFTEN as i64, most as i64])
+        let often = TileFigures::OFTEN as i64;
+        self.tiles_by(&ranked, params![id.0, often, most as i64])
     }
 
     /// The number of tiles, without reading them one by one.
     pub fn tile_counts(&self, id: ExperimentId) -> Result<TileCounts, Error> {
         let counts =
-            "SELECT count(*), coalesce(sum(requests >= ?2), 0), count(DISTINCT z || '/' || x || '/' || y)
-                      FROM v_tile WHERE experiment_id = ?1";
-        let often = TileFigures::OFTEN as i64;
+            "SELECT count(*), count(DISTINCT z || '/' || x || '/' || y) FROM v_tile WHERE experiment_id = ?1";
         let count = |row: &Row<'_>, at: usize| row.get::<_, i64>(at).map(|count| count as u64);
-        let found = self.rows(counts, [id.0, often], |row| {
-            Ok(TileCounts { tiles: count(row, 0)?, often: count(row, 1)?, places: count(row, 2)? })
-        })?;
+        let found = self
+            .rows(counts, [id.0], |row| Ok(TileCounts { tiles: count(row, 0)?, places: count(row, 1)? }))?;
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
@@ -122,7 +128,7 @@ impl Store {
             let of = tiles_of(row)?;
             let of = last.take().filter(|last| **last == of).unwrap_or_else(|| Arc::new(of));
             last = Some(Arc::clone(&of));
-            Ok(StoredTile { of, figures: figures(row)? })
+            Ok(StoredTile { of, figures: figures(row)?, rank_us: row.get(14)? })
         })
     }
 
@@ -131,6 +137,8 @@ impl Store {
             "SELECT script, tiles, empty, features_in, features_out, vertices, bytes FROM tile_sample
                        WHERE run_id = ?1 ORDER BY script";
         run.tile_samples = self.rows(samples, [id], sample)?;
+        let probes = "SELECT script, tiles, mean_us, z, x, y, max_us FROM tile_probe WHERE run_id = ?1 ORDER BY script";
+        run.tile_probes = self.rows(probes, [id], probe)?;
         Ok(())
     }
 }
@@ -169,6 +177,18 @@ fn sample(row: &Row<'_>) -> Sqlite<TileSample> {
         features_out: number(4)?,
         vertices: number(5)?,
         bytes: row.get::<_, i64>(6)? as u64,
+    })
+}
+
+fn probe(row: &Row<'_>) -> Sqlite<TileProbe> {
+    Ok(TileProbe {
+        script: row.get(0)?,
+        tiles: row.get::<_, i64>(1)? as u64,
+        mean_us: row.get(2)?,
+        z: row.get(3)?,
+        x: row.get(4)?,
+        y: row.get(5)?,
+        max_us: row.get(6)?,
     })
 }
 
@@ -237,16 +257,37 @@ mod tests {
         assert_eq!(counts(&store.tiles(id).unwrap()), [(Some("A"), 1, 4)]);
     }
 
+    /// Regression: a zoom of 5 s had one request for each tile, and none of them was among the slowest.
     #[test]
-    fn the_slowest_are_those_that_came_often_where_any_did() {
-        let own = [(1, 3, 10.0), (2, 1, 500.0), (3, 5, 30.0), (4, 9, 20.0)];
-        let (_folder, store, id) =
-            stored(vec![asked("A", 1, &own), asked("B", 1, &[(1, 1, 5.0), (2, 2, 7.0)])]);
-        let slowest = store.slowest_tiles(id, 2).unwrap();
+    fn tiles_with_few_requests_rank_with_their_zoom() {
+        let fast = [(1, 3, 10.0), (2, 1, 500.0), (3, 5, 30.0), (4, 9, 20.0), (5, 1, 25.0)];
+        let slow = [(6, 1, 900.0), (7, 2, 700.0)];
+        let mut run = asked("A", 1, &fast);
+        let of_fast = run.tiles.len();
+        run.tiles.extend(asked("A", 1, &slow).tiles);
+        let other = ScriptRecord { name: "z3, slow".into(), ..run.scripts[0].clone() };
+        run.scripts.push(other);
+        run.tiles[of_fast..].iter_mut().for_each(|tile| tile.script = 1);
+        let (_folder, store, id) = stored(vec![run, asked("B", 1, &[(1, 1, 5.0), (2, 2, 7.0)])]);
+        let slowest = store.slowest_tiles(id, 3).unwrap();
         let [a, b] = ["A", "B"].map(Some);
-        assert_eq!(counts(&slowest), [(a, 3, 5), (a, 4, 9), (b, 2, 2), (b, 1, 1)]);
+        // The fast zoom takes 885 / 19 on average, which ranks its stalled tile.
+        assert_eq!(counts(&slowest), [(a, 6, 1), (a, 7, 2), (a, 2, 1), (b, 2, 2), (b, 1, 1)]);
+        assert!((slowest[2].rank_us - 885.0 / 19.0).abs() < 1e-6, "{:?}", slowest[2]);
         assert!(Arc::ptr_eq(&slowest[0].of, &slowest[1].of));
-        assert_eq!(store.tile_counts(id).unwrap(), TileCounts { tiles: 6, often: 3, places: 4 });
+        // Out of its place, the longest is still there.
+        let first = store.slowest_tiles(id, 1).unwrap();
+        assert_eq!(counts(&first), [(a, 6, 1), (b, 2, 2)]);
+        assert_eq!(store.tile_counts(id).unwrap(), TileCounts { tiles: 9, places: 7 });
         assert_eq!(store.tile_counts(ExperimentId(9)).unwrap(), TileCounts::default());
+    }
+
+    #[test]
+    fn a_stalled_request_stands_below_the_slow_tiles() {
+        let own = [(1, 30, 10.0), (2, 1, 500.0), (3, 40, 80.0), (4, 9, 70.0)];
+        let (_folder, store, id) = stored(vec![asked("A", 1, &own), asked("B", 1, &own)]);
+        let slowest = store.slowest_tiles(id, 2).unwrap();
+        let a = counts(&slowest).into_iter().filter(|tile| tile.0 == Some("A"));
+        assert_eq!(a.map(|tile| tile.1).collect::<Vec<_>>(), [3, 4, 2]);
     }
 }

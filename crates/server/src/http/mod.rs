@@ -16,7 +16,7 @@ pub use self::control::HttpControl;
 /// Opens connections to web servers.
 pub struct Web<'a> {
     /// Ends every wait once it returns true.
-    pub given_up: &'a dyn Fn() -> bool,
+    pub given_up: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl HttpConnector for Web<'_> {

@@ -12,7 +12,7 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::Web;
 
-const NEVER: &dyn Fn() -> bool = &|| false;
+const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
 
 /// A server that answers the requests of each connection with these texts, in their order, and then closes it.
 fn serve(connections: Vec<Vec<Vec<u8>>>) -> Url {

@@ -1,11 +1,13 @@
 //! Where the time of a statement goes: its plan as the server explained it, with each node's own time.
 
+mod layer;
 mod part;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::layer::{LayerTime, LayerTimeSource};
 pub use self::part::StatementPart;
 
 /// A statement of a sampled transaction, explained outside of the timed part of a run.
@@ -45,6 +47,9 @@ pub struct StatementPlan {
     /// none, or the role may not read them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionTime>,
+    /// Layers of a tile, if it makes several: each with its time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<LayerTime>,
 }
 
 /// Calls of a function in one execution of a statement, summed over schemas and argument types.

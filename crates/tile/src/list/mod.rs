@@ -1,35 +1,44 @@
-//! Lists of tiles: one `z/x/y` per line, or the tiles in a web server's log.
+//! Lists of tiles: one `z/x/y` per line, with the number of requests (`z/x/y N`) if it is known, or the tiles
+//! in a web server's log.
 //!
 //! Every line of a list must be a tile. Other lines of a log are skipped and counted. The file is streamed;
-//! of a line, at most the length of a request is read, and the number of tiles is bounded.
+//! of a line, at most the length of a request is read, and the number of different tiles is bounded.
 
+mod entry;
 mod lines;
 mod path;
 mod request;
+mod unpack;
+mod weighed;
 
 use std::io::BufRead;
 
 use serde::Serialize;
 
 use crate::{Tile, TileError};
+pub use entry::EntryError;
+use entry::{entry, is_entry};
 use lines::{Lines, shown};
 use path::Named;
+use weighed::Weighed;
 
-/// Most tiles kept of a list.
-pub const MOST_TILES: usize = 10_000_000;
 /// Lines that decide whether it is a list or a log.
 const LOOKED_AT: usize = 20;
 
 /// The tiles of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TileList {
-    /// In file order, with repetitions.
-    pub tiles: Vec<Tile>,
+    /// Different tiles in the order of their first request, with the number of requests that count.
+    pub tiles: Vec<(Tile, u64)>,
+    /// Requests in the file.
+    pub requests: u64,
+    /// Each this many'th request counts; more than 1 if there are too many different tiles.
+    pub every: u64,
     pub form: Form,
+    /// Lines of a log whose path has the row before the column.
+    pub row_first: u64,
     /// Lines of a log without a tile; each reason once, in the order of [`SkipReason`].
     pub passed_over: Vec<PassedOver>,
-    /// There were more than [`MOST_TILES`]; the rest was not read.
-    pub full: bool,
 }
 
 /// The form of a file of tiles.
@@ -70,9 +79,7 @@ pub enum ListError {
     #[error("cannot be read: {0}")]
     Read(#[from] std::io::Error),
     #[error("line {line}: {error}")]
-    Line { line: u64, error: TileError },
-    #[error("compressed with gzip; unpack it first")]
-    Compressed,
+    Line { line: u64, error: EntryError },
     #[error("names no tile; write one z/x/y a line, or give a web server's access log with paths like /14/8851/6439.pbf{}", example(.0))]
     Empty(Option<Box<PassedOver>>),
 }
@@ -83,68 +90,64 @@ fn example(passed: &Option<Box<PassedOver>>) -> String {
         .map_or_else(String::new, |passed| format!(" (line {} is \"{}\")", passed.first, passed.example))
 }
 
-/// Reads a list or a log: whichever most of its first lines are.
+/// Reads a list or a log, whichever most of its first lines are, unpacked if it is compressed with gzip. Of
+/// more than `most` different tiles a share of the requests counts, in memory for these.
 ///
 /// # Errors
 /// [`ListError`]: a read error, a line of a list that is not a tile, or no tile at all.
-pub fn read(reader: impl BufRead) -> Result<TileList, ListError> {
-    read_at_most(reader, MOST_TILES)
-}
-
-fn read_at_most(reader: impl BufRead, most: usize) -> Result<TileList, ListError> {
-    let mut lines = Lines::new(reader);
+pub fn read(reader: impl BufRead, most: usize) -> Result<TileList, ListError> {
+    let mut lines = Lines::new(unpack::unpacked(reader)?);
     let mut first = Vec::new();
     while first.len() < LOOKED_AT
         && let Some(line) = lines.next()?
     {
         first.push(line);
     }
-    if first.first().is_some_and(|(_, line)| line.starts_with('\u{1f}')) {
-        return Err(ListError::Compressed);
-    }
-    let bare = first.iter().filter(|(_, line)| is_bare(line)).count();
-    let form = if 2 * bare > first.len() { Form::List } else { Form::Log };
-    let mut list = TileList { tiles: Vec::new(), form, passed_over: Vec::new(), full: false };
+    let entries = first.iter().filter(|(_, line)| is_entry(line)).count();
+    let form = if 2 * entries > first.len() { Form::List } else { Form::Log };
+    let mut reading = Reading { form, weighed: Weighed::new(most), row_first: 0, passed_over: Vec::new() };
     let mut first = first.into_iter();
     while let Some((number, line)) = first.next().map_or_else(|| lines.next(), |line| Ok(Some(line)))? {
-        if let Some(tile) = list.tile(number, &line)? {
-            if list.tiles.len() == most {
-                list.full = true;
-                break;
-            }
-            list.tiles.push(tile);
-        }
+        reading.line(number, &line)?;
     }
-    list.passed_over.sort_by_key(|passed| passed.reason as u8);
-    if list.tiles.is_empty() {
-        return Err(ListError::Empty(list.passed_over.into_iter().next().map(Box::new)));
-    }
-    Ok(list)
+    reading.finish()
 }
 
-/// Whether a line has only numbers and separators.
-fn is_bare(line: &str) -> bool {
-    line.bytes().all(|byte| byte.is_ascii_digit() || b"/, \t-".contains(&byte))
+/// A list that is being read.
+struct Reading {
+    form: Form,
+    weighed: Weighed,
+    row_first: u64,
+    passed_over: Vec<PassedOver>,
 }
 
-impl TileList {
-    fn tile(&mut self, number: u64, line: &str) -> Result<Option<Tile>, ListError> {
+impl Reading {
+    fn line(&mut self, number: u64, line: &str) -> Result<(), ListError> {
         match self.form {
-            Form::List => match line.parse() {
-                Ok(tile) => Ok(Some(tile)),
-                Err(TileError::NoTile(text)) => {
-                    Err(ListError::Line { line: number, error: TileError::NoTile(shown(&text)) })
+            Form::List => {
+                let (tile, requests) =
+                    entry(line).map_err(|error| ListError::Line { line: number, error: cut(error) })?;
+                self.weighed.add(tile, requests);
+            }
+            Form::Log => match of_log(line) {
+                Ok(Requested { tile, is_row_first }) => {
+                    self.row_first += u64::from(is_row_first);
+                    self.weighed.add(tile, 1);
                 }
-                Err(error) => Err(ListError::Line { line: number, error }),
+                Err(reason) => self.pass_over(reason, number, line),
             },
-            Form::Log => Ok(match of_log(line) {
-                Ok(tile) => Some(tile),
-                Err(reason) => {
-                    self.pass_over(reason, number, line);
-                    None
-                }
-            }),
         }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<TileList, ListError> {
+        self.passed_over.sort_by_key(|passed| passed.reason as u8);
+        let (tiles, requests, every) = self.weighed.finish();
+        if tiles.is_empty() {
+            return Err(ListError::Empty(self.passed_over.into_iter().next().map(Box::new)));
+        }
+        let Self { form, row_first, passed_over, .. } = self;
+        Ok(TileList { tiles, requests, every, form, row_first, passed_over })
     }
 
     fn pass_over(&mut self, reason: SkipReason, number: u64, line: &str) {
@@ -157,10 +160,25 @@ impl TileList {
     }
 }
 
-fn of_log(line: &str) -> Result<Tile, SkipReason> {
+/// An error with the beginning of a line that may be long.
+fn cut(error: EntryError) -> EntryError {
+    match error {
+        EntryError::Tile(TileError::NoTile(text)) => TileError::NoTile(shown(&text)).into(),
+        EntryError::Requests(text) => EntryError::Requests(shown(&text)),
+        outside => outside,
+    }
+}
+
+struct Requested {
+    tile: Tile,
+    is_row_first: bool,
+}
+
+fn of_log(line: &str) -> Result<Requested, SkipReason> {
     let request = request::request(line);
-    let tile = match request.named {
-        Named::Tile(tile) => tile,
+    let requested = match request.named {
+        Named::Tile(tile) => Requested { tile, is_row_first: false },
+        Named::RowFirst(tile) => Requested { tile, is_row_first: true },
         Named::OffMap => return Err(SkipReason::OffMap),
         Named::Nothing => return Err(SkipReason::NoTile),
     };
@@ -170,22 +188,28 @@ fn of_log(line: &str) -> Result<Tile, SkipReason> {
     if request.status.is_some_and(|status| ![200, 204, 206, 304].contains(&status)) {
         return Err(SkipReason::Status);
     }
-    Ok(tile)
+    Ok(requested)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const MOST: usize = 1000;
+
+    fn read(text: &[u8]) -> Result<TileList, ListError> {
+        super::read(text, MOST)
+    }
+
     fn written(list: &TileList) -> Vec<String> {
-        list.tiles.iter().map(Tile::to_string).collect()
+        list.tiles.iter().map(|(tile, requests)| format!("{tile} {requests}")).collect()
     }
 
     #[test]
     fn a_list_is_read_strictly() {
         let list = read(&b"\xef\xbb\xbf# seen\r\n14/8851/6439\r\n\n/3/1/2\n14/8851/6439"[..]).unwrap();
-        assert_eq!(written(&list), ["14/8851/6439", "3/1/2", "14/8851/6439"]);
-        assert_eq!((list.form, list.full, list.passed_over.len()), (Form::List, false, 0));
+        assert_eq!(written(&list), ["14/8851/6439 2", "3/1/2 1"]);
+        assert_eq!((list.form, list.every, list.passed_over.len()), (Form::List, 1, 0));
         let wrong = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
         assert_eq!(
             wrong("14/8851/6439\n14/99999/1\n"),
@@ -212,7 +236,7 @@ a - - [x] "GET /t/14/8851/6439.pbf HTTP/1.1" 204 0
 a - - [x] "GET /style.json HTTP/1.1" 200 5
 "#;
         let list = read(log.as_bytes()).unwrap();
-        assert_eq!(written(&list), ["14/8851/6439", "2/1/0", "14/8851/6439"]);
+        assert_eq!(written(&list), ["14/8851/6439 2", "2/1/0 1"]);
         let passed: Vec<_> =
             list.passed_over.iter().map(|each| (each.reason, each.lines, each.first)).collect();
         let wanted = [
@@ -233,15 +257,33 @@ a - - [x] "GET /style.json HTTP/1.1" 200 5
             "{error}"
         );
         assert!(read(&b""[..]).unwrap_err().to_string().starts_with("names no tile"));
-        assert!(matches!(read(&[0x1f, 0x8b, 8, 0, 0][..]), Err(ListError::Compressed)));
+        assert!(matches!(read(&[0x1f, 0x8b, 8, 0, 0][..]), Err(ListError::Read(_))));
     }
 
     #[test]
-    fn tiles_are_bounded() {
+    fn numbers_of_requests_are_weights() {
+        let list = read(b"0/0/0 1000000000\n3/1/2.pbf 7\n5/3/3 0\n3/1/2 1\n").unwrap();
+        assert_eq!(written(&list), ["0/0/0 1000000000", "3/1/2 8"]);
+        assert_eq!((list.requests, list.form), (1_000_000_008, Form::List));
+        assert_eq!(
+            read(b"0/0/0 5\n3/1/2 x\n").unwrap_err().to_string(),
+            "line 2: \"x\" is not a number of requests (a whole number up to 2^40)"
+        );
+    }
+
+    #[test]
+    fn requests_to_a_wmts_are_counted() {
+        let log = b"GET /wmts/1.0.0/a/b/c/4/3/9.png 200\nGET /wmts?TILEMATRIX=4&TILEROW=3&TILECOL=9 200\n";
+        let list = read(log).unwrap();
+        assert_eq!((written(&list), list.row_first), (vec!["4/9/3 2".to_owned()], 1));
+    }
+
+    #[test]
+    fn different_tiles_are_bounded() {
         let text = "1/0/0\n1/0/1\n1/1/1\n";
-        let list = read_at_most(text.as_bytes(), 2).unwrap();
-        assert_eq!((list.tiles.len(), list.full), (2, true));
-        assert!(!read_at_most(text.as_bytes(), 3).unwrap().full);
+        let list = super::read(text.as_bytes(), 2).unwrap();
+        assert_eq!((list.tiles.len(), list.requests, list.every), (1, 3, 2));
+        assert_eq!(super::read(text.as_bytes(), 3).unwrap().every, 1);
     }
 
     proptest::proptest! {
@@ -254,9 +296,13 @@ a - - [x] "GET /style.json HTTP/1.1" 200 5
         fn lists_survive_the_way(places in proptest::collection::vec((0_u32..8, 0_u32..8), 1..50)) {
             let tiles: Vec<_> = places.iter().map(|&(x, y)| Tile { z: 3, x, y }).collect();
             let text: String = tiles.iter().map(|tile| format!("{tile}\n")).collect();
-            proptest::prop_assert_eq!(&read(text.as_bytes()).unwrap().tiles, &tiles);
+            let wanted = |list: TileList| {
+                let known = |tile: &Tile| list.tiles.iter().find(|(known, _)| known == tile).map_or(0, |(_, often)| *often);
+                tiles.iter().all(|tile| known(tile) == tiles.iter().filter(|other| *other == tile).count() as u64)
+            };
+            proptest::prop_assert!(wanted(read(text.as_bytes()).unwrap()));
             let log: String = tiles.iter().map(|tile| format!("GET /t/{tile}.pbf 200\n")).collect();
-            proptest::prop_assert_eq!(&read(log.as_bytes()).unwrap().tiles, &tiles);
+            proptest::prop_assert!(wanted(read(log.as_bytes()).unwrap()));
         }
     }
 }

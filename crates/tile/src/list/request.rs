@@ -74,7 +74,7 @@ fn best(requests: impl Iterator<Item = LoggedRequest>) -> LoggedRequest {
     let mut best = NOTHING;
     for request in requests {
         match request.named {
-            Named::Tile(_) => return request,
+            Named::Tile(_) | Named::RowFirst(_) => return request,
             Named::OffMap => best = request,
             Named::Nothing => {}
         }
@@ -203,6 +203,18 @@ mod tests {
                 Some(206),
             ),
             (r#"{"log":"::1 - - [x] \"GET /14/8851/6439 HTTP/1.1\" 200 1"}"#, TILE, get, Some(200)),
+            (
+                r#"::1 - - [x] "GET /wmts?TILEROW=6439&TILECOL=8851&TILEMATRIX=14 HTTP/1.1" 200 7"#,
+                TILE,
+                get,
+                Some(200),
+            ),
+            (
+                r#"{"method":"GET","uri":"/wmts","args":"TILEMATRIX=14&TILEROW=6439&TILECOL=8851","status":200}"#,
+                TILE,
+                get,
+                Some(200),
+            ),
             ("{broken /14/8851/6439", TILE, None, None),
             ("/2/4/0 then /14/8851/6439", TILE, None, None),
             ("/2/4/0", Named::OffMap, None, None),

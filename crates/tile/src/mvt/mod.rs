@@ -4,6 +4,7 @@
 //! server under test is untrusted. (Tests compare with the `mvt-reader` crate, whose memory can grow with the
 //! square.) The caller decompresses.
 
+mod columns;
 mod compare;
 mod decode;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod measure;
 mod signature;
 mod wire;
 
+pub use columns::{TileBytes, columns};
 pub use compare::{
     Difference, Incomparable, LayerDifference, TOLERANCE_PX, TileDifference, compare, compare_within,
 };

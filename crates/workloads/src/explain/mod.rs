@@ -9,6 +9,8 @@ mod budget;
 mod counted;
 mod functions;
 mod kinds;
+mod layers;
+mod nested;
 mod own;
 mod session;
 #[cfg(test)]
@@ -16,7 +18,7 @@ mod tests;
 mod tree;
 
 use serde_json::Value;
-use spec::{PlanNode, StatementPlan};
+use spec::{LayerTimeSource, PlanNode, StatementPlan};
 
 use self::counted::Calls;
 use self::tree::Tree;
@@ -60,6 +62,7 @@ fn read_counted(json: &str, counted: Option<&[Calls]>) -> Result<StatementPlan, 
     let fired = statement.get("Triggers").and_then(Value::as_array);
     let fired: f64 = fired.into_iter().flatten().filter_map(|trigger| number(trigger, &["Time"])).sum();
     let own = own::of(&tree);
+    let own_ms = own.times_ms.clone();
     let scales = own.times_ms.iter().enumerate().map(|(at, ms)| tree.mean_to_leader(at, *ms));
     let scales: Vec<f64> = scales.collect();
     let outside = execution_ms - own.times_ms.iter().sum::<f64>() - serialization_ms.unwrap_or(0.0);
@@ -97,6 +100,11 @@ fn read_counted(json: &str, counted: Option<&[Calls]>) -> Result<StatementPlan, 
             .collect(),
         ..StatementPlan::default()
     };
+    plan.layers = layers::of(&tree, &own_ms, LayerTimeSource::Plan);
+    // A statement of one layer is that layer.
+    if plan.layers.len() < 2 {
+        plan.layers.clear();
+    }
     if let Some(counted) = counted {
         booking::book(&mut plan, counted, &scales);
     }

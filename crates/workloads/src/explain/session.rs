@@ -4,10 +4,11 @@
 
 use protocol::postgres::sql::{Sql, SqlError, long};
 use serde_json::Value;
-use spec::StatementPlan;
+use spec::{LayerTime, StatementPlan};
 
 use super::budget::{LONG_MS, LONGEST_MS};
 use super::counted::{Calls, Counting, split_answers};
+use super::nested::NestedPlans;
 use super::{ExplainError, read_counted};
 
 /// The first supported version, in the server's numbering, and the first that reports the time of
@@ -33,6 +34,7 @@ pub enum Unexplained {
 pub struct Session {
     serializes: bool,
     counting: Counting,
+    nested: NestedPlans,
 }
 
 impl Session {
@@ -51,7 +53,45 @@ impl Session {
              WHERE (SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'statement_timeout') NOT BETWEEN 1 AND {LONGEST_MS}"
         );
         sql.execute(&guarded)?;
-        Ok(Self { serializes: version >= SERIALIZES, counting: Counting::open(sql)? })
+        let (counting, nested) = (Counting::open(sql)?, NestedPlans::Not(String::new()));
+        Ok(Self { serializes: version >= SERIALIZES, counting, nested })
+    }
+
+    /// Prepares the session for [`Self::layers`].
+    ///
+    /// # Errors
+    /// When the connection fails.
+    pub fn open_nested(&mut self, sql: &mut dyn Sql) -> Result<(), Unexplained> {
+        self.nested = NestedPlans::open(sql)?;
+        Ok(())
+    }
+
+    /// The layers of a tile in the statements inside the functions that a statement calls; it is executed once
+    /// more. None where the server does not report nested plans.
+    ///
+    /// # Errors
+    /// The server's error.
+    pub fn layers(
+        &self,
+        sql: &mut dyn Sql,
+        statement: &str,
+        expected_ms: f64,
+    ) -> Result<Vec<LayerTime>, Unexplained> {
+        Ok(self.nested.layers(sql, statement, expected_ms)?)
+    }
+
+    /// Why the server does not report nested plans; `None` where it does.
+    #[must_use]
+    pub fn why_no_nested(&self) -> Option<&str> {
+        self.nested.why_not()
+    }
+
+    /// Execution time of a query that is executed once, ms; `None` if the server's answer is not understood.
+    ///
+    /// # Errors
+    /// The server's error.
+    pub fn execution_ms(&self, sql: &mut dyn Sql, query: &str) -> Result<Option<f64>, Unexplained> {
+        Ok(execution_ms(&text(long(sql).rows(&self.explaining(", TIMING OFF", query))?)))
     }
 
     /// Why functions are not separated from the nodes that call them; `None` where they are.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use script::Random;
 
+use crate::drawn::Drawn;
 use crate::views::{Views, Visit};
 
 /// A request: where its bytes are, and the script that it counts under.
@@ -17,12 +18,12 @@ pub struct Request {
     pub item: Option<u32>,
 }
 
-/// The requests of a run: groups drawn by their weights, whatever their sizes; or sessions of views.
+/// The requests of a run: groups in turns by their weights, whatever their sizes; or sessions of views.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Requests {
     bytes: Vec<u8>,
     /// Not empty, except for the last one at times.
-    groups: Vec<Vec<Request>>,
+    groups: Vec<Drawn<Request>>,
     /// Cumulative weights of the groups.
     up_to: Vec<u64>,
     /// Sessions, instead of groups.
@@ -46,27 +47,27 @@ impl Requests {
 
     /// As [`Self::group`], with a weight; their sum stays below 2^63.
     pub fn weighted_group(&mut self, weight: u64) {
-        if self.groups.last().is_some_and(Vec::is_empty) {
+        if self.groups.last().is_some_and(Drawn::is_empty) {
             self.groups.pop();
             self.up_to.pop();
         }
         let before = self.up_to.last().copied().unwrap_or(0);
         self.up_to.push(before + weight.max(1));
-        self.groups.push(Vec::new());
+        self.groups.push(Drawn::default());
     }
 
     /// Adds a request to the last group; `write` appends its bytes.
     pub fn add(&mut self, script: u16, item: Option<u32>, write: impl FnOnce(&mut Vec<u8>)) {
         let request = self.written(script, item, write);
-        self.push(request);
+        self.push(request, EQUAL);
     }
 
-    /// Adds a prepared request to the last group.
-    pub fn push(&mut self, request: Request) {
+    /// Adds a prepared request to the last group, in which it has this weight.
+    pub fn push(&mut self, request: Request, weight: u64) {
         if self.groups.is_empty() {
             self.group();
         }
-        self.groups.last_mut().expect("there is a group").push(request);
+        self.groups.last_mut().expect("there is a group").push(request, weight);
     }
 
     /// Prepares a request for [`Requests::push`] or [`Requests::session`].
@@ -98,7 +99,7 @@ impl Requests {
 
     /// All requests, group by group, then session by session.
     pub fn iter(&self) -> impl Iterator<Item = &Request> {
-        self.groups.iter().flatten().chain(self.views.sessions().flatten().flatten())
+        self.groups.iter().flat_map(Drawn::items).chain(self.views.sessions().flatten().flatten())
     }
 
     /// The bytes of a request. They may contain a password.
@@ -113,22 +114,22 @@ impl Requests {
         if !self.views.is_empty() {
             return self.views.next(random, visit);
         }
-        self.draw(random).map(std::slice::from_ref).unwrap_or_default()
+        self.draw(random, visit)
     }
 
-    /// Draws a group by its weight, then uniformly a request in it; `None` where there are none.
+    /// Takes a group by its weight, evenly spread, then draws a request in it by its own; empty where there are none.
     #[inline]
-    fn draw(&self, random: &mut Random) -> Option<&Request> {
-        let filled = self.groups.len() - usize::from(self.groups.last().is_some_and(Vec::is_empty));
+    fn draw(&self, random: &mut Random, visit: &mut Visit) -> &[Request] {
+        let filled = self.groups.len() - usize::from(self.groups.last().is_some_and(Drawn::is_empty));
         let group = match filled {
-            0 => return None,
+            0 => return &[],
             1 => &self.groups[0],
             _ => {
-                let number = random.up_to(self.up_to[filled - 1] - 1);
+                let number = visit.spread(random, self.up_to[filled - 1]);
                 &self.groups[self.up_to[..filled].partition_point(|up_to| *up_to <= number)]
             }
         };
-        group.get(random.up_to(group.len().saturating_sub(1) as u64) as usize)
+        group.draw(random)
     }
 }
 
@@ -146,7 +147,7 @@ mod tests {
     #[test]
     fn groups_are_drawn_from_equally_often() {
         let mut requests = Requests::new();
-        assert_eq!(requests.draw(&mut Random::new(1)), None);
+        assert!(requests.draw(&mut Random::new(1), &mut Visit::default()).is_empty());
         requests.add(0, Some(7), |out| out.extend(b"one"));
         requests.group();
         requests.group();
@@ -155,10 +156,11 @@ mod tests {
         }
         requests.group();
         assert_eq!((requests.len(), requests.is_empty()), (10, false));
-        let mut random = Random::new(1);
-        let drawn: Vec<_> = (0..1000).map(|_| requests.draw(&mut random).unwrap().clone()).collect();
+        let (mut random, mut visit) = (Random::new(1), Visit::default());
+        let drawn: Vec<_> =
+            (0..1000).map(|_| requests.draw(&mut random, &mut visit)[0].clone()).collect();
         let ones = drawn.iter().filter(|request| request.script == 0).count();
-        assert!((400..600).contains(&ones), "{ones}");
+        assert!((495..=505).contains(&ones), "{ones}");
         assert!(drawn.iter().all(|request| match request.script {
             0 => requests.bytes(request) == b"one",
             _ => requests.bytes(request) == format!("other {}", request.item.unwrap()).as_bytes(),

@@ -283,7 +283,7 @@ fn tiles_of_a_list_are_asked_for() {
     let options = HttpOptions { tiles: Some("list.txt".into()), ..options(&url) };
     let mut workload = Http::open(&options, folder.path()).unwrap();
     let prepared = workload.prepare(&mut Site::default(), 1).unwrap();
-    assert_eq!(prepared.summary, format!("4 tiles of {url}"));
+    assert_eq!(prepared.summary, format!("4 requests for 2 tiles of {url}"));
     let clients = workload.clients(&Places::default(), WANTED).unwrap();
     // Each zoom is counted apart, and each tile has its own figures.
     let scripts = workload.scripts().into_iter().map(|script| (script.name, script.part.unwrap().zoom));

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use engine::{Client, Endpoint};
-use protocol::http::{Encoding, Get, Got, HttpConnection, Url, tls};
+use protocol::http::{Encoding, Get, Got, HttpConnection, HttpConnector, Url, tls};
 use protocol::postgres::Tls;
 use script::Streams;
 use spec::Error;
@@ -73,7 +73,12 @@ impl Web {
 
     /// A connection outside the timed part.
     pub fn control<'s>(&self, site: &Site<'s>) -> Result<Box<dyn HttpConnection + 's>, Error> {
-        site.http()?.control(&self.url, self.tls.as_ref()).map_err(error::http)
+        self.control_by(site.http()?)
+    }
+
+    /// The same by this connector.
+    pub fn control_by<'s>(&self, http: &'s dyn HttpConnector) -> Result<Box<dyn HttpConnection + 's>, Error> {
+        http.control(&self.url, self.tls.as_ref()).map_err(error::http)
     }
 
     /// Requests a path.

@@ -1,6 +1,6 @@
 //! The workload as `lab` sees it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::workload::{
 pub struct Http {
     options: HttpOptions,
     web: Web,
-    trace: Trace,
+    trace: Arc<Trace>,
     /// The zooms among its tiles, each counted separately.
     zooms: Vec<u8>,
     /// Each tile once.
@@ -41,20 +41,20 @@ impl Http {
         options.validate()?;
         let trace = match &options.tiles {
             Some(path) => trace::read(&folder.join(path))?,
-            None => Trace::default(),
+            None => Arc::default(),
         };
         let web = Web::new(options)?;
-        let zooms: BTreeSet<u8> = trace.tiles.iter().map(|tile| tile.z).collect();
+        let zooms: BTreeSet<u8> = trace.tiles.iter().map(|(tile, _)| tile.z).collect();
         let zooms: Vec<u8> = zooms.into_iter().collect();
-        let (mut items, mut known) = (Vec::new(), BTreeMap::new());
+        let mut items = Vec::new();
         let mut requests = Requests::new();
-        for tile in &trace.tiles {
+        for (tile, often) in &trace.tiles {
             let script = zooms.binary_search(&tile.z).unwrap_or_default() as u16;
-            let item = *known.entry(*tile).or_insert_with(|| {
-                items.push(TileItem { script, tile: *tile });
-                items.len() as u32 - 1
-            });
-            requests.add(script, Some(item), |out| web.write(&web.url().path(tile.z, tile.x, tile.y), out));
+            let path = web.url().path(tile.z, tile.x, tile.y);
+            let item = Some(items.len() as u32);
+            items.push(TileItem { script, tile: *tile });
+            let request = requests.written(script, item, |out| web.write(&path, out));
+            requests.push(request, *often);
         }
         if trace.tiles.is_empty() {
             requests.add(0, None, |out| web.write(&web.url().path(0, 0, 0), out));
@@ -109,7 +109,7 @@ impl Workload for Http {
         let json = serde_json::json!({ "url": url, "tiles": tiles }).to_string();
         let summary = match self.trace.tiles.len() {
             0 => url,
-            count => format!("{} of {url}", spec::count(count as u64, "tile")),
+            _ => format!("{} of {url}", self.trace.words()),
         };
         Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary, rows: None })
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use osm::synth::Synthetic;
+use protocol::http::HttpConnector;
 use protocol::postgres::Database;
 use protocol::postgres::sql::{Sql, SqlError};
 use spec::plan::change::Change;
@@ -111,6 +112,8 @@ pub struct JobSite<'a> {
     pub sql: &'a mut dyn Sql,
     pub runtime: &'a dyn Runtime,
     pub programs: &'a mut dyn RunChild,
+    /// Connections to web servers.
+    pub http: &'a (dyn HttpConnector + Sync),
     pub database: &'a Database,
     pub cpus: u32,
     pub extracts: &'a Path,

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use spec::figures::Figures;
-use spec::{Artifact, Phase, PhaseSource, Sample};
+use spec::{Artifact, Phase, PhaseSource, Sample, ScriptRecord};
 
 /// The result of a job.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct JobReport {
     /// In the order they started.
     pub phases: Vec<Phase>,
@@ -19,6 +19,10 @@ pub struct JobReport {
     pub log: String,
     /// Single measurements, in order.
     pub samples: Vec<Sample>,
+    /// Figures of its parts, such as the zooms of a map.
+    pub scripts: Vec<ScriptRecord>,
+    /// What is said of it.
+    pub remarks: Vec<String>,
     /// Files to store with it.
     pub artifacts: Vec<Artifact>,
     /// Tables that it made, named as in [`crate::jobs::relation_sizes`]; empty where all tables count.

@@ -412,6 +412,7 @@ mod tests {
             sql: &mut sql,
             runtime: &NoServer,
             programs,
+            http: &crate::testing::NoWeb,
             database: &database(),
             cpus: 2,
             extracts: Path::new("nowhere"),

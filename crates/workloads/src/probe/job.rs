@@ -213,6 +213,7 @@ mod tests {
             sql: &mut server.clone(),
             runtime: server,
             programs: &mut NoPrograms,
+            http: &crate::testing::NoWeb,
             database: &database,
             cpus: 1,
             extracts: std::path::Path::new("nowhere"),

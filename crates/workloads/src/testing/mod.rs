@@ -5,12 +5,15 @@ pub(crate) mod sql;
 mod wire;
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
 
 pub(crate) use self::setting::{MessageLog, connect, connect_to, plan};
 use self::wire::{TestRequest, complete, ready, take, write_error, write_rows};
 use crate::jobs::{BoxedSql, Runtime};
 use engine::sim::{Greeting, Replies, SimServer, simulate};
 use engine::{Address, Client, EngineResult, Observer, RunPlan, StopFlag, Time};
+use protocol::http::{ControlError, HttpConnection, Url};
+use protocol::postgres::Tls;
 use protocol::postgres::sql::SqlError;
 use spec::Error;
 
@@ -309,5 +312,18 @@ impl Runtime for NoServer {
 
     fn stopped(&self) -> bool {
         false
+    }
+}
+
+/// No web server.
+pub(crate) struct NoWeb;
+
+impl protocol::http::HttpConnector for NoWeb {
+    fn look_up(&self, url: &Url) -> Result<Vec<SocketAddr>, ControlError> {
+        Err(ControlError { doing: format!("looking up {url}"), problem: "there is no web server".to_owned() })
+    }
+
+    fn control(&self, url: &Url, _tls: Option<&Tls>) -> Result<Box<dyn HttpConnection + '_>, ControlError> {
+        self.look_up(url).map(|_| unreachable!("there is no web server"))
     }
 }

@@ -8,6 +8,7 @@ use tile::Tile;
 
 use super::layer::{Style, TileLayer};
 use super::pick::Picked;
+use crate::drawn::Drawn;
 use crate::views::{Views, Visit};
 use crate::workload::TileItem;
 
@@ -33,20 +34,20 @@ impl Pick {
         Self { tile: Tile { z: 0, x: 0, y: 0 }, layer: 0, statement: 0, script: 0, item: None };
 }
 
-/// Transactions that are drawn equally: a layer at a zoom.
+/// A layer at a zoom, or at all zooms of a trace.
 #[derive(Debug, PartialEq, Eq)]
 struct TileGroup {
     /// Upper bound of its draws, of [`WHOLE`].
     below: u64,
-    picks: Vec<Pick>,
+    picks: Drawn<Pick>,
 }
 
 /// Statements and tiles; shared by all clients.
 #[derive(Debug, Default)]
 pub(super) struct Atlas {
     pub(super) statements: Vec<String>,
-    /// The groups of each layer; layers are drawn equally often.
-    layers: Vec<Vec<TileGroup>>,
+    /// Layers come equally often, and of each its zooms by their weights.
+    groups: Vec<TileGroup>,
     /// Sessions, instead of layers.
     pub(super) views: Views<Pick>,
     pub(super) items: Vec<TileItem>,
@@ -59,26 +60,23 @@ impl Atlas {
         if !self.views.is_empty() {
             return self.views.next(random, visit);
         }
-        let groups = &self.layers[random.up_to(self.layers.len() as u64 - 1) as usize];
-        let group = if groups.len() == 1 {
-            &groups[0]
+        let group = if self.groups.len() == 1 {
+            &self.groups[0]
         } else {
-            let number = random.up_to(WHOLE - 1);
-            &groups[groups.partition_point(|group| group.below <= number).min(groups.len() - 1)]
+            let number = visit.spread(random, WHOLE);
+            &self.groups
+                [self.groups.partition_point(|group| group.below <= number).min(self.groups.len() - 1)]
         };
-        let at = random.up_to(group.picks.len() as u64 - 1) as usize;
-        &group.picks[at..=at]
+        group.picks.draw(random)
     }
 
-    /// The groups of all layers: weight, and contents.
-    pub(super) fn groups(&self) -> impl Iterator<Item = (u64, &[Pick])> {
-        self.layers.iter().flat_map(|groups| {
-            let mut before = 0;
-            groups.iter().map(move |group| {
-                let weight = group.below - before;
-                before = group.below;
-                (weight, group.picks.as_slice())
-            })
+    /// All groups: weight, and contents.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (u64, &Drawn<Pick>)> {
+        let mut before = 0;
+        self.groups.iter().map(move |group| {
+            let weight = group.below - before;
+            before = group.below;
+            (weight, &group.picks)
         })
     }
 
@@ -96,8 +94,9 @@ impl Atlas {
             maker.sessions(layers);
         } else {
             for (number, (layer, picked)) in (0..).zip(layers) {
-                let groups = maker.groups((number, layer), picked, weights);
-                maker.atlas.layers.push(groups);
+                let share = WHOLE as f64 / layers.len() as f64;
+                let groups = maker.groups((number, layer), picked, weights, share);
+                maker.atlas.groups.extend(groups);
             }
         }
         maker.atlas
@@ -117,14 +116,18 @@ impl Maker<'_> {
         (number, layer): (u16, &TileLayer),
         picked: &Picked,
         weights: &BTreeMap<u8, f64>,
+        share: f64,
     ) -> Vec<TileGroup> {
+        let before = f64::from(number) * share;
         if layer.is_historic() {
             // The tile does not matter: the query draws its own box.
             let tile = Tile { z: 0, x: 0, y: 0 };
             let statement = self.statement(layer, 0);
             let script = self.script(&layer.shown, None);
             let pick = Pick { tile, layer: number, statement, script, item: None };
-            return vec![TileGroup { below: WHOLE, picks: vec![pick] }];
+            let mut picks = Drawn::default();
+            picks.push(pick, 1);
+            return vec![TileGroup { below: (before + share) as u64, picks }];
         }
         let weight = |tiles: &Vec<Tile>| match tiles.first() {
             // A trace is one list of all zooms.
@@ -138,8 +141,11 @@ impl Maker<'_> {
         let mut groups = Vec::new();
         for tiles in &picked.zooms {
             below += weight(tiles) / sum;
-            let picks = tiles.iter().map(|tile| self.pick((number, layer), &layer.shown, *tile)).collect();
-            groups.push(TileGroup { below: (below * WHOLE as f64) as u64, picks });
+            let mut picks = Drawn::default();
+            for (tile, requests) in picked.weighted(tiles) {
+                picks.push(self.pick((number, layer), &layer.shown, tile), requests);
+            }
+            groups.push(TileGroup { below: (before + below * share) as u64, picks });
         }
         groups
     }

@@ -4,6 +4,7 @@ use protocol::postgres::sql::{Sql, quote_identifier};
 use spec::{Error, StatementPart as Share, StatementPlan};
 use tile::Tile;
 
+use super::by_layer::ByLayer;
 use super::guard::CountedLayer;
 use super::layer::Style;
 use crate::answers::SAMPLE;
@@ -11,6 +12,9 @@ use crate::error;
 use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained};
 use crate::plans::{KeptPlan, SamplePlans};
 use crate::workload::TileItem;
+
+/// Tiles of each sample whose functions are split into layers.
+const LAYERS: u32 = 4;
 
 /// Explains tiles of each layer and zoom. The connection cannot be used for anything else afterwards.
 ///
@@ -22,11 +26,13 @@ pub(super) fn explain(
     slowest: &[TileItem],
     style: Style,
 ) -> Result<SamplePlans, Error> {
+    let failed = error::sql_error("preparing to explain");
     let mut session = match Session::open(sql) {
         Ok(session) => session,
-        Err(Unexplained::Server(error)) => return Err(error::sql_error("preparing to explain")(error)),
+        Err(Unexplained::Server(error)) => return Err(failed(error)),
         Err(why) => return Ok(SamplePlans::not(why.to_string())),
     };
+    let mut layers = ByLayer::open(sql, &mut session, parts.iter().map(|(part, _)| part.layer))?;
     let mut explained = SamplePlans::default();
     for (number, (part, script)) in parts.iter().enumerate() {
         let name = format!("pgdyno_tile_{number}");
@@ -37,11 +43,13 @@ pub(super) fn explain(
             explained.miss(format!("{script}: {error}"));
             continue;
         }
-        sample(sql, &mut session, &mut explained, (script, &name), &part.tiles)?;
+        sample(sql, (&mut session, &mut layers), &mut explained, (script, &name), part)?;
         let slow = slowest.iter().filter(|item| u32::from(item.script) == part.script);
         for TileItem { tile, .. } in slow {
             // A tile of several layers is slow because of one of them: the plans show which.
-            if let Ok((plan, json)) = session.explain(sql, &execute_statement(&name, tile)) {
+            let statement = execute_statement(&name, tile);
+            if let Ok((mut plan, json)) = session.explain(sql, &statement) {
+                layers.add(sql, &session, &mut plan, (part.layer, *tile, &statement))?;
                 explained.kept.push(kept(&part.layer.shown, tile, &plan, json));
             }
         }
@@ -49,6 +57,7 @@ pub(super) fn explain(
     if let Some(why) = session.why_no_functions() {
         explained.miss(why.to_owned());
     }
+    layers.missing().into_iter().for_each(|why| explained.miss(why));
     Ok(explained)
 }
 
@@ -61,10 +70,15 @@ fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> KeptPla
     let mut parts: Vec<(Share, f64)> = plan.parts().into_iter().filter(|(_, ms)| *ms > 0.0).collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     let named = parts.iter().take(3).map(|(part, ms)| format!("{} {ms:.1} ms", part.words()));
+    let mut layers: Vec<&spec::LayerTime> = plan.layers.iter().collect();
+    layers.sort_by(|a, b| b.ms.total_cmp(&a.ms));
+    let layers = layers.iter().take(3).map(|layer| format!("{} {:.1} ms", layer.name, layer.ms));
+    let layers = layers.collect::<Vec<_>>().join(", ");
     let caption = format!(
-        "{layer} at {tile}, one of the slowest tiles of the run: {:.1} ms explained, most of it in {}",
+        "{layer} at {tile}, one of the slowest tiles of the run: {:.1} ms explained, most of it in {}{}",
         plan.total_ms(),
-        named.collect::<Vec<_>>().join(", ")
+        named.collect::<Vec<_>>().join(", "),
+        if layers.is_empty() { String::new() } else { format!("; by layer: {layers}") }
     );
     KeptPlan { name: format!("{layer}/{tile}"), caption, json }
 }
@@ -72,11 +86,12 @@ fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> KeptPla
 /// Tiles of one layer and zoom, until they take too long.
 fn sample(
     sql: &mut dyn Sql,
-    session: &mut Session,
+    (session, layers): (&mut Session, &mut ByLayer),
     explained: &mut SamplePlans,
     (script, name): (&str, &str),
-    tiles: &[Tile],
+    part: &CountedLayer<'_>,
 ) -> Result<(), Error> {
+    let tiles = &part.tiles;
     let mut budget = Budget::default();
     // Past the switch to a generic plan, as clients are in a measured run.
     for tile in tiles.iter().cycle().take(CUSTOM_PLANS) {
@@ -86,9 +101,13 @@ fn sample(
         }
     }
     for (draw, tile) in (0..).zip(tiles.iter().take(SAMPLE as usize)) {
-        match session.explain(sql, &execute_statement(name, tile)) {
+        let statement = execute_statement(name, tile);
+        match session.explain(sql, &statement) {
             Ok((mut plan, json)) => {
                 (plan.script, plan.line, plan.draw) = (script.to_owned(), 1, draw);
+                if draw < LAYERS {
+                    layers.add(sql, session, &mut plan, (part.layer, *tile, &statement))?;
+                }
                 budget.spend(&plan);
                 explained.add(plan, json);
             }

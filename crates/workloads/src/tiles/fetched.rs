@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use spec::{Error, TileSample};
+use spec::{Error, TileProbe, TileSample};
 use tile::{Tile, mvt};
 
 use super::fetch::Fetch;
@@ -15,9 +15,22 @@ const ENOUGH: Duration = Duration::from_secs(5);
 pub(super) struct FetchedTile {
     pub(super) tile: Tile,
     pub(super) bytes: Vec<u8>,
+    /// From the request to the tile.
+    pub(super) took: Duration,
 }
 
 impl FetchedTile {
+    pub(super) fn fetch(from: &mut dyn Fetch, layer: &TileLayer, tile: Tile) -> Result<Self, Error> {
+        let start = Instant::now();
+        let bytes = from.tile(layer, tile)?;
+        Ok(Self { tile, bytes, took: start.elapsed() })
+    }
+
+    pub(super) fn probe(&self, script: u32) -> TileProbe {
+        let (Tile { z, x, y }, us) = (self.tile, self.took.as_secs_f64() * 1e6);
+        TileProbe { script, tiles: 1, mean_us: us, z, x, y, max_us: us }
+    }
+
     /// Its contents; rows that were made into features are not known yet.
     pub(super) fn held(&self, script: u32) -> TileSample {
         let measured = mvt::measure(&self.bytes).ok();
@@ -43,7 +56,7 @@ pub(super) fn several(
     let start = Instant::now();
     let mut fetched_tiles = Vec::new();
     for tile in tiles {
-        fetched_tiles.push(FetchedTile { tile: *tile, bytes: from.tile(layer, *tile)? });
+        fetched_tiles.push(FetchedTile::fetch(from, layer, *tile)?);
         if start.elapsed() > ENOUGH {
             break;
         }

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use protocol::postgres::sql::Sql;
 use spec::figures::{self, Figures};
 use spec::{Error, TileSample};
 use tile::{Tile, mvt};
 
+use super::content::LayerBytes;
 use super::fetch::Fetch;
 use super::fetched::{self, FetchedTile};
-use super::layer::TileLayer;
+use super::layer::{Style, TileLayer};
+use super::{grids, reference};
 use crate::answers::SAMPLE;
 use crate::error;
 use crate::workload::Guarded;
@@ -24,28 +27,31 @@ pub(super) struct CountedLayer<'a> {
     pub(super) tiles: Vec<Tile>,
 }
 
+/// What a probe found.
+#[derive(Default)]
+pub(super) struct Probed<'p, 'l> {
+    pub(super) guarded: Guarded,
+    /// Layers without contents at their highest zoom, and a cause that their tiles show.
+    pub(super) bare: Vec<(&'p CountedLayer<'l>, Option<&'static str>)>,
+}
+
 /// Fetches a sample of the picked tiles; where all of a layer is empty, continues until one has contents.
-pub(super) fn probe(
+pub(super) fn probe<'p, 'l>(
     from: &mut dyn Fetch,
-    parts: &[CountedLayer<'_>],
+    parts: &'p [CountedLayer<'l>],
     all: &BTreeMap<&str, Vec<Tile>>,
-) -> Result<Guarded, Error> {
-    let mut guarded = Guarded::default();
+) -> Result<Probed<'p, 'l>, Error> {
+    let mut probed = Probed::default();
     let mut held: BTreeMap<&str, TileSample> = BTreeMap::new();
+    let mut bytes: BTreeMap<&str, (&TileLayer, LayerBytes)> = BTreeMap::new();
+    // The highest zoom of each layer: where grids differ, low zooms may have contents all the same.
+    let mut highest: BTreeMap<&str, (&CountedLayer<'_>, bool)> = BTreeMap::new();
     for part in parts {
-        let tiles = &part.tiles[..part.tiles.len().min(SAMPLE as usize)];
-        let mut sample = TileSample { script: part.script, ..TileSample::default() };
-        for fetched_tile in fetched::several(from, part.layer, tiles)? {
-            is_a_tile(part.layer, &fetched_tile)?;
-            let features_in = from.features_in(part.layer, fetched_tile.tile)?;
-            sample.add(&TileSample { features_in, ..fetched_tile.held(part.script) });
-        }
+        let (_, of_layer) =
+            bytes.entry(&part.layer.shown).or_insert((part.layer, LayerBytes::default()));
+        let sample = probe_part(from, part, (&mut probed.guarded, of_layer))?;
         held.entry(&part.layer.shown).or_default().add(&sample);
-        // Views count all layers together.
-        match guarded.samples.iter_mut().find(|known| known.script == part.script) {
-            Some(known) => known.add(&sample),
-            None => guarded.samples.push(sample),
-        }
+        highest.insert(&part.layer.shown, (part, sample.empty == sample.tiles));
     }
     for part in parts {
         let shown = part.layer.shown.as_str();
@@ -54,7 +60,7 @@ pub(super) fn probe(
         };
         let tiles = all.get(shown).map_or(&[][..], |tiles| &tiles[..tiles.len().min(MOST_PROBES)]);
         for tile in tiles {
-            let fetched_tile = FetchedTile { tile: *tile, bytes: from.tile(part.layer, *tile)? };
+            let fetched_tile = FetchedTile::fetch(from, part.layer, *tile)?;
             is_a_tile(part.layer, &fetched_tile)?;
             sample.add(&fetched_tile.held(part.script));
             if sample.empty < sample.tiles {
@@ -63,9 +69,46 @@ pub(super) fn probe(
         }
         if sample.empty == sample.tiles {
             let what = format!("all {} probed tiles of {shown} are empty", sample.tiles);
-            guarded.empty.get_or_insert(what);
+            probed.guarded.empty.get_or_insert(what);
         }
     }
+    for (part, _) in highest.into_values().filter(|(part, is_empty)| *is_empty && !part.layer.is_historic()) {
+        probed.bare.push((part, grids::cause(from, part.layer, &part.tiles)?));
+    }
+    probed.guarded.notes.extend(bytes.into_values().filter_map(|(layer, bytes)| bytes.words(layer)));
+    summarize(&mut probed.guarded, held);
+    Ok(probed)
+}
+
+/// A sample of one layer at one zoom, added to what the guard found.
+fn probe_part(
+    from: &mut dyn Fetch,
+    part: &CountedLayer<'_>,
+    (guarded, bytes): (&mut Guarded, &mut LayerBytes),
+) -> Result<TileSample, Error> {
+    let tiles = &part.tiles[..part.tiles.len().min(SAMPLE as usize)];
+    let mut sample = TileSample { script: part.script, ..TileSample::default() };
+    for fetched_tile in fetched::several(from, part.layer, tiles)? {
+        is_a_tile(part.layer, &fetched_tile)?;
+        let rows = from.features_in(part.layer, fetched_tile.tile)?;
+        bytes.add(&fetched_tile.bytes);
+        let held = fetched_tile.held(part.script);
+        sample.add(&TileSample { features_in: features_in(rows, held.features_out), ..held });
+        let probe = fetched_tile.probe(part.script);
+        match guarded.probes.iter_mut().find(|known| known.script == part.script) {
+            Some(known) => known.add(&probe),
+            None => guarded.probes.push(probe),
+        }
+    }
+    // Views count all layers together.
+    match guarded.samples.iter_mut().find(|known| known.script == part.script) {
+        Some(known) => known.add(&sample),
+        None => guarded.samples.push(sample.clone()),
+    }
+    Ok(sample)
+}
+
+fn summarize(guarded: &mut Guarded, held: BTreeMap<&str, TileSample>) {
     let mut sum = TileSample::default();
     held.values().for_each(|sample| sum.add(sample));
     if sum.empty > 0 && guarded.empty.is_none() {
@@ -74,8 +117,47 @@ pub(super) fn probe(
     guarded.rows = sum.tiles - sum.empty;
     guarded.bytes = sum.bytes;
     guarded.figures = figures(&sum);
-    Ok(guarded)
 }
+
+impl Probed<'_, '_> {
+    /// What was found, with the cause of empty layers, as far as their tiles or the tables of their database
+    /// show it.
+    pub(super) fn explained(mut self, sql: &mut dyn Sql, style: Style) -> Result<Guarded, Error> {
+        for (part, grid) in self.bare {
+            let shown = &part.layer.shown;
+            let (cause, is_sure) = match grid {
+                Some(cause) => (Some(format!("they are full if {cause}")), true),
+                None => {
+                    let cause = reference::why_empty(sql, part.layer, style, &part.tiles);
+                    (cause.map_err(error::sql_error(format!("looking at the tables of {shown}")))?, false)
+                }
+            };
+            let Some(cause) = cause else { continue };
+            match &mut self.guarded.empty {
+                Some(empty) if empty.contains(shown.as_str()) => *empty = format!("{empty}: {cause}"),
+                Some(_) => self.guarded.notes.push(format!("{shown}: {cause}")),
+                none if is_sure => {
+                    *none =
+                        Some(format!("all probed tiles of {shown} at its highest zoom are empty: {cause}"));
+                }
+                // Low zooms have contents: some features are left out at others.
+                _ => {}
+            }
+        }
+        Ok(self.guarded)
+    }
+}
+
+/// Rows that were made into features. Each feature was a row, but a plan gives rows by process and loop, in
+/// whole numbers: their sum may be a little less. If it is far less, other rows were made into features too.
+fn features_in(rows: Option<u64>, out: Option<u64>) -> Option<u64> {
+    let rows = rows?;
+    let Some(out) = out else { return Some(rows) };
+    if out > rows + rows / 10 + ROUNDED { None } else { Some(rows.max(out)) }
+}
+
+/// Rows that may be lost by rounding: half of one by process and loop.
+const ROUNDED: u64 = 16;
 
 /// A tile that is not empty must be a vector tile.
 fn is_a_tile(layer: &TileLayer, fetched_tile: &FetchedTile) -> Result<(), Error> {
@@ -98,4 +180,25 @@ fn figures(sample: &TileSample) -> Figures {
     let features = sample.features_out.map(|features| full.per_tile(features));
     figures.extend(features.map(|features| (figures::TILE_FEATURES_MEAN, features)));
     figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three processes read 499 rows: 166 each, by the plan.
+    #[test]
+    fn no_more_features_come_out_than_went_in() {
+        for (rows, out, wanted) in [
+            (Some(498), Some(499), Some(499)),
+            (Some(900), Some(40), Some(900)),
+            (Some(0), Some(0), Some(0)),
+            // Another part of the statement made features, too.
+            (Some(10), Some(300), None),
+            (None, Some(3), None),
+            (Some(3), None, Some(3)),
+        ] {
+            assert_eq!(features_in(rows, out), wanted, "{rows:?} {out:?}");
+        }
+    }
 }

@@ -3,17 +3,25 @@
 //! Each layer (a table, a function, a user's query) at each zoom counts as a separate script. A transaction
 //! is one tile, or all tiles of a view. Its rows are its tiles that are not empty, its bytes their length.
 
+mod alone;
 mod atlas;
+mod by_layer;
 mod cache;
 mod client;
+mod content;
 mod explain;
 mod fetch;
 mod fetched;
+mod grids;
 mod guard;
 mod layer;
+mod once;
 mod options;
+mod parts;
 mod pick;
 mod picker;
+mod piped;
+mod reference;
 mod samples;
 mod source;
 #[cfg(test)]
@@ -24,8 +32,10 @@ mod web;
 mod workload;
 mod zooms;
 
+pub use once::{Once, OnceOptions};
 pub use options::{TilesOptions, Variant};
 pub use picker::{Picker, Sessions};
+pub use piped::piped_list;
 pub use source::LayerSource;
 pub use tile::Tile;
 pub use via::Via;

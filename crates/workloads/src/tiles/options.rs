@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::once::OnceOptions;
 use super::picker::Picker;
 use super::source::LayerSource;
 use super::via::Via;
@@ -39,6 +40,9 @@ pub struct TilesOptions {
     /// The table whose features select tiles, if layers are not tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pick_from: Option<String>,
+    /// Columns of tables that are in tiles, instead of the usual ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<String>>,
     /// West, south, east and north of the area to choose from, degrees; by default the bounds of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<[f64; 4]>,
@@ -71,6 +75,9 @@ pub struct TilesOptions {
     /// Runs are valid even if a layer is empty.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub may_be_empty: bool,
+    /// Each run asks for every tile of the zooms and bounds, or of the list, once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub once: Option<OnceOptions>,
 }
 
 impl Default for TilesOptions {
@@ -85,6 +92,7 @@ impl Default for TilesOptions {
             zooms: Zooms::Range([12, 16]),
             picker: Picker::Data,
             pick_from: None,
+            columns: None,
             bounds: None,
             tiles_per_zoom: 200,
             min_pixels: 4.0,
@@ -96,6 +104,7 @@ impl Default for TilesOptions {
             cache_hit_pct: None,
             cache_warm: false,
             may_be_empty: false,
+            once: None,
         }
     }
 }
@@ -161,9 +170,16 @@ impl TilesOptions {
         let listed = self.layers.iter().map(Path::new).filter(|path| LayerSource::is_file(path));
         let trace = match &self.picker {
             Picker::Trace(path) => Some(path.as_path()),
-            Picker::Data | Picker::Uniform | Picker::Sessions(_) => None,
+            Picker::Data | Picker::Uniform | Picker::Tiles(_) | Picker::Sessions(_) => None,
         };
         self.query.iter().map(PathBuf::as_path).chain(listed).chain(trace).collect()
+    }
+
+    /// The files that it writes.
+    #[must_use]
+    pub fn written_files(&self) -> Vec<&Path> {
+        let once = self.once.iter().flat_map(|once| once.mbtiles.iter().chain(&once.progress));
+        once.map(PathBuf::as_path).collect()
     }
 
     /// Connections that each client has.
@@ -171,7 +187,7 @@ impl TilesOptions {
     pub fn links(&self) -> usize {
         match &self.picker {
             Picker::Sessions(sessions) => sessions.links.into(),
-            Picker::Data | Picker::Uniform | Picker::Trace(_) => 1,
+            Picker::Data | Picker::Uniform | Picker::Trace(_) | Picker::Tiles(_) => 1,
         }
     }
 
@@ -184,6 +200,7 @@ impl TilesOptions {
             function: None,
             query: None,
             layers: Vec::new(),
+            columns: None,
             min_pixels: 0.0,
             variant: Variant::Modern,
             via: Via::Sql,
@@ -193,6 +210,7 @@ impl TilesOptions {
             cache_hit_pct: None,
             cache_warm: false,
             may_be_empty: false,
+            once: options.once.as_ref().map(|_| OnceOptions::default()),
             ..options.clone()
         };
         let lists = |options: &Self| if options.together { 1 } else { options.sources().len() };
@@ -215,6 +233,7 @@ impl TilesOptions {
             query: self.query.as_deref().map(|path| file_name(path).into()),
             layers: self.layers.iter().map(layer).collect(),
             via: self.via.portable(),
+            once: self.once.as_ref().map(OnceOptions::without_files),
             ..self.clone()
         }
     }

@@ -15,8 +15,11 @@ pub enum Picker {
     Data,
     /// Any tile within the data's bounds, equally likely; many are empty.
     Uniform,
-    /// A list of `z/x/y` lines or the access log of a web server, in random order with its repetitions.
+    /// A list of `z/x/y` or `z/x/y N` lines, or the access log of a web server, in random order with its
+    /// repetitions.
     Trace(PathBuf),
+    /// The text of such a list, which came through a pipe.
+    Tiles(String),
     /// Users who look at a map: they begin at a random feature, pan and zoom; a transaction is a view.
     Sessions(Sessions),
 }
@@ -59,6 +62,11 @@ impl Sessions {
 }
 
 impl Picker {
+    /// Whether tiles are those of a list.
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self, Self::Trace(_) | Self::Tiles(_))
+    }
+
     /// Option values; `trace` is written `{ trace = "file" }`.
     pub const NAMES: [&'static str; 4] = ["data", "uniform", "trace", "sessions"];
 }
@@ -71,6 +79,12 @@ struct TraceTable {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct TilesTable {
+    tiles: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct SessionsTable {
     sessions: Sessions,
 }
@@ -78,11 +92,12 @@ struct SessionsTable {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "\"data\", \"uniform\", \"sessions\", { trace = \"file\" } or { sessions = { viewport, views, links, count } }"
+    expecting = "\"data\", \"uniform\", \"sessions\", { trace = \"file\" }, { tiles = \"z/x/y N lines\" } or { sessions = { viewport, views, links, count } }"
 )]
 enum PickerForm {
     Word(String),
     Trace(TraceTable),
+    Tiles(TilesTable),
     Sessions(SessionsTable),
 }
 
@@ -90,6 +105,7 @@ impl<'de> Deserialize<'de> for Picker {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         match PickerForm::deserialize(source)? {
             PickerForm::Trace(table) => Ok(Self::Trace(table.trace)),
+            PickerForm::Tiles(table) => Ok(Self::Tiles(table.tiles)),
             PickerForm::Sessions(table) => Ok(Self::Sessions(table.sessions)),
             PickerForm::Word(word) => match word.as_str() {
                 "data" => Ok(Self::Data),

@@ -50,7 +50,7 @@ fn candidates(picked: &Picked) -> Vec<Vec<Tile>> {
         taken.extend(&chosen);
         // Dense places first, by the list alone: it is the same for all arms, and so are the pictures'
         // places.
-        chosen.sort_by_key(|tile| std::cmp::Reverse(picked.tiles().filter(|other| other == tile).count()));
+        chosen.sort_by_key(|tile| std::cmp::Reverse(picked.requests_of(*tile)));
         if !chosen.is_empty() {
             samples.push(chosen);
         }
@@ -119,7 +119,7 @@ mod tests {
             (Vec::new(), &[]),
         ];
         for (zooms, wanted) in cases {
-            let picked = Picked { table: "t".into(), zooms, sessions: Vec::new() };
+            let picked = Picked { table: "t".into(), zooms, ..Picked::default() };
             let found: Vec<u8> = candidates(&picked).iter().map(|tiles| tiles[0].z).collect();
             assert_eq!(found, wanted);
         }

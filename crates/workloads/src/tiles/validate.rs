@@ -64,9 +64,41 @@ impl TilesOptions {
                 return wrong("zooms", problem.to_owned());
             }
         }
+        self.validate_once()?;
         self.validate_via()?;
         cache::validate(self)?;
         self.validate_historic()
+    }
+
+    /// Every tile of an area, as one layer, straight from where they are made.
+    fn validate_once(&self) -> Result<(), Error> {
+        let Some(once) = &self.once else { return Ok(()) };
+        let wrong = |key: &str, problem: &str| Err(error::option(format!("tiles.{key}"), problem));
+        if let Some((key, problem)) = once.problem() {
+            return wrong(key, &problem);
+        }
+        if self.sources().len() > 1 && !self.together {
+            return wrong("once", "asks for each tile once, with all layers in it; write together = true");
+        }
+        if self.variant == Variant::Historic {
+            return wrong(
+                "variant",
+                "historic draws random boxes, and once asks for each tile; leave one of them out",
+            );
+        }
+        if matches!(self.picker, Picker::Uniform | Picker::Sessions(_)) {
+            return wrong(
+                "picker",
+                "once asks for every tile of the zooms and bounds, or of a list; leave picker out",
+            );
+        }
+        if !matches!(self.via, Via::Sql | Via::Http(_)) {
+            return wrong(
+                "via",
+                "once goes to the database, or to the URL of a web server with {z}, {x} and {y}",
+            );
+        }
+        Ok(())
     }
 
     /// Web servers have paths for tables, but not for statements.

@@ -58,9 +58,9 @@ pub(super) fn requests(atlas: &Atlas, layers: &[(TileLayer, Picked)], webs: &Web
     };
     for (weight, picks) in atlas.groups() {
         requests.weighted_group(weight);
-        for pick in picks {
+        for (often, pick) in picks.weighted() {
             if let Some(request) = request(&mut requests, pick) {
-                requests.push(request);
+                requests.push(request, often);
             }
         }
     }

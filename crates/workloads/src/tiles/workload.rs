@@ -18,10 +18,13 @@ use super::explain::explain;
 use super::fetch::{Fetch, FromDatabase, FromWeb};
 use super::fetched;
 use super::guard::{CountedLayer, probe};
-use super::layer::{QueryFile, Style, TileLayer, layers};
+use super::layer::{QueryFile, Style, TileLayer, is_of_osm, layers};
 use super::options::{TilesOptions, Variant};
+use super::parts::{called, joined, parts};
 use super::pick::{Picked, pick};
 use super::picker::Picker;
+use super::piped::STANDARD_INPUT;
+use super::reference;
 use super::samples::samples;
 use super::source::LayerSource;
 use super::via::Via;
@@ -40,18 +43,20 @@ use crate::workload::{
 /// A workload of map tiles.
 #[derive(Debug)]
 pub struct Tiles {
-    options: TilesOptions,
-    style: Style,
-    trace: Trace,
+    pub(super) options: TilesOptions,
+    pub(super) style: Style,
+    pub(super) trace: Arc<Trace>,
     /// Queries among the sources, in order.
     queries: Vec<QueryFile>,
     /// Separately counted parts.
     parts: Vec<MapPart>,
     /// Found by `check`.
-    layers: Vec<TileLayer>,
+    pub(super) layers: Vec<TileLayer>,
     /// Picked by `prepare`, one per layer.
     picked: Vec<(TileLayer, Picked)>,
     cache: cache::FilledCaches,
+    /// Whether the guard found a layer and zoom without contents, next to others that have some.
+    has_empty_part: bool,
     /// Web servers by URL: their hosts are looked up once, where the wait can be ended.
     webs: Webs,
 }
@@ -65,7 +70,11 @@ impl Tiles {
         options.validate()?;
         let trace = match &options.picker {
             Picker::Trace(path) => trace::read(&folder.join(path))?,
-            Picker::Data | Picker::Uniform | Picker::Sessions(_) => Trace::default(),
+            Picker::Tiles(text) => Arc::new(
+                trace::read_from(text.as_bytes(), STANDARD_INPUT)
+                    .map_err(|error| error::option("tiles.picker.tiles", error.to_string()))?,
+            ),
+            Picker::Data | Picker::Uniform | Picker::Sessions(_) => Arc::default(),
         };
         let queries = options.sources().into_iter().filter_map(|source| match source {
             LayerSource::Query(path) => Some(QueryFile::read(&folder.join(path))),
@@ -74,8 +83,19 @@ impl Tiles {
         let queries = queries.collect::<Result<_, _>>()?;
         let style = Style { variant: options.variant, min_pixels: options.min_pixels };
         let parts = parts(options, &trace);
-        let (layers, picked, cache, webs) = Default::default();
-        Ok(Self { options: options.clone(), style, trace, queries, parts, layers, picked, cache, webs })
+        let (layers, picked, cache, has_empty_part, webs) = Default::default();
+        Ok(Self {
+            options: options.clone(),
+            style,
+            trace,
+            queries,
+            parts,
+            layers,
+            picked,
+            cache,
+            has_empty_part,
+            webs,
+        })
     }
 
     fn atlas(&self) -> Atlas {
@@ -142,57 +162,6 @@ impl Tiles {
     }
 }
 
-/// Separately counted parts: each layer at each zoom; for views all layers together.
-fn parts(options: &TilesOptions, trace: &Trace) -> Vec<MapPart> {
-    let zooms: Vec<Option<u8>> = match &options.picker {
-        _ if options.variant == Variant::Historic => vec![None],
-        Picker::Trace(_) => zooms_in(&trace.tiles).into_iter().map(Some).collect(),
-        Picker::Sessions(_) => {
-            let [low, high] = options.zooms.ends();
-            (low..=high).map(Some).collect()
-        }
-        Picker::Data | Picker::Uniform => {
-            options.zooms.weighted().into_iter().map(|(z, _)| Some(z)).collect()
-        }
-    };
-    let layers = match options.picker {
-        Picker::Sessions(_) => vec![joined(options)],
-        _ if options.together => vec![joined(options)],
-        _ => options.sources().iter().map(LayerSource::shown).collect(),
-    };
-    // Cached tiles come directly before the others.
-    let cached: &[Option<bool>] =
-        if options.via == Via::Redis { &[Some(true), Some(false)] } else { &[None] };
-    let mut parts = Vec::new();
-    for layer in &layers {
-        for zoom in &zooms {
-            parts.extend(cached.iter().map(|cached| MapPart {
-                layer: layer.clone(),
-                zoom: *zoom,
-                cached: *cached,
-            }));
-        }
-    }
-    parts
-}
-
-/// All layers: `a + b` in one tile, `a, b` in separate ones.
-fn joined(options: &TilesOptions) -> String {
-    let names: Vec<String> = options.sources().iter().map(LayerSource::shown).collect();
-    names.join(if options.together { " + " } else { ", " })
-}
-
-/// The name of a script: `roads, z14`.
-fn called(part: &MapPart) -> String {
-    let zoom = part.zoom.map_or_else(String::new, |zoom| format!(", z{zoom}"));
-    let by = match part.cached {
-        Some(true) => ", from the cache",
-        Some(false) => ", from the database",
-        None => "",
-    };
-    format!("{}{zoom}{by}", part.layer)
-}
-
 impl Workload for Tiles {
     fn scripts(&self) -> Vec<ScriptInfo> {
         let TilesOptions { zooms, variant, min_pixels, .. } = &self.options;
@@ -244,11 +213,13 @@ impl Workload for Tiles {
         LoadNeeds { prepared: true, ..LoadNeeds::default() }
     }
 
-    /// A cache may have had all tiles or none, and a zoom of users' sessions may be nothing but sea; `guard`
-    /// checks that not everything is empty.
+    /// A cache may have had all tiles or none, and a zoom may have nothing to show; `guard` checks that not
+    /// everything is empty.
     fn may_be_empty(&self) -> bool {
-        let is_trace = matches!(self.options.picker, Picker::Trace(_));
-        self.options.may_be_empty || is_trace || self.options.via == Via::Redis
+        self.options.may_be_empty
+            || self.options.picker.is_list()
+            || self.has_empty_part
+            || self.options.via == Via::Redis
     }
 
     fn asks_redis(&self) -> bool {
@@ -376,15 +347,24 @@ impl Workload for Tiles {
             .iter()
             .map(|(layer, picked)| (layer.shown.as_str(), picked.tiles().collect()))
             .collect();
-        let mut from = self.fetch(site, &webs)?;
-        let mut guarded = probe(&mut *from, &self.probes(), &all)?;
+        let (style, parts) = (self.style, self.probes());
+        let probed = probe(&mut *self.fetch(site, &webs)?, &parts, &all)?;
+        let sql = site.sql()?;
+        let mut guarded = probed.explained(sql, style)?;
+        if guarded.empty.is_none() {
+            guarded.empty = reference::in_degrees(sql, &self.picked)?;
+        }
+        self.has_empty_part = guarded.samples.iter().any(|sample| sample.empty == sample.tiles);
         if self.options.via == Via::Redis {
+            // Of both hits and misses; only misses are made.
             let made = guarded.samples.clone().into_iter();
             guarded.samples.extend(made.map(|sample| TileSample { script: sample.script + 1, ..sample }));
+            guarded.probes.iter_mut().for_each(|probe| probe.script += 1);
         }
         if self.options.may_be_empty {
             guarded.notes.extend(guarded.empty.take());
         }
+        guarded.is_of_osm = Some(is_of_osm(site.sql()?, &self.layers)?);
         guarded.notes.extend(self.layers.iter().flat_map(|layer| layer.remarks.clone()));
         guarded.notes.extend(self.trace.remarks.clone());
         Ok(guarded)
@@ -422,12 +402,16 @@ impl Tiles {
         let names: Vec<String> = self.layers.iter().map(|layer| layer.shown.clone()).collect();
         let names = names.join(", ");
         let count = picked.iter().map(|picked| picked.tiles().count() as u64).sum();
+        let requests = picked.iter().map(|picked| picked.count()).sum();
         let tiles = spec::count(count, "tile");
         match &self.options.picker {
             _ if self.options.variant == Variant::Historic => {
                 format!("random boxes of {names}, drawn by the query itself")
             }
-            Picker::Trace(_) => format!("{tiles} of {names}, from a trace"),
+            Picker::Trace(_) | Picker::Tiles(_) if requests > count => {
+                format!("{} for {tiles} of {names}, from a trace", spec::count(requests, "request"))
+            }
+            Picker::Trace(_) | Picker::Tiles(_) => format!("{tiles} of {names}, from a trace"),
             Picker::Sessions(_) => {
                 let sessions = picked.first().map_or(0, |picked| picked.sessions.len() as u64);
                 format!("{tiles} of {names}, {} in {}", self.options.zooms, spec::count(sessions, "session"))

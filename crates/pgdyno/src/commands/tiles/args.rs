@@ -18,6 +18,7 @@ use crate::options::{KnownValues, OutputArgs, WrittenSlices};
     after_help = "How fast are my tiles, and where does the time go?\n  pgdyno tiles -d gis --zooms 8-16 planet_osm_polygon\n\
     Which of my two queries is faster, and at which zoom?\n  pgdyno tiles -d gis old.sql --against new.sql\n\
     Without a database, from an extract:\n  pgdyno tiles --osm malta.osm.pbf planet_osm_polygon --report tiles.html\n\
+    How long would a seed of all tiles take?\n  pgdyno tiles -d gis --once --zooms 0-12 -c 4 planet_osm_polygon\n\
     How tiles are chosen, what stands in a query, and traps: docs/tiles.md"
 )]
 pub(crate) struct TilesArgs {
@@ -62,12 +63,17 @@ pub(super) struct Which {
     /// pan and zoom) [default: data]
     #[arg(long, value_name = "HOW", value_parser = PICKERS, hide_possible_values = true)]
     pub(super) picker: Option<String>,
-    /// Read the tiles from this list: lines of z/x/y, or a web server's access log
+    /// Read the tiles from this list: lines of z/x/y, or of z/x/y N with the number of requests, or a web server's
+    /// access log; also compressed with gzip, or through a pipe (-)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["picker", "zooms"])]
     pub(super) trace: Option<PathBuf>,
     /// Choose tiles by the features of this table, where layers are not tables
     #[arg(long, value_name = "TABLE")]
     pub(super) pick_from: Option<String>,
+    /// Columns to put into tiles of tables, separated by commas. Empty for none [default: all columns; of tables of
+    /// osm2pgsql those that styles use]
+    #[arg(long, value_name = "NAMES", value_parser = columns)]
+    pub(super) columns: Option<Columns>,
     /// Choose tiles within west, south, east and north, in degrees [default: the bounds of the data]
     #[arg(long, value_name = "W,S,E,N", value_parser = bounds, allow_hyphen_values = true)]
     pub(super) bounds: Option<Bounds>,
@@ -91,6 +97,13 @@ pub(super) struct Which {
     /// Accept layers without any feature
     #[arg(long)]
     pub(super) may_be_empty: bool,
+    /// Ask for every tile of --zooms and --bounds, or of --trace, once, and say how long it takes. Goes on after an
+    /// interruption; with -T, the rest is estimated
+    #[arg(long)]
+    pub(super) once: bool,
+    /// Write the tiles into this MBTiles file
+    #[arg(long, value_name = "FILE", requires = "once")]
+    pub(super) mbtiles: Option<PathBuf>,
 }
 
 /// How hard they are asked for, and how long.
@@ -103,13 +116,14 @@ pub(super) struct TilesLoadArgs {
     /// Number of threads, at most one for each client
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) jobs: u32,
-    /// Seconds of each round, shared by all sides
-    #[arg(short = 'T', long, alias = "time", value_name = "SEC", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(super) duration: u64,
+    /// Seconds of each round, shared by all sides. With --once, the most that it takes [default: 10; with --once no
+    /// limit]
+    #[arg(short = 'T', long, alias = "time", value_name = "SEC", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) duration: Option<u64>,
     /// Warm-up in seconds, which does not count
     #[arg(long, value_name = "SEC", default_value_t = 1.0, allow_negative_numbers = true)]
     pub(super) warmup: f64,
-    /// Number of rounds. A larger number extends a finished comparison [default: 3; with --against 12]
+    /// Number of rounds. A larger number extends a finished comparison [default: 3; with --against 12; with --once 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) rounds: Option<u32>,
     /// Rate in tiles per second (with sessions: views), over all clients; or a rate that changes, as in pgdyno bench
@@ -201,6 +215,14 @@ const PICKERS: KnownValues<String> = KnownValues {
 
 const VARIANTS: KnownValues<String> =
     KnownValues { read: |text| Ok(text.to_owned()), names: &workloads::tiles::Variant::NAMES };
+
+/// Names of columns.
+pub(super) type Columns = Vec<String>;
+
+#[expect(clippy::unnecessary_wraps, reason = "the form of a parser of values")]
+fn columns(text: &str) -> Result<Columns, String> {
+    Ok(text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect())
+}
 
 /// West, south, east, north.
 pub(super) type Bounds = [f64; 4];

@@ -6,6 +6,8 @@ use toml::{Table, Value};
 use super::against::{Against, listed};
 use super::args::{TilesArgs, TilesLoadArgs, Where, Which};
 use super::layers::Layers;
+use super::once;
+use super::trace;
 use super::ways::{self, Ways};
 use crate::commands::bench::against::base::{BaseServer, Folder, plain};
 use crate::commands::bench::against::file::{can_be_changed, of_change, other_server, targets};
@@ -19,6 +21,8 @@ use crate::options::WrittenSlices;
 /// Rounds without a comparison: enough for a spread.
 const ROUNDS: u32 = 3;
 const ROUNDS_COMPARED: u32 = 12;
+/// Seconds of a round.
+const DURATION_S: u64 = 10;
 /// Connections per user in sessions, as in the workload.
 const LINKS: u32 = 6;
 
@@ -33,7 +37,9 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
     let ways = Ways::new(args.tiles.via.as_ref(), ways)?;
     let server = ways.with_redis(server(&args.server)?)?;
     let base = args.layers.iter().map(|layers| listed(layers)).collect::<anyhow::Result<Vec<_>>>()?.concat();
-    let layers = Layers::read(&base, others, args.tiles.together, folder)?;
+    // A tile is asked for once, with all layers in it.
+    let together = args.tiles.together || args.tiles.once && base.len() > 1;
+    let layers = Layers::read(&base, others, together, folder)?;
     let name = if ways.is_compared() { "tiles".to_owned() } else { layers.name() };
     let other = change.map(|change| other_server(change, &server)).transpose()?.flatten();
     let servers: Vec<&BaseServer> = [Some(&server), other.as_ref()].into_iter().flatten().collect();
@@ -55,21 +61,31 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
     let short = sides.as_ref().map_or_else(|| short.clone(), |sides| format!("{short} {}", sides.short));
     made.name = plain(&short).replace(' ', "-");
     let experiment = &mut made.experiment;
-    experiment.question = Some(asked.unwrap_or_else(|| layers.question()));
+    let alone = || match args.tiles.once {
+        true => format!("How long do all {} take, each once?", layers.in_words()),
+        false => layers.question(),
+    };
+    experiment.question =
+        Some(asked.filter(|_| !args.tiles.once || !args.arms.against.is_empty()).unwrap_or_else(alone));
     experiment.seed = seed(args.load.random_seed.as_deref())?;
     targets(experiment, &server, other.as_ref(), compare.change_server, &ways.tile_servers());
     experiment.prepare = prepared(&args.server, folder);
+    let picker = trace::picker(&args.tiles, folder)?;
+    let once = once::options(args, &name, folder)?;
     let options = toml_table(
         [layers.entry()]
             .map(|(key, value)| (key, Some(value)))
             .into_iter()
-            .chain(chosen(&args.tiles, folder)),
+            .chain(chosen(&args.tiles, picker, together))
+            .chain([("once", once)]),
     );
     if args.tiles.trace.is_some() {
         made.origins.add(&["workload", &name, "tiles", "picker"], "--trace");
     }
     experiment.workload.insert(&name, toml_table([("tiles", Some(options.into()))]).into());
-    experiment.factors.insert("clients".to_owned(), [i64::from(args.load.clients)].into_iter().collect());
+    if !args.tiles.once {
+        experiment.factors.insert("clients".to_owned(), [i64::from(args.load.clients)].into_iter().collect());
+    }
     let of_layers = layers.levels().map(|levels| (levels.key, levels.base, levels.all));
     let of_ways = ways.levels().map(|(base, all)| ("via", base, all));
     let arms = match (sides, of_layers.or(of_ways)) {
@@ -137,22 +153,19 @@ fn prepared(args: &Where, folder: &Folder) -> Table {
     toml_table([("osm", extract), ("sql", (!files.is_empty()).then_some(Value::Array(files)))])
 }
 
-fn chosen(args: &Which, folder: &Folder) -> [(&'static str, Option<Value>); 10] {
-    let trace = args.trace.as_ref().map(|path| Value::from(folder.path(&path.to_string_lossy())));
-    let picker = match trace {
-        Some(trace) => Some(toml_table([("trace", Some(trace))]).into()),
-        None => args.picker.as_deref().map(Value::from),
-    };
+fn chosen(args: &Which, picker: Option<Value>, together: bool) -> [(&'static str, Option<Value>); 11] {
+    let columns = args.columns.as_ref().map(|columns| columns.iter().map(|name| Value::from(name.as_str())));
     [
         ("zooms", args.zooms.clone()),
         ("picker", picker),
         ("pick_from", args.pick_from.as_deref().map(Value::from)),
+        ("columns", columns.map(|names| Value::Array(names.collect()))),
         ("bounds", args.bounds.map(|bounds| Value::from(bounds.to_vec()))),
         ("tiles_per_zoom", args.tiles.map(|tiles| Value::Integer(tiles.into()))),
         ("min_pixels", args.min_pixels.map(Value::Float)),
         ("variant", args.variant.as_deref().map(Value::from)),
         ("via", args.via.as_ref().map(ways::value)),
-        ("together", flag(args.together)),
+        ("together", flag(together)),
         ("may_be_empty", flag(args.may_be_empty)),
     ]
 }
@@ -162,10 +175,18 @@ fn measured(args: &TilesArgs, arms: usize, is_explained: bool, experiment: &mut 
     let TilesLoadArgs { jobs, duration, warmup, rounds, rate: offered, latency_limit, .. } = &args.load;
     experiment.load.rate = offered.as_deref().map(rate);
     experiment.load.promise = latency_limit.map(|limit_ms| BoundedDuration::seconds(limit_ms / 1e3));
+    if args.tiles.once {
+        let usual = if arms > 1 { once::ROUNDS_COMPARED } else { 1 };
+        experiment.measure =
+            Measure { rounds: Some(Whole::new(rounds.unwrap_or(usual))), ..Measure::default() };
+        return;
+    }
     let usual = if arms > 1 { ROUNDS_COMPARED } else { ROUNDS };
     experiment.measure = Measure {
         warmup: Some(BoundedDuration::seconds(*warmup)),
-        duration: Some(LengthOrBounds::Fixed(BoundedDuration::seconds(*duration as f64 / arms as f64))),
+        duration: Some(LengthOrBounds::Fixed(BoundedDuration::seconds(
+            duration.unwrap_or(DURATION_S) as f64 / arms as f64,
+        ))),
         rounds: Some(Whole::new(rounds.unwrap_or(usual))),
         slices: args.arms.slices.as_ref().and_then(WrittenSlices::value),
         // Explain statements even without a comparison.

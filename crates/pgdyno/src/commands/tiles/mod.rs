@@ -5,8 +5,10 @@ mod against;
 mod args;
 mod file;
 mod layers;
+mod once;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod ways;
 mod zooms;
 

@@ -66,9 +66,51 @@ fn layers_and_tiles_become_a_workload() {
             r#"{ f = { tiles = { function = "f()", pick_from = "roads", picker = "sessions" } } }"#,
         ),
         (r#"|"My Roads"|"#, r#"{ "My Roads" = { tiles = { layers = ['"My Roads"'] } } }"#),
+        (
+            "parcels |--columns=owner,area m2|",
+            r#"{ parcels = { tiles = { columns = ["owner", "area m2"], table = "parcels" } } }"#,
+        ),
+        ("parcels --columns=", r#"{ parcels = { tiles = { columns = [], table = "parcels" } } }"#),
     ] {
         assert_eq!(part(&made(line).unwrap(), "workload"), wanted, "{line}");
     }
+}
+
+#[test]
+fn each_tile_once_is_a_job_that_can_go_on() {
+    let written = made("parcels --once -z 4-9 -c 3 -T 90").unwrap();
+    assert_eq!(
+        part(&written, "workload"),
+        r#"{ parcels = { tiles = { once = { at_most_s = 90.0, connections = 3, progress = "parcels-once.json" }, table = "parcels", zooms = [4, 9] } } }"#
+    );
+    assert_eq!(part(&written, "measure"), "{ rounds = 1 }");
+    assert_eq!(part(&written, "factors"), "");
+    assert_eq!(part(&written, "question"), r#""How long do all tiles of parcels take, each once?""#);
+    let written = made("a b --once --mbtiles ab.mbtiles").unwrap();
+    assert_eq!(
+        part(&written, "workload"),
+        r#"{ "a and b" = { tiles = { layers = ["a", "b"], once = { mbtiles = "ab.mbtiles" }, together = true } } }"#
+    );
+    // Passes of a comparison are runs: nothing is kept besides.
+    let written = made("parcels --once --against jit=off").unwrap();
+    assert_eq!(part(&written, "workload"), r#"{ parcels = { tiles = { once = {}, table = "parcels" } } }"#);
+    assert_eq!(part(&written, "measure"), "{ rounds = 3 }");
+}
+
+/// A pipe can be read once, so its tiles become part of the experiment.
+#[test]
+fn a_list_from_a_pipe_is_part_of_the_experiment() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut writer = writer;
+    std::io::Write::write_all(&mut writer, b"9/3/7.pbf 41\n9/3/8\n9/3/7 1\n").unwrap();
+    drop(writer);
+    use std::os::fd::AsRawFd;
+    let written = made(&format!("parcels --trace /proc/self/fd/{}", reader.as_raw_fd())).unwrap();
+    let text = part(&written, "workload");
+    assert!(
+        text.contains("picker = { tiles = ") && text.contains("9/3/7 42") && text.contains("9/3/8"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -233,7 +275,9 @@ fn what_cannot_be_meant_is_told_in_words_of_the_command() {
     std::fs::write(&bad, "SELECT 1\n").unwrap();
     let trace = folder.path().join("trace.txt");
     std::fs::write(&trace, "14/8800/6400\n14/99999/0\n").unwrap();
-    let (bad, trace) = (bad.display(), trace.display());
+    let compressed = folder.path().join("list.xz");
+    std::fs::write(&compressed, b"\xfd7zXZ\0\0\x04").unwrap();
+    let (bad, trace, compressed) = (bad.display(), trace.display(), compressed.display());
     for (line, wanted) in [
         (String::new(), "LAYER"),
         ("roads --zooms 12-30".into(), "--zooms"),
@@ -267,6 +311,16 @@ fn what_cannot_be_meant_is_told_in_words_of_the_command() {
         ("a --margin 3".into(), "--against"),
         ("a --sql /nowhere/x.sql".into(), "--sql: "),
         ("a -L -1".into(), "-L"),
+        ("a --mbtiles x.mbtiles".into(), "--once"),
+        ("a --once -R 5".into(), "--rate and --latency-limit are of a load"),
+        ("a --once --picker uniform".into(), "--picker: once asks for every tile"),
+        ("a --once --via tipg".into(), "--via: once goes to the database, or to the URL"),
+        ("a --once --mbtiles x.mbtiles --against jit=off".into(), "--mbtiles: one pass over the tiles"),
+        ("a --once -c 5000".into(), "--once: 5000 is not within 1..1000"),
+        (
+            format!("a --trace {compressed}"),
+            "list.xz: cannot be read: compressed with xz; unpack it into a pipe",
+        ),
         ("a --against a".into(), "a is given twice"),
         ("a --via martn".into(), "did you mean \"martin\"?"),
         ("a --via http".into(), "by its URL"),

@@ -51,7 +51,8 @@ impl<'a> AnswerBlocks<'a> {
         }
         blocks.extend(self.trends().into_iter().map(Block::notice));
         if output == AnswerPlace::Summary {
-            let zooms = zooms::summary(self.data).into_iter().chain(explained::summary(self.data));
+            let zooms = zooms::summary(self.data).into_iter().chain(explained::layer_summary(self.data));
+            let zooms = zooms.chain(explained::summary(self.data));
             let sections =
                 worth::worth(self.data).iter().flat_map(worth::summary).chain(zooms).collect::<Vec<_>>();
             blocks.extend(sections.into_iter().map(Block::text));

@@ -1,7 +1,7 @@
 //! Arms compared by layer and zoom of a map: at which zoom a difference arises.
 //!
-//! The mean service time of a tile is compared. Means of rounds are paired like throughput; a zoom with too
-//! few requested tiles has no figure.
+//! The mean service time of a tile is compared. Means of rounds are paired like throughput. A slow zoom gets
+//! few requests, so few requests are compared too: their interval is wide, and their range is kept.
 
 mod requests;
 
@@ -16,10 +16,12 @@ pub use requests::{LayerAtZoom, PlaceRequests, Which, layers, requests};
 use super::pairs::{Cell, by_cell_and_arm};
 use super::sets;
 
-/// Requests of an arm, all rounds together, below which its times at a zoom are not reported.
-pub const FEWEST: u64 = 20;
-/// Requests of each arm below which a round is not compared.
-const FEWEST_OF_ROUND: u64 = 5;
+/// Requests of an arm, all rounds together, below which its times at a zoom are reported as a range.
+pub const FEW: u64 = 20;
+/// Requests of each arm below which a round is not compared, if enough other rounds have as many.
+const FEW_OF_ROUND: u64 = 5;
+/// Rounds that are enough.
+const ROUNDS: usize = 2;
 
 /// A layer and zoom of a cell, in an arm against the base.
 #[derive(Debug, Clone)]
@@ -32,10 +34,12 @@ pub struct ZoomComparison {
     pub base_layer: String,
     /// Requests of the base and of the arm, all rounds together.
     pub requests: [u64; 2],
+    /// Shortest and longest service time of the base and of the arm, ns; `None` without requests.
+    pub ranges_ns: [Option<(u64, u64)>; 2],
     /// ln(new / base) of the mean service times of each pair, by round.
     pub differences: BTreeMap<u32, f64>,
     /// Change of the mean service time, adjusted for all layers and zooms that are judged together; `None`
-    /// with too few tiles.
+    /// if no round has requests of both arms.
     pub mean: Option<Estimate>,
     /// Change of the median service time; `None` as above.
     pub median: Option<Estimate>,
@@ -43,14 +47,28 @@ pub struct ZoomComparison {
 }
 
 impl ZoomComparison {
-    /// The reason for a missing figure: `fewer than 20 requests`; `None` with a figure.
+    /// The reason for a missing figure: `no request`; `None` with a figure.
     #[must_use]
-    pub fn why_none(&self) -> Option<String> {
-        let few = self.requests.iter().any(|requests| *requests < FEWEST);
-        self.mean.is_none().then(|| match few {
-            true => format!("fewer than {FEWEST} requests"),
-            false => format!("no round with {FEWEST_OF_ROUND} requests of both arms"),
+    pub fn why_none(&self) -> Option<&'static str> {
+        self.mean.is_none().then(|| match self.requests {
+            [0, 0] => "no request",
+            [0, _] => "no request of the base",
+            [_, 0] => "no request of the arm",
+            _ => "no round with requests of both",
         })
+    }
+
+    /// Whether an arm has few requests.
+    #[must_use]
+    pub fn is_few(&self) -> bool {
+        self.requests.iter().any(|requests| *requests < FEW)
+    }
+
+    /// Whether all requests of one arm took longer than all of the other.
+    #[must_use]
+    pub fn is_apart(&self) -> bool {
+        let [Some((least, most)), Some((other_least, other_most))] = self.ranges_ns else { return false };
+        most < other_least || other_most < least
     }
 
     /// `old.sql → new.sql`, or the layer's name if both arms use the same.
@@ -123,11 +141,11 @@ impl Sides<'_> {
             });
         let [base_layer, layer] = [&old, &new].map(|side| side.values().next().map(|own| own.layer.clone()));
         let requests = [&old, &new].map(|side| side.values().map(|own| own.requests).sum::<u64>());
-        let enough = requests.iter().all(|requests| *requests >= FEWEST);
+        let least = self.fewest_of_round(&old, &new);
         let values = |side: &BTreeMap<u32, &PlaceRequests>,
                       of: fn(&PlaceRequests) -> Option<f64>|
          -> BTreeMap<u32, f64> {
-            let counted = side.iter().filter(|(_, own)| enough && own.requests >= FEWEST_OF_ROUND);
+            let counted = side.iter().filter(|(_, own)| own.requests >= least);
             counted.filter_map(|(round, own)| Some((*round, of(own).filter(|ns| *ns > 0.0)?))).collect()
         };
         let estimate =
@@ -142,6 +160,7 @@ impl Sides<'_> {
             layer: layer?,
             base_layer: base_layer?,
             requests,
+            ranges_ns: [&old, &new].map(range_ns),
             differences: differences(&values(&old, mean), &values(&new, mean)),
             mean: estimated,
             median: match self.sliced {
@@ -150,6 +169,22 @@ impl Sides<'_> {
             },
             verdict: Verdict::Invalid,
         })
+    }
+
+    /// Requests that a round needs: a few if enough rounds have them, otherwise one.
+    fn fewest_of_round(
+        &self,
+        old: &BTreeMap<u32, &PlaceRequests>,
+        new: &BTreeMap<u32, &PlaceRequests>,
+    ) -> u64 {
+        let has_few = |own: Option<&&PlaceRequests>| own.is_some_and(|own| own.requests >= FEW_OF_ROUND);
+        let rounds =
+            |side: &BTreeMap<u32, &PlaceRequests>| side.values().filter(|own| has_few(Some(own))).count();
+        let enough = match self.paired {
+            true => old.iter().filter(|(round, own)| has_few(Some(own)) && has_few(new.get(round))).count(),
+            false => rounds(old).min(rounds(new)),
+        };
+        if enough >= ROUNDS { FEW_OF_ROUND } else { 1 }
     }
 
     fn estimate(&self, old: &BTreeMap<u32, f64>, new: &BTreeMap<u32, f64>) -> Option<Estimate> {
@@ -162,6 +197,11 @@ impl Sides<'_> {
         let all = |side: &BTreeMap<u32, f64>| side.values().copied().collect::<Vec<f64>>();
         if old.is_empty() || new.is_empty() { None } else { stats::welch(&all(old), &all(new)) }
     }
+}
+
+fn range_ns(side: &BTreeMap<u32, &PlaceRequests>) -> Option<(u64, u64)> {
+    let ranges = side.values().filter_map(|own| own.range_ns());
+    ranges.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
 }
 
 fn differences(old: &BTreeMap<u32, f64>, new: &BTreeMap<u32, f64>) -> BTreeMap<u32, f64> {

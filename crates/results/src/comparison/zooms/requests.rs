@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use spec::{MapPart, Run, TileSample, figures};
+use spec::{MapPart, Run, TileProbe, TileSample, figures};
 use stats::Histogram;
 
 /// Answers by whether a cache returned them.
@@ -39,6 +39,8 @@ pub struct PlaceRequests {
     pub service: Histogram,
     /// Contents of the tiles of a sample; the same sample in each round, which counts once.
     pub sample: Option<TileSample>,
+    /// Times of a few tiles before the measured part, in the first of the runs that has some.
+    pub probe: Option<TileProbe>,
 }
 
 impl PlaceRequests {
@@ -67,6 +69,9 @@ impl PlaceRequests {
         if self.sample.is_none() {
             self.sample.clone_from(&other.sample);
         }
+        if self.probe.is_none() {
+            self.probe.clone_from(&other.probe);
+        }
     }
 
     /// Adds another script of the same run, which has other tiles.
@@ -91,6 +96,18 @@ impl PlaceRequests {
         for sample in samples.filter(|_| !counts_again) {
             self.sample.get_or_insert_with(TileSample::default).add(sample);
         }
+        for probe in run.tile_probes.iter().filter(|probe| probe.script as usize == position) {
+            match &mut self.probe {
+                Some(sum) => sum.add(probe),
+                None => self.probe = Some(probe.clone()),
+            }
+        }
+    }
+
+    /// Shortest and longest service time, ns; `None` without requests.
+    #[must_use]
+    pub fn range_ns(&self) -> Option<(u64, u64)> {
+        self.service.min_ns().zip(self.service.max_ns())
     }
 }
 

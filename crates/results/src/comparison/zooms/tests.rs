@@ -1,7 +1,7 @@
 use super::*;
 use crate::fixture::{experiment, run};
 use spec::figures;
-use spec::{MapPart, OrderScheme, ScriptRecord, TileSample, Validity};
+use spec::{MapPart, OrderScheme, ScriptRecord, TileProbe, TileSample, Validity};
 use stats::Histogram;
 
 /// A script of this part with this many requests, each of this many µs.
@@ -57,37 +57,45 @@ fn a_zoom_is_told_from_another() {
     assert!(matches!(unpaired[1].verdict, Verdict::Inconclusive { .. }), "{:?}", unpaired[1]);
 }
 
+/// Regression: a zoom that took 700 times as long had three requests, and no figure.
 #[test]
-fn a_few_requests_make_no_figure() {
-    let mut runs = rounds(["t", "t"]);
-    for run in &mut runs {
-        run.scripts[1] = script("t", 15, None, 4, 100.0);
-    }
-    let found = zooms(&experiment(&["A", "B"]), &runs);
-    assert!(found[0].mean.is_some() && found[0].why_none().is_none());
-    let few = &found[1];
-    assert_eq!(
-        (few.requests, few.why_none().as_deref(), few.mean, few.verdict),
-        ([16, 16], Some("fewer than 20 requests"), None, Verdict::Invalid)
-    );
-    // Enough together, but hardly any in a round.
-    runs.iter_mut()
-        .filter(|run| run.round == 1)
-        .for_each(|run| run.scripts[1] = script("t", 15, None, 40, 100.0));
-    let found = zooms(&experiment(&["A", "B"]), &runs);
-    assert_eq!((found[1].differences.len(), found[1].mean.unwrap().n), (1, 1));
+fn few_requests_have_a_wide_interval_and_a_range() {
+    let with = |requests: [u64; 2], slow: f64| {
+        let mut runs = rounds(["t", "t"]);
+        for (run, at) in runs.iter_mut().zip(0..) {
+            let of_base = at % 2 == 0;
+            let us = if of_base { 100.0 } else { slow } * (1.0 + 0.3 * f64::from(at % 3));
+            run.scripts[1] = script("t", 15, None, requests[usize::from(!of_base)], us);
+        }
+        zooms(&experiment(&["A", "B"]), &runs).pop().unwrap()
+    };
+    let few = with([90, 1], 70_000.0);
+    let (low, high) = few.mean.unwrap().interval_pct().unwrap();
+    assert!(low > 10_000.0 && high / low > 2.0, "{low} {high}");
+    assert_eq!((few.requests, few.verdict, few.differences.len()), ([360, 4], Verdict::Slower, 4));
+    assert!(few.is_few() && few.is_apart() && few.why_none().is_none());
+    assert_eq!(few.ranges_ns[1], Some((70_000_000, 112_000_000)));
+    // As long as the base: nothing is decided, and nothing is missing.
+    let alike = with([90, 2], 100.0);
+    assert!(matches!(alike.verdict, Verdict::Inconclusive { .. }) && !alike.is_apart(), "{alike:?}");
+    let none = with([90, 0], 100.0);
+    assert_eq!((none.why_none(), none.is_few(), none.mean), (Some("no request of the arm"), true, None));
 }
 
-/// Regression: 24 requests were "fewer than 20", since no round had five of them.
+/// A round with one request would outweigh those with many.
 #[test]
-fn requests_that_are_spread_too_thin_are_told_as_that() {
-    let thin = |run: Run| Run { scripts: vec![script("t", 15, None, 4, 100.0)], ..run };
-    let own = rounds(["t", "t"]);
-    let more = own.iter().cloned().map(|run| Run { round: run.round + 4, ..run });
-    let runs: Vec<Run> = own.iter().cloned().chain(more).map(thin).collect();
-    let found = zooms(&experiment(&["A", "B"]), &runs);
-    assert_eq!((found[0].requests, found[0].mean), ([32, 32], None));
-    assert_eq!(found[0].why_none().as_deref(), Some("no round with 5 requests of both arms"));
+fn rounds_with_few_requests_count_only_where_hardly_any_has_more() {
+    let mut runs = rounds(["t", "t"]);
+    runs[0].scripts[1] = script("t", 15, None, 1, 9000.0);
+    let counted = |runs: &[Run]| {
+        let found = zooms(&experiment(&["A", "B"]), runs).pop().unwrap();
+        found.differences.into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(counted(&runs), [2, 3, 4]);
+    for run in &mut runs[2..6] {
+        run.scripts[1] = script("t", 15, None, 2, 100.0);
+    }
+    assert_eq!(counted(&runs), [1, 2, 3, 4]);
 }
 
 #[test]
@@ -120,18 +128,21 @@ fn hits_and_misses_are_apart_and_together() {
     assert!((change + 71.75).abs() < 0.1 && own.place.which == Which::All, "{change}");
 }
 
-/// Each round has the same sample; hits and misses share one.
+/// Each round has the same sample and its own probe; hits and misses share one.
 #[test]
 fn a_sample_counts_once() {
     let mut runs = rounds(["t", "t"]);
     for run in &mut runs {
         run.tile_samples =
             vec![TileSample { script: 1, tiles: 8, empty: 2, bytes: 800, ..TileSample::default() }];
+        let mean_us = f64::from(run.round);
+        run.tile_probes = vec![TileProbe { script: 1, tiles: 8, mean_us, z: 15, x: 1, y: 2, max_us: 9.0 }];
     }
     let mut sum = PlaceRequests::default();
     for run in runs.iter().filter(|run| run.arm.as_deref() == Some("A")) {
         sum.add(&requests(run)[&LayerAtZoom { layer: 0, zoom: Some(15), which: Which::All }]);
     }
     assert_eq!((sum.requests, sum.sample.unwrap().tiles), (160, 8));
+    assert_eq!(sum.probe.map(|probe| (probe.tiles, probe.mean_us)), Some((8, 1.0)));
     assert_eq!(layers(&runs[0]), ["t"]);
 }

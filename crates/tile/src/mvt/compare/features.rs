@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::identity::may_identify;
 use super::shape::Shape;
 use crate::mvt::{AttributeValue, Feature, GeometryKind, Layer};
 
@@ -11,6 +12,10 @@ pub(super) struct KeyedFeature<'a> {
     extent: u32,
     /// Hash of the attributes, independent of their order.
     pub(super) attributes: u64,
+    /// Hashes of the names and values of its attributes, sorted.
+    pairs: Vec<(u64, u64)>,
+    /// Hashes of the names of its attributes that may hold an id.
+    pub(super) identifiers: Vec<u64>,
 }
 
 impl KeyedFeature<'_> {
@@ -19,9 +24,22 @@ impl KeyedFeature<'_> {
         (self.feature.kind, self.attributes)
     }
 
-    /// Equal for features with the same kind and id.
-    pub(super) fn identity(&self) -> Option<(GeometryKind, u64)> {
-        self.feature.id.map(|id| (self.feature.kind, id))
+    /// Hash of the value of an attribute, by the hash of its name.
+    pub(super) fn attribute(&self, name: u64) -> Option<u64> {
+        self.pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1)
+    }
+
+    /// Hash of the other attributes.
+    pub(super) fn attributes_without(&self, name: u64) -> u64 {
+        hash(&self.pairs.iter().filter(|pair| pair.0 != name).collect::<Vec<_>>())
+    }
+
+    pub(super) fn has_attributes(&self) -> bool {
+        !self.pairs.is_empty()
+    }
+
+    pub(super) fn has_more_than_one_attribute(&self) -> bool {
+        self.pairs.len() > 1
     }
 
     pub(super) fn has_several_parts(&self) -> bool {
@@ -41,6 +59,7 @@ pub(super) fn known<'a>(layers: &[&'a Layer]) -> Vec<KeyedFeature<'a>> {
     let mut found = Vec::new();
     for layer in layers {
         let keys: Vec<u64> = layer.keys.iter().map(hash).collect();
+        let ids: Vec<u64> = layer.keys.iter().filter(|key| may_identify(key)).map(hash).collect();
         let values: Vec<u64> = layer.values.iter().map(value_hash).collect();
         found.extend(layer.features.iter().map(|feature| {
             let pair =
@@ -48,7 +67,8 @@ pub(super) fn known<'a>(layers: &[&'a Layer]) -> Vec<KeyedFeature<'a>> {
             let mut pairs: Vec<_> = feature.tags.iter().filter_map(pair).collect();
             pairs.sort_unstable();
             pairs.dedup();
-            KeyedFeature { feature, extent: layer.extent, attributes: hash(&pairs) }
+            let identifiers = pairs.iter().map(|pair| pair.0).filter(|name| ids.contains(name)).collect();
+            KeyedFeature { feature, extent: layer.extent, attributes: hash(&pairs), pairs, identifiers }
         }));
     }
     found

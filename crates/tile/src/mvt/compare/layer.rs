@@ -1,12 +1,13 @@
 //! Matches the features of a layer on both sides: certain pairs first, so that weaker criteria apply only to
 //! the rest.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::Difference;
 use super::distance::DistanceBudget;
 use super::features::{KeyedFeature, known};
+use super::identity::{Identity, Key};
 use super::matching::{MatchItem, distance, pairs};
 use crate::mvt::Layer;
 
@@ -26,7 +27,7 @@ impl Partners {
 
 struct Side<'a> {
     features: Vec<KeyedFeature<'a>>,
-    /// Features without a partner.
+    /// Features without a partner that may have one.
     left: Vec<bool>,
 }
 
@@ -98,12 +99,13 @@ impl<'a> Side<'a> {
 
 impl Search<'_, '_> {
     fn run(mut self) -> Difference {
-        let same = self.whole(Partners::Alike);
+        let sides = [0, 1].map(|side| self.sides[side].features.as_slice());
+        if let Some(identity) = Identity::of(sides) {
+            self.by_identity(identity);
+        }
+        self.whole(Partners::Alike);
         let compared_all = !self.work.gave_up;
         self.by_parts(Partners::Alike);
-        if self.ids_identify(&same) {
-            self.by_id();
-        }
         if compared_all {
             self.moved_with_attributes_of_their_own();
         }
@@ -138,6 +140,8 @@ impl Search<'_, '_> {
         self.take(pair);
         self.found.matched += 1;
         self.found.attributes_differ += u64::from(self.has_other_attributes(pair));
+        let [own, base] = self.of_pair(pair).map(|known| known.feature.id);
+        self.found.ids_differ += u64::from(own != base);
         self.found.farthest_px = self.found.farthest_px.max(distance);
     }
 
@@ -147,15 +151,12 @@ impl Search<'_, '_> {
     }
 
     /// Whole features in the same place.
-    fn whole(&mut self, partners: Partners) -> Vec<[usize; 2]> {
+    fn whole(&mut self, partners: Partners) {
         let [own, base] = [0, 1].map(|side| self.sides[side].whole(partners));
         let found = pairs(&own, &base, self.tolerance, self.work);
-        let matched = found.into_iter().map(|pair| {
-            let both = [own[pair.own].feature, base[pair.base].feature];
-            self.matched(both, pair.distance);
-            both
-        });
-        matched.collect()
+        for pair in found {
+            self.matched([own[pair.own].feature, base[pair.base].feature], pair.distance);
+        }
     }
 
     /// Features all of whose parts are parts of others. With the same attributes the other features must be
@@ -192,19 +193,10 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Whether ids identify features: not if equal features have different ids, such as row numbers.
-    fn ids_identify(&self, same: &[[usize; 2]]) -> bool {
-        let with_ids = same.iter().filter_map(|&pair| {
-            let [own, base] = self.of_pair(pair).map(|known| known.feature.id);
-            Some(own? == base?)
-        });
-        let (equal, other): (Vec<bool>, Vec<bool>) = with_ids.partition(|&is_equal| is_equal);
-        equal.len() >= other.len()
-    }
-
-    /// Features with the same id, in any place.
-    fn by_id(&mut self) {
-        for pair in self.only_ones(|known| known.identity()) {
+    /// Features with the same id, in any place. What the other side lacks has no partner, except one in its
+    /// place with the same other attributes, which has another id.
+    fn by_identity(&mut self, identity: Identity) {
+        for pair in self.only_ones(|known| identity.key(known)) {
             let [own, base] = self.of_pair(pair).map(KeyedFeature::shape);
             match distance(&own, &base, self.tolerance, self.work) {
                 Some(distance) => self.matched(pair, distance),
@@ -212,6 +204,41 @@ impl Search<'_, '_> {
                 None => self.moved(pair),
             }
         }
+        let [own, base] = [0, 1].map(|side| -> HashSet<Key> {
+            self.sides[side].features.iter().filter_map(|known| identity.key(known)).collect()
+        });
+        let lone = [(0, &base), (1, &own)].map(|(side, others)| -> Vec<usize> {
+            let lacks =
+                |known: &KeyedFeature<'_>| identity.key(known).is_none_or(|key| !others.contains(&key));
+            self.sides[side].left().filter(|(_, known)| lacks(known)).map(|(number, _)| number).collect()
+        });
+        for pair in self.with_another_id(identity, &lone) {
+            self.matched(pair, 0.0);
+        }
+        for (side, lone) in self.sides.iter_mut().zip(lone) {
+            let with_id = lone.into_iter().filter(|number| identity.key(&side.features[*number]).is_some());
+            with_id.for_each(|number| side.left[number] = false);
+        }
+    }
+
+    /// Of these features the pairs that are surely one feature: nothing else on either side has their shape and
+    /// their attributes besides the id.
+    fn with_another_id(&self, identity: Identity, lone: &[Vec<usize>; 2]) -> Vec<[usize; 2]> {
+        if lone.iter().any(Vec::is_empty) {
+            return Vec::new();
+        }
+        let mut places: HashMap<_, [Vec<usize>; 2]> = HashMap::new();
+        for (side, Side { features, .. }) in self.sides.iter().enumerate() {
+            for (number, known) in features.iter().enumerate().filter(|(_, known)| identity.is_telling(known))
+            {
+                places.entry((known.shape(), identity.rest(known))).or_default()[side].push(number);
+            }
+        }
+        let pairs = places.into_values().filter_map(|numbers| match &numbers.each_ref().map(Vec::as_slice) {
+            [[own], [base]] if lone[0].contains(own) && lone[1].contains(base) => Some([*own, *base]),
+            _ => None,
+        });
+        pairs.collect()
     }
 
     /// Features whose attributes are unique: they have moved, or they would have been found.

@@ -1,13 +1,15 @@
-//! Do two tiles show the same map? The order and ids of their features and the names of their layers do not
-//! matter.
+//! Do two tiles show the same map? The order of their features does not matter; other ids and names of layers
+//! are reported, since styles use them.
 //!
-//! Features match when their geometries have the same kind and are within a tolerance. A feature without a
-//! match is tried by its parts, since servers join and split multi features differently. On a dense map a
-//! moved feature may lie where another one was. So features with the same attributes in the same place match
-//! first, then features with unique attributes or ids, in any place; place alone applies only to the rest.
+//! Features with unique ids match by them, in any place; without ids, features match when their geometries have
+//! the same kind and are within a tolerance. A feature without a match is tried by its parts, since servers
+//! join and split multi features differently. On a dense map a moved feature may lie where another one was. So
+//! features with the same attributes in the same place match first, then features with unique attributes, in
+//! any place; place alone applies only to the rest.
 
 mod distance;
 mod features;
+mod identity;
 mod layer;
 mod matching;
 mod shape;
@@ -48,6 +50,8 @@ pub struct Difference {
     /// Own features (matched or by parts) whose partner has other attributes; ids do not count. Numbers with
     /// a fraction are compared as 32-bit floats.
     pub attributes_differ: u64,
+    /// Pairs of whole features in one place with other feature ids, or an id on one side only.
+    pub ids_differ: u64,
     /// Greatest distance of matched features, in pixels; overestimated by at most 1/256 of the tolerance.
     pub farthest_px: f64,
     /// The work limit was reached: features on one side only may have a partner that was not found.
@@ -65,6 +69,7 @@ impl Difference {
         self.only_here += other.only_here;
         self.only_there += other.only_there;
         self.attributes_differ += other.attributes_differ;
+        self.ids_differ += other.ids_differ;
         self.farthest_px = self.farthest_px.max(other.farthest_px);
         self.gave_up |= other.gave_up;
     }
@@ -90,6 +95,13 @@ pub struct TileDifference {
 }
 
 impl TileDifference {
+    /// Layers whose name differs: own, and of the base.
+    pub fn renamed(&self) -> impl Iterator<Item = (&str, &str)> {
+        let both =
+            self.layers.iter().filter_map(|layer| Some((layer.here.as_deref()?, layer.there.as_deref()?)));
+        both.filter(|(here, there)| here != there)
+    }
+
     /// Whether every feature of either side is on the other, in its place.
     #[must_use]
     pub fn is_the_same_map(&self) -> bool {
@@ -136,16 +148,23 @@ pub fn compare_within(own: &[u8], base: &[u8], tolerance_px: f64) -> Result<Tile
     })
 }
 
-/// Layers with the same name on both sides; if each side has one layer, those two.
+/// Layers with the same name on both sides; if each side has one other, those two.
 fn layer_pairs<'a>(ours: &'a [Layer], theirs: &'a [Layer]) -> Vec<[Vec<&'a Layer>; 2]> {
-    if let ([own], [base]) = (ours, theirs) {
-        return vec![[vec![own], vec![base]]];
-    }
     let mut pairs: BTreeMap<&str, [Vec<&Layer>; 2]> = BTreeMap::new();
     for (side, layers) in [ours, theirs].into_iter().enumerate() {
         for layer in layers {
             pairs.entry(&layer.name).or_default()[side].push(layer);
         }
+    }
+    let lone = |side: usize| -> Vec<&str> {
+        let lone = pairs.iter().filter(|(_, sides)| sides[1 - side].is_empty());
+        lone.map(|(name, _)| *name).collect()
+    };
+    if let ([own], [base]) = (&lone(0)[..], &lone(1)[..])
+        && let Some([_, there]) = pairs.remove(base)
+        && let Some(pair) = pairs.get_mut(own)
+    {
+        pair[1] = there;
     }
     pairs.into_values().collect()
 }

@@ -180,12 +180,13 @@ fn extents_and_names_may_differ_and_attributes_are_counted() {
     let found = compare(&one, &other).unwrap();
     assert_eq!((found.total.matched, found.total.attributes_differ, found.identical), (1, 0, false));
     assert_eq!(found.layers[0].there.as_deref(), Some("default"));
+    assert_eq!(found.renamed().collect::<Vec<_>>(), [("roads", "default")]);
     let other = encode(&[("default", 512, &[made(1, AttributeValue::Real(5.5))])]);
     assert_eq!(compare(&one, &other).unwrap().total.attributes_differ, 1);
     // Of several layers the names tell.
     let two = encode(&[("roads", 512, &[made(1, AttributeValue::Whole(5))]), ("paths", 512, &[])]);
     let found = compare(&two, &other).unwrap();
-    assert_eq!(found.layers.len(), 3);
+    assert_eq!((found.layers.len(), found.renamed().count()), (3, 0));
     assert_eq!((found.total.only_here, found.total.only_there), (1, 1));
 }
 
@@ -258,6 +259,67 @@ fn ids_that_name_rows_tell_nothing() {
     let found = compare(&tile(&fewer), &tile(&base)).unwrap().total;
     assert_eq!((found.matched, found.attributes_differ), (9, 1), "{found:?}");
     assert_eq!((found.moved, found.only_here, found.only_there), (0, 0, 1), "{found:?}");
+    assert_eq!(found.ids_differ, 9, "{found:?}");
+}
+
+/// Trees in rows of twelve, three in one place: their id is an attribute, and half of them have the same species.
+fn trees(numbers: std::ops::Range<i128>, species: impl Fn(i128) -> i128) -> Vec<EncodedFeature> {
+    let tree = |number: i128| {
+        let place = (number / 3 % 12 * 20, number / 36 * 20);
+        let made = EncodedFeature::new(GeometryKind::Point, vec![vec![(place.0 as i32, place.1 as i32)]]);
+        let tags = [("tree_id", number), ("species", species(number))];
+        let tags = tags.map(|(name, value)| (name.to_owned(), AttributeValue::Whole(value))).to_vec();
+        EncodedFeature { tags, ..made }
+    };
+    numbers.map(tree).collect()
+}
+
+/// Regression: a feature that one side lacks was paired with one in its place, and both were other attributes.
+#[test]
+fn features_with_an_id_as_attribute_are_paired_by_it() {
+    let base = trees(0..400, |number| number % 2);
+    let own = trees(150..470, |number| if number % 10 == 0 { 7 } else { number % 2 });
+    let found = compare(&tile(&own), &tile(&base)).unwrap().total;
+    adds_up(&found, &own, &base);
+    let counted = [found.only_here, found.only_there, found.attributes_differ, found.moved, found.ids_differ];
+    assert_eq!(counted, [70, 150, 25, 0, 0], "{found:?}");
+    // The same by the id of features, without the attribute.
+    let by_id = |features: Vec<EncodedFeature>| -> Vec<EncodedFeature> {
+        let with_id = |mut made: EncodedFeature| {
+            let (_, value) = made.tags.remove(0);
+            let AttributeValue::Whole(id) = value else { panic!("{value:?}") };
+            EncodedFeature { id: Some(id as u64), ..made }
+        };
+        features.into_iter().map(with_id).collect()
+    };
+    let found = compare(&tile(&by_id(own)), &tile(&by_id(base))).unwrap().total;
+    let counted = [found.only_here, found.only_there, found.attributes_differ, found.moved, found.ids_differ];
+    assert_eq!(counted, [70, 150, 25, 0, 0], "{found:?}");
+}
+
+#[test]
+fn a_feature_that_has_another_id_is_no_other_feature() {
+    let base = street(20, 0, false, true);
+    let mut own = base.clone();
+    own[3].id = Some(900);
+    own[4].id = None;
+    let found = compare(&tile(&own), &tile(&base)).unwrap().total;
+    assert_eq!(
+        (found.matched, found.ids_differ, found.only_here, found.only_there),
+        (20, 2, 0, 0),
+        "{found:?}"
+    );
+}
+
+/// A style finds a layer by its name.
+#[test]
+fn a_layer_with_another_name_is_paired_with_the_one_that_is_left() {
+    let (roads, water) = (street(5, 0, true, false), street(3, 0, true, false));
+    let own = encode(&[("roads", 4096, &roads), ("lakes", 4096, &water)]);
+    let base = encode(&[("water", 4096, &water), ("roads", 4096, &roads)]);
+    let found = compare(&own, &base).unwrap();
+    assert!(found.is_the_same_map() && found.total.matched == 8, "{found:?}");
+    assert_eq!(found.renamed().collect::<Vec<_>>(), [("lakes", "water")]);
 }
 
 /// A hole that is gone is another geometry of the same feature, not a feature that only one side has.

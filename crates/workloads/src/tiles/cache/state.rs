@@ -124,15 +124,19 @@ fn empty(atlas: &Atlas, keys: &Keys, control: &mut dyn RedisConnection) -> Resul
 
 /// Each tile once, in the order of its key.
 fn distinct(atlas: &Atlas) -> BTreeMap<(u16, tile::Tile), &Pick> {
-    atlas.groups().flat_map(|(_, picks)| picks).map(|pick| ((pick.statement, pick.tile), pick)).collect()
+    atlas
+        .groups()
+        .flat_map(|(_, picks)| picks.items())
+        .map(|pick| ((pick.statement, pick.tile), pick))
+        .collect()
 }
 
 /// Tiles that receive this share of all requests, evenly over the list, with their bytes.
 fn chosen(atlas: &Atlas, layers: &[&TileLayer], share: f64, from: &mut dyn Fetch) -> Result<Filled, Error> {
     let mut requests: BTreeMap<(u16, tile::Tile), (f64, &Pick)> = BTreeMap::new();
     for (weight, picks) in atlas.groups() {
-        for pick in picks {
-            let each = weight as f64 / picks.len() as f64;
+        for (share, pick) in picks.shares() {
+            let each = weight as f64 * share;
             requests.entry((pick.statement, pick.tile)).or_insert((0.0, pick)).0 += each;
         }
     }

@@ -6,7 +6,7 @@ use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_liter
 use spec::Error;
 
 /// SRID of the web map.
-pub(super) const WEB_MERCATOR: i64 = 3857;
+pub(in crate::tiles) const WEB_MERCATOR: i64 = 3857;
 
 const INVALID_NAME: &str = "42602";
 
@@ -46,12 +46,20 @@ impl FeatureTable {
     }
 
     /// An envelope of the map in the table's projection.
-    pub(super) fn envelope(&self, envelope: &str) -> String {
+    pub(in crate::tiles) fn envelope(&self, envelope: &str) -> String {
         if self.srid == WEB_MERCATOR {
             envelope.to_owned()
         } else {
             format!("ST_Transform({envelope}, {})", self.srid)
         }
+    }
+
+    /// A remark if it has no spatial index, with what that means here.
+    pub(super) fn missing_index(&self, effect: &str) -> Option<String> {
+        let Self { shown, geometry, is_indexed, .. } = self;
+        (!is_indexed).then(|| {
+            format!("{shown} has no spatial index on {geometry}: {effect}; try CREATE INDEX ON {shown} USING gist ({geometry})")
+        })
     }
 
     pub(super) fn has(&self, column: &str) -> bool {

@@ -4,8 +4,8 @@ use protocol::nearest;
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 use spec::Error;
 
+use super::TileLayer;
 use super::feature_table::{as_written, texts};
-use super::{TileLayer, TileQuery};
 use crate::error;
 
 /// Accepted types of zoom, column and row.
@@ -53,12 +53,8 @@ pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<TileLayer, Error> {
     }
     let statement = super::text::read(&fitting.call(name))
         .map_err(|problem| error::script(format!("{shown}: {problem}")))?;
-    Ok(TileLayer {
-        shown,
-        made: TileQuery::Statement(statement),
-        feature_tables: Vec::new(),
-        remarks: Vec::new(),
-    })
+    let function = Some(fitting.signature.clone());
+    Ok(TileLayer { function, ..TileLayer::of_statement(&shown, statement, Vec::new()) })
 }
 
 struct TileFunction {

@@ -5,14 +5,11 @@ use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_liter
 use super::super::options::{TilesOptions, Variant};
 use super::super::via::Via;
 use super::Style;
+use super::columns::{self, TileColumns};
 use super::feature_table::{FeatureTable, WEB_MERCATOR};
 use crate::error;
 use spec::Error;
 use tile::area_m2;
-
-/// Columns to include in a tile, if the table has them.
-const ATTRIBUTES: [&str; 9] =
-    ["osm_id", "name", "highway", "building", "landuse", "natural", "amenity", "place", "shop"];
 
 /// Rows examined to know whether they have areas.
 const LOOKED_AT: u32 = 1000;
@@ -26,8 +23,7 @@ pub(super) struct TableLayer {
     feature_table: FeatureTable,
     /// Name of the layer in the tile.
     name: String,
-    /// Attribute columns, quoted.
-    attributes: Vec<String>,
+    columns: TileColumns,
     /// How `way_area` filters.
     areas: Areas,
     /// Kinds of geometries found, if there are several: `3 of 1000 are points`.
@@ -45,7 +41,11 @@ enum Areas {
 }
 
 impl TableLayer {
-    pub(super) fn of(sql: &mut dyn Sql, feature_table: &FeatureTable) -> Result<Self, Error> {
+    pub(super) fn of(
+        sql: &mut dyn Sql,
+        feature_table: &FeatureTable,
+        wanted: Option<&[String]>,
+    ) -> Result<Self, Error> {
         let doing = format!("looking at table {}", feature_table.shown);
         let looking = |error: SqlError| error::sql_error(&doing)(error);
         let kinds = kinds(sql, feature_table).map_err(looking)?;
@@ -58,12 +58,9 @@ impl TableLayer {
             (true, true) => Areas::All,
             (true, false) => Areas::Some,
         };
-        let unquoted = ATTRIBUTES
-            .iter()
-            .filter(|column| feature_table.has(column) && quote_identifier(column) != feature_table.geometry);
         Ok(Self {
             name: feature_table.name.strip_prefix("planet_osm_").unwrap_or(&feature_table.name).to_owned(),
-            attributes: unquoted.map(|column| quote_identifier(column)).collect(),
+            columns: columns::of(sql, feature_table, wanted)?,
             areas,
             mixed: (kinds.len() > 1).then(|| mixed(&kinds, all)),
             feature_table: feature_table.clone(),
@@ -71,13 +68,11 @@ impl TableLayer {
     }
 
     pub(super) fn remarks(&self, options: &TilesOptions) -> Vec<String> {
-        let FeatureTable { shown, srid, geometry, is_indexed, .. } = &self.feature_table;
+        let FeatureTable { shown, srid, .. } = &self.feature_table;
         let transformed = (*srid != WEB_MERCATOR).then(|| {
             format!("{shown} is in SRID {srid}: each geometry is transformed to {WEB_MERCATOR} for each tile")
         });
-        let index = (!is_indexed).then(|| {
-            format!("{shown} has no spatial index on {geometry}: each tile reads the whole table; try CREATE INDEX ON {shown} USING gist ({geometry})")
-        });
+        let index = self.feature_table.missing_index("each tile reads the whole table");
         let mixed = self.mixed.as_ref().map(|mixed| {
             let filter = match self.areas {
                 Areas::Some => "; features other than polygons are kept at any size",
@@ -96,6 +91,11 @@ impl TableLayer {
         [transformed, index, mixed, small].into_iter().flatten().collect()
     }
 
+    /// Its table, and the columns in its tiles.
+    pub(super) fn parts(&self) -> (&FeatureTable, &TileColumns) {
+        (&self.feature_table, &self.columns)
+    }
+
     pub(super) fn is_of(&self, feature_table: &FeatureTable) -> bool {
         self.feature_table == *feature_table
     }
@@ -104,16 +104,24 @@ impl TableLayer {
     /// feature, and `ST_AsMVT` skips NULLs itself.
     pub(super) fn statement(&self, z: u8, style: Style, envelope: &str) -> String {
         let FeatureTable { named, geometry, .. } = &self.feature_table;
-        let attributes: String = self.attributes.iter().map(|column| format!(", t.{column}")).collect();
+        let columns = self.columns.kept.iter();
+        let attributes: String = columns.map(|column| format!(", t.{}", quote_identifier(column))).collect();
+        let drawn = self.drawn_name();
         let filter = self.size_filter(z, style);
         let on_the_map = self.feature_table.on_the_map(&format!("t.{geometry}"));
         let there = self.feature_table.envelope(envelope);
         format!(
-            "SELECT ST_AsMVT(tile, {}, 4096, 'geom') FROM (\
-             SELECT ST_AsMVTGeom({on_the_map}, {envelope}) AS geom{attributes} \
+            "SELECT ST_AsMVT(tile, {}, 4096, {}) FROM (\
+             SELECT ST_AsMVTGeom({on_the_map}, {envelope}) AS {drawn}{attributes} \
              FROM {named} AS t WHERE t.{geometry} && {there}{filter}) AS tile",
-            quote_literal(&self.name)
+            quote_literal(&self.name),
+            quote_literal(drawn)
         )
+    }
+
+    /// Name of the geometry in the tile's rows, which no attribute has.
+    fn drawn_name(&self) -> &'static str {
+        if self.columns.kept.iter().any(|column| column == "geom") { "pgdyno_geom" } else { "geom" }
     }
 
     /// As in real styles, polygons that would be a dot are left out. Empty where there is nothing to filter

@@ -34,7 +34,11 @@ pub(super) fn by_area(
 
 /// Left, bottom, right and top in metres of the map: as requested, otherwise of all tables; `None` if these
 /// are empty.
-fn bounds(sql: &mut dyn Sql, layer: &TileLayer, options: &TilesOptions) -> Result<Option<[f64; 4]>, Error> {
+pub(in crate::tiles) fn bounds(
+    sql: &mut dyn Sql,
+    layer: &TileLayer,
+    options: &TilesOptions,
+) -> Result<Option<[f64; 4]>, Error> {
     if let Some([west, south, east, north]) = options.bounds {
         let corners = [(west, south), (east, north)].map(|(x, y)| mercator(x, y));
         return Ok(Some([corners[0].0, corners[0].1, corners[1].0, corners[1].1]));

@@ -32,6 +32,7 @@ pub(super) fn by_data(
     let zooms = options.zooms.weighted();
     let mut lists: Vec<Vec<Tile>> = vec![Vec::new(); zooms.len()];
     let wanted = options.tiles_per_zoom as usize;
+    let mut any: Vec<Point> = Vec::new();
     for (number, feature_table) in layer.feature_tables.iter().enumerate() {
         // Several tables share the number of tiles; the first ones get the remainder.
         let share =
@@ -49,6 +50,11 @@ pub(super) fn by_data(
                 filters.iter().position(|known| known == filter).map_or(&[][..], |at| &points[at][..]);
             list.extend(points.iter().map(|(x, y)| Tile::at(*z, *x, *y)));
         }
+        any.extend(points.into_iter().flatten());
+    }
+    // A zoom that shows no feature is requested where other zooms show some.
+    for (list, (z, _)) in lists.iter_mut().zip(&zooms).filter(|(list, _)| list.is_empty()) {
+        list.extend(any.iter().take(wanted).map(|(x, y)| Tile::at(*z, *x, *y)));
     }
     Ok(lists)
 }

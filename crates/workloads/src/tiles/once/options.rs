@@ -1,0 +1,48 @@
+//! Options of asking for each tile once.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// `once = { connections = 4, mbtiles = "roads.mbtiles" }`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OnceOptions {
+    /// Tiles that are asked for at the same time, each over its own connection. 1..=1000.
+    pub connections: u32,
+    /// The MBTiles file that the tiles are written to; an unfinished one is gone on with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mbtiles: Option<PathBuf>,
+    /// The file that keeps what is done until the end; MBTiles files keep it themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<PathBuf>,
+    /// No further tile is begun after this time, seconds; the rest is estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_most_s: Option<f64>,
+}
+
+impl Default for OnceOptions {
+    fn default() -> Self {
+        Self { connections: 1, mbtiles: None, progress: None, at_most_s: None }
+    }
+}
+
+impl OnceOptions {
+    /// What is wrong with it: its key and the problem.
+    pub(in crate::tiles) fn problem(&self) -> Option<(&'static str, String)> {
+        if !(1..=1000).contains(&self.connections) {
+            return Some(("once.connections", format!("{} is not within 1..1000", self.connections)));
+        }
+        if self.mbtiles.is_some() && self.progress.is_some() {
+            let problem = "an MBTiles file keeps what is done itself; leave progress out";
+            return Some(("once.progress", problem.to_owned()));
+        }
+        let at_most = self.at_most_s.filter(|seconds| !(seconds.is_finite() && *seconds > 0.0));
+        at_most.map(|seconds| ("once.at_most_s", format!("{seconds} must be above 0")))
+    }
+
+    /// The same, for the choice of tiles alone.
+    pub(in crate::tiles) fn without_files(&self) -> Self {
+        Self { mbtiles: None, progress: None, ..self.clone() }
+    }
+}
