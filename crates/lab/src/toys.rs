@@ -227,6 +227,7 @@ fn what_is_new_needs_nothing_but_the_seams() {
                 scripts: &scripts,
                 items: &[],
                 may_be_empty: true,
+                advice_on_empty: workloads::EMPTY_SCRIPT,
             };
             judge_and_record(&mut run, &setup, &mut measured.expect("measured"), &judged);
             done.push(PastRun { run, cause: None, number: 0, in_turn: false });

@@ -284,6 +284,16 @@ impl ReportData {
         self.experiment.plan.plan().map(|plan| plan.not_run().to_vec()).unwrap_or_default()
     }
 
+    /// The arm that such a part is, or that its name ends with.
+    #[must_use]
+    pub fn arm_of(&self, part: &NotRun) -> Option<&str> {
+        let is_named = |name: &&str| {
+            part.what.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with(' '))
+        };
+        let names = self.experiment.arms.iter().map(|arm| arm.name.as_str());
+        names.filter(is_named).max_by_key(|name| name.len())
+    }
+
     /// Share of transactions that may be bad before a ladder breaks, if the file sets it.
     pub fn bound(&self) -> Option<f64> {
         self.experiment.plan.plan()?.content.measure.bound

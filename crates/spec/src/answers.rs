@@ -57,6 +57,39 @@ pub struct MapDifference {
     pub gave_up: u64,
     /// Tiles that are not valid vector tiles.
     pub unreadable: u64,
+    /// Differences of tiles that are pictures; `None` if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pictures: Option<PictureDifference>,
+}
+
+/// How tiles that are pictures differ from the base's, in tiles.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct PictureDifference {
+    /// Pictures with other pixels; few of them, as compression with losses makes, are no difference.
+    pub pixels: u64,
+    /// Greatest share of other pixels in a picture.
+    pub most_share: f64,
+    /// Pictures of another size.
+    pub sizes: u64,
+    /// Places where only one of the arms has a picture.
+    pub only_one: u64,
+}
+
+impl PictureDifference {
+    fn words(&self) -> String {
+        let share = percent(self.most_share);
+        let kinds = [
+            (self.pixels, format!("with other pixels (up to {share} of a picture)")),
+            (self.sizes, "of another size".to_owned()),
+            (self.only_one, "in one of both only".to_owned()),
+        ];
+        let mut parts = Vec::new();
+        for (number, how) in kinds.into_iter().filter(|(number, _)| *number > 0) {
+            let pictures = if parts.is_empty() { count(number, "picture") } else { number.to_string() };
+            parts.push(format!("{pictures} {how}"));
+        }
+        parts.join(", ")
+    }
 }
 
 /// Zooms of the tiles whose features differ in one way.
@@ -72,6 +105,9 @@ pub struct MapZooms {
 
 impl MapDifference {
     fn words(&self, base: &str) -> String {
+        if let Some(pictures) = self.pictures.filter(|_| self.features + self.base_features == 0) {
+            return format!("{}; most at {}", pictures.words(), self.most_at);
+        }
         let kinds = [
             (self.only_here, "only here".to_owned(), &self.zooms_of.only_here),
             (self.only_there, format!("only in {base}"), &self.zooms_of.only_there),
@@ -86,6 +122,7 @@ impl MapDifference {
             parts.push(format!("{features} {how}{at}"));
             told.extend(zooms);
         }
+        parts.extend(self.pictures.as_ref().map(PictureDifference::words));
         if self.unreadable > 0 {
             parts.push(format!("{} no vector tile", count(self.unreadable, "answer")));
         }
@@ -311,6 +348,19 @@ mod tests {
         let said = "shows another map than old.sql in 2 of 32 tiles: 1 feature only here, 3 only in old.sql \
                     of 90 features against 92; z12 z14, most at 12/2212/1610";
         assert_eq!(difference.words("old.sql"), said);
+    }
+
+    #[test]
+    fn pictures_have_pixels_and_no_features() {
+        let pictures = PictureDifference { pixels: 3, most_share: 0.123, sizes: 0, only_one: 1 };
+        let map = MapDifference {
+            pictures: Some(pictures),
+            zooms: vec![9],
+            most_at: "9/266/198".into(),
+            ..MapDifference::default()
+        };
+        let said = "3 pictures with other pixels (up to 12 % of a picture), 1 in one of both only; most at 9/266/198";
+        assert_eq!(map.words("old"), said);
     }
 
     #[test]

@@ -38,7 +38,9 @@ pub mod visible;
 mod words;
 pub mod written;
 
-pub use answers::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms};
+pub use answers::{
+    AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms, PictureDifference,
+};
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use error::{Class, Error, advice_on_sqlstate, is_disk_full, is_of_shared_memory};
 pub use experiment_record::{ArmRecord, ControlArm, ExperimentRecord};

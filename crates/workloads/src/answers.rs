@@ -5,6 +5,8 @@ use sha2::{Digest, Sha256};
 use spec::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms, same_layers};
 use tile::{Tile, mvt};
 
+use crate::pictures;
+
 pub(crate) const SAMPLE: u64 = 16;
 /// Most columns of a transaction with separate sums; the others count in the checksum of its rows.
 const COLUMNS: usize = 64;
@@ -220,8 +222,9 @@ fn other_map(
             continue;
         };
         tiles += 1;
-        let by = match mvt::compare(bytes, base) {
-            Ok(found) => {
+        let by = match (pictures::compare(bytes, base), mvt::compare(bytes, base)) {
+            (Some(found), _) => found.add_to(map.pictures.get_or_insert_default()),
+            (None, Ok(found)) => {
                 let total = found.total;
                 map.features += total.here;
                 map.base_features += total.there;
@@ -236,7 +239,7 @@ fn other_map(
                 map.gave_up += u64::from(total.gave_up);
                 total.only_here + total.only_there + total.moved + total.attributes_differ + total.ids_differ
             }
-            Err(_) => {
+            (None, Err(_)) => {
                 map.unreadable += 1;
                 u64::MAX
             }

@@ -26,6 +26,7 @@ mod fields;
 mod hash;
 mod link;
 mod list;
+mod pictures;
 mod place;
 mod plans;
 mod sql_file;
@@ -45,6 +46,6 @@ pub use list::{Preparation, PreparedFrom, Spec};
 pub use place::{HttpPlace, Places, PostgresPlace, RedisServer, ServerPlace, Site, TargetPlaces};
 pub use plans::{KeptPlan, SamplePlans, Slowest};
 pub use workload::{
-    ClientWorkload, Clients, Guarded, JobWorkload, LoadNeeds, Prepared, RequestText, ScriptInfo,
-    StatementInfo, TileItem, Work, Workload,
+    ClientWorkload, Clients, EMPTY_SCRIPT, Guarded, JobWorkload, LoadNeeds, Prepared, RequestText,
+    ScriptInfo, StatementInfo, TileItem, Work, Workload,
 };

@@ -15,6 +15,12 @@ use crate::place::{Places, Site};
 use crate::plans::SamplePlans;
 use crate::tiles::Tile;
 
+/// What to look at when a script never returns anything.
+pub const EMPTY_SCRIPT: &str = "look at conditions and variables";
+/// What to look at when a web server never returns anything.
+pub(crate) const EMPTY_WEB: &str =
+    "look at the path of the URL, at the zooms, and at what the web server has";
+
 /// One script, layer or command, as counted in `TransactionOutcome::script`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptInfo {
@@ -80,6 +86,8 @@ pub struct Guarded {
     /// Why every figure of such a run would be meaningless; `None` when the workload does something, and when
     /// only its runs can show it.
     pub empty: Option<String>,
+    /// What users should know before they see a figure.
+    pub warnings: Vec<String>,
     pub notes: Vec<String>,
     /// Whether its map data come from OpenStreetMap; `None` without map data.
     pub is_of_osm: Option<bool>,
@@ -151,6 +159,11 @@ pub trait Workload: Send {
     /// Whether the user allowed empty results.
     fn may_be_empty(&self) -> bool {
         false
+    }
+
+    /// What to look at when it never returns anything.
+    fn advice_on_empty(&self) -> &'static str {
+        EMPTY_SCRIPT
     }
 
     /// Whether it uses a Redis server, whose counters then belong to its runs.

@@ -97,6 +97,7 @@ impl Recorder {
             scripts: &scripts,
             items: &[],
             may_be_empty: true,
+            advice_on_empty: workloads::EMPTY_SCRIPT,
         };
         judge_and_record(&mut run, setup, &mut measured, &judged);
         let doubts = run.doubts.clone();

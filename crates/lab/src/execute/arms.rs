@@ -1,45 +1,73 @@
 //! Whether a server can provide the arms of an experiment, checked before the preparation.
 
-use spec::plan::{Arm, Plan};
+use spec::plan::{Arm, Plan, PlannedRun};
 use spec::{Class, Error};
 
+use super::failed_arms::FailedArms;
 use crate::error::of_sql;
 use crate::experiment::ExperimentFile;
+use crate::plan::setups;
+use crate::runner::Progress;
 use server::control::Control;
 use server::settings::{Catalog, Means, Refusal, catalog, check, is_in_force, without_right};
 
-/// Reads the server's catalog and reports every setting of every arm that it cannot apply, each with its
-/// line.
+/// Reads the server's catalog, and leaves out arms with settings that it cannot apply.
+///
+/// # Errors
+/// Every setting of every arm that cannot be applied, each with its line, if nothing is left to compare.
 pub(super) fn check_arms(
     file: &ExperimentFile,
     plan: &Plan,
-    control: &mut Control,
-    means: Means,
+    (control, means): (&mut Control, Means),
+    failed: &mut FailedArms<'_>,
+    progress: &mut dyn Progress,
 ) -> Result<(), Error> {
     if plan.content.arms.iter().all(|arm| arm.settings.is_empty()) {
         return Ok(());
     }
     let known = catalog(control)?;
     let mut problems = Vec::new();
-    for arm in &plan.content.arms {
-        let name = arm.name.as_deref().unwrap_or_default();
+    for arm in plan.content.arms.iter().filter(|arm| is_left(plan, failed, arm)) {
         let without_right = without_right(control, &known, &arm.settings, means).map_err(of_sql)?;
-        let found = check(&known, &arm.settings, means).into_iter().chain(without_right);
-        problems.extend(found.map(|refusal| (name, refusal)));
+        let found: Vec<Refusal> =
+            check(&known, &arm.settings, means).into_iter().chain(without_right).collect();
+        problems.extend((!found.is_empty()).then_some((arm, found)));
     }
-    problems.sort_by_key(|(arm, refusal)| file.line_of(arm, refusal.setting.as_deref()));
-    let told = problems.iter().map(|(arm, Refusal { setting, error })| {
-        let line = file.line_of(arm, setting.as_deref()).map(|line| format!("{line}:")).unwrap_or_default();
-        format!("{}:{line} [settings.{arm}] {error}", file.path.display())
-    });
-    let told: Vec<String> = told.collect();
-    match problems.into_iter().next() {
-        Some((_, first)) => Err(first.error.in_words(told.join("\n"))),
-        None if file.allows_same() => Ok(()),
-        None => {
-            plan.content.arms.iter().skip(1).try_for_each(|arm| differs(&known, &plan.content.arms[0], arm))
-        }
+    let all = problems.iter().flat_map(|(arm, found)| found.iter().map(move |refusal| (*arm, refusal)));
+    let all = placed(file, all);
+    for (arm, found) in problems {
+        let own = placed(file, found.iter().map(|refusal| (arm, refusal)));
+        let Some(first) = found.into_iter().next() else { continue };
+        let fails = |run: &PlannedRun| setups::setup(plan, run).arm.as_ref() == Some(arm);
+        let left_out = failed.leave_out(fails, first.error.in_words(own), progress);
+        left_out.map_err(|error| error.in_words(&all))?;
     }
+    if file.allows_same() {
+        return Ok(());
+    }
+    let mut others = plan.content.arms.iter().skip(1).filter(|arm| is_left(plan, failed, arm));
+    others.try_for_each(|arm| differs(&known, &plan.content.arms[0], arm))
+}
+
+/// Refusals with their lines in the file, a line each.
+fn placed<'r>(file: &ExperimentFile, refusals: impl Iterator<Item = (&'r Arm, &'r Refusal)>) -> String {
+    let mut told: Vec<_> = refusals
+        .map(|(arm, Refusal { setting, error })| {
+            let arm = arm.name.as_deref().unwrap_or_default();
+            let number = file.line_of(arm, setting.as_deref());
+            let line = number.map(|line| format!("{line}:")).unwrap_or_default();
+            (number, format!("{}:{line} [settings.{arm}] {error}", file.path.display()))
+        })
+        .collect();
+    told.sort_by_key(|(number, _)| *number);
+    told.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a run of an arm is left, if it has runs.
+fn is_left(plan: &Plan, failed: &FailedArms<'_>, arm: &Arm) -> bool {
+    let mut own =
+        plan.runs.iter().filter(|run| setups::setup(plan, run).arm.as_ref() == Some(arm)).peekable();
+    own.peek().is_none() || own.any(|run| failed.has(run))
 }
 
 /// Refuses an arm whose settings the base has already: A would be compared with A.

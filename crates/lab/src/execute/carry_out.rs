@@ -1,11 +1,12 @@
 //! One invocation of an experiment: from open servers to closed ones.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use results::Finished;
 use server::{Stop, StopPhase, host};
-use spec::plan::{Fact, Facts, Plan, PlannedRun};
+use spec::plan::{Fact, Facts, Needed, Plan, PlannedRun, Recorded};
 use spec::{Class, Error, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, figures};
 
 use super::calibration::{self, UnstoredRuns};
@@ -20,7 +21,7 @@ use crate::few;
 use crate::jobs::{self, PreparedJob};
 use crate::lateness::judge_by_host;
 use crate::measure::{Keep, Turns};
-use crate::plan::{identity, setups, turns};
+use crate::plan::{identity, resolve, setups, turns};
 use crate::runner::{
     ExperimentStep, LabEvent, Pace, Progress, ProgressExt, Results, RunSteps, Runner, Stage, Turn,
 };
@@ -34,8 +35,9 @@ type Taken = (Finished, Option<Cause>, Option<LabEvent>);
 
 pub(super) struct Execution<'a> {
     pub(super) file: &'a ExperimentFile,
-    pub(super) plan: &'a Plan,
-    facts: &'a Facts,
+    /// Without the arms that failed their checks.
+    pub(super) plan: Rc<Plan>,
+    facts: Facts,
     /// Runs of earlier invocations that were excluded because the machine disturbed them.
     superseded: &'a [RunKey],
     pub(super) runner: Runner<'a>,
@@ -91,8 +93,8 @@ impl<'a> Execution<'a> {
             runner: Runner::new(stages, progress, stop),
             before: done.len(),
             file,
-            plan,
-            facts: &begun.facts,
+            plan: Rc::new(plan.clone()),
+            facts: begun.facts.clone(),
             superseded: &begun.superseded,
             results,
             done,
@@ -152,8 +154,11 @@ impl<'a> Execution<'a> {
     }
 
     pub(super) fn carry_out(&mut self) -> Result<Outcome, Error> {
-        let course = strategies::of(self.plan, self.superseded);
-        let result = self.all(&*course).map_err(|error| self.runner.explain(placed(self.file, error)));
+        let ready = self.get_ready();
+        let plan = Rc::clone(&self.plan);
+        let course = strategies::of(&plan, self.superseded);
+        let result = ready.and_then(|()| self.all(&*course));
+        let result = result.map_err(|error| self.runner.explain(placed(self.file, error)));
         self.measuring = None;
         if self.runner.stop().soon() && (result.is_err() || !course.left(&self.done).is_empty()) {
             let planned = course.planned(&self.done);
@@ -164,12 +169,12 @@ impl<'a> Execution<'a> {
         }
         result?;
         if self.calibrates() {
-            let remarks = calibrate::keep(self.plan, &self.done, host::cores());
+            let remarks = calibrate::keep(&self.plan, &self.done, host::cores());
             remarks.into_iter().for_each(|remark| self.runner.progress.warn(remark));
         }
         if let Some(error) = self.not_stored.take() {
             let runs = self.done.iter().map(|done| done.run.clone()).collect();
-            return Err(UnstoredRuns { plan: self.plan.clone(), runs }.into_error(&error));
+            return Err(UnstoredRuns { plan: Plan::clone(&self.plan), runs }.into_error(&error));
         }
         let experiment = self.results.id().ok_or_else(|| Error::new(Class::Internal, "no run was stored"))?;
         if !self.waiting.is_empty() {
@@ -202,30 +207,44 @@ impl<'a> Execution<'a> {
     }
 
     /// Opens and checks the workloads of the remaining runs.
-    fn get_ready(&mut self, course: &dyn Course) -> Result<(), Error> {
+    fn get_ready(&mut self) -> Result<(), Error> {
         if self.calibrates() {
-            return calibration::get_ready(&mut self.runner, self.plan);
+            return calibration::get_ready(&mut self.runner, &self.plan);
         }
-        let left = course.left(&self.done);
+        let left = strategies::of(&self.plan, self.superseded).left(&self.done);
         if left.is_empty() {
             return Ok(());
         }
-        let mut guard = Guard::new(self.plan, self.file.folder(), &mut self.runner, &self.results);
+        let mut guard = Guard::new(&self.plan, self.file.folder(), &mut self.runner, &self.results);
         guard.look(&left)?;
-        let Guard { remarks, texts, .. } = guard;
+        let Guard { remarks, texts, failed, .. } = guard;
+        let failed = failed.into_facts();
         self.remarks = remarks;
         self.results.add_texts(texts);
+        self.leave_out(failed)?;
+        let left = strategies::of(&self.plan, self.superseded).left(&self.done);
         self.learn_from_earlier(&left)?;
         // The rates of a search are not known yet.
         let searches = self.plan.content.measure.search.is_some();
-        if searches || course.left(&self.done).iter().any(|run| run.rate.is_some()) {
+        if searches || left.iter().any(|run| run.rate.is_some()) {
             judge_by_host(&mut self.runner, self.plan.seed());
         }
         Ok(())
     }
 
+    /// From now on the plan is without these parts, and stays so.
+    fn leave_out(&mut self, failed: Vec<Fact>) -> Result<(), Error> {
+        if !self.plan.decisions.left_out.needs().any(|needed| needed == Needed::Checks) {
+            return Ok(());
+        }
+        let learnt: Vec<Fact> = failed.into_iter().chain([Fact::Checked]).collect();
+        learnt.iter().for_each(|fact| self.facts.learn(fact.clone()));
+        self.plan = Rc::new(resolve(self.file, &self.facts)?);
+        self.results.learn(learnt, recorded(&self.plan));
+        Ok(())
+    }
+
     fn all(&mut self, course: &dyn Course) -> Result<(), Error> {
-        self.get_ready(course)?;
         let is_known = course.left(&self.done).iter().all(|run| self.pace.knows(run));
         let planned = course.planned(&self.done);
         let left = if is_known { self.left(course, &[]) } else { Duration::ZERO };
@@ -257,7 +276,7 @@ impl<'a> Execution<'a> {
         let jobs: BTreeMap<&String, &PlannedRun> =
             left.iter().filter(|run| run.is_job()).map(|run| (&run.workload, run)).collect();
         for (workload, run) in jobs {
-            let ready = self.runner.ready(&setups::setup(self.plan, run).asked());
+            let ready = self.runner.ready(&setups::setup(&self.plan, run).asked());
             let bytes = ready.and_then(|ready| Some(jobs::input_bytes(ready.workload.job()?)));
             if let Some(seconds) = self.results.usual_job_s(bytes.unwrap_or_default())? {
                 self.pace.learn(workload, seconds);
@@ -273,7 +292,7 @@ impl<'a> Execution<'a> {
         if self.plan.content.varies_storage() {
             self.pace.switched(start.elapsed());
         }
-        let turns = turns::turns(self.plan, &block.runs[0].run).filter(|_| block.runs.len() > 1);
+        let turns = turns::turns(&self.plan, &block.runs[0].run).filter(|_| block.runs.len() > 1);
         let in_turn = turns.is_some();
         let taken = match turns {
             Some(how) => self.in_turn(course, block, &how)?,
@@ -426,7 +445,7 @@ impl<'a> Execution<'a> {
         let arm = next.run.arm.clone().unwrap_or_default();
         let remarks = self.remarks.get(&(next.setup.asked(), arm));
         done.finished.run.events.extend(remarks.into_iter().flatten().cloned());
-        let turns = turns::turns_event(self.plan, self.facts, &next.run);
+        let turns = turns::turns_event(&self.plan, &self.facts, &next.run);
         let turns = turns.map(|(kind, detail)| RunEvent { time_us: 0, kind: kind.to_owned(), detail });
         done.finished.run.events.extend(turns);
         let why = self.again_because.get(&next.run.key()).cloned();
@@ -492,7 +511,7 @@ impl<'a> Execution<'a> {
         let Next { run, what, number, takes, .. } = &block.runs[position];
         let takes = if run.is_job() { Duration::from_secs_f64(self.pace.takes_s(run)) } else { *takes };
         let after = course.left(&self.done);
-        let next = after.iter().skip(position + 1).map(|run| setups::words_of(self.plan, run)).next();
+        let next = after.iter().skip(position + 1).map(|run| setups::words_of(&self.plan, run)).next();
         let left = self.left(course, &block.runs[..position]);
         self.runner.progress.event(LabEvent::RunStarted {
             number: *number,
@@ -594,6 +613,11 @@ pub(super) fn light(mut run: Run) -> Run {
     run
 }
 
+/// A plan as it is stored.
+fn recorded(plan: &Plan) -> Recorded {
+    without_credentials(&plan.clone().into())
+}
+
 /// The record of the experiment; `file_text` is empty without a file.
 pub(crate) fn record_of(
     file_text: String,
@@ -606,7 +630,7 @@ pub(crate) fn record_of(
         name: plan.name.clone(),
         question: plan.question.clone(),
         file_text,
-        plan: without_credentials(&plan.clone().into()),
+        plan: recorded(plan),
         seed: plan.seed(),
         order_scheme: plan.scheme().into(),
         rounds: plan.rounds,

@@ -9,6 +9,7 @@ use spec::plan::{Plan, PlannedRun};
 use spec::{Class, Error, RunEvent, Text};
 use workloads::{Each, Sampled, Spec};
 
+use super::failed_arms::FailedArms;
 use super::server_data::{Differences, Names, ServerData, ask};
 use crate::jobs::make_extract;
 use crate::plan::{levels, setups};
@@ -32,7 +33,14 @@ pub(super) struct Guard<'g, 'a> {
     results: &'g Results,
     pub(super) remarks: Remarks,
     pub(super) texts: Vec<Text>,
+    /// Arms that fail here, if others are left.
+    pub(super) failed: FailedArms<'g>,
     samples: BTreeMap<Asked, Sampled>,
+}
+
+/// Whether two setups ask the same of the same state of a server.
+fn asked_alike(one: &Setup, other: &Setup) -> bool {
+    one.asked() == other.asked() && one.answered_by() == other.answered_by()
 }
 
 struct Open {
@@ -55,12 +63,16 @@ impl<'g, 'a> Guard<'g, 'a> {
         results: &'g Results,
     ) -> Self {
         let (remarks, texts, samples) = Default::default();
-        Self { plan, folder, runner, results, remarks, texts, samples }
+        let failed = FailedArms::new(plan);
+        Self { plan, folder, runner, results, remarks, texts, failed, samples }
     }
 
     /// Opens the workloads of these runs, and of their base arms: each is checked, chooses its requests, and
     /// proves that it does something; then arms get the same requests. State by state, so that an index is
-    /// created once for all.
+    /// created once for all. An arm that fails is left out, if the others can be compared without it.
+    ///
+    /// # Errors
+    /// What fails, if it is not left out.
     pub(super) fn look(&mut self, runs: &[PlannedRun]) -> Result<(), Error> {
         let (mut to_open, pairs) = self.needed(runs);
         let mut states: Vec<Setup> = Vec::new();
@@ -77,20 +89,72 @@ impl<'g, 'a> Guard<'g, 'a> {
             |setup: &Setup| states.iter().position(|known| known.changes == setup.changes).unwrap_or(0);
         to_open.sort_by_key(|open| state(&open.setup));
         for open in &to_open {
-            self.in_its_state(&open.setup)?;
-            self.open(open)?;
+            if self.is_left(|of| of.asked() == open.setup.asked()) {
+                let opened = self.in_its_state(&open.setup).and_then(|()| self.open(open));
+                self.or_leave_out(opened, |of| of.asked() == open.setup.asked())?;
+            }
         }
-        self.suffices(runs)?;
+        self.try_settings(runs)?;
+        let left: Vec<PlannedRun> = runs.iter().filter(|run| self.failed.has(run)).cloned().collect();
+        self.suffices(&left)?;
         let mut asked: Vec<&Setup> = pairs.iter().flat_map(|pair| [&pair.base, &pair.other]).collect();
         asked.sort_by_key(|setup| state(setup));
         for setup in asked {
-            self.sample(setup, state(setup))?;
+            let is_same = |of: &Setup| asked_alike(of, setup);
+            if self.is_left(is_same) {
+                let sampled = self.sample(setup, state(setup));
+                self.or_leave_out(sampled, is_same)?;
+            }
         }
         for pair in &pairs {
-            self.compare(pair, [state(&pair.base), state(&pair.other)]);
+            if self.is_left(|of| asked_alike(of, &pair.other)) {
+                self.compare(pair, [state(&pair.base), state(&pair.other)]);
+            }
         }
-        for pair in self.on_two_servers(runs) {
-            self.compare_data(&pair)?;
+        for pair in self.on_two_servers(&left) {
+            let is_same = |of: &Setup| of.asked() == pair.other.asked();
+            if self.is_left(is_same) {
+                let compared = self.compare_data(&pair);
+                self.or_leave_out(compared, is_same)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a run is left whose setup, or that of its base, is meant.
+    fn is_left(&self, is_meant: impl Fn(&Setup) -> bool) -> bool {
+        let left = self.plan.runs.iter().filter(|run| self.failed.has(run));
+        left.flat_map(|run| [Some(setups::setup(self.plan, run)), setups::base_setup(self.plan, run)])
+            .flatten()
+            .any(|setup| is_meant(&setup))
+    }
+
+    /// If a step failed, leaves out the runs whose setup is meant.
+    fn or_leave_out(
+        &mut self,
+        step: Result<(), Error>,
+        is_meant: impl Fn(&Setup) -> bool,
+    ) -> Result<(), Error> {
+        let Err(error) = step else { return Ok(()) };
+        let plan = self.plan;
+        let fails = |run: &PlannedRun| is_meant(&setups::setup(plan, run));
+        self.failed.leave_out(fails, error, &mut *self.runner.progress)
+    }
+
+    /// Brings the servers to the settings of each arm once, if one that cannot have them is left out: a server may
+    /// refuse to start with settings that it knows.
+    fn try_settings(&mut self, runs: &[PlannedRun]) -> Result<(), Error> {
+        let mut tried = BTreeSet::new();
+        for run in runs.iter().filter(|run| run.arm.is_some()) {
+            let setup = setups::setup(self.plan, run);
+            let Some(arm) = setup.arm.clone().filter(|arm| !arm.settings.is_empty()) else { continue };
+            let is_first = tried.insert((setup.at().template(), arm.name.clone()));
+            if is_first && self.failed.may_leave_out() && self.failed.has(run) {
+                let set = self.runner.switch_to(&setup).map(drop);
+                self.or_leave_out(set, |of| {
+                    of.arm.as_ref() == Some(&arm) && of.at().template() == setup.at().template()
+                })?;
+            }
         }
         Ok(())
     }
@@ -286,8 +350,24 @@ impl<'g, 'a> Guard<'g, 'a> {
             self.remark(&name, arm, RunEvent::OWN_CHOICE, told);
         }
         self.texts.extend(texts::of_workload(&format!("workload {name}"), &*ready.workload));
+        let empty = ready.guarded.empty.clone();
         self.runner.add(&name, ready);
+        if let Some(why) = empty
+            && !self.leaves_out_empty(&name, base.as_ref(), &why)
+        {
+            self.runner.progress.warn(format!("{name} does nothing, so its runs are invalid: {why}"));
+        }
         Ok(())
+    }
+
+    /// Leaves out a workload that does nothing, where its base does something.
+    fn leaves_out_empty(&mut self, name: &str, base: Option<&Setup>, why: &str) -> bool {
+        let of_base = base.and_then(|base| self.runner.ready(&base.asked()));
+        if of_base.is_none_or(|base| base.guarded.empty.is_some()) {
+            return false;
+        }
+        let error = Error::new(Class::Guard, format!("it does nothing: {why}"));
+        self.or_leave_out(Err(error), |of| of.asked() == name).is_ok()
     }
 
     fn sample(&mut self, setup: &Setup, state: usize) -> Result<(), Error> {

@@ -3,12 +3,14 @@ use std::time::Duration;
 
 use protocol::postgres::conninfo::Env;
 use spec::Error;
-use spec::plan::{Plan, TargetSpec};
+use spec::plan::{Facts, Plan, TargetSpec};
 
 use super::arms::check_arms;
+use super::failed_arms::FailedArms;
 use crate::experiment::ExperimentFile;
 use crate::jobs::{fits_at_hand, foresee};
-use crate::plan::{jobs_of, levels, setups};
+use crate::plan::{jobs_of, levels, resolve, setups};
+use crate::runner::Progress;
 use crate::target_spec::TargetAccess;
 use server::control::{Control, connect};
 use server::home::Home;
@@ -27,21 +29,28 @@ pub enum Looked {
 }
 
 /// Checks the settings of a plan against the server without side effects: one given by URL if it answers, a
-/// managed one if it runs.
+/// managed one if it runs. Arms that it refuses are left out of the plan.
 ///
 /// # Errors
-/// Every setting that the server cannot apply, with its line in the file.
-pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, Error> {
+/// Every setting that the server cannot apply, with its line in the file, if nothing is left to compare.
+pub fn look(
+    file: &ExperimentFile,
+    (plan, facts): (&mut Plan, &mut Facts),
+    progress: &mut dyn Progress,
+) -> Result<Looked, Error> {
     if file.arms.iter().all(|arm| arm.settings.is_empty()) {
         return Ok(Looked::Nothing);
     }
+    let mut failed = FailedArms::new(plan);
     for target in file.targets() {
         let (mut control, means) = match at_hand(&file.access(target.clone()))? {
             Ok(found) => found,
             Err(why) => return Ok(Looked::NotChecked(why)),
         };
-        check_arms(file, plan, &mut control, means)?;
+        check_arms(file, plan, (&mut control, means), &mut failed, progress)?;
     }
+    failed.into_facts().into_iter().for_each(|fact| facts.learn(fact));
+    *plan = resolve(file, facts)?;
     Ok(Looked::Checked)
 }
 

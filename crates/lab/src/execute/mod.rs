@@ -6,6 +6,7 @@
 mod arms;
 mod calibration;
 mod carry_out;
+mod failed_arms;
 mod guard;
 mod look;
 mod once;
@@ -305,7 +306,15 @@ impl Invocation {
 
     /// Adds a fact; the plan follows.
     fn learn(&mut self, file: &ExperimentFile, fact: Fact) -> Result<(), Error> {
-        self.facts.learn(fact);
+        self.learn_all(file, [fact])
+    }
+
+    fn learn_all(
+        &mut self,
+        file: &ExperimentFile,
+        facts: impl IntoIterator<Item = Fact>,
+    ) -> Result<(), Error> {
+        facts.into_iter().for_each(|fact| self.facts.learn(fact));
         self.plan = resolve(file, &self.facts)?;
         Ok(())
     }

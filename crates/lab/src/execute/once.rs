@@ -1,6 +1,8 @@
 //! One run in one invocation: a further round of its experiment. It is shown and stored even if it was interrupted, or
 //! if the server could not be asked after it.
 
+use std::rc::Rc;
+
 use engine::{EngineResult, Until};
 use results::{ExperimentId, Store};
 use server::Stop;
@@ -61,14 +63,15 @@ pub fn run_once(
 
 impl Execution<'_> {
     fn further_round(&mut self, statements: bool) -> Result<OneRun, Error> {
-        let run = self.plan.runs.last().ok_or_else(|| Error::new(Class::Internal, "no run is planned"))?;
+        let plan = Rc::clone(&self.plan);
+        let run = plan.runs.last().ok_or_else(|| Error::new(Class::Internal, "no run is planned"))?;
         let measured = self.measure_once(run, statements).map_err(|error| self.runner.explain(error));
         explain(self.runner.stop(), measured)
     }
 
     fn measure_once(&mut self, run: &PlannedRun, statements: bool) -> Result<OneRun, Error> {
-        let setup = Setup { statements, ..setups::setup(self.plan, run) };
-        let mut guard = Guard::new(self.plan, self.file.folder(), &mut self.runner, &self.results);
+        let setup = Setup { statements, ..setups::setup(&self.plan, run) };
+        let mut guard = Guard::new(&self.plan, self.file.folder(), &mut self.runner, &self.results);
         guard.look(std::slice::from_ref(run))?;
         let texts = guard.texts;
         self.results.add_texts(texts);

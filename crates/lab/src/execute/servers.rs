@@ -11,10 +11,11 @@ use server::managed::{self, Cluster};
 use server::storage::overcommitted;
 use sha2::{Digest, Sha256};
 use spec::plan::change::Change;
-use spec::plan::{ArmPlacement, Copies, Decision, Fact, Plan, TargetSpec};
+use spec::plan::{ArmPlacement, Copies, Decision, Fact, Plan, PlannedRun, TargetSpec};
 use spec::{Class, Error};
 
 use super::arms::check_arms;
+use super::failed_arms::FailedArms;
 use super::room::{NOTHING_YET, Room, at_rest, copies_fit};
 use super::shared::{Opened, share};
 use super::{ExecutionOptions, Invocation, changes, other_name, stands_alone};
@@ -39,13 +40,14 @@ pub(super) struct PreparedServers {
 impl PreparedServers {
     pub(super) fn open(
         file: &ExperimentFile,
-        begun: Invocation,
+        mut begun: Invocation,
         options: &ExecutionOptions,
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, Error> {
         progress.step(ExperimentStep::Target, "make, start or reach the servers");
-        let mut stages = opened(file, &begun.plan, options, progress, stop)?;
+        let (mut stages, failed) = opened(file, &begun.plan, options, progress, stop)?;
+        begun.learn_all(file, failed)?;
         let shared = stages.iter().any(|(_, stage)| stage.is_shared());
         let targets = targets(&stages)?;
         let mut begun = begun.with_versions(file, options, &targets)?;
@@ -79,8 +81,8 @@ impl PreparedServers {
             }
         }
         let (kept, planned) = (begun.done.len(), plan.runs.len());
-        let jobs = match prepared(file, plan, &mut stages, progress, stop) {
-            Ok(jobs) => jobs,
+        let (jobs, failed) = match prepared(file, plan, &mut stages, progress, stop) {
+            Ok(prepared) => prepared,
             Err(_) if stop.soon() && options.further_round.is_some() => return Err(stopped()),
             Err(_) if stop.soon() => {
                 return Err(interrupted(kept, planned, begun.again));
@@ -89,6 +91,7 @@ impl PreparedServers {
                 return Err(stages.iter_mut().fold(error, |error, (_, stage)| stage.explain(error)));
             }
         };
+        begun.learn_all(file, failed)?;
         begun = begun.with_data(file, options, &targets, &mut stages)?;
         begun.learn(file, Fact::Servers { shared })?;
         if !stands_alone(&begun.plan, options) {
@@ -235,23 +238,35 @@ pub(super) fn remove_left(plan: &Plan) -> Result<(), Error> {
     Ok(())
 }
 
+type Stages = Vec<(At, Stage)>;
+
+/// Opens the servers of a plan; without those of arms that fail.
 fn opened(
     file: &ExperimentFile,
     plan: &Plan,
     options: &ExecutionOptions,
     mut progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Vec<(At, Stage)>, Error> {
+) -> Result<(Stages, Vec<Fact>), Error> {
     let sets = plan.content.arms.iter().any(|arm| !arm.settings.is_empty());
     let sets = sets || !plan.content.named.changes.is_empty();
     let mut stages = Vec::new();
+    let mut failed = FailedArms::new(plan);
     for at in setups::sites(plan) {
         let access = file.access(levels::target(&plan.content, &at));
         let programs = (options.pg_bin.clone(), setups::widest_way(plan));
-        let opened = Stage::open(&access, programs, progress, stop);
-        let mut stage = opened.map_err(|error| of_level(&at, error))?;
+        let opened = Stage::open(&access, programs, progress, stop).and_then(|stage| {
+            check_undone(&stage)?;
+            Ok(stage)
+        });
+        let mut stage = match opened {
+            Ok(stage) => stage,
+            Err(error) => {
+                failed.leave_out(|run| is_at(plan, run, &at), of_level(&at, error), progress)?;
+                continue;
+            }
+        };
         stage.expect_connections(setups::most_connections(plan));
-        check_undone(&stage)?;
         stage.makes_changes(file.folder());
         progress.note(stage.target.redacted());
         if let Some(pooled) = stage.pooled_words(&at) {
@@ -270,7 +285,12 @@ fn opened(
     for (at, stage) in &mut stages {
         stage.reserve(sets, progress).map_err(|error| of_level(at, error))?;
     }
-    Ok(stages)
+    Ok((stages, failed.into_facts()))
+}
+
+/// Whether a run is on this server or on a copy of it.
+fn is_at(plan: &Plan, run: &PlannedRun, at: &At) -> bool {
+    setups::setup(plan, run).at().template() == *at
 }
 
 /// Most differences that are told.
@@ -291,28 +311,50 @@ fn of_level(at: &At, error: Error) -> Error {
     error.in_words(what)
 }
 
+type Jobs = Vec<(At, Vec<PreparedJob>)>;
+
+/// Checks the arms and prepares the data on each server; without the servers of arms that fail.
 fn prepared(
     file: &ExperimentFile,
     plan: &Plan,
-    stages: &mut [(At, Stage)],
+    stages: &mut Stages,
     progress: &mut dyn Progress,
     stop: &Stop,
-) -> Result<Vec<(At, Vec<PreparedJob>)>, Error> {
+) -> Result<(Jobs, Vec<Fact>), Error> {
+    let mut failed = FailedArms::new(plan);
     for (_, stage) in &mut *stages {
-        let (control, means) = stage.control_and_means()?;
         // Before the preparation, and not before the second arm.
-        check_arms(file, plan, control, means)?;
+        check_arms(file, plan, stage.control_and_means()?, &mut failed, progress)?;
     }
+    let mut jobs = Vec::with_capacity(stages.len());
+    while let Some((at, stage)) = stages.get_mut(jobs.len()) {
+        let at = at.clone();
+        match done_on(plan, (&at, stage), progress, stop) {
+            Ok(done) => jobs.push((at, done)),
+            Err(error) if stop.soon() => return Err(error),
+            Err(error) => {
+                let error = stage.explain(error);
+                failed.leave_out(|run| is_at(plan, run, &at), error, progress)?;
+                stages.remove(jobs.len());
+            }
+        }
+    }
+    Ok((jobs, failed.into_facts()))
+}
+
+fn done_on(
+    plan: &Plan,
+    (at, stage): (&At, &mut Stage),
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Vec<PreparedJob>, Error> {
     let content = &plan.content;
-    let jobs = stages.iter_mut().map(|(at, stage)| {
-        let probed = content.probe.as_ref().map(|options| probe(stage, options, progress, stop));
-        let mut done: Vec<PreparedJob> = probed.transpose()?.into_iter().collect();
-        // Where nothing is measured, it is the jobs that are asked about.
-        let reuse = !content.has_only_jobs();
-        done.extend(prepare(stage, levels::preparation(content, at), reuse, progress, stop)?);
-        Ok((at.clone(), done))
-    });
-    jobs.collect()
+    let probed = content.probe.as_ref().map(|options| probe(stage, options, progress, stop));
+    let mut done: Vec<PreparedJob> = probed.transpose()?.into_iter().collect();
+    // Where nothing is measured, it is the jobs that are asked about.
+    let reuse = !content.has_only_jobs();
+    done.extend(prepare(stage, levels::preparation(content, at), reuse, progress, stop)?);
+    Ok(done)
 }
 
 /// A change that cannot be undone is allowed only on a server that is thrown away.

@@ -31,6 +31,29 @@ pub(crate) fn of_cell(plan: &Plan, run: &PlannedRun) -> String {
     levels.chain(arm).collect::<Vec<_>>().join(", ")
 }
 
+/// The arm of a run, as text; `None` if nothing is compared.
+pub(crate) fn of_arm(plan: &Plan, run: &PlannedRun) -> Option<String> {
+    Some(format!("{} {}", plan.content.compared(), run.arm.as_ref()?))
+}
+
+/// Whether something is left to compare without one of the arms, or without one of its cells.
+pub(crate) fn may_lack_an_arm(plan: &Plan) -> bool {
+    // Levels that are set by hand are measured one after the other, so there is no other arm to go on with.
+    if plan.content.compare.is_none() || plan.content.scheme == Scheme::Sets {
+        return false;
+    }
+    let of_grid = || plan.runs.iter().filter(|run| !run.beside);
+    let arms: BTreeSet<_> = of_grid().map(|run| &run.arm).collect();
+    let cells: BTreeSet<_> = of_grid().map(|run| of_cell(plan, run)).collect();
+    arms.len() > 2 || cells.len() > arms.len()
+}
+
+/// Why a run is left out: its arm, or that in its cell, failed the checks.
+fn failed(plan: &Plan, facts: &Facts, run: &PlannedRun) -> Option<NotRun> {
+    let mut parts = of_arm(plan, run).into_iter().chain([of_cell(plan, run)]);
+    parts.find_map(|what| Some(NotRun { why: facts.failed(&what)?.to_owned(), what }))
+}
+
 /// Leaves out the runs that are not possible, until what they need is found.
 pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
     let parts = |run: &PlannedRun| [of_server(plan, run), of_cell(plan, run)];
@@ -42,16 +65,21 @@ pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
     let block = |run: &PlannedRun| (run.round, run.factors.clone());
     // Blocks that were measured when a later arm was not available.
     let begun: BTreeSet<_> = plan.runs.iter().filter(is_early).map(block).collect();
+    let may_fail = may_lack_an_arm(plan);
     let missing = |run: &PlannedRun| {
-        parts(run).into_iter().find_map(|what| {
-            if let Some(why) = facts.missing(&what) {
-                let why = why.to_owned();
-                return Some(NotRun { what, why });
-            }
-            let from =
-                facts.found_from(&what).filter(|from| run.round < *from && begun.contains(&block(run)))?;
-            let why = format!("rounds before {from} were measured when it was not available");
-            Some(NotRun { what, why })
+        let failed = failed(plan, facts, run).filter(|_| may_fail);
+        failed.or_else(|| {
+            parts(run).into_iter().find_map(|what| {
+                if let Some(why) = facts.missing(&what) {
+                    let why = why.to_owned();
+                    return Some(NotRun { what, why });
+                }
+                let from = facts
+                    .found_from(&what)
+                    .filter(|from| run.round < *from && begun.contains(&block(run)))?;
+                let why = format!("rounds before {from} were measured when it was not available");
+                Some(NotRun { what, why })
+            })
         })
     };
     let found: Vec<Option<NotRun>> = plan.runs.iter().map(missing).collect();
@@ -61,7 +89,13 @@ pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
     // A calibration never goes on, so what is missing stays missing.
     let is_missing = |run: &PlannedRun| parts(run).iter().any(|part| facts.missing(part).is_some());
     let is_known = |run: &PlannedRun| is_found(run) || plan.content.calibrate.is_some() && is_missing(run);
+    let is_open = may_fail && !facts.are_checked();
     plan.decisions.left_out = match plan.runs.iter().all(is_known) {
+        true if is_open => Decision::open(
+            unique.into_iter().collect(),
+            "an arm that fails its checks is left out",
+            [Needed::Checks],
+        ),
         true if unique.is_empty() => Decision::decided(Vec::new(), "all of it can be run here"),
         true if plan.content.calibrate.is_some() => {
             Decision::decided(unique.into_iter().collect(), "a calibration measures what this host has")
@@ -70,7 +104,7 @@ pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
         false => Decision::open(
             unique.into_iter().collect(),
             "what is not available is left out until it is",
-            [Needed::Programs],
+            [Some(Needed::Programs), is_open.then_some(Needed::Checks)].into_iter().flatten(),
         ),
     };
     if found.iter().all(Option::is_none) {

@@ -776,7 +776,9 @@ fn learnable() -> impl Strategy<Value = Fact> {
     let level = prop::option::of(prop::sample::select(vec!["free", "apart", "same", "awake", "nowhere"]));
     prop_oneof![
         part.clone().prop_map(|what| Fact::Found { what: what.into(), from_round: 1 }),
-        part.prop_map(|what| Fact::Missing { what: what.into(), why: "not installed".into() }),
+        part.clone().prop_map(|what| Fact::Missing { what: what.into(), why: "not installed".into() }),
+        part.prop_map(|what| Fact::Failed { what: what.into(), why: "no table".into() }),
+        Just(Fact::Checked),
         (0_u64..3).prop_map(|repetition| Fact::Repetition { repetition }),
         level.prop_map(|level| Fact::Calibration {
             advice: PlacementAdvice {
@@ -876,6 +878,7 @@ fn enough_facts_decide_everything() {
         facts.learn(Fact::Servers { shared: false });
         facts.learn(Fact::Copies { fit: true, why: String::new() });
         facts.learn(Fact::Clients { most: Some(90) });
+        facts.learn(Fact::Checked);
         assert_eq!(open(&resolve(&file, &facts).unwrap()), [], "{text}");
     }
 }

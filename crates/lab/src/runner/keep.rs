@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use results::{ExperimentId, FileId, Finished, Store};
 use server::host;
-use spec::plan::Fact;
+use spec::plan::{Fact, Recorded};
 use spec::{Artifact, Error, ExperimentRecord, Host, MeasuredTarget, RunKey, Text};
 
 use crate::stage::Stage;
@@ -45,6 +45,8 @@ pub(crate) struct Results {
     /// Which file was opened for writing; `None` before.
     file: Option<FileId>,
     experiment: ExperimentRecord,
+    /// Its plan changed after the experiment was begun.
+    is_planned_anew: bool,
     at: Surroundings,
     /// Begin again, even if runs are stored.
     again: bool,
@@ -67,8 +69,8 @@ impl Results {
         again: bool,
     ) -> Self {
         let (path, file, begun, command) = (path.to_owned(), None, None, None);
-        let (texts, facts) = (Vec::new(), Vec::new());
-        Self { path, file, experiment, at, again, known, begun, texts, facts, command }
+        let (texts, facts, is_planned_anew) = (Vec::new(), Vec::new(), false);
+        Self { path, file, experiment, is_planned_anew, at, again, known, begun, texts, facts, command }
     }
 
     pub(crate) fn made_by(self, command: Option<spec::shell::PrintedCommand>) -> Self {
@@ -131,6 +133,9 @@ impl Results {
             }
         };
         self.begun = Some((id, invocation));
+        if std::mem::take(&mut self.is_planned_anew) {
+            store.keep_plan(id, &self.experiment.plan)?;
+        }
         store.keep_texts(id, &std::mem::take(&mut self.texts))?;
         store.keep_facts(id, &std::mem::take(&mut self.facts))?;
         if let Some(command) = self.command.take() {
@@ -148,6 +153,13 @@ impl Results {
 
     pub(crate) fn add_facts(&mut self, facts: Vec<Fact>) {
         self.facts.extend(facts);
+    }
+
+    /// Adds facts, and the plan that follows from them.
+    pub(crate) fn learn(&mut self, facts: Vec<Fact>, plan: Recorded) {
+        self.add_facts(facts);
+        self.experiment.plan = plan;
+        self.is_planned_anew = self.begun.is_some();
     }
 
     pub(crate) fn supersede(&mut self, runs: &[i64], why: &str) -> Result<(), Error> {

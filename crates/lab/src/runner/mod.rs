@@ -326,13 +326,15 @@ impl<'a> Runner<'a> {
             scripts: &ready.scripts,
             items: &ready.items,
             may_be_empty: ready.workload.may_be_empty(),
+            advice_on_empty: ready.workload.advice_on_empty(),
         };
         judge_and_record(record, setup, measured, &judged);
         let on_server = self.stage(&setup.at()).map(Stage::others_measuring).unwrap_or_default();
         concurrent::mark(record, on_server);
         let ready = &self.workloads[&setup.asked()];
         let remark = |note: &String| event(RunEvent::REMARK, format!("{}: {note}", record.workload));
-        let remarks: Vec<RunEvent> = ready.guarded.notes.iter().map(remark).collect();
+        let notes = ready.guarded.warnings.iter().chain(&ready.guarded.notes);
+        let remarks: Vec<RunEvent> = notes.map(remark).collect();
         record.events.extend(remarks);
         record.events.extend(ready.guarded.is_of_osm.map(RunEvent::map_source));
         let ended = self.credits.after(&setup.at(), record, Instant::now());

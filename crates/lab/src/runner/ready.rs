@@ -59,11 +59,11 @@ impl Ready {
                 Guarded::default()
             }
         };
+        for warning in &guarded.warnings {
+            progress.warn(format!("{name}: {warning}"));
+        }
         for note in &guarded.notes {
             progress.note(format!("{name}: {note}"));
-        }
-        if let Some(why) = &guarded.empty {
-            progress.warn(format!("{name} does nothing, so its runs are invalid: {why}"));
         }
         let mut artifacts = stage.with_site(|site| workload.artifacts(site)).map_err(named)?;
         if !prepared.json.is_empty() {

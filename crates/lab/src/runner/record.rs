@@ -53,6 +53,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) items: &'a [TileItem],
     /// Whether empty answers were declared as expected.
     pub(crate) may_be_empty: bool,
+    /// What to look at when nothing was returned.
+    pub(crate) advice_on_empty: &'a str,
 }
 
 /// Judges the measurement, and fills in the record. Response times of its seconds stay where they are.
@@ -85,6 +87,7 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
         is_trial: setup.sought.is_some(),
         scripts: judged.scripts,
         may_be_empty: judged.may_be_empty,
+        advice_on_empty: judged.advice_on_empty,
         // A cache of tiles may begin empty, and stay so: on a miss the database makes the tile.
         hit_pct: figure(figures::HIT_PCT)
             .filter(|_| judged.scripts.iter().all(|script| script.part.is_none())),

@@ -92,6 +92,8 @@ pub struct Evidence<'a> {
     pub scripts: &'a [ScriptInfo],
     /// Whether empty answers were declared as expected.
     pub may_be_empty: bool,
+    /// What to look at when nothing was returned.
+    pub advice_on_empty: &'a str,
     /// Cache hits as a share of lookups, percent, if the data may be missing there.
     pub hit_pct: Option<f64>,
     /// Share of the server's files in the page cache, percent, if the run was to begin cold.
@@ -261,8 +263,9 @@ fn empty(evidence: &Evidence<'_>) -> Finding {
         .collect();
     (!found.is_empty()).then(|| {
         let detail = format!(
-            "{}; look at conditions and variables, or say may_be_empty if that is what you measure",
-            found.join("; ")
+            "{}; {}, or say may_be_empty if that is what you measure",
+            found.join("; "),
+            evidence.advice_on_empty
         );
         (Validity::Invalid, Reason::EmptyResults, detail)
     })

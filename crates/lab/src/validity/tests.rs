@@ -26,6 +26,7 @@ pub(super) fn evidence<'a>(measured: &'a EngineResult, series: &'a [SeriesPoint]
         changed: None,
         scripts: &[],
         may_be_empty: false,
+        advice_on_empty: workloads::EMPTY_SCRIPT,
         hit_pct: None,
         cold_pct: None,
     }

@@ -86,26 +86,28 @@ impl How<'_> {
         }
         let mut screen = self.screen();
         let options = self.options(level);
-        let Planned { plan, facts, kept, fails } = execute::planned(file, &options, self.dry_run, stop)?;
-        self.check_arms(file, &plan)?;
-        for line in plan::words(&plan).into_iter().chain(foresee(&plan, &options.results)) {
+        let mut planned = execute::planned(file, &options, self.dry_run, stop)?;
+        self.check_arms(file, &planned.plan)?;
+        let Planned { plan, facts, kept, .. } = &planned;
+        for line in plan::words(plan).into_iter().chain(foresee(plan, &options.results)) {
             screen.line(&line);
         }
-        if let Some(over) = plan::over_budget(&plan, file) {
+        if let Some(over) = plan::over_budget(plan, file) {
             warning(&over);
         }
-        if kept > 0 {
+        if *kept > 0 {
             screen.line(&format!(
                 "{kept} of {} runs are stored in {}",
                 plan.runs.len(),
                 options.results.display()
             ));
-            plan::warm_up_words(&plan, &facts).iter().for_each(|words| screen.line(words));
+            plan::warm_up_words(plan, facts).iter().for_each(|words| screen.line(words));
         }
         if self.dry_run {
-            let shown = self.dry_run(file, &plan)?;
-            return fails.map_or(Ok(shown), |error| Err(error.into()));
+            let shown = self.dry_run(file, &mut planned, &mut screen)?;
+            return planned.fails.map_or(Ok(shown), |error| Err(error.into()));
         }
+        let Planned { plan, facts, .. } = planned;
         let _measuring = self.output.measuring(&mut screen);
         let outcome = execute::run(file, facts, &options, &mut screen, stop);
         drop(screen);
@@ -150,14 +152,14 @@ impl How<'_> {
     }
 
     /// Prints the plan, run by run; only reads from the server.
-    fn dry_run(&self, file: &ExperimentFile, plan: &Plan) -> ExitResult {
+    fn dry_run(&self, file: &ExperimentFile, planned: &mut Planned, screen: &mut Screen) -> ExitResult {
         // An address of somebody else's file decides who receives a password.
         let takes = |command: &FileCommand| command.by.is_none() && command.outside.is_none();
         match !self.consents && file.commands().iter().any(takes) {
             true => warning("its servers are not asked anything without consent: --allow-commands"),
-            false => self.look(file, plan)?,
+            false => self.look(file, planned, screen)?,
         }
-        let format = self.output.format.format;
+        let (plan, format) = (&planned.plan, self.output.format.format);
         let table = match format {
             OutputFormat::Text | OutputFormat::Md => plan::short_table(plan),
             _ => plan::table(plan),
@@ -167,15 +169,19 @@ impl How<'_> {
     }
 
     /// Asks the servers whether they can be brought to all settings, and have room for the data.
-    fn look(&self, file: &ExperimentFile, plan: &Plan) -> anyhow::Result<()> {
-        match execute::look(file, plan)? {
+    fn look(&self, file: &ExperimentFile, planned: &mut Planned, screen: &mut Screen) -> anyhow::Result<()> {
+        let before = planned.plan.not_run().len();
+        match execute::look(file, (&mut planned.plan, &mut planned.facts), screen)? {
             Looked::Nothing => {}
-            Looked::Checked => talk("settings: the server at hand can be brought to all of them"),
+            Looked::Checked => talk(match planned.plan.not_run().len() > before {
+                true => "settings: the server at hand can be brought to those of the other arms",
+                false => "settings: the server at hand can be brought to all of them",
+            }),
             Looked::NotChecked(why) => warning(&format!(
                 "the settings could not be checked, no server is at hand ({why}); a run checks them before it prepares anything"
             )),
         }
-        for said in execute::look_at_sizes(file, plan)? {
+        for said in execute::look_at_sizes(file, &planned.plan)? {
             talk(&said);
         }
         Ok(())

@@ -139,6 +139,7 @@ fn tiles_are_polygons_with_figures_to_others() {
             "CSV",
             "/vsistdout/",
             file,
+            "tiles",
             "-select",
             fields,
             "-lco",
@@ -167,6 +168,68 @@ fn tiles_are_polygons_with_figures_to_others() {
     let left = std::fs::read_dir(place.path()).expect("the folder").flatten();
     let parts = left.filter(|entry| entry.file_name().to_string_lossy().starts_with(".tmp")).count();
     assert_eq!(parts, 0, "nothing else is left");
+}
+
+/// All arms and zooms lay on top of each other, in one colour.
+#[test]
+fn each_arm_and_zoom_is_a_view_with_a_saved_style() {
+    let place = Place::new();
+    let results = place.path().join("tiles.sqlite");
+    let mut runs = runs();
+    for run in &mut runs[..2] {
+        let lower = TileFigures { z: 1, x: 1, y: 0, mean_us: 7000.0, ..run.tiles[0].clone() };
+        run.tiles.push(lower);
+    }
+    stored(&results, "map", runs);
+    let file = place.path().join("tiles.gpkg");
+    let (results, file) = (results.to_str().expect("UTF-8"), file.to_str().expect("UTF-8"));
+    let exported = place.run(["export", "tiles", "map", file, "--results", results]).expect(0);
+    exported.says(&["5 tiles of experiment map, in 4 views with a style for QGIS"]);
+
+    let summary = gdal("ogrinfo", &["-al", "-so", file]);
+    for (view, count) in [("z1 gis", 1), ("z1 stock", 1), ("z2 gis", 1), ("z2 stock", 2)] {
+        let (_, own) =
+            summary.split_once(&format!("Layer name: {view}\n")).unwrap_or_else(|| panic!("{summary}"));
+        let own = own.split("Layer name: ").next().unwrap_or_default();
+        for wanted in [
+            "Geometry: Polygon",
+            &format!("Feature Count: {count}\n"),
+            "FID Column = OGC_FID",
+            "change_pct: Real",
+        ] {
+            assert!(own.contains(wanted), "no {wanted:?} in {view}:\n{own}");
+        }
+    }
+    let of_arm = gdal("ogrinfo", &["-q", file, "z2 gis"]);
+    assert!(of_arm.contains("arm (String) = gis") && of_arm.contains("mean_ms (Real) = 3"), "{of_arm}");
+    assert!(!of_arm.contains("stock"), "{of_arm}");
+
+    // As QGIS asks for a layer's styles: the default one first.
+    let asked = "SELECT styleName, useAsDefault, styleQML FROM layer_styles WHERE f_table_schema = '' \
+                 AND f_table_name = 'z2 gis' AND f_geometry_column = 'geom' ORDER BY useAsDefault DESC";
+    let styles = gdal("ogrinfo", &["-q", file, "-sql", asked]);
+    for wanted in [
+        "attr=\"mean_ms\"",
+        "attr=\"change_pct\"",
+        "styleName (String) = mean time",
+        "type=\"graduatedSymbol\"",
+    ] {
+        assert!(styles.contains(wanted), "no {wanted:?} in:\n{styles}");
+    }
+    assert!(styles.find("mean_ms") < styles.find("change_pct"), "{styles}");
+    let of_base = gdal("ogrinfo", &["-q", file, "-sql", &asked.replace("z2 gis", "z2 stock")]);
+    assert!(of_base.contains("mean_ms") && !of_base.contains("change_pct"), "{of_base}");
+    // The fastest and the slowest tile of a zoom are the ends of one scale.
+    let ends = |style: &str| {
+        let number = |key: &str, text: &str| {
+            text.split_once(key)
+                .and_then(|(_, rest)| rest.split('"').next()?.parse::<f64>().ok())
+                .expect("a bound")
+        };
+        (number("lower=\"", style), number("upper=\"", style.rsplit_once("<range").expect("a range").1))
+    };
+    let (low, high) = ends(&of_base);
+    assert!((low - 0.5).abs() < 1e-6 && (high - 3.0).abs() < 1e-6, "{low} {high}");
 }
 
 #[test]

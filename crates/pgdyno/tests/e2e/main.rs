@@ -14,6 +14,7 @@ mod counted;
 mod dropin;
 mod experiment;
 mod factors;
+mod failed_arms;
 mod fetch;
 mod first_minutes;
 mod foreign_folder;
@@ -48,6 +49,7 @@ mod tiles;
 mod truth;
 mod users;
 mod variables;
+mod web_answers;
 
 #[path = "../../../osm/tests/support/mirror.rs"]
 mod mirror;

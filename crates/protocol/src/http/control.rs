@@ -45,6 +45,10 @@ pub trait HttpConnection {
     /// When the connection fails, no answer comes in time, it is not HTTP, or its body is longer than
     /// [`crate::limits::max_answer`].
     fn get(&mut self, get: &Get, path: &str) -> Result<Got, ControlError>;
+
+    /// Whether each packet is acknowledged at once from now on; otherwise the system may delay that, by 40 ms on
+    /// Linux.
+    fn acknowledge_at_once(&mut self, _at_once: bool) {}
 }
 
 /// TLS for connections to a URL's server; `None` for http. The certificate is checked against the system's

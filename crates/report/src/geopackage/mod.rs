@@ -1,7 +1,9 @@
-//! Single tiles as a GeoPackage (OGC 12-128r17, version 1.3): a polygon per tile with its figures, for QGIS
-//! and similar programs (docs/decisions/0028).
+//! Single tiles as a GeoPackage (OGC 12-128r17, version 1.3): a polygon per tile with its figures, and a view
+//! with a style for each arm and zoom, for QGIS and similar programs (docs/decisions/0028).
 
 mod geometry;
+mod style;
+mod views;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +27,8 @@ pub struct GeoPackage {
     pub bytes: Vec<u8>,
     /// Number of polygons, at least one.
     pub tiles: usize,
+    /// Number of views, at least one.
+    pub views: usize,
 }
 
 /// All single tiles of an experiment: by cell, arm, layer and whether a cache returned them. `None` without
@@ -51,7 +55,7 @@ pub fn geopackage(data: &ReportData) -> Result<Option<GeoPackage>, GeoPackageErr
         insert.execute(params![
             geometry::polygon(places::tile_of(tile).bounds_m()),
             tile.of.workload,
-            factors(tile),
+            factors(&tile.of.factors),
             tile.of.arm,
             tile.of.layer,
             own.z,
@@ -67,18 +71,28 @@ pub fn geopackage(data: &ReportData) -> Result<Option<GeoPackage>, GeoPackageErr
         ])?;
     }
     drop(insert);
+    let views = views::add(&transaction, &data.tiles, &bases.by_layer, bases.base)?;
     transaction.commit()?;
     let bytes = connection.serialize(MAIN_DB)?.to_vec();
-    Ok(Some(GeoPackage { bytes, tiles: data.tiles.len() }))
+    Ok(Some(GeoPackage { bytes, tiles: data.tiles.len(), views }))
+}
+
+/// West, south, east and north, metres.
+struct Bounds([f64; 4]);
+
+impl Bounds {
+    fn of<'t>(tiles: impl Iterator<Item = &'t StoredTile>) -> Self {
+        let nothing = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+        Self(tiles.map(|tile| places::tile_of(tile).bounds_m()).fold(nothing, |around, tile| {
+            let [from_x, from_y, to_x, to_y] = around;
+            let [west, south, east, north] = tile;
+            [from_x.min(west), from_y.min(south), to_x.max(east), to_y.max(north)]
+        }))
+    }
 }
 
 fn describe(connection: &Connection, data: &ReportData) -> rusqlite::Result<()> {
-    let mut around = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
-    for [west, south, east, north] in data.tiles.iter().map(|tile| places::tile_of(tile).bounds_m()) {
-        let [from_x, from_y, to_x, to_y] = around;
-        around = [from_x.min(west), from_y.min(south), to_x.max(east), to_y.max(north)];
-    }
-    let [west, south, east, north] = around;
+    let Bounds([west, south, east, north]) = Bounds::of(data.tiles.iter());
     let about = format!("Times of single map tiles, measured by pgdyno: {}", data.called());
     connection.execute(
         "INSERT INTO gpkg_contents (table_name, data_type, identifier, description, min_x, min_y, max_x, max_y, srs_id)
@@ -93,8 +107,8 @@ fn describe(connection: &Connection, data: &ReportData) -> rusqlite::Result<()> 
 }
 
 /// `clients 4, memory 64MB`.
-fn factors(tile: &StoredTile) -> String {
-    let levels = tile.of.factors.iter().map(|(name, level)| format!("{name} {level}"));
+fn factors(factors: &BTreeMap<String, String>) -> String {
+    let levels = factors.iter().map(|(name, level)| format!("{name} {level}"));
     levels.collect::<Vec<_>>().join(", ")
 }
 

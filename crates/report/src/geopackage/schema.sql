@@ -1,4 +1,5 @@
--- What every GeoPackage holds (OGC 12-128r17, version 1.3: tables of annex C), and one table of features.
+-- What every GeoPackage holds (OGC 12-128r17, version 1.3: tables of annex C), one table of features, and the table
+-- in which QGIS keeps styles.
 PRAGMA application_id = 0x47504B47;
 PRAGMA user_version = 10300;
 
@@ -63,3 +64,22 @@ CREATE TABLE tiles (
     base_mean_ms DOUBLE,
     change_pct   DOUBLE
 );
+
+CREATE TABLE layer_styles (
+    id                INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+    f_table_catalog   TEXT(256),
+    f_table_schema    TEXT(256),
+    f_table_name      TEXT(256),
+    f_geometry_column TEXT(256),
+    styleName         TEXT(30),
+    styleQML          TEXT,
+    styleSLD          TEXT,
+    useAsDefault      BOOLEAN,
+    description       TEXT,
+    owner             TEXT(30),
+    ui                TEXT(30),
+    update_time       DATETIME DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+);
+-- QGIS finds the table only where it is listed.
+INSERT INTO gpkg_contents (table_name, data_type, identifier, description, srs_id)
+    VALUES ('layer_styles', 'attributes', 'layer_styles', 'Styles of the views, for QGIS', 0);

@@ -33,7 +33,8 @@ impl Render for Heat {
     }
 }
 
-fn range(low: f64, high: f64) -> String {
+/// A range of times in µs: `2.1 to 4.2 ms`.
+pub(crate) fn range(low: f64, high: f64) -> String {
     let (low, high) = (numbers::latency_us(low), numbers::latency_us(high));
     // A shared unit is printed once.
     let number = match (low.split_once(' '), high.split_once(' ')) {

@@ -11,8 +11,8 @@ use results::StoredTile;
 
 use crate::places::{self, PlaceFigures};
 
-pub(crate) use draw::{LATITUDE, LONGITUDE, degrees};
-use scale::HeatScale;
+pub(crate) use draw::{LATITUDE, LONGITUDE, degrees, range};
+pub(crate) use scale::HeatScale;
 
 /// Rectangles of a map, at most: more are merged into the larger tiles that contain them.
 const MOST: usize = 2000;

@@ -23,7 +23,7 @@ type KeptTile<'r> = (&'r Run, &'r Artifact);
 fn kept(data: &ReportData) -> impl Iterator<Item = KeptTile<'_>> {
     let artifacts =
         data.runs.iter().flat_map(|run| run.artifacts.iter().map(move |artifact| (run, artifact)));
-    artifacts.filter(|(_, artifact)| artifact.media_type == tile::MEDIA_TYPE)
+    artifacts.filter(|(_, artifact)| tile::is_shown(&artifact.media_type))
 }
 
 /// Tiles by workload and place, arms in their order; each content of an arm once.

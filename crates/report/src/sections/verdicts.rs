@@ -21,7 +21,6 @@ use crate::numbers::{self, real_cell};
 use results::InTime;
 use results::ReportData;
 use results::data::{cell_text, levels};
-use spec::plan::NotRun;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     data.comparisons().into_iter().flat_map(|of| of_comparison(of, &data.groups)).collect()
@@ -329,10 +328,11 @@ fn table(
     };
     let answer = Verdicts::of(found, &data.experiment, &data.runs);
     let measured = found.arms.iter().flat_map(|arm| lines(data, found, arm, &answer));
-    let not_run = data.not_run().into_iter().map(|NotRun { what, why }| VerdictRow {
-        cell: what,
+    let not_run = data.not_run().into_iter().map(|part| VerdictRow {
+        arm: data.arm_of(&part).unwrap_or_default(),
+        cell: part.what,
         verdict: "not run".to_owned(),
-        remarks: Some(why),
+        remarks: Some(part.why),
         ..VerdictRow::default()
     });
     let lines: Vec<VerdictRow<'_>> = measured.chain(not_run).collect();

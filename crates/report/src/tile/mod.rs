@@ -1,12 +1,15 @@
-//! Vector tiles as pictures: SVG of bounded size, simplified to visible detail.
+//! Tiles as pictures: vector tiles as SVG of bounded size, simplified to visible detail; tiles that are pictures
+//! as they came.
 //!
 //! A tile of a server under test may be broken, and must neither fail a report nor cost more than its size;
 //! the error replaces the picture.
 
 mod draw;
+mod raster;
 mod sample;
 
 use ::tile::mvt;
+use ::tile::picture::Format;
 
 pub(crate) use draw::SizeLimit;
 pub(crate) use sample::{DrawnSample, SizeLimits};
@@ -15,6 +18,11 @@ pub use mvt::MEDIA_TYPE;
 
 /// Required with every picture of OpenStreetMap data.
 pub(crate) const ATTRIBUTION: &str = "© OpenStreetMap contributors";
+
+/// Whether stored bytes of this media type are tiles to show.
+pub(crate) fn is_shown(media_type: &str) -> bool {
+    media_type == MEDIA_TYPE || Format::is_named_by(media_type)
+}
 
 /// `tile/14/8851/6439` as `z14/8851/6439`; any other name unchanged.
 pub(crate) fn tile_name(name: &str) -> String {

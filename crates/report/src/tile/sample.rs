@@ -5,6 +5,7 @@ use maud::{Markup, Render, html};
 use spec::Artifact;
 
 use super::draw::{self, DrawnPath};
+use super::raster::Raster;
 use super::{SizeLimit, tile_name};
 use crate::numbers;
 
@@ -39,6 +40,8 @@ enum Shown {
         paths: Vec<DrawnPath>,
         layers: Vec<SampleLayer>,
     },
+    /// It came as a picture.
+    Raster(Raster),
     /// Already drawn for this arm.
     Same(String),
     Broken(String),
@@ -70,12 +73,14 @@ impl DrawnSample {
     /// Decodes and draws it; `colours` are the names of layers with a colour, to which the new ones of this
     /// tile are added.
     pub(crate) fn of(artifact: &Artifact, arm: &str, limits: SizeLimits, colours: &mut Vec<String>) -> Self {
-        let shown = match mvt::decode(&artifact.bytes) {
-            Ok(layers) => Shown::Picture {
+        let shown = match (Raster::of(artifact), mvt::decode(&artifact.bytes)) {
+            (Some(Ok(raster)), _) => Shown::Raster(raster),
+            (None, Ok(layers)) => Shown::Picture {
                 paths: draw::draw(&layers, limits.whole),
                 layers: described(&layers, limits.alone, colours),
             },
-            Err(broken) => Shown::Broken(broken.to_string()),
+            (Some(Err(broken)), _) => Shown::Broken(broken),
+            (None, Err(broken)) => Shown::Broken(broken.to_string()),
         };
         Self { shown, ..Self::same(artifact, arm, "") }
     }
@@ -103,6 +108,7 @@ impl DrawnSample {
                 let features = layers.iter().map(|layer| layer.features).sum();
                 format!("{}: {size}, {}", self.place, numbers::counted(features, "feature"))
             }
+            Shown::Raster(raster) => format!("{}: {size}, {}", self.place, raster.words),
             _ => format!("{}: {size}", self.place),
         }
     }
@@ -138,6 +144,13 @@ impl Render for DrawnSample {
                 @if !self.arm.is_empty() { h4 { (self.arm) } }
                 @match &self.shown {
                     Shown::Picture { paths, layers } => (self.picture(paths, layers)),
+                    Shown::Raster(raster) => {
+                        img src=(raster.url) alt=(self.words());
+                        figcaption {
+                            strong { (self.words()) }
+                            @if !self.caption.is_empty() { ". " (self.caption) }
+                        }
+                    },
                     Shown::Same(arm) => figcaption { strong { (self.words()) } ". The same bytes as in " (arm) "." },
                     Shown::Broken(broken) => figcaption {
                         strong { (self.place) } ": not available: " (broken) " (" (numbers::bytes(self.bytes)) ")"
@@ -232,6 +245,26 @@ mod tests {
         let elsewhere = DrawnSample::of(&artifact(TILE), "", LIMITS, &mut Vec::new()).render().0;
         assert!(!elsewhere.contains(ATTRIBUTION));
         assert!(!picture.contains("<b>"));
+    }
+
+    /// A PNG was "not available: invalid vector tile".
+    #[test]
+    fn a_picture_is_shown_as_it_came() {
+        let mut png = Vec::new();
+        let mut encoder = png::Encoder::new(&mut png, 2, 3);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.write_header().unwrap().write_image_data(&[7; 18]).unwrap();
+        let text = written(&png);
+        assert!(
+            text.contains("2 x 3 pixels, PNG") && text.contains("src=\"data:image/png;base64,iVBOR"),
+            "{text}"
+        );
+        assert!(!text.contains("<svg") && !text.contains(ATTRIBUTION), "{text}");
+        png.truncate(40);
+        let text = written(&png);
+        assert!(text.contains("not available: ") && !text.contains("<img"), "{text}");
+        png.extend([0; 300 << 10]);
+        assert!(!written(&png).contains("<img"));
     }
 
     #[test]

@@ -276,7 +276,9 @@ fn compared_arms_say_what_they_answer_otherwise_and_what_was_not_run() {
     for run in data.runs.iter_mut().filter(|run| run.arm.as_ref() == Some(&arm)) {
         run.events.push(RunEvent { time_us: 0, kind: kind.clone(), detail: detail.clone() });
     }
-    let not_run = vec![NotRun { what: "version 19".into(), why: "it is not installed".into() }];
+    let missing = NotRun { what: "version 19".into(), why: "it is not installed".into() };
+    let failed = NotRun { what: format!("settings {arm}"), why: "no table".into() };
+    let not_run = vec![failed, missing];
     let mut plan = Plan::default();
     plan.decisions.left_out = Decision::decided(not_run, "");
     data.experiment.plan = plan.into();
@@ -287,6 +289,8 @@ fn compared_arms_say_what_they_answer_otherwise_and_what_was_not_run() {
     assert_eq!(told.last(), Some(&&CellValue::from("it is not installed")));
     assert_eq!(column(&table, "verdict").last(), Some(&&CellValue::from("not run")));
     assert_eq!(column(&table, "cell").last(), Some(&&CellValue::from("version 19")));
+    let named = column(&table, "arm");
+    assert_eq!(named[named.len() - 2..], [&CellValue::from(&*arm), &CellValue::from("")]);
     let words = csv(&tables::compared_in_words(&data, data.throughput.as_ref().unwrap()));
     assert!(
         words.contains(&format!("; {detail}")) && words.contains("not run; it is not installed"),

@@ -2,12 +2,21 @@
 
 use rusqlite::params;
 use spec::Error;
-use spec::plan::{Fact, Facts};
+use spec::plan::{Fact, Facts, Recorded};
 
 use super::rows::{json, to_json};
 use super::{ExperimentId, Store};
 
 impl Store {
+    /// Replaces the plan of an experiment by the one that follows from further facts.
+    pub fn keep_plan(&mut self, experiment: ExperimentId, plan: &Recorded) -> Result<(), Error> {
+        let kept = self.write(|transaction| {
+            let keep = "UPDATE experiment SET plan_json = ?2 WHERE experiment_id = ?1";
+            transaction.execute(keep, params![experiment.0, to_json(plan)])
+        });
+        kept.map(drop).map_err(|error| self.error(&error))
+    }
+
     /// Adds facts to the log of an experiment.
     pub fn keep_facts(&mut self, experiment: ExperimentId, facts: &[Fact]) -> Result<(), Error> {
         if facts.is_empty() {

@@ -57,6 +57,14 @@ impl Socket {
         Some((self.0.local_addr().ok()?.as_socket()?, self.0.peer_addr().ok()?.as_socket()?))
     }
 
+    /// Acknowledges the next packets at once, which the system may delay otherwise.
+    pub(crate) fn acknowledge_at_once(&self) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        return self.0.set_tcp_quickack(true);
+        #[cfg(not(target_os = "linux"))]
+        Err(ErrorKind::Unsupported.into())
+    }
+
     pub(super) fn try_clone(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }

@@ -42,7 +42,7 @@ impl Stream {
         }
     }
 
-    pub(super) fn socket(&self) -> &Socket {
+    pub(crate) fn socket(&self) -> &Socket {
         match self {
             Self::Plain(socket) => socket,
             Self::Tls(stream) => &stream.sock,

@@ -24,6 +24,8 @@ pub struct HttpControl<'a> {
     stream: Option<Stream>,
     /// Whether it has given a response.
     served: bool,
+    /// Whether packets are acknowledged at once.
+    at_once: bool,
     responses: Responses,
     input: Vec<u8>,
     at: usize,
@@ -54,6 +56,7 @@ impl<'a> HttpControl<'a> {
             given_up,
             stream: None,
             served: false,
+            at_once: false,
             responses: Responses::new(Want::Read),
             input: Vec::new(),
             at: 0,
@@ -116,6 +119,10 @@ impl<'a> HttpControl<'a> {
             }
             self.input.drain(..self.at);
             self.at = 0;
+            if self.at_once {
+                // It lasts for the next packets only. Where the system refuses it, the wait stays.
+                let _ = stream.socket().acknowledge_at_once();
+            }
             match stream.receive(&mut self.input, &mut watch) {
                 Ok(0) => {
                     let last = self.responses.closed().map_err(|broken| failed(broken.to_string()))?;
@@ -140,6 +147,10 @@ impl<'a> HttpControl<'a> {
 }
 
 impl HttpConnection for HttpControl<'_> {
+    fn acknowledge_at_once(&mut self, at_once: bool) {
+        self.at_once = at_once;
+    }
+
     fn get(&mut self, get: &Get, path: &str) -> Result<Got, ControlError> {
         let mut request = Vec::new();
         get.write(path, &mut request);

@@ -32,6 +32,8 @@ pub enum Needed {
     Results,
     /// What is installed on this machine.
     Programs,
+    /// Whether each arm passes its checks.
+    Checks,
     /// What `pgdyno calibrate` found on this host.
     Calibration,
     /// Whether servers of different arms are one.
@@ -49,6 +51,7 @@ impl Needed {
         match self {
             Self::Results => "the results file",
             Self::Programs => "what is available here",
+            Self::Checks => "whether each arm passes its checks",
             Self::Calibration => "the calibration of this host",
             Self::Servers => "whether two servers are one",
             Self::ServerLimits => "how many clients the servers accept",
@@ -112,7 +115,7 @@ pub struct Decisions {
     pub repetition: Decision<u64>,
     /// Seed of all randomness.
     pub seed: Decision<u64>,
-    /// Runs that are left out, because something is not available.
+    /// Runs that are left out, because something is not available or failed its checks.
     pub left_out: Decision<Vec<NotRun>>,
     /// CPUs of client threads and servers, if no level sets them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

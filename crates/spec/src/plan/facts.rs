@@ -39,6 +39,10 @@ pub enum Fact {
     },
     /// A part of the experiment cannot be run on this machine.
     Missing { what: String, why: String },
+    /// A part of the experiment failed its checks before anything was measured.
+    Failed { what: String, why: String },
+    /// All that is left passed its checks: what fails from now on is an error.
+    Checked,
     /// How often the same experiment was measured before, by the results file.
     Repetition { repetition: u64 },
     /// A further round was asked for, with the seed of its runs.
@@ -106,7 +110,8 @@ impl Fact {
             | (Self::Copies { .. }, Self::Copies { .. })
             | (Self::CopiesSoFar { .. }, Self::CopiesSoFar { .. })
             | (Self::Servers { .. }, Self::Servers { .. })
-            | (Self::Clients { .. }, Self::Clients { .. }) => true,
+            | (Self::Clients { .. }, Self::Clients { .. })
+            | (Self::Checked, Self::Checked) => true,
             (Self::ServerVersion { server, .. }, Self::ServerVersion { server: other, .. }) => {
                 server == other
             }
@@ -123,7 +128,8 @@ impl Fact {
             }
             (Self::Workload { workload, .. }, Self::Workload { workload: other, .. }) => workload == other,
             (Self::Found { what, .. }, Self::Found { what: other, .. })
-            | (Self::Missing { what, .. }, Self::Missing { what: other, .. }) => what == other,
+            | (Self::Missing { what, .. }, Self::Missing { what: other, .. })
+            | (Self::Failed { what, .. }, Self::Failed { what: other, .. }) => what == other,
             (Self::Transactions { runs, .. }, Self::Transactions { runs: other, .. }) => runs == other,
             _ => false,
         }
@@ -236,6 +242,21 @@ impl Facts {
             Fact::Missing { what, why } if what == part => Some(&**why),
             _ => None,
         })
+    }
+
+    /// Why a part is left out: it failed its checks.
+    #[must_use]
+    pub fn failed(&self, part: &str) -> Option<&str> {
+        self.0.iter().take_while(|fact| **fact != Fact::Checked).find_map(|fact| match fact {
+            Fact::Failed { what, why } if what == part => Some(&**why),
+            _ => None,
+        })
+    }
+
+    /// Whether all parts that are left passed their checks.
+    #[must_use]
+    pub fn are_checked(&self) -> bool {
+        self.0.contains(&Fact::Checked)
     }
 
     /// The first round with this part; `None` if it was not found.
@@ -365,6 +386,12 @@ mod tests {
         facts.learn(Fact::Found { what: "version 19".into(), from_round: 3 });
         facts.learn(missing("removed"));
         assert_eq!((facts.missing("version 19"), facts.was_found("version 19")), (None, true));
+        let failed = |what: &str| Fact::Failed { what: what.into(), why: "no table".into() };
+        facts.learn(failed("settings large"));
+        facts.learn(Fact::Checked);
+        facts.learn(failed("settings small"));
+        let found = ["settings large", "settings small"].map(|what| facts.failed(what));
+        assert_eq!((found, facts.are_checked()), ([Some("no table"), None], true));
         let text = serde_json::to_string(&facts).unwrap();
         assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), facts);
     }

@@ -3,7 +3,7 @@
 use engine::Time;
 use protocol::http::{BadResponse, Response, Responses, Want};
 
-use super::accept::{Accept, ResponseFault};
+use super::accept::{Accept, Judged, ResponseFault};
 use super::requests::Request;
 use super::words::ShownResponse;
 
@@ -36,8 +36,10 @@ pub(super) struct ResponseEnd {
 impl ResponseEnd {
     #[inline]
     fn of(response: &Response<'_>, accept: &Accept) -> Self {
-        let fault = accept.fault_of(response);
-        Self { bytes: response.bytes, stays: response.stays, fault }
+        let fault = accept.fault(Judged::of(response));
+        // A status for an empty tile may come with a page for people.
+        let bytes = if accept.is_empty(response.status) { 0 } else { response.bytes };
+        Self { bytes, stays: response.stays, fault }
     }
 }
 

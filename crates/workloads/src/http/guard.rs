@@ -3,11 +3,13 @@
 use protocol::http::{Encoding, Get, Got, HttpConnection};
 use spec::Error;
 use spec::figures::{self, Figures};
-use tile::mvt;
+use tile::{mvt, picture};
 
+use super::delay::delay_words;
 use super::requests::{Request, Requests};
 use super::web::Web;
 use crate::error;
+use crate::pictures::PictureKinds;
 use crate::place::Site;
 use crate::workload::Guarded;
 
@@ -20,8 +22,13 @@ const MOST_PROBES: usize = 500;
 pub(super) fn probe(web: &Web, requests: &Requests, site: &Site<'_>) -> Result<Guarded, Error> {
     let mut control = web.control(site)?;
     let mut sample = GuardSample::default();
+    let mut pictures = PictureKinds::default();
+    let mut paths = Vec::new();
     for request in spread(requests, PROBES) {
-        sample.add(&ask(web, requests, request, &mut *control)?);
+        let got = ask(web, requests, request, &mut *control)?;
+        sample.add(&got);
+        pictures.add(&got.body);
+        paths.push(Get::path_of(requests.bytes(request)).to_owned());
     }
     let mut more = requests.iter().take(MOST_PROBES);
     while sample.bytes == 0
@@ -35,6 +42,8 @@ pub(super) fn probe(web: &Web, requests: &Requests, site: &Site<'_>) -> Result<G
         figures: sample.figures(),
         ..Guarded::default()
     };
+    guarded.notes.extend(pictures.words());
+    guarded.warnings.extend(delay_words(web, &paths, &mut *control)?);
     if sample.bytes == 0 {
         let asked = spec::count(sample.asked, "request");
         guarded.empty = Some(format!("all bodies of {asked} to {} are empty", web.url()));
@@ -62,15 +71,28 @@ pub(super) fn ask(
 ) -> Result<Got, Error> {
     let path = Get::path_of(requests.bytes(request));
     let got = web.ask(path, control)?;
-    // Only a body with the content type of a vector tile must be one.
-    match mvt::measure(&got.body) {
-        Err(broken) if got.content_type.contains("vector-tile") => Err(error::missing_error(
-            format!(
-                "GET {path} returned an invalid vector tile, although its content type names one: {broken}"
-            ),
-            "look at it with curl; is it an error, or compressed twice?",
-        )),
-        _ => Ok(got),
+    // Only a body with the content type of a tile must be one.
+    let broken = match &got.content_type {
+        kind if kind.contains("vector-tile") => {
+            mvt::measure(&got.body).err().map(|broken| broken.to_string())
+        }
+        kind if picture::Format::is_named_by(kind) && !got.body.is_empty() => {
+            picture::decode(&got.body).err().map(|broken| broken.to_string())
+        }
+        _ => None,
+    };
+    match broken {
+        None => Ok(got),
+        Some(broken) => {
+            let what = format!(
+                "GET {path} returned an invalid tile, although its content type is {}",
+                got.content_type
+            );
+            Err(error::missing_error(
+                format!("{what}: {broken}"),
+                "look at it with curl; is it an error, or compressed twice?",
+            ))
+        }
     }
 }
 

@@ -21,6 +21,9 @@ pub struct HttpOptions {
     /// Expected content types, such as `image/png` or `image/*`; none: anything but HTML.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accept: Vec<String>,
+    /// Statuses that mean an empty answer, such as 404; 204 always does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub empty_status: Vec<u16>,
     /// Ask for compressed bodies.
     #[serde(default = "yes")]
     pub gzip: bool,
@@ -47,6 +50,7 @@ impl HttpOptions {
             url: url.to_owned(),
             tiles: None,
             accept: Vec::new(),
+            empty_status: Vec::new(),
             gzip: true,
             keepalive: true,
             insecure: false,
@@ -80,6 +84,9 @@ impl HttpOptions {
                 format!("invalid content type {word:?}; write e.g. image/png or image/*"),
             );
         }
+        if let Some(problem) = empty_status_problem(&self.empty_status) {
+            return wrong("empty_status", problem);
+        }
         if self.insecure && !url.is_secure() {
             return wrong("insecure", "has no use: the URL is not https".to_owned());
         }
@@ -105,18 +112,25 @@ impl HttpOptions {
 /// Without user and password.
 impl std::fmt::Debug for HttpOptions {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { tiles, accept, gzip, keepalive, insecure, may_be_empty, .. } = self;
+        let Self { tiles, accept, empty_status, gzip, keepalive, insecure, may_be_empty, .. } = self;
         formatter
             .debug_struct("Options")
             .field("url", &self.shown())
             .field("tiles", tiles)
             .field("accept", accept)
+            .field("empty_status", empty_status)
             .field("gzip", gzip)
             .field("keepalive", keepalive)
             .field("insecure", insecure)
             .field("may_be_empty", may_be_empty)
             .finish()
     }
+}
+
+/// Why these are no statuses of empty answers.
+pub(crate) fn empty_status_problem(statuses: &[u16]) -> Option<String> {
+    let wrong = statuses.iter().find(|status| **status != 204 && !(400..=499).contains(*status))?;
+    Some(format!("{wrong} is not a status of a missing tile; write e.g. 404, or 204 and 404"))
 }
 
 fn is_type(word: &str) -> bool {

@@ -157,8 +157,7 @@ mod tests {
         requests.group();
         assert_eq!((requests.len(), requests.is_empty()), (10, false));
         let (mut random, mut visit) = (Random::new(1), Visit::default());
-        let drawn: Vec<_> =
-            (0..1000).map(|_| requests.draw(&mut random, &mut visit)[0].clone()).collect();
+        let drawn: Vec<_> = (0..1000).map(|_| requests.draw(&mut random, &mut visit)[0].clone()).collect();
         let ones = drawn.iter().filter(|request| request.script == 0).count();
         assert!((495..=505).contains(&ones), "{ones}");
         assert!(drawn.iter().all(|request| match request.script {

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use engine::sim::{Greeting, Replies, SimServer, simulate};
 use engine::{Address, EngineResult, StopFlag, Time, Until};
-use protocol::http::{ControlError, Encoding, Get, Got, HttpConnection, Url};
-use protocol::postgres::Tls;
+use protocol::http::{Encoding, Got};
 
 use super::{Http, HttpOptions, Request, Requests, Web};
 use crate::answers::Sampled;
 use crate::place::{Places, Site};
-use crate::testing::plan;
+use crate::testing::web::{FakeServer, got};
+use crate::testing::{plan, png};
 use crate::workload::{ClientWorkload, Clients, Workload};
 
 const TILE: &str =
@@ -93,6 +93,7 @@ fn responses_are_told_apart_whatever_their_pieces() {
         ("HTTP/1.1 204 No Content\r\n\r\n".to_owned(), (4, 0, 0, 0)),
         (head("200 OK", "", ""), (4, 0, 0, 0)),
         (head("200 OK", html, "<html>"), (0, 4, 0, 0)),
+        (head("200 OK", "Content-Type: application/x-protobuf\r\n", "\r\n<!doctype HTML>"), (0, 4, 0, 0)),
         (head("404 Not Found", html, "<html>"), (0, 4, 0, 0)),
         (head("500 Oops", "", "no"), (0, 4, 0, 0)),
         (head("301 Moved", "Location: /x\r\n", ""), (0, 4, 0, 0)),
@@ -111,13 +112,52 @@ fn responses_are_told_apart_whatever_their_pieces() {
     }
 }
 
+/// A tile server that answers 404 where it has nothing could not be measured.
+#[test]
+fn statuses_of_empty_tiles_are_no_failures_where_that_is_asked_for() {
+    let page = "HTTP/1.1 410 Gone\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>";
+    let asked = HttpOptions { empty_status: vec![410], ..options("http://127.0.0.1:3000/") };
+    for (options, wanted) in
+        [(asked.clone(), (4, 0, 0, 0)), (options("http://127.0.0.1:3000/"), (0, 4, 0, 0))]
+    {
+        let totals = run(&options, &mut Same::new(page)).totals();
+        assert_eq!((totals.ok, totals.failed, totals.rows, totals.bytes), wanted);
+    }
+    let guard = |answers: Vec<Got>| {
+        let mut workload = Http::open(&asked, "".as_ref()).unwrap();
+        let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(answers) };
+        workload.guard(&mut Site { http: Some(&web), ..Site::default() }, 1)
+    };
+    let guarded = guard(vec![got(410, "text/html", "<html>"), got(200, "", "x")]).unwrap();
+    assert_eq!((guarded.empty, guarded.notes), (None, vec!["1 of 2 probed bodies are empty".to_owned()]));
+    // A wrong path answers so everywhere.
+    assert!(guard(vec![got(410, "text/html", "<html>")]).unwrap().empty.is_some());
+    for wrong in [200, 302, 500] {
+        let options = HttpOptions { empty_status: vec![404, wrong], ..options("http://127.0.0.1:3000/") };
+        let message = options.validate().unwrap_err().to_string();
+        assert!(
+            message.starts_with(&format!("http.empty_status: {wrong} is not a status of a missing tile")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn pictures_are_named_by_format_and_size() {
+    let mut workload = Http::open(&options("http://h/"), "".as_ref()).unwrap();
+    let picture = Got { body: png([[170, 211, 223]; 6]), bytes: 99, ..got(200, "image/png", "") };
+    let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(vec![picture]) };
+    let guarded = workload.guard(&mut Site { http: Some(&web), ..Site::default() }, 1).unwrap();
+    assert_eq!(guarded.notes, ["pictures: PNG, 3 x 2 pixels; 1 of 1 have one colour"]);
+}
+
 #[test]
 fn the_first_failures_are_reported_in_words() {
     let page = "<html>\n<title>404 Not\tFound</title>";
     let reply = format!("HTTP/1.1 404 Not Found\r\nContent-Length: {}\r\n\r\n{page}", page.len());
     let measured = run(&options("http://me:geheim@127.0.0.1:3000/x"), &mut Same::new(&reply));
     assert_eq!(measured.messages.len(), 3);
-    let wanted = "client 0: GET /x gave 404: <html> <title>404 Not Found</title>";
+    let wanted = "client 0: GET /x gave 404: 404 Not Found";
     assert_eq!(measured.messages[0], wanted);
     let half = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf";
     let mut server = Same { closes: true, ..Same::new(half) };
@@ -327,41 +367,6 @@ fn lists_and_logs_are_read_as_those_of_tiles_are() {
     assert!(open("31/0/0\n").unwrap_err().contains("line 1: \"31/0/0\" is not a tile z/x/y (zoom 0 to 22)"));
 }
 
-/// What a control connection gives, request by request, the last one again and again.
-#[derive(Default)]
-struct FakeServer {
-    addresses: Vec<SocketAddr>,
-    answers: RefCell<Vec<Got>>,
-}
-
-impl protocol::http::HttpConnector for FakeServer {
-    fn look_up(&self, _url: &Url) -> Result<Vec<SocketAddr>, ControlError> {
-        Ok(self.addresses.clone())
-    }
-
-    fn control(&self, _url: &Url, _tls: Option<&Tls>) -> Result<Box<dyn HttpConnection + '_>, ControlError> {
-        Ok(Box::new(self))
-    }
-}
-
-impl HttpConnection for &FakeServer {
-    fn get(&mut self, _get: &Get, _path: &str) -> Result<Got, ControlError> {
-        let mut answers = self.answers.borrow_mut();
-        Ok(if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() })
-    }
-}
-
-fn got(status: u16, content_type: &str, body: &str) -> Got {
-    Got {
-        status,
-        content_type: content_type.to_owned(),
-        location: String::new(),
-        encoding: Encoding::Identity,
-        bytes: body.len() as u64,
-        body: body.as_bytes().to_vec(),
-    }
-}
-
 #[test]
 fn guards_tell_what_is_wrong_and_what_to_try() {
     let guard = |answers: Vec<Got>| {
@@ -381,7 +386,15 @@ fn guards_tell_what_is_wrong_and_what_to_try() {
         (moved, "gave 302, which leads to /there; redirects are not followed"),
         (
             got(200, "text/html; charset=utf-8", "<html>"),
-            "gave text/html; charset=utf-8: <html>; is the path right",
+            "GET /t gave an HTML page (Content-Type \"text/html; charset=utf-8\"): <html>; open this URL in a browser",
+        ),
+        (
+            got(200, "application/x-protobuf", "<!DOCTYPE html><head><title>Sign in</title></head>"),
+            "gave an HTML page (Content-Type \"application/x-protobuf\"): Sign in; open this URL",
+        ),
+        (
+            got(200, "image/png", "{\"error\": \"no such layer\"}"),
+            "returned an invalid tile, although its content type is image/png: it is not a PNG",
         ),
     ] {
         let message = guard(vec![answer]).unwrap_err();

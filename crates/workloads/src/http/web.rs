@@ -9,7 +9,7 @@ use protocol::postgres::Tls;
 use script::Streams;
 use spec::Error;
 
-use super::accept::Accept;
+use super::accept::{Accept, Judged};
 use super::client::{HttpClient, Shared};
 use crate::error;
 
@@ -42,7 +42,7 @@ impl Web {
             tls(&url, options.insecure).map_err(|error| error::option("http.url", error.to_string()))?;
         Ok(Self {
             get: Get::new(&url, &options.accept, options.gzip, options.keepalive),
-            accept: Accept(options.accept.clone()),
+            accept: Accept { types: options.accept.clone(), empty: options.empty_status.clone() },
             keepalive: options.keepalive,
             tls,
             addresses: url
@@ -87,6 +87,12 @@ impl Web {
     /// When the answer would be a failure of a run, or none comes.
     pub fn ask(&self, path: &str, control: &mut dyn HttpConnection) -> Result<Got, Error> {
         ask((&self.url, &self.get, &self.accept), path, control)
+    }
+
+    /// Whether connections are reused for the next request.
+    #[must_use]
+    pub(crate) fn keeps_connections(&self) -> bool {
+        self.keepalive
     }
 
     /// The clients of a run, which send these requests, each over `links` connections (at least 1).
@@ -145,10 +151,17 @@ fn ask(
     path: &str,
     control: &mut dyn HttpConnection,
 ) -> Result<Got, Error> {
-    let got = control.get(get, path).map_err(error::http)?;
-    let Some(fault) = accept.fault(got.status, got.content_type.as_bytes(), got.bytes) else {
-        return Ok(got);
+    let mut got = control.get(get, path).map_err(error::http)?;
+    if accept.is_empty(got.status) {
+        (got.bytes, got.body) = (0, Vec::new());
+    }
+    let judged = Judged {
+        status: got.status,
+        content_type: got.content_type.as_bytes(),
+        bytes: got.bytes,
+        first: if got.encoding == Encoding::Other { &[] } else { &got.body },
     };
+    let Some(fault) = accept.fault(judged) else { return Ok(got) };
     let seen = ShownResponse {
         path,
         status: got.status,

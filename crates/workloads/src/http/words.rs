@@ -3,6 +3,7 @@
 use protocol::http::Encoding;
 
 use super::accept::ResponseFault;
+use super::body::title;
 
 /// Characters of a body in a message.
 const WORDS: usize = 80;
@@ -26,6 +27,9 @@ impl ShownResponse<'_> {
             ResponseFault::Status => self.status.to_string(),
             ResponseFault::Type if self.content_type.is_empty() => "a body without a content type".to_owned(),
             ResponseFault::Type => String::from_utf8_lossy(self.content_type).into_owned(),
+            ResponseFault::Page => {
+                format!("an HTML page (Content-Type {:?})", String::from_utf8_lossy(self.content_type))
+            }
         };
         let what = match (fault, self.location) {
             (ResponseFault::Status, [_, ..]) => {
@@ -44,6 +48,7 @@ impl ShownResponse<'_> {
             return "(compressed)".to_owned();
         }
         let text = String::from_utf8_lossy(self.body);
+        let text = title(&text).unwrap_or(&text);
         let plain: String =
             text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
         let mut words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -57,12 +62,17 @@ impl ShownResponse<'_> {
     /// What to try.
     pub(super) fn hint(&self, fault: ResponseFault) -> &'static str {
         match (fault, self.status) {
+            (ResponseFault::Page, _) => {
+                "open this URL in a browser: a login page, an error page or a start page may answer there, or the path lacks \
+                 a part such as .pbf; a workload of pages names them by accept"
+            }
             (ResponseFault::Type, _) => {
                 "is the path right, and is it the server itself that answers? what is meant to come is named by accept"
             }
             (_, 401 | 403) => "put user and password in the URL: http://USER:PASSWORD@HOST/…",
             (_, 404 | 410) => {
-                "check the path of the URL, and whether the tiles are within what the server has"
+                "check the path of the URL, and whether the tiles are within what the server has; if it answers so where a tile \
+                 is empty, count that as empty: empty_status, --empty-status"
             }
             (_, 300..=399) => "redirects are not followed: write the URL that it leads to",
             (_, 500..) => "the server's own log says why",

@@ -16,7 +16,7 @@ use crate::hash::sha256_hex;
 use crate::place::{Places, Site};
 use crate::trace::{self, Trace};
 use crate::workload::{
-    ClientWorkload, Clients, Guarded, Prepared, RequestText, ScriptInfo, TileItem, Workload,
+    ClientWorkload, Clients, EMPTY_WEB, Guarded, Prepared, RequestText, ScriptInfo, TileItem, Workload,
 };
 
 /// A workload of GET requests.
@@ -93,6 +93,10 @@ impl Workload for Http {
 
     fn may_be_empty(&self) -> bool {
         self.options.may_be_empty
+    }
+
+    fn advice_on_empty(&self) -> &'static str {
+        EMPTY_WEB
     }
 
     fn asks_web(&self) -> bool {

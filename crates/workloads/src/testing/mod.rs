@@ -2,6 +2,7 @@
 
 mod setting;
 pub(crate) mod sql;
+pub(crate) mod web;
 mod wire;
 
 use std::collections::{BTreeMap, HashMap};
@@ -326,4 +327,13 @@ impl protocol::http::HttpConnector for NoWeb {
     fn control(&self, url: &Url, _tls: Option<&Tls>) -> Result<Box<dyn HttpConnection + '_>, ControlError> {
         self.look_up(url).map(|_| unreachable!("there is no web server"))
     }
+}
+
+/// A picture of 3 x 2 pixels.
+pub(crate) fn png(pixels: [[u8; 3]; 6]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, 3, 2);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header().unwrap().write_image_data(pixels.as_flattened()).unwrap();
+    bytes
 }

@@ -3,29 +3,37 @@
 use tile::mvt::{self, TileBytes};
 
 use super::layer::TileLayer;
+use crate::pictures::PictureKinds;
 
 /// Attributes of a query or a function that are listed by name.
 const MOST: usize = 20;
 
 /// Bytes of the tiles of one layer, over a sample.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LayerBytes(TileBytes);
+pub(super) struct LayerBytes {
+    vector: TileBytes,
+    pictures: PictureKinds,
+}
 
 impl LayerBytes {
     /// Adds a tile; a broken one is reported elsewhere.
     pub(super) fn add(&mut self, tile: &[u8]) {
+        self.pictures.add(tile);
         if let Ok(counted) = mvt::columns(tile) {
-            self.0.add(&counted);
+            self.vector.add(&counted);
         }
     }
 
     /// `roads: of the bytes of its tiles geometry takes 61 %; columns name 20 %, class 2 %; left out: tags (…)`.
     pub(super) fn words(&self, layer: &TileLayer) -> Option<String> {
+        if let Some(pictures) = self.pictures.words() {
+            return Some(format!("{} has {pictures}", layer.shown));
+        }
         let left_out = left_out(layer);
-        if self.0.total == 0 {
+        if self.vector.total == 0 {
             return left_out.map(|left_out| format!("{}: {left_out}", layer.shown));
         }
-        let geometry = self.share(self.0.geometry as f64);
+        let geometry = self.share(self.vector.geometry as f64);
         let columns = match self.columns(layer) {
             columns if columns.is_empty() => "it has no columns".to_owned(),
             columns => format!("columns {}", columns.join(", ")),
@@ -45,7 +53,7 @@ impl LayerBytes {
             known.iter().flat_map(|columns| columns.expanded.iter().map(String::as_str)).collect();
         let mut found: Vec<(String, f64)> = Vec::new();
         let (mut keys, mut of_keys) = (0_u64, 0.0);
-        for (name, bytes) in &self.0.columns {
+        for (name, bytes) in &self.vector.columns {
             match is_own(name) || expanded.is_empty() {
                 true => found.push((name.clone(), *bytes)),
                 false => {
@@ -73,7 +81,7 @@ impl LayerBytes {
 
     /// `14.2 % (2.1 kB)`, of all tiles of the sample.
     fn share(&self, bytes: f64) -> String {
-        let percent = 100.0 * bytes / self.0.total as f64;
+        let percent = 100.0 * bytes / self.vector.total as f64;
         format!("{percent:.1} % ({})", spec::bytes(bytes.round() as u64))
     }
 }

@@ -7,9 +7,12 @@ use protocol::postgres::sql::{Sql, long};
 use spec::Error;
 use tile::Tile;
 
+use super::fetched::FetchedTile;
 use super::layer::{Style, TileLayer};
 use crate::error;
 use crate::http::Web;
+use crate::http::body::BodyKind;
+use crate::http::delay::delay_words;
 
 pub(super) trait Fetch {
     /// The bytes of a tile, decompressed; none for an empty one.
@@ -18,6 +21,14 @@ pub(super) trait Fetch {
     /// Rows that are made into features of a tile; `None` if unknown.
     fn features_in(&mut self, _layer: &TileLayer, _tile: Tile) -> Result<Option<u64>, Error> {
         Ok(None)
+    }
+
+    /// The error for bytes that are no tile.
+    fn not_a_tile(&self, layer: &TileLayer, fetched_tile: &FetchedTile, broken: &str) -> Error;
+
+    /// What users should know about the way, after some tiles were fetched.
+    fn warnings(&mut self) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
     }
 }
 
@@ -45,6 +56,13 @@ impl Fetch for FromDatabase<'_> {
         Ok(from_hex(&hex.unwrap_or_default()))
     }
 
+    fn not_a_tile(&self, layer: &TileLayer, fetched_tile: &FetchedTile, broken: &str) -> Error {
+        error::missing_error(
+            format!("the answer of {} for {} is not a vector tile: {broken}", layer.shown, fetched_tile.tile),
+            "select what ST_AsMVT gives",
+        )
+    }
+
     /// A function's work is unknown.
     fn features_in(&mut self, layer: &TileLayer, tile: Tile) -> Result<Option<u64>, Error> {
         let query = format!("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {}", layer.literal(tile, self.style));
@@ -59,15 +77,61 @@ impl Fetch for FromDatabase<'_> {
 
 pub(super) struct FromWeb<'a> {
     /// By the shown name of the layer.
-    pub(super) webs: &'a BTreeMap<String, Web>,
-    pub(super) control: Box<dyn HttpConnection + 'a>,
+    webs: &'a BTreeMap<String, Web>,
+    control: Box<dyn HttpConnection + 'a>,
+    /// Paths of the first layer that were fetched, at most [`REPEATED`].
+    paths: Vec<String>,
+}
+
+/// Most requests that are repeated to see how the server answers.
+const REPEATED: usize = 6;
+
+impl<'a> FromWeb<'a> {
+    pub(super) fn new(webs: &'a BTreeMap<String, Web>, control: Box<dyn HttpConnection + 'a>) -> Self {
+        Self { webs, control, paths: Vec::new() }
+    }
+
+    fn web(&self, layer: &TileLayer) -> Result<&'a Web, Error> {
+        self.webs.get(&layer.shown).ok_or_else(|| error::no_server("web"))
+    }
 }
 
 impl Fetch for FromWeb<'_> {
-    fn tile(&mut self, layer: &TileLayer, tile: Tile) -> Result<Vec<u8>, Error> {
-        let web = self.webs.get(&layer.shown).ok_or_else(|| error::no_server("web"))?;
-        let Tile { z, x, y } = tile;
-        Ok(web.ask(&web.url().path(z, x, y), &mut *self.control)?.body)
+    fn tile(&mut self, layer: &TileLayer, Tile { z, x, y }: Tile) -> Result<Vec<u8>, Error> {
+        let web = self.web(layer)?;
+        let path = web.url().path(z, x, y);
+        let body = web.ask(&path, &mut *self.control)?.body;
+        if self.paths.len() < REPEATED && self.webs.keys().next() == Some(&layer.shown) {
+            self.paths.push(path);
+        }
+        Ok(body)
+    }
+
+    fn not_a_tile(&self, layer: &TileLayer, fetched_tile: &FetchedTile, broken: &str) -> Error {
+        let Tile { z, x, y } = fetched_tile.tile;
+        let asked = self
+            .web(layer)
+            .map(|web| format!("GET {} of {}", web.url().path(z, x, y), web.url().authority()));
+        let kind = BodyKind::of(&fetched_tile.bytes);
+        error::missing_error(
+            format!(
+                "{} returned {}, and neither a vector tile nor a PNG, JPEG or WebP picture: {broken}",
+                asked.unwrap_or_else(|error| error.to_string()),
+                kind.words()
+            ),
+            match kind {
+                BodyKind::Gzip => "let the server send Content-Encoding: gzip, or compress tiles once",
+                _ => {
+                    "look at it with curl -i: is it the path of tiles, and which format does the server send there?"
+                }
+            },
+        )
+    }
+
+    fn warnings(&mut self) -> Result<Vec<String>, Error> {
+        let Some(web) = self.webs.values().next() else { return Ok(Vec::new()) };
+        let delayed = delay_words(web, &std::mem::take(&mut self.paths), &mut *self.control)?;
+        Ok(delayed.into_iter().collect())
     }
 }
 

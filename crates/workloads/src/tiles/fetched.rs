@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use spec::{Error, TileProbe, TileSample};
+use tile::picture::{self, Format};
 use tile::{Tile, mvt};
 
 use super::fetch::Fetch;
@@ -31,14 +32,24 @@ impl FetchedTile {
         TileProbe { script, tiles: 1, mean_us: us, z, x, y, max_us: us }
     }
 
+    /// Why it is neither a vector tile nor a picture; `None` if it is one of them. An empty one is a vector tile.
+    pub(super) fn problem(&self) -> Option<String> {
+        match Format::of(&self.bytes) {
+            Some(_) => picture::decode(&self.bytes).err().map(|broken| broken.to_string()),
+            None => mvt::measure(&self.bytes).err().map(|broken| broken.to_string()),
+        }
+    }
+
     /// Its contents; rows that were made into features are not known yet.
     pub(super) fn held(&self, script: u32) -> TileSample {
-        let measured = mvt::measure(&self.bytes).ok();
+        let is_blank = picture::decode(&self.bytes).ok().map(|picture| picture.is_blank());
+        let measured = mvt::measure(&self.bytes).ok().filter(|_| is_blank.is_none());
+        let has_no_feature = || measured.as_ref().is_some_and(|held| held.features() == 0);
         TileSample {
             script,
             tiles: 1,
-            // A layer without a feature has a name, and nothing to draw.
-            empty: u64::from(measured.as_ref().is_some_and(|held| held.features() == 0)),
+            // A layer without a feature has a name, and nothing to draw; so has a picture of one colour.
+            empty: u64::from(is_blank.unwrap_or_else(has_no_feature)),
             features_in: None,
             features_out: measured.as_ref().map(mvt::TileContents::features),
             vertices: measured.as_ref().map(mvt::TileContents::vertices),
@@ -49,14 +60,15 @@ impl FetchedTile {
 
 /// Fetches tiles of one zoom, until they take too long; at least one.
 pub(super) fn several(
-    from: &mut dyn Fetch,
-    layer: &TileLayer,
     tiles: &[Tile],
+    mut fetch: impl FnMut(Tile) -> Result<Vec<u8>, Error>,
 ) -> Result<Vec<FetchedTile>, Error> {
     let start = Instant::now();
     let mut fetched_tiles = Vec::new();
     for tile in tiles {
-        fetched_tiles.push(FetchedTile::fetch(from, layer, *tile)?);
+        let begun = Instant::now();
+        let bytes = fetch(*tile)?;
+        fetched_tiles.push(FetchedTile { tile: *tile, bytes, took: begun.elapsed() });
         if start.elapsed() > ENOUGH {
             break;
         }

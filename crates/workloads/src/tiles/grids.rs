@@ -65,6 +65,7 @@ fn has_features(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fetched::FetchedTile;
     use super::*;
 
     /// Has features in these tiles only.
@@ -75,6 +76,10 @@ mod tests {
             // One layer "a" of one point.
             const TILE: &[u8] = b"\x1a\x11\x0a\x01a\x12\x07\x18\x01\x22\x03\x09\x00\x00\x28\x80\x20\x78\x02";
             Ok(if self.0.contains(&tile) { TILE.to_vec() } else { Vec::new() })
+        }
+
+        fn not_a_tile(&self, _layer: &TileLayer, _tile: &FetchedTile, broken: &str) -> Error {
+            unreachable!("{broken}")
         }
     }
 

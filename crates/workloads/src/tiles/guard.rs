@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use protocol::postgres::sql::Sql;
 use spec::figures::{self, Figures};
 use spec::{Error, TileSample};
-use tile::{Tile, mvt};
+use tile::Tile;
 
 use super::content::LayerBytes;
 use super::fetch::Fetch;
@@ -47,8 +47,7 @@ pub(super) fn probe<'p, 'l>(
     // The highest zoom of each layer: where grids differ, low zooms may have contents all the same.
     let mut highest: BTreeMap<&str, (&CountedLayer<'_>, bool)> = BTreeMap::new();
     for part in parts {
-        let (_, of_layer) =
-            bytes.entry(&part.layer.shown).or_insert((part.layer, LayerBytes::default()));
+        let (_, of_layer) = bytes.entry(&part.layer.shown).or_insert((part.layer, LayerBytes::default()));
         let sample = probe_part(from, part, (&mut probed.guarded, of_layer))?;
         held.entry(&part.layer.shown).or_default().add(&sample);
         highest.insert(&part.layer.shown, (part, sample.empty == sample.tiles));
@@ -61,7 +60,7 @@ pub(super) fn probe<'p, 'l>(
         let tiles = all.get(shown).map_or(&[][..], |tiles| &tiles[..tiles.len().min(MOST_PROBES)]);
         for tile in tiles {
             let fetched_tile = FetchedTile::fetch(from, part.layer, *tile)?;
-            is_a_tile(part.layer, &fetched_tile)?;
+            is_a_tile(from, part.layer, &fetched_tile)?;
             sample.add(&fetched_tile.held(part.script));
             if sample.empty < sample.tiles {
                 break;
@@ -77,6 +76,7 @@ pub(super) fn probe<'p, 'l>(
     }
     probed.guarded.notes.extend(bytes.into_values().filter_map(|(layer, bytes)| bytes.words(layer)));
     summarize(&mut probed.guarded, held);
+    probed.guarded.warnings = from.warnings()?;
     Ok(probed)
 }
 
@@ -88,8 +88,8 @@ fn probe_part(
 ) -> Result<TileSample, Error> {
     let tiles = &part.tiles[..part.tiles.len().min(SAMPLE as usize)];
     let mut sample = TileSample { script: part.script, ..TileSample::default() };
-    for fetched_tile in fetched::several(from, part.layer, tiles)? {
-        is_a_tile(part.layer, &fetched_tile)?;
+    for fetched_tile in fetched::several(tiles, |tile| from.tile(part.layer, tile))? {
+        is_a_tile(from, part.layer, &fetched_tile)?;
         let rows = from.features_in(part.layer, fetched_tile.tile)?;
         bytes.add(&fetched_tile.bytes);
         let held = fetched_tile.held(part.script);
@@ -159,15 +159,14 @@ fn features_in(rows: Option<u64>, out: Option<u64>) -> Option<u64> {
 /// Rows that may be lost by rounding: half of one by process and loop.
 const ROUNDED: u64 = 16;
 
-/// A tile that is not empty must be a vector tile.
-fn is_a_tile(layer: &TileLayer, fetched_tile: &FetchedTile) -> Result<(), Error> {
-    match mvt::measure(&fetched_tile.bytes) {
-        Ok(_) => Ok(()),
-        Err(broken) => Err(error::missing_error(
-            format!("the answer of {} for {} is not a vector tile: {broken}", layer.shown, fetched_tile.tile),
-            "select what ST_AsMVT gives",
-        )),
-    }
+/// A tile that is not empty must be a vector tile or a picture.
+pub(super) fn is_a_tile(
+    from: &dyn Fetch,
+    layer: &TileLayer,
+    fetched_tile: &FetchedTile,
+) -> Result<(), Error> {
+    let problem = fetched_tile.problem();
+    problem.map_or(Ok(()), |broken| Err(from.not_a_tile(layer, fetched_tile, &broken)))
 }
 
 fn figures(sample: &TileSample) -> Figures {

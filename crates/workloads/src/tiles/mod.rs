@@ -29,6 +29,8 @@ mod tests;
 mod validate;
 mod via;
 mod web;
+#[cfg(test)]
+mod web_tests;
 mod workload;
 mod zooms;
 

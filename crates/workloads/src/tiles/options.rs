@@ -56,6 +56,9 @@ pub struct TilesOptions {
     /// How tiles are fetched.
     #[serde(skip_serializing_if = "is_sql")]
     pub via: Via,
+    /// HTTP statuses of web servers that mean an empty tile, such as 404; 204 always does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub empty_status: Vec<u16>,
     /// With `via = "redis"`: time to live of a tile in the cache, s; unlimited by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_ttl_s: Option<u32>,
@@ -98,6 +101,7 @@ impl Default for TilesOptions {
             min_pixels: 4.0,
             variant: Variant::Modern,
             via: Via::Sql,
+            empty_status: Vec::new(),
             cache_ttl_s: None,
             cache_memory: None,
             cache_eviction: Eviction::default(),

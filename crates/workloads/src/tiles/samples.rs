@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use spec::{Artifact, Error};
 use tile::Tile;
+use tile::picture::Format;
 
 use super::fetch::Fetch;
 use super::layer::TileLayer;
@@ -21,9 +22,9 @@ pub(super) fn samples(from: &mut dyn Fetch, layers: &[(TileLayer, Picked)]) -> R
     let mut artifacts = Vec::new();
     for candidates in candidates(picked) {
         for tile in candidates {
-            let bytes = whole_tile(from, layers, tile)?;
-            if !bytes.is_empty() {
-                artifacts.push(artifact(layers, (tile, bytes)));
+            let found = of_place(from, layers, tile)?;
+            if !found.is_empty() {
+                artifacts.extend(found);
                 break;
             }
         }
@@ -58,22 +59,35 @@ fn candidates(picked: &Picked) -> Vec<Vec<Tile>> {
     samples
 }
 
-/// A tile with all layers; layers of a vector tile are joined by concatenation.
-fn whole_tile(from: &mut dyn Fetch, layers: &[(TileLayer, Picked)], tile: Tile) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
+/// A tile with all layers: vector tiles are joined by concatenation, pictures stand alone.
+fn of_place(
+    from: &mut dyn Fetch,
+    layers: &[(TileLayer, Picked)],
+    tile: Tile,
+) -> Result<Vec<Artifact>, Error> {
+    let (mut joined, mut names, mut artifacts) = (Vec::new(), Vec::new(), Vec::new());
     for (layer, _) in layers {
-        bytes.extend(from.tile(layer, tile)?);
+        let bytes = from.tile(layer, tile)?;
+        match Format::of(&bytes) {
+            Some(format) => artifacts.push(artifact(&layer.shown, format.media_type(), (tile, bytes))),
+            None => {
+                joined.extend(bytes);
+                names.push(layer.shown.as_str());
+            }
+        }
     }
-    Ok(bytes)
+    if !joined.is_empty() {
+        artifacts.insert(0, artifact(&names.join(", "), MEDIA_TYPE, (tile, joined)));
+    }
+    Ok(artifacts)
 }
 
-fn artifact(layers: &[(TileLayer, Picked)], (tile, bytes): (Tile, Vec<u8>)) -> Artifact {
-    let tables: Vec<_> = layers.iter().map(|(layer, _)| layer.shown.as_str()).collect();
+fn artifact(layers: &str, media_type: &str, (tile, bytes): (Tile, Vec<u8>)) -> Artifact {
     let size = bytes.len();
     Artifact {
         name: format!("tile/{tile}"),
-        media_type: MEDIA_TYPE.to_owned(),
-        caption: format!("{} at {tile}, {size} bytes", tables.join(", ")),
+        media_type: media_type.to_owned(),
+        caption: format!("{layers} at {tile}, {size} bytes"),
         bytes,
     }
 }

@@ -17,7 +17,7 @@ use crate::workload::{ClientWorkload, Clients, Prepared, Workload};
 const TILE: &str = "1a110a01611207180122030900002880207802";
 
 /// A database with one table of polygons, two of which can be picked.
-fn database() -> FakeSql {
+pub(super) fn database() -> FakeSql {
     let mut sql = FakeSql::new();
     sql.answer("FROM pg_extension", &[&["3.3.2"]]);
     sql.answer("FROM pg_class c", &[&["public", "planet_osm_polygon", "123", "7"]]);
@@ -34,11 +34,11 @@ fn database() -> FakeSql {
     sql
 }
 
-fn options(table: &str) -> TilesOptions {
+pub(super) fn options(table: &str) -> TilesOptions {
     TilesOptions { table: Some(table.to_owned()), zooms: Zooms::Range([13, 14]), ..TilesOptions::default() }
 }
 
-fn open(options: &TilesOptions) -> Tiles {
+pub(super) fn open(options: &TilesOptions) -> Tiles {
     Tiles::open(options, std::path::Path::new(".")).unwrap()
 }
 

@@ -10,6 +10,7 @@ use super::source::LayerSource;
 use super::via::Via;
 use super::zooms::Zooms;
 use crate::error;
+use crate::http::empty_status_problem;
 
 impl TilesOptions {
     /// Checks that each option is within its range, and that they go together.
@@ -65,6 +66,9 @@ impl TilesOptions {
             }
         }
         self.validate_once()?;
+        if let Some(problem) = empty_status_problem(&self.empty_status) {
+            return wrong("empty_status", problem);
+        }
         self.validate_via()?;
         cache::validate(self)?;
         self.validate_historic()

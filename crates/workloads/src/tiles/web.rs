@@ -8,6 +8,7 @@ use tile::Tile;
 
 use super::atlas::{Atlas, Pick};
 use super::layer::TileLayer;
+use super::options::TilesOptions;
 use super::pick::Picked;
 use super::via::Via;
 use crate::error;
@@ -17,30 +18,34 @@ use crate::place::HttpPlace;
 /// The server of each layer, by its shown name.
 pub(super) type Webs = BTreeMap<String, Web>;
 
-/// A server by its URL, with the placeholder `{layer}`.
-pub(super) fn of_url(url: &str, layer: &str) -> Result<Web, Error> {
-    let layer = protocol::percent_encoded(layer.as_bytes());
-    Web::new(&HttpOptions::new(&url.replace("{layer}", &layer)))
-}
-
 /// The server of each layer. `tile_server` gives the place of one of the target's.
 pub(super) fn of_layers(
-    via: &Via,
+    options: &TilesOptions,
     layers: &[(TileLayer, Picked)],
     tile_server: impl Fn(&str) -> Result<HttpPlace, Error>,
 ) -> Result<Webs, Error> {
-    let mut webs = Webs::new();
-    for (layer, _) in layers {
-        let web = match (via, via.tile_server(), layer.feature_tables.first()) {
-            (Via::Http(url), ..) => of_url(url, layer.shown.trim_end_matches("()"))?,
-            (_, Some(name), Some(feature_table)) => Web::new(&HttpOptions::new(
-                &tile_server(name)?.tiles_of(&feature_table.schema, &feature_table.name),
-            ))?,
-            _ => return Err(error::no_server("web")),
-        };
-        webs.insert(layer.shown.clone(), web);
-    }
-    Ok(webs)
+    let web =
+        |(layer, _): &(TileLayer, Picked)| Ok((layer.shown.clone(), of_layer(options, layer, &tile_server)?));
+    layers.iter().map(web).collect()
+}
+
+/// The server of one layer.
+pub(super) fn of_layer(
+    TilesOptions { via, empty_status, .. }: &TilesOptions,
+    layer: &TileLayer,
+    tile_server: impl Fn(&str) -> Result<HttpPlace, Error>,
+) -> Result<Web, Error> {
+    let url = match (via, via.tile_server(), layer.feature_tables.first()) {
+        (Via::Http(url), ..) => {
+            let layer = layer.shown.trim_end_matches("()");
+            url.replace("{layer}", &protocol::percent_encoded(layer.as_bytes()))
+        }
+        (_, Some(name), Some(feature_table)) => {
+            tile_server(name)?.tiles_of(&feature_table.schema, &feature_table.name)
+        }
+        _ => return Err(error::no_server("web")),
+    };
+    Web::new(&HttpOptions { empty_status: empty_status.clone(), ..HttpOptions::new(&url) })
 }
 
 pub(super) fn requests(atlas: &Atlas, layers: &[(TileLayer, Picked)], webs: &Webs) -> Arc<Requests> {

@@ -37,7 +37,8 @@ use crate::place::{Places, Site};
 use crate::plans::SamplePlans;
 use crate::trace::{self, Trace};
 use crate::workload::{
-    ClientWorkload, Clients, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo, TileItem, Workload,
+    ClientWorkload, Clients, EMPTY_SCRIPT, EMPTY_WEB, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo,
+    TileItem, Workload,
 };
 
 /// A workload of map tiles.
@@ -137,7 +138,7 @@ impl Tiles {
         if !self.webs.is_empty() {
             return Ok(self.webs.clone());
         }
-        let mut webs = of_layers(&self.options.via, &self.picked, |name| site.tile_server(name).cloned())?;
+        let mut webs = of_layers(&self.options, &self.picked, |name| site.tile_server(name).cloned())?;
         webs.values_mut().try_for_each(|web| web.check(site))?;
         // The target's servers may have another address in the next run.
         if self.options.via.tile_server().is_none() {
@@ -149,7 +150,7 @@ impl Tiles {
     fn fetch<'s>(&self, site: &'s mut Site<'_>, webs: &'s Webs) -> Result<Box<dyn Fetch + 's>, Error> {
         match webs.values().next() {
             None => Ok(Box::new(FromDatabase { sql: site.sql()?, style: self.style })),
-            Some(web) => Ok(Box::new(FromWeb { webs, control: web.control(site)? })),
+            Some(web) => Ok(Box::new(FromWeb::new(webs, web.control(site)?))),
         }
     }
 
@@ -224,6 +225,14 @@ impl Workload for Tiles {
 
     fn asks_redis(&self) -> bool {
         self.options.via == Via::Redis
+    }
+
+    fn advice_on_empty(&self) -> &'static str {
+        if self.options.via.is_sql() { EMPTY_SCRIPT } else { EMPTY_WEB }
+    }
+
+    fn asks_web(&self) -> bool {
+        matches!(self.options.via, Via::Http(_))
     }
 
     fn figures(&self, counts: &[Counts]) -> Figures {
@@ -324,7 +333,7 @@ impl Workload for Tiles {
         let mut from = self.fetch(site, &webs)?;
         let mut sampled: Vec<ScriptAnswers> = Vec::new();
         for CountedLayer { layer, tiles, .. } in self.probes() {
-            let fetched_tiles = fetched::several(&mut *from, layer, &tiles)?;
+            let fetched_tiles = fetched::several(&tiles, |tile| from.tile(layer, tile))?;
             let answers = fetched_tiles
                 .into_iter()
                 .map(|fetched_tile| TransactionAnswer::of_tile(fetched_tile.tile, fetched_tile.bytes));
@@ -432,7 +441,7 @@ impl ClientWorkload for Tiles {
         let links = self.options.links();
         if !self.options.via.is_sql() {
             let webs = match self.webs.is_empty() {
-                true => of_layers(&self.options.via, &self.picked, |name| places.tile_server(name).cloned())?,
+                true => of_layers(&self.options, &self.picked, |name| places.tile_server(name).cloned())?,
                 false => self.webs.clone(),
             };
             let requests = requests(&atlas, &self.picked, &webs);

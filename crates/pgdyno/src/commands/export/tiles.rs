@@ -24,7 +24,7 @@ pub(crate) struct ExportTiles {
     #[arg(value_name = "NUMBER|NAME")]
     which: Option<PathBuf>,
     /// File to write, a new one: a polygon (EPSG:3857) for each tile, cell and arm, with requests, mean_ms, max_ms, bytes, and where arms
-    /// are compared the base's mean and the change
+    /// are compared the base's mean and the change; and a view with a style for QGIS for each arm and zoom
     #[arg(value_name = "FILE.gpkg")]
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -91,8 +91,13 @@ pub(super) fn run(args: &ExportTiles) -> ExitResult {
         }
         _ => unwritable(file, &error.to_string(), "name a file in a folder you may write to"),
     })?;
-    let noun = if package.tiles == 1 { "tile" } else { "tiles" };
-    talk(&format!("wrote {}: {} {noun} of experiment {}", file.display(), package.tiles, data.called()));
+    talk(&format!(
+        "wrote {}: {} of experiment {}, in {} with a style for QGIS, one for each arm and zoom",
+        file.display(),
+        spec::count(package.tiles as u64, "tile"),
+        data.called(),
+        spec::count(package.views as u64, "view")
+    ));
     Ok(SAME_OR_BETTER)
 }
 

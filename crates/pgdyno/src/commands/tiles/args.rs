@@ -91,6 +91,9 @@ pub(super) struct Which {
     /// server with {z}, {x}, {y} and {layer} [default: sql]
     #[arg(long, value_name = "WAY", value_parser = way)]
     pub(super) via: Option<Via>,
+    /// Count these HTTP statuses of a web server as empty tiles, such as 404,410. 204 always counts as one
+    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
+    pub(super) empty_status: Vec<u16>,
     /// Put all layers into one tile, with one statement
     #[arg(long)]
     pub(super) together: bool,

@@ -35,6 +35,12 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
         Against::Ways(ways) => (&[][..], None, &ways[..]),
     };
     let ways = Ways::new(args.tiles.via.as_ref(), ways)?;
+    if !args.tiles.empty_status.is_empty() && !ways.asks_web() {
+        return Err(usage(
+            "--empty-status is for web servers, and tiles come from the database",
+            "give --via URL",
+        ));
+    }
     let server = ways.with_redis(server(&args.server)?)?;
     let base = args.layers.iter().map(|layers| listed(layers)).collect::<anyhow::Result<Vec<_>>>()?.concat();
     // A tile is asked for once, with all layers in it.
@@ -153,7 +159,7 @@ fn prepared(args: &Where, folder: &Folder) -> Table {
     toml_table([("osm", extract), ("sql", (!files.is_empty()).then_some(Value::Array(files)))])
 }
 
-fn chosen(args: &Which, picker: Option<Value>, together: bool) -> [(&'static str, Option<Value>); 11] {
+fn chosen(args: &Which, picker: Option<Value>, together: bool) -> [(&'static str, Option<Value>); 12] {
     let columns = args.columns.as_ref().map(|columns| columns.iter().map(|name| Value::from(name.as_str())));
     [
         ("zooms", args.zooms.clone()),
@@ -165,9 +171,14 @@ fn chosen(args: &Which, picker: Option<Value>, together: bool) -> [(&'static str
         ("min_pixels", args.min_pixels.map(Value::Float)),
         ("variant", args.variant.as_deref().map(Value::from)),
         ("via", args.via.as_ref().map(ways::value)),
+        ("empty_status", (!args.empty_status.is_empty()).then(|| statuses(&args.empty_status))),
         ("together", flag(together)),
         ("may_be_empty", flag(args.may_be_empty)),
     ]
+}
+
+fn statuses(given: &[u16]) -> Value {
+    Value::Array(given.iter().map(|status| Value::Integer((*status).into())).collect())
 }
 
 /// Load and length; arms share the length of a round.

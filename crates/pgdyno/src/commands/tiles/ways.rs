@@ -91,6 +91,11 @@ impl Ways {
         self.is_compared().then(|| (value(&self.base), self.all().map(value).collect()))
     }
 
+    /// Whether one of the ways is a web server, which answers with HTTP statuses.
+    pub(super) fn asks_web(&self) -> bool {
+        self.all().any(|via| !matches!(via, Via::Sql | Via::Redis))
+    }
+
     pub(super) fn tile_servers(&self) -> Vec<&'static str> {
         self.all().filter_map(Via::tile_server).collect()
     }

@@ -50,8 +50,7 @@ impl<'a> AnswerBlocks<'a> {
         let (apart, not_run) = (TakenApart::of(&self.data.experiment), self.data.not_run());
         // An arm that could not run is reported as such.
         let is_not_run = |arm: &ArmComparison| {
-            let named = |what: &str| what.strip_suffix(&*arm.arm).is_some_and(|before| before.ends_with(' '));
-            arm.cells.is_empty() && not_run.iter().any(|own| named(&own.what))
+            arm.cells.is_empty() && not_run.iter().any(|own| self.data.arm_of(own) == Some(&arm.arm))
         };
         let is_part = |arm: &ArmComparison| apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
         let answered = of.arms.iter().filter(|arm| !is_part(arm) && !is_not_run(arm));

@@ -44,7 +44,7 @@ mod tests {
         };
         let statement = text::read("select f(:z, :x, :y)").unwrap();
         TileLayer {
-            is_function,
+            function: is_function.then(|| "f(integer, integer, integer)".to_owned()),
             ..TileLayer::of_statement("a", statement, tables.iter().map(table).collect())
         }
     }

@@ -3,16 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use spec::{Artifact, Error, TextKind};
-use tile::{Tile, mvt};
+use tile::Tile;
 
 use super::super::content::LayerBytes;
 use super::super::fetch::{Fetch, FromDatabase, FromWeb};
+use super::super::fetched::FetchedTile;
+use super::super::guard::is_a_tile;
 use super::super::layer::{Style, TileLayer, is_of_osm};
 use super::super::options::TilesOptions;
+use super::super::parts::joined;
 use super::super::pick::bounds;
 use super::super::via::Via;
-use super::super::web::{Webs, of_url};
-use super::super::parts::joined;
+use super::super::web::{Webs, of_layer};
 use super::super::workload::Tiles;
 use super::area::Area;
 use super::options::OnceOptions;
@@ -122,17 +124,17 @@ impl Once {
         let mut bytes = LayerBytes::default();
         let webs: Webs = self.web.iter().map(|web| (layer.shown.clone(), web.clone())).collect();
         let mut from: Box<dyn Fetch + '_> = match &self.web {
-            Some(web) => Box::new(FromWeb { webs: &webs, control: web.control(site)? }),
+            Some(web) => Box::new(FromWeb::new(&webs, web.control(site)?)),
             None => Box::new(FromDatabase { sql: site.sql()?, style: self.style() }),
         };
         let mut refused = None;
         for tile in &tiles {
-            match from.tile(layer, *tile) {
-                Ok(content) => {
-                    self.is_a_tile(*tile, &content)?;
-                    bytes.add(&content);
-                    guarded.rows += u64::from(!content.is_empty());
-                    guarded.bytes += content.len() as u64;
+            match FetchedTile::fetch(&mut *from, layer, *tile) {
+                Ok(fetched_tile) => {
+                    is_a_tile(&*from, layer, &fetched_tile)?;
+                    bytes.add(&fetched_tile.bytes);
+                    guarded.rows += u64::from(!fetched_tile.bytes.is_empty());
+                    guarded.bytes += fetched_tile.bytes.len() as u64;
                 }
                 Err(error) => refused = Some(refused.unwrap_or(error)),
             }
@@ -144,17 +146,6 @@ impl Once {
             guarded.notes.extend(bytes.words(layer));
         }
         Ok(guarded)
-    }
-
-    /// A database makes vector tiles; a web server may send pictures.
-    fn is_a_tile(&self, tile: Tile, content: &[u8]) -> Result<(), Error> {
-        match mvt::measure(content) {
-            Err(broken) if self.web.is_none() => Err(error::missing_error(
-                format!("the answer of {} for {tile} is not a vector tile: {broken}", self.shown()),
-                "select what ST_AsMVT gives",
-            )),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -182,7 +173,9 @@ impl Workload for Once {
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         self.tiles.check(site)?;
         self.web = match &self.tiles.options.via {
-            Via::Http(url) => Some(of_url(url, self.layer()?.shown.trim_end_matches("()"))?),
+            Via::Http(_) => {
+                Some(of_layer(&self.tiles.options, self.layer()?, |_| Err(error::no_server("web")))?)
+            }
             _ => None,
         };
         self.web.as_mut().map_or(Ok(()), |web| web.check(site))

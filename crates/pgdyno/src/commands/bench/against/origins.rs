@@ -47,6 +47,7 @@ const USUAL: &[(&str, &str)] = &[
     ("workload.*.tiles.via", "--via"),
     ("workload.*.tiles.once", "--once"),
     ("workload.*.tiles.once.mbtiles", "--mbtiles"),
+    ("workload.*.tiles.empty_status", "--empty-status"),
     ("factors.clients", "-c"),
     ("factors.rate", "-R"),
     ("factors.rate_per_client", "--rate-per-client"),
