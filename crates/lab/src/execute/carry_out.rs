@@ -11,7 +11,7 @@ use spec::{Class, Error, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, fi
 
 use super::calibration::{self, UnstoredRuns};
 use super::guard::{Guard, Remarks};
-use super::suspended::{RunCounts, suspended};
+use super::suspended::{RunCounts, SuspendedRuns, suspended};
 use super::{DoneJob, Invocation, Outcome, UnstoredJobs, placed};
 use crate::calibrate;
 use crate::concurrent;
@@ -164,7 +164,7 @@ impl<'a> Execution<'a> {
             let planned = course.planned(&self.done);
             return Err(match self.calibrates() {
                 true => interrupted_calibration(course.measured(self.kept()), planned),
-                false => interrupted(self.kept(), planned, self.again),
+                false => self.with_search(interrupted(self.kept(), planned, self.again)),
             });
         }
         result?;
@@ -565,6 +565,15 @@ impl<'a> Execution<'a> {
             self.runner.progress.warn(enough);
         }
         Ok(())
+    }
+
+    /// What the trials of a search showed is told although it did not end.
+    fn with_search(&self, error: Error) -> Error {
+        let has_trials = self.done.iter().any(|done| done.run.tried_level().is_some());
+        match self.results.id().filter(|_| has_trials) {
+            Some(experiment) => error.attach(SuspendedRuns { experiment }),
+            None => error,
+        }
     }
 
     fn left(&self, course: &dyn Course, over: &[Next]) -> Duration {

@@ -150,7 +150,8 @@ fn with_servers<T>(
     let mut execution = Execution::begin(file, &begun, stages, results, progress, stop, began);
     let result = work(&mut execution, &jobs);
     // Suspended runs may have their cause in the copies.
-    let goes_on = matches!(&result, Err(error) if error.attached::<SuspendedRuns>().is_none());
+    let is_suspended = |error: &Error| error.attached::<SuspendedRuns>().is_some() && !error.is_stopped();
+    let goes_on = matches!(&result, Err(error) if !is_suspended(error));
     let closed = execution.close(goes_on);
     drop(templates);
     if goes_on && begun.plan.copies().is_some() && !levels::is_on_made_storage(&begun.plan.content) {

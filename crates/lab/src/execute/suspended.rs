@@ -5,7 +5,8 @@ use spec::{Class, Error};
 
 use crate::words;
 
-/// Attached to the error of an experiment whose remaining runs of some kind are suspended until the user acts.
+/// Attached to the error of an experiment that is told as far as it came: its remaining runs of some kind are
+/// suspended until the user acts, or its search was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SuspendedRuns {
     pub experiment: ExperimentId,

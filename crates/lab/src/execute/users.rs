@@ -25,14 +25,17 @@ pub(super) const LET_IN: &str = "SELECT greatest(1, least(pg_catalog.current_set
      WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()";
 
 /// Refuses more users than a server accepts, before anything is measured. An arm that sets `max_connections` was
-/// checked with the file; a search ends at what the server accepts.
+/// checked with the file. A search without a highest number ends at what the server accepts.
 ///
 /// # Errors
 /// How many there are, and what to try.
 pub(super) fn fit(plan: &Plan, stages: &mut [(At, Stage)]) -> Result<(), Error> {
-    if plan.content.measure.load.users().is_none() || plan.content.measure.search.is_some() {
+    if plan.content.measure.load.users().is_none() {
         return Ok(());
     }
+    let searched = plan.content.measure.search.as_ref();
+    let highest =
+        searched.map(|asked| asked.highest.map_or(asked.users.unwrap_or(1), |highest| highest as u32));
     let sets_them = |name: &String| name.eq_ignore_ascii_case("max_connections");
     if plan.content.arms.iter().any(|arm| arm.settings.keys().any(sets_them)) {
         return Ok(());
@@ -42,7 +45,7 @@ pub(super) fn fit(plan: &Plan, stages: &mut [(At, Stage)]) -> Result<(), Error> 
         let setup = setups::setup(plan, run);
         if !matches!(setup.connection, ConnectionPath::Pooler(_)) {
             let at = most.entry(setup.at().template()).or_default();
-            *at = setup.clients.max(*at);
+            *at = highest.unwrap_or(setup.clients).max(*at);
         }
     }
     for (at, stage) in stages {

@@ -7,7 +7,7 @@ use results::cells::CellFigures;
 use results::data::cell_text;
 use results::limits::{
     ArmLimit, Broke, Cause, CellLimit, Confirmed, FarPeak, Findings, FoundLimit, GeneratorLimit, LimitState,
-    Limits, Ratio, RatioVerdict, WhyFar,
+    Limits, Ratio, RatioVerdict, SlowestScript, WhyFar,
 };
 use results::{CellValue, ReportData, Table};
 use spec::users::registered_line;
@@ -99,6 +99,22 @@ fn cell_lines(limits: &Limits<'_>, cell: &FoundLimit<'_>) -> Vec<String> {
     lines
 }
 
+/// `longest there: report.sql, p95 310 ms, which does not keep the promise by itself (--promise 'report.sql: …')`.
+fn slowest_words(slowest: &SlowestScript) -> String {
+    let SlowestScript { name, quantile, time_us, keeps } = slowest;
+    let percentile = numbers::as_given((quantile * 1e5).round() / 1e3);
+    let own = match keeps {
+        true => String::new(),
+        false => {
+            let promise = spec::shell::word(&format!("{name}: …")).into_owned();
+            format!(
+                ", which alone does not keep it: shorter ones are in the same promise (its own: --promise {promise})"
+            )
+        }
+    };
+    format!("longest there: {name}, p{percentile} {}{own}", numbers::latency_us(*time_us))
+}
+
 /// The number of registered people at a limit of users, if the experiment has a share of active ones.
 fn registered_lines(limits: &Limits<'_>, limit: &CellLimit<'_>) -> Vec<String> {
     let Some(share) = limits.active_share.filter(|_| limits.asked.are_users()) else { return Vec::new() };
@@ -162,9 +178,10 @@ impl ArmFindings<'_> {
                 .iter()
                 .map(|generator| format!("{of}{}", generator_words(self.asked, generator))),
         );
+        lines.extend(self.found.slowest.iter().map(|slowest| format!("{of}{}", slowest_words(slowest))));
         lines.extend(self.found.few_arrivals.map(|(arrivals, wanted)| {
             format!(
-                "{of}trials there had about {arrivals:.0} arrivals; at least {wanted:.0} are needed, so that a single late one decides nothing: measure longer (-T, or duration in the file)"
+                "{of}trials there had about {arrivals:.0} arrivals; at least {wanted:.0} are needed, so that few late ones decide nothing: measure longer (-T, or duration in the file)"
             )
         }));
         if matches!(self.limit.state, LimitState::Ended(LimitEnded { inverted: true, .. })) {
@@ -235,7 +252,7 @@ impl ArmFindings<'_> {
                 )
             }
             LimitState::Ended(_) => "nothing was tried".to_owned(),
-            LimitState::Searching => "the search has not ended".to_owned(),
+            LimitState::Searching => format!("the search has not ended{}", self.so_far_words()),
             LimitState::NotTried => "not tried: the base has no limit to try it around".to_owned(),
             LimitState::GivenUp if self.limit.uncounted > self.limit.trials.len() => {
                 "undecided: most trials did not count".to_owned()
@@ -243,8 +260,27 @@ impl ArmFindings<'_> {
             LimitState::GivenUp if self.limit.trials.is_empty() => "nothing could be done at all".to_owned(),
             LimitState::GivenUp => {
                 let trials = self.limit.trials.len();
-                format!("undecided after {trials} trials: what holds one time does not hold the next")
+                let so_far = self.so_far_words();
+                format!("undecided after {trials} trials: what holds one time does not hold the next{so_far}")
             }
+        }
+    }
+
+    /// What trials showed before the search ended.
+    fn so_far_words(&self) -> String {
+        let [kept, broken] = self.found.so_far();
+        let most = "in most trials";
+        match (kept, broken) {
+            (Some(kept), Some(broken)) => format!(
+                "; so far {} kept it {most}, and {} did not",
+                level_words(self.asked, kept),
+                level_words(self.asked, broken)
+            ),
+            (Some(kept), None) => format!("; so far {} kept it {most}", level_words(self.asked, kept)),
+            (None, Some(broken)) => {
+                format!("; so far {} did not keep it {most}", level_words(self.asked, broken))
+            }
+            (None, None) => String::new(),
         }
     }
 

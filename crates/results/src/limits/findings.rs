@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use spec::figures::{self, Figure};
 use spec::{AskedLimit, Run, Term};
 
-use super::{ArmLimit, Broke, CellLimit, GeneratorLimit, LimitState};
+use super::{ArmLimit, Broke, CellLimit, GeneratorLimit, LimitState, SlowestScript};
 
 /// Results of an arm's trials besides its bounds, computed once for all outputs.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct Findings {
     pub broken_below: Option<(usize, usize, f64)>,
     /// Trials whose response times kept the promise, and whose queue did not.
     pub broken_by_queue: usize,
+    /// The script that takes longest at the lower bound.
+    pub slowest: Option<SlowestScript>,
     /// Whether clients were added until more clients did not do more: arrivals that wait for a client wait
     /// for the server.
     pub saturated: bool,
@@ -66,9 +68,21 @@ impl Findings {
             irregular: arm.is_irregular(),
             broken_below: lower.map(|lower| broken_below(&rates, lower)),
             broken_by_queue: arm.trials.iter().filter(by_queue).count(),
+            slowest: lower.and_then(|lower| SlowestScript::at(asked, arm, lower)),
             saturated: asked.grow_clients && !cell.still_growing,
             rates,
         }
+    }
+}
+
+impl Findings {
+    /// The lowest rate that most of its trials broke, and the highest below it that most kept, first.
+    #[must_use]
+    pub fn so_far(&self) -> [Option<f64>; 2] {
+        let broken = self.rates.iter().find(|rate| rate.bad > rate.good).map(|rate| rate.rate_per_s);
+        let is_below = |rate: &&TriedRate| broken.is_none_or(|broken| rate.rate_per_s < broken);
+        let kept = self.rates.iter().rev().filter(is_below).find(|rate| rate.good > rate.bad);
+        [kept.map(|rate| rate.rate_per_s), broken]
     }
 }
 

@@ -8,6 +8,7 @@ mod peak;
 mod peaks;
 mod range;
 mod search;
+mod slowest;
 mod tried;
 
 use std::collections::BTreeSet;
@@ -21,6 +22,7 @@ pub use self::findings::{Findings, TriedRate};
 pub use self::generator::GeneratorLimit;
 pub use self::peak::{FarPeak, WhyFar};
 pub use self::search::{ArmLimit, CellLimit, LimitNext, LimitState};
+pub use self::slowest::SlowestScript;
 use crate::cells::CellFigures;
 use crate::comparison::Cell;
 

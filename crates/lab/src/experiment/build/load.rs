@@ -12,6 +12,8 @@ use spec::experiment::{self as written, ValueList};
 
 /// Default width between the bounds of a limit, as a share.
 const WIDTH: f64 = 0.03;
+/// The same of users: each trial needs several of their sessions, and nobody plans for 3 % more users.
+const WIDTH_OF_USERS: f64 = 0.1;
 /// Least width between the bounds of a limit, as a share: trials cannot resolve less.
 const LEAST_WIDTH: f64 = 0.005;
 const MOST_WIDTH: f64 = 0.5;
@@ -94,7 +96,8 @@ impl Builder<'_, '_> {
                 format!("the bounds are the wrong way round: lowest is {lowest}, highest is {highest}");
             self.document.wrong(&["load", "search", "lowest"], message, None);
         }
-        let width = written.width.map_or(WIDTH, |width| width.0);
+        let usual = if users.is_some() { WIDTH_OF_USERS } else { WIDTH };
+        let width = written.width.map_or(usual, |width| width.0);
         if !(LEAST_WIDTH..=MOST_WIDTH).contains(&width) {
             let message = "must be from 0.5% to 50%".to_owned();
             self.document.wrong(&["load", "search", "width"], message, Some("width = \"3%\""));

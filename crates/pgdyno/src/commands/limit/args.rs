@@ -47,9 +47,10 @@ pub(super) struct Search {
     /// accepts]
     #[arg(long, value_name = "TPS", allow_negative_numbers = true)]
     pub(super) highest: Option<f64>,
-    /// Stop when the highest rate that holds and the lowest that fails are this close, in percent
-    #[arg(long, value_name = "PCT", default_value_t = 3.0, allow_negative_numbers = true)]
-    pub(super) width: f64,
+    /// Stop when the highest rate that holds and the lowest that fails are this close, in percent [default: 3, with
+    /// --users 10]
+    #[arg(long, value_name = "PCT", allow_negative_numbers = true)]
+    pub(super) width: Option<f64>,
     /// Also try the limit under a rate that changes, in shares of it: 'ramp 0.5..1 over 15s', 'spike 0.5 to 1 for 2s at
     /// 8s' (repeatable)
     #[arg(long, value_name = "SHAPE")]

@@ -83,7 +83,7 @@ fn load(args: &LimitArgs, promise: &str) -> LoadShape {
         promise: promise.to_owned(),
         lowest: search.lowest.map(Value::Float),
         highest: search.highest.map(Value::Float),
-        width: Some(Share::percent(search.width)),
+        width: search.width.map(Share::percent),
         grow_clients: search.clients == ClientsArg::Auto && !args.made.users.is_asked(),
         confirm: search.confirm.clone(),
     };

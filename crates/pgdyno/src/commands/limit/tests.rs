@@ -20,7 +20,7 @@ fn a_search_is_a_file() {
     let file: toml::Table = made.text().parse().unwrap();
     assert_eq!(
         file["load"].to_string(),
-        r#"{ search = { grow_clients = true, promise = "p99 < 20ms and p50 < 2ms", width = "3%" } }"#
+        r#"{ search = { grow_clients = true, promise = "p99 < 20ms and p50 < 2ms" } }"#
     );
     assert_eq!(file["measure"].to_string(), r#"{ duration = "20s", warmup = "3s" }"#);
     assert_eq!(made.name, "select-only-limit");

@@ -5,7 +5,7 @@ use results::answer::{FromCache, LineScope, Uncut, VerdictLine, scope_name};
 use results::comparison::{
     ArmComparison, Cell, CellComparison, Comparison, ControlChange, GridFigure, Metric, Sliced, TakenApart,
 };
-use spec::SpeedTrend;
+use spec::{SpeedTrend, figures};
 use stats::Verdict;
 
 use super::AnswerBlocks;
@@ -173,7 +173,16 @@ impl<'a> AnswerBlocks<'a> {
         of: &Comparison,
         arm: &'c ArmComparison,
     ) -> Vec<(&'c str, Vec<String>)> {
-        let of_it = |name| (name, differences::phrases(&self.answer.causes, name, &arm.arm, &of.base));
+        let has_replicas =
+            self.data.runs.iter().any(|run| run.figures.get(figures::REPLICAS_CPU_S).is_some());
+        let of_it = |name| {
+            let mut phrases = differences::phrases(&self.answer.causes, name, &arm.arm, &of.base);
+            // What replicas did is not in the primary's counters.
+            if has_replicas && !phrases.is_empty() {
+                phrases.push("counters are those of the primary; its replicas have their own".to_owned());
+            }
+            (name, phrases)
+        };
         arm.workload_names().into_iter().map(of_it).filter(|(_, phrases)| !phrases.is_empty()).collect()
     }
 
