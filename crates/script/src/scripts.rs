@@ -3,6 +3,7 @@
 use crate::builtin::Builtin;
 use crate::command::Action;
 use crate::error::{MAX_SCRIPTS, ParseError};
+use crate::render::Statement;
 use crate::script::Script;
 use crate::streams::ScriptChooser;
 use crate::symbols::Symbols;
@@ -68,10 +69,10 @@ impl Scripts {
     /// Checks what depends on all scripts; `extended` when variables are sent as parameters.
     ///
     /// # Errors
-    /// A statement has too many variables, or some that the server cannot see, or all weights are 0.
+    /// A statement has too many variables, or all weights are 0.
     pub fn check(&self, extended: bool) -> Result<(), ParseError> {
         if extended {
-            self.scripts.iter().try_for_each(|script| self.check_parameters(script))?;
+            self.statements_of_all().try_for_each(|(_, _, statement)| statement.check_parameters())?;
         }
         if self.weights.iter().all(|&weight| weight == 0) {
             return Err(ParseError::ZeroWeight);
@@ -79,20 +80,29 @@ impl Scripts {
         Ok(())
     }
 
-    fn check_parameters(&self, script: &Script) -> Result<(), ParseError> {
-        for command in &script.commands {
-            let Action::Sql(statement) = &command.action else { continue };
-            statement.check_parameters()?;
-            if let Some(hidden) = statement.hidden_use() {
-                return Err(ParseError::HiddenVariable {
-                    script: script.name.clone(),
-                    line: command.line + hidden.line,
-                    name: self.symbols.display_name(hidden.slot),
-                    within: hidden.within,
-                });
-            }
-        }
-        Ok(())
+    /// The first variable that the server cannot see when variables are sent as parameters. pgbench runs such
+    /// a script, and each of its transactions fails.
+    #[must_use]
+    pub fn hidden_variable(&self) -> Option<ParseError> {
+        self.statements_of_all().find_map(|(script, line, statement)| {
+            let hidden = statement.hidden_use()?;
+            Some(ParseError::HiddenVariable {
+                script: script.name.clone(),
+                line: line + hidden.line,
+                name: self.symbols.display_name(hidden.slot),
+                within: hidden.within,
+            })
+        })
+    }
+
+    /// All SQL statements, with their scripts and lines.
+    fn statements_of_all(&self) -> impl Iterator<Item = (&Script, usize, &Statement)> {
+        self.scripts.iter().flat_map(|script| {
+            script.commands.iter().filter_map(move |command| match &command.action {
+                Action::Sql(statement) => Some((script, command.line, statement)),
+                _ => None,
+            })
+        })
     }
 
     /// The scripts in the order they were added.

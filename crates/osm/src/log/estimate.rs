@@ -2,8 +2,10 @@
 
 use spec::{Phase, PhaseSource};
 
-/// Places the phases with a length: nodes, ways and relations are read in this order, then pending ones
-/// follow; then threads work on tables at once, and the last of them to end ends the load.
+use super::event::OBJECTS;
+
+/// Places the phases with a length. Nodes, ways and relations are read in this order, then pending ones
+/// follow. Then threads work on tables at once, and the last of them to end ends the load.
 pub(super) fn placed(phases: Vec<Phase>, length_us: Option<u64>) -> Vec<Phase> {
     let (mut tables, mut others): (Vec<Phase>, Vec<Phase>) =
         phases.into_iter().filter(|phase| phase.source == PhaseSource::Reported).partition(is_table);
@@ -14,7 +16,7 @@ pub(super) fn placed(phases: Vec<Phase>, length_us: Option<u64>) -> Vec<Phase> {
             (phase.start_us, read_us) = (0, phase.duration_us);
             continue;
         }
-        if phase.name.starts_with("pending ") {
+        if !OBJECTS.contains(&phase.name.as_str()) {
             end_us = end_us.max(read_us);
         }
         phase.start_us = end_us;

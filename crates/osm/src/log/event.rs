@@ -1,7 +1,7 @@
 //! What a line of osm2pgsql's log reports, in the words of every version from 0.80 on.
 //!
 //! Rates of objects that are counted at the end are never read: at 0 s osm2pgsql prints the count as the rate.
-//! Those of the progress display are used where nothing else is known.
+//! The rates of the progress display are used where nothing else is known.
 
 use super::line::LogLine;
 

@@ -96,8 +96,8 @@ impl LogParser {
         self.log.overall_s
     }
 
-    /// The parsed log, with phases during this time of the clock, from the load's start to its end; `None` if
-    /// there was no clock.
+    /// The parsed log. Phases are those from the load's start to its end on the clock; `None` for lines without
+    /// times.
     #[must_use]
     pub fn finish(self, during: Option<Range<u64>>) -> LoadLog {
         let Self { mut log, timeline, .. } = self;

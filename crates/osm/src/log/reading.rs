@@ -1,8 +1,8 @@
 //! The reading of nodes, ways and relations.
 //!
 //! They follow one another. With `--log-sql` the middle's `ANALYZE` of its node, way and relation tables marks
-//! where one ends and the next begins; otherwise osm2pgsql's whole seconds are used, and for a log that ends
-//! before they are printed, the rates of the progress display.
+//! where one ends and the next begins. Otherwise osm2pgsql's whole seconds are used. A log that ends before
+//! they are printed has the rates of the progress display.
 
 use spec::Phase;
 
@@ -82,7 +82,7 @@ impl Reading {
         phases.extend(self.set_up(start_us.min(ready_us), from_us));
         let counts = self.totals.map(|total| total.map(|(count, _)| count));
         let total: Option<u64> = counts.iter().any(Option::is_some).then(|| counts.iter().flatten().sum());
-        phases.push(match self.seconds.filter(|_| start_us == end_us) {
+        phases.push(match self.seconds.filter(|_| start_us == end_us || self.set_up_us.is_none()) {
             Some(seconds) => reported("read", "", end_us, seconds.saturating_mul(SECOND), total),
             None => stamped("read", "", start_us, end_us, total),
         });

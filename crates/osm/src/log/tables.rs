@@ -1,9 +1,9 @@
 //! The work on tables after reading: each is clustered, indexed and analyzed by one thread while others work
 //! on other tables.
 //!
-//! Every step ends where the next step of the same table begins. The last one ends with the table: at the
-//! thread's `Done task in 374ms` (`--log-level=debug`), else at the table's first step plus its whole seconds,
-//! since osm2pgsql prints these only after all threads have ended.
+//! Every step ends where the next step of the same table begins. The last one ends with the table, at the
+//! thread's `Done task in 374ms` (`--log-level=debug`). Without it, a table ends its whole seconds after its
+//! first step: osm2pgsql prints these only after all threads have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 

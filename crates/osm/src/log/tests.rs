@@ -272,7 +272,28 @@ fn lengths_without_times_are_placed_one_after_the_other() {
     assert_eq!(took(&log, "table", "planet_osm_ways"), [187]);
     assert_eq!(took(&log, "unexplained", ""), [0_u64; 0]);
     assert_eq!(uncovered(&log, 910 * SECOND), 0, "{}", table(&log));
+    assert_eq!(took(&log, "pending relations", ""), [0_u64; 0], "there were none");
     assert!(!log.appends, "ways are pending in each load of this version");
+}
+
+/// 1.3 has the words of later versions, and no times.
+#[test]
+fn a_second_stage_without_times_has_what_is_told_of_it() {
+    let log = "Reading input files done in 101s (1m 41s).\n  Processed 22 nodes in 58s - 380k/s\n\
+               Reprocess marked ways (stage 2)...\nCreating id indexes...\nCreating id index on table 'l'...\n\
+               Creating id indexes took 20s\nThere are 7 ways to reprocess...\nClustering table 'l' by geometry...\n\
+               All postprocessing on table 'l' done in 9s.\nOsm2pgsql took 200s overall\n";
+    let (mut early, mut late) = (LogParser::new(), LogParser::new());
+    for line in log.lines() {
+        early.line(0, line);
+        late.line(1 << 50, line);
+    }
+    let log = early.finish(None);
+    assert_eq!(log, late.finish(None), "wherever its clock begins");
+    assert_eq!((took(&log, "read", ""), took(&log, "node", "")), (vec![101], vec![58]));
+    assert_eq!((took(&log, "index", "ids (stage 2)"), took(&log, "table", "l")), (vec![20], vec![9]));
+    assert_eq!(took(&log, "unexplained", "after table l"), [70]);
+    assert_eq!(uncovered(&log, 200 * SECOND), 0, "{}", table(&log));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Puts the lines of a log on the clock they arrived by.
 //!
-//! Until tables are worked on, osm2pgsql does one thing after another: it sets up, reads, ends its copies, goes
-//! over pending objects (append), and reprocesses marked ones (the second stage of output flex). Each ends
-//! where the next line begins something else.
+//! Until tables are worked on, osm2pgsql does one thing after another. It sets up, reads, ends its copies and
+//! goes over pending objects (append). Then it reprocesses marked ones (the second stage of output flex).
+//! Each ends where the next line begins something else.
 
 use std::ops::Range;
 
@@ -121,6 +121,9 @@ impl Timeline {
         let name = pending(kind);
         let took_us = seconds.saturating_mul(SECOND);
         let begun = self.open.take_if(|open| open.name == name);
+        if count == Some(0) {
+            return;
+        }
         let Some(open) = begun else {
             self.end(at_us.saturating_sub(took_us));
             self.phases.push(reported(&name, self.pending_item(), at_us, took_us, count));

@@ -28,8 +28,8 @@ pub(crate) struct Args {
     /// Repeatable
     #[arg(long, value_name = "FILE.csv")]
     table: Vec<PathBuf>,
-    /// Column of --table to compare, with a unit where its name has none: score, load=min (s, ms, us, min, h;
-    /// per_s, per_min, per_h) [default: the first rate, else the first time, by the names of the columns]
+    /// Column of --table to compare, such as score. load=min gives its unit: s, ms, us, min, h, per_s, per_min or
+    /// per_h [default: the first rate, else the first time, by the names of the columns]
     #[arg(long, value_name = "COLUMN[=UNIT]", requires = "table")]
     figure: Option<String>,
     /// Experiment to put the runs into. The same name adds to it
@@ -100,6 +100,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         return earlier(args, &ran, &path);
     }
     let (found, took) = read(args, &ran)?;
+    found.refused.iter().for_each(|why| warning(&format!("{why}; left out")));
     let mut store = Store::create_or_open(&path)?;
     let imported = store.import(&collection(args), &found.runs, args.again)?;
     say_known(&found, &imported, args)?;
@@ -257,7 +258,7 @@ fn table<'a>(runs: impl Iterator<Item = (&'a StoredRun, &'a FoundRun)>) -> Table
             others.join(", ").into(),
             stored.arm.clone().into(),
             stored.round.into(),
-            run.measured_s.into(),
+            Some(run.measured_s).filter(|seconds| *seconds > 0.0).into(),
             run.tps().into(),
             run.response_us(0.5).into(),
             run.response_us(0.99).into(),

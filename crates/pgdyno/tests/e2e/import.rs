@@ -215,6 +215,50 @@ fn what_cannot_be_imported_leaves_nothing_behind() {
     assert_eq!(place.sql("select tps from v_run"), "5");
 }
 
+/// Numbers that nobody has more of are compared as runs are.
+#[test]
+fn numbers_of_a_table_and_of_other_load_testers_are_compared() {
+    let place = Place::new();
+    let row = |(disk, round, nopm): (&str, u32, u32)| format!("{disk},{round},{nopm},{}.5\n", 10 + round);
+    let rows = [
+        ("hdd", 1, 30_000),
+        ("hdd", 2, 30_600),
+        ("hdd", 3, 29_700),
+        ("hdd", 4, 30_300),
+        ("ssd", 1, 60_000),
+        ("ssd", 2, 61_200),
+        ("ssd", 3, 59_400),
+        ("ssd", 4, 60_600),
+    ];
+    let rows: String = rows.map(row).concat();
+    place.write("numbers.csv", format!("Disk,run,NOPM,p95 (ms)\n{rows}"));
+    let import =
+        ["import", "--name", "disks", "--table", "numbers.csv", "--compare", "disk", "--base", "hdd"];
+    place.run(import).expect(0).says(&["NOPM is compared, as tps"]);
+    assert_eq!(place.sql("select count(*) || ' ' || max(round) || ' ' || max(tps) from run"), "8 4 1020.0");
+    let compared = place.run(["compare", "-e", "disks", "--format", "csv"]).expect(0).stdout;
+    assert!(
+        compared.contains("ssd") && compared.contains("100") && compared.contains("faster"),
+        "{compared}"
+    );
+    place.run(import).expect(64).says(&["numbers.csv was imported before"]);
+    // Without arms: mean, interval and outliers.
+    let repeats: String = [5.0, 5.1, 4.9, 5.0, 5.05, 4.95, 9.0].map(|s| format!("a,{s}\n")).concat();
+    place.write("times.csv", format!("host,load_min\n{repeats}"));
+    place.run(["import", "--name", "times", "--table", "times.csv"]).expect(0);
+    let repeats = place.run(["compare", "-e", "times"]).expect(0).stdout;
+    assert!(repeats.contains("round 7 (9 min"), "{repeats}");
+    place.write("result.txt", "Vuser 1:TEST RESULT : System achieved 6600 NOPM from 15000 PostgreSQL TPM\n");
+    place.run(["import", "--name", "h", "result.txt"]).expect(0).says(&["new orders per minute"]);
+    assert_eq!(place.sql("select tps from v_run where workload = 'hammerdb tprocc'"), "110");
+    place.write("bad.csv", "disk,tps\nhdd,5\nssd,many\n");
+    place
+        .run(["import", "--table", "bad.csv"])
+        .expect(65)
+        .says(&["bad.csv:3: invalid number in column tps: \"many\""]);
+    place.run(["import", "--figure", "tps"]).expect(64);
+}
+
 /// Sets an earlier schema version in the file header; the file must be closed.
 fn make_earlier(results: &std::path::Path, version: u32) {
     let mut bytes = std::fs::read(results).unwrap();

@@ -26,6 +26,8 @@ pub struct FoundRuns {
     /// JSON, loads.
     pub runs: Vec<FoundRun>,
     pub rows: u64,
+    /// Aggregated logs of other runs than those reported, with the reasons; they are left out.
+    pub refused: Vec<String>,
 }
 
 struct Reported {
@@ -55,6 +57,7 @@ pub fn read(
         matched: reports.iter().map(|_| false).collect(),
         reports,
         aggregates: Vec::new(),
+        refused: Vec::new(),
         with: Vec::new(),
     };
     for run in log_files(&sources) {
@@ -62,11 +65,9 @@ pub fn read(
         progress.done();
     }
     gathered.aggregates()?;
-    let rows = progress.rows;
-    Ok(FoundRuns {
-        runs: without_copies(gathered.finish().into_iter().chain(json).chain(loads).chain(numbers)),
-        rows,
-    })
+    let (rows, refused) = (progress.rows, std::mem::take(&mut gathered.refused));
+    let runs = without_copies(gathered.finish().into_iter().chain(json).chain(loads).chain(numbers));
+    Ok(FoundRuns { runs, rows, refused })
 }
 
 /// Files without duplicates: overlapping patterns are a common mistake.
@@ -151,6 +152,7 @@ struct Gathered<'a> {
     matched: Vec<bool>,
     /// Aggregated logs with their files: which belongs to which report is known when all are read.
     aggregates: Vec<(Vec<PathBuf>, AggregateLog)>,
+    refused: Vec<String>,
     /// Runs, with the number of their report.
     with: Vec<(Option<usize>, FoundRun)>,
 }
@@ -208,7 +210,8 @@ impl Gathered<'_> {
         self.with.push((chosen, found::run(parts)));
     }
 
-    /// Gives each report the aggregated log that is nearest to it. With reports, no log may be left over.
+    /// Gives each report the aggregated log that is nearest to it. With reports, the other logs are refused; if
+    /// none is of a report, that is an error.
     fn aggregates(&mut self) -> Result<(), Error> {
         let mut logs: Vec<_> = std::mem::take(&mut self.aggregates).into_iter().map(Some).collect();
         let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
@@ -220,39 +223,36 @@ impl Gathered<'_> {
             }
         }
         pairs.sort_by(|(near, ..), (other, ..)| near.total_cmp(other));
+        let mut found_one = false;
         for (_, number, at) in pairs {
             if self.matched[at] {
                 continue;
             }
             let Some((files, log)) = logs[number].take() else { continue };
             self.push(Some(at), &files, Log::Aggregates(log));
+            found_one = true;
         }
-        let left: Vec<_> = logs.into_iter().flatten().collect();
-        if let Some(refused) = self.refused(&left) {
-            return Err(refused);
+        for (files, log) in logs.into_iter().flatten() {
+            match self.refusal(&files, &log) {
+                Some(why) => self.refused.push(why),
+                None => self.push(None, &files, Log::Aggregates(log)),
+            }
         }
-        for (files, log) in left {
-            self.push(None, &files, Log::Aggregates(log));
+        if self.refused.is_empty() || found_one {
+            return Ok(());
         }
-        Ok(())
+        let hint = "import reports and logs of different runs one by one";
+        Err(Error::new(Class::BadInput, self.refused.join("\n")).with_hint(hint))
     }
 
-    /// An error that names every aggregated log of another run than those reported.
-    fn refused(&self, left: &[(Vec<PathBuf>, AggregateLog)]) -> Option<Error> {
-        let near = |log: &AggregateLog| {
-            let apart = |at: &usize| self.reports[*at].report.succeeded().abs_diff(log.total().counts.ok);
-            (0..self.reports.len()).min_by_key(apart)
-        };
-        let why = |(files, log): &(Vec<PathBuf>, AggregateLog)| {
-            let reported = &self.reports[near(log)?];
-            let misfit = aggregates_misfit(&reported.report, log);
-            let why = misfit.unwrap_or_else(|| "another one is nearer to it".to_owned());
-            let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
-            Some(format!("{file}: not the log of {}: {why}", reported.place()))
-        };
-        let all: Vec<String> = left.iter().filter_map(why).collect();
-        let hint = "import reports and logs of different runs one by one";
-        (!all.is_empty()).then(|| Error::new(Class::BadInput, all.join("\n")).with_hint(hint))
+    /// Why an aggregated log belongs to none of the reports; `None` if there are none.
+    fn refusal(&self, files: &[PathBuf], log: &AggregateLog) -> Option<String> {
+        let apart = |reported: &&Reported| reported.report.succeeded().abs_diff(log.total().counts.ok);
+        let reported = self.reports.iter().min_by_key(apart)?;
+        let misfit = aggregates_misfit(&reported.report, log);
+        let why = misfit.unwrap_or_else(|| "another log is nearer to it".to_owned());
+        let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
+        Some(format!("{file}: not the log of {}: {why}", reported.place()))
     }
 
     fn fits_none(&self, files: &[PathBuf], likely: Option<usize>, log: &TransactionLog) -> Error {

@@ -25,7 +25,7 @@ enum Label {
     Heading(String),
 }
 
-/// With more labels in a row they are a listing, such as that of a machine.
+/// More labels in a row are a listing, such as the facts of a machine.
 const MOST_IN_A_ROW: usize = 8;
 const LONGEST: usize = 60;
 /// Factor of headings without a name.
@@ -33,7 +33,7 @@ const HEADING: &str = "label";
 /// Names that number repeats.
 pub(super) const REPEATS: [&str; 8] =
     ["run", "round", "repeat", "repetition", "rep", "iteration", "iter", "trial"];
-/// Names of lines that are no labels: those of programs, and of what differs from run to run anyway.
+/// Names that are not labels: words of programs, and what differs from run to run anyway.
 const NO_LABELS: [&str; 39] = [
     "pgbench",
     "psql",

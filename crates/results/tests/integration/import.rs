@@ -159,6 +159,98 @@ fn an_aggregated_log_has_no_percentiles() {
     assert_eq!(alone.runs[0].run().measured_s, 3.0);
 }
 
+/// Regression: any shorter log was that of the report.
+#[test]
+fn a_report_takes_the_aggregated_log_that_fits_and_names_the_others() {
+    let place = Place::new();
+    let report = place.write(
+        "bench.txt",
+        "transaction type: b.sql\nscaling factor: 1\nquery mode: simple\nnumber of clients: 2\nnumber of threads: 1\n\
+         duration: 20 s\nnumber of transactions actually processed: 8100\nlatency average = 5.000 ms\n\
+         latency stddev = 1.000 ms\ntps = 405.0 (without initial connection time)\n",
+    );
+    let log = |name: &str, intervals: u64, each: u64, us: u64| {
+        let line = |number| {
+            let start = 1_700_000_000 + number * 2;
+            format!("{start} {each} {} {} 90 90000\n", each * us, each * us * us * 2)
+        };
+        place.write(name, &(0..intervals).map(line).collect::<String>())
+    };
+    let right = log("right.log", 9, 810, 5_000);
+    let (short, slow) = (log("short.log", 3, 90, 5_000), log("slow.log", 10, 810, 50_000));
+    let none = import::ImportOptions::default();
+    let all = found(&[report.clone(), short.clone(), slow, right], &none);
+    assert_eq!(all.runs.len(), 1);
+    assert!(all.runs[0].source.contains("right.log"), "{}", all.runs[0].source);
+    let [one, other] = &all.refused[..] else { panic!("{:?}", all.refused) };
+    assert!(
+        one.contains("short.log: not the log of") && one.contains("8100 in the report, 270 in the log"),
+        "{one}"
+    );
+    assert!(other.contains("slow.log: not the log of") && other.contains("another log is nearer"), "{other}");
+    let error = refused(&[report, short.clone()], &none).to_string();
+    assert!(error.contains("short.log: not the log of"), "{error}");
+    assert_eq!(found(&[short], &none).runs.len(), 1, "without a report it is a run");
+}
+
+/// Regression: reports of several machines were rounds of one cell.
+#[test]
+fn labels_between_reports_are_levels_and_rounds() {
+    let mut place = Place::new();
+    let reports: String = ["r7", "r7i", "r8g"]
+        .iter()
+        .flat_map(|machine| {
+            (1..=4).map(move |run| {
+                format!("Machine: {machine}\nRun: {run}\n{}\n", report(2, 900.0 + f64::from(run)))
+            })
+        })
+        .collect();
+    let file = place.write("all.txt", &reports);
+    let found = found(&[file], &import::ImportOptions::default());
+    let collection =
+        Collection { name: "m".into(), compare: Some("machine".into()), ..Collection::default() };
+    place.store.import(&collection, &found.runs, false).unwrap();
+    let stored = place.store.experiment(ExperimentId(1)).unwrap().experiment;
+    assert_eq!((stored.arms.len(), stored.rounds), (3, 4));
+    let runs = place.store.runs(ExperimentId(1)).unwrap();
+    let last = runs.iter().find(|run| run.arm.as_deref() == Some("r8g") && run.round == 4).unwrap();
+    assert_eq!(last.tps().map(f64::round), Some(904.0));
+    assert!(Comparison::of(&stored, &runs, Metric::Tps).unwrap().arms[0].cells[0].estimate.is_some());
+}
+
+#[test]
+fn a_run_that_ended_early_is_not_one_of_its_duration() {
+    let place = Place::new();
+    let text = |rate: &str| {
+        format!(
+            "transaction type: b.sql\nnumber of clients: 2\nnumber of threads: 1\nduration: 40 s\n\
+             number of transactions actually processed: 5120\n{rate}"
+        )
+    };
+    for (rate, wanted) in [
+        (
+            "tps = 1024.0 (without initial connection time)\n",
+            Some("5120 transactions at 1024 tps take 5.0 s"),
+        ),
+        (
+            "tps = 1024.0 (including connections establishing)\ntps = 1030.0 (excluding connections establishing)\n",
+            Some("take 5.0 s"),
+        ),
+        (
+            "tps = 128.4 (including connections establishing)\ntps = 1024.0 (excluding connections establishing)\n",
+            None,
+        ),
+        ("tps = 128.1 (without initial connection time)\n", None),
+    ] {
+        let file = place.write("r.txt", &text(rate));
+        let run = found(&[file], &import::ImportOptions::default()).runs[0].run().clone();
+        let doubt = run.doubts.iter().find(|doubt| doubt.reason == Reason::Errors);
+        assert_eq!(doubt.is_some(), wanted.is_some(), "{rate}: {:?}", run.doubts);
+        assert_eq!(run.validity == Validity::Invalid, wanted.is_some());
+        wanted.into_iter().for_each(|wanted| assert!(doubt.unwrap().detail.contains(wanted), "{doubt:?}"));
+    }
+}
+
 #[test]
 fn a_sample_is_scaled_up_once_it_is_known_as_one() {
     let files = data(&["17-sample.txt", "17-sample.14426"]);

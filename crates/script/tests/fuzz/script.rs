@@ -19,9 +19,10 @@ pub fn run(data: &[u8]) {
         return assert!(!error.to_string().is_empty());
     }
     match scripts.check(true) {
-        Ok(()) | Err(ParseError::TooManyVariables { .. } | ParseError::HiddenVariable { .. }) => {}
+        Ok(()) | Err(ParseError::TooManyVariables { .. }) => {}
         Err(error) => panic!("{error}"),
     }
+    let _ = scripts.hidden_variable();
     let lines = 1 + data.iter().filter(|&&byte| byte == b'\n').count();
     for script in scripts.scripts() {
         let mut last = 1;

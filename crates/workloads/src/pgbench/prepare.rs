@@ -122,7 +122,11 @@ impl PreparedScripts {
             scripts.add_aside(&loaded.name, &loaded.text).map_err(error::script)?;
             texts.push(loaded.asked());
         }
-        scripts.check(options.mode != QueryProtocol::Simple).map_err(error::script)?;
+        let extended = options.mode != QueryProtocol::Simple;
+        scripts.check(extended).map_err(error::script)?;
+        if let Some(hidden) = scripts.hidden_variable().filter(|_| extended && !drop_in) {
+            return Err(error::script(hidden));
+        }
         check_names(options, drop_in)?;
         let routes = match drop_in {
             true => Routes::of_policy(&drop_in_options.hosts, sources.len()),

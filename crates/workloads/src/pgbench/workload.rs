@@ -90,6 +90,15 @@ impl Pgbench {
         Self { program, vacuum, may_be_empty, scale, tables: None, scale_remark: None }
     }
 
+    /// Why each transaction of a script will fail, where that is known: a variable in quotes under
+    /// `-M extended` or `prepared`. A drop-in runs it nevertheless, as pgbench does.
+    #[must_use]
+    pub fn hidden_variable(&self) -> Option<String> {
+        let extended = self.program.options.mode != QueryProtocol::Simple;
+        let hidden = self.program.scripts.hidden_variable().filter(|_| extended);
+        hidden.map(|error| error.to_string())
+    }
+
     /// Whether a built-in script is among those run: they need pgbench's tables.
     #[must_use]
     pub fn uses_builtin(&self) -> bool {

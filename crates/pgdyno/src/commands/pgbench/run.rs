@@ -34,6 +34,9 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, ArgumentErr
     let sources: Vec<ScriptSource> = settings.scripts.all.iter().map(source).collect();
     let mut workload = Pgbench::with_drop_in_options(&settings.workload, &sources, manner(settings, talk))
         .map_err(|error| fault([error.to_string()]))?;
+    if let Some(why) = workload.hidden_variable() {
+        talk.say(LogLevel::Warning, &why);
+    }
     let mut connector = connection::connector(&settings.connection, talk)?;
     let prepared = prepare(settings, talk, &mut connector, &mut workload)?;
     let setup = setup(settings, &workload);

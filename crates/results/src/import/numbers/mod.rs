@@ -89,7 +89,7 @@ trait ToolReader {
     fn end(&mut self) -> Option<Number>;
 }
 
-/// A result, as far as it is known.
+/// A result; what its source does not say is absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Number {
     /// Version of the program.

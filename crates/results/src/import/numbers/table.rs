@@ -15,7 +15,7 @@ use crate::import::found::FoundRun;
 use crate::import::labels::REPEATS;
 use crate::import::lines::sha256;
 
-/// Larger files are no tables of a person's results.
+/// Larger files are not tables of single results.
 const LARGEST: u64 = 256 << 20;
 /// Name of the workload of a table without a column for it.
 const WORKLOAD: &str = "numbers";
@@ -57,7 +57,7 @@ struct NumberTable {
 pub fn read_table(path: &Path, figure: Option<&str>) -> Result<Vec<FoundRun>, Error> {
     let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, error))?;
     if metadata.len() > LARGEST {
-        return Err(of_file(path, "larger than 256 MiB: no table of single results"));
+        return Err(of_file(path, "larger than 256 MiB: not a table of single results"));
     }
     let bytes = std::fs::read(path).map_err(|error| unreadable(path, error))?;
     let changed = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
@@ -249,7 +249,7 @@ fn column(name: &str, at: usize, rows: &[Row]) -> Column {
         let is_time = filled().next().is_some() && filled().all(|cell| time_us(cell).is_some());
         return if is_time { Column::Started } else { Column::Factor };
     }
-    // Measured numbers have a fraction, levels of a factor rarely; those that repeat are levels.
+    // Measured numbers have a fraction, levels of a factor rarely; numbers that repeat are levels.
     let is_measured = filled().any(|cell| cell.contains(['.', ','])) && are_different(filled());
     if is_measured { Column::OtherFigure } else { Column::Factor }
 }

@@ -1,5 +1,5 @@
-//! Words of shells, containers and kernels about a program that the system ended. Those of `time` are in
-//! `resources`.
+//! Words of shells, containers and kernels about a program that the system ended. `resources` reads the words
+//! of `time`.
 
 /// Whether a line says that the load was killed: with SIGKILL, which is what a kernel out of memory sends.
 pub(super) fn was_killed(line: &str) -> bool {

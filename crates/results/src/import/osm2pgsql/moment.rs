@@ -57,7 +57,7 @@ impl Moment {
         })
     }
 
-    /// µs after which times of this form begin anew.
+    /// µs after which times of this form begin again.
     fn cycle_us(self) -> Option<i64> {
         match self.form {
             Form::Clock => Some(DAY),

@@ -5,7 +5,7 @@ use super::moment::{Form, Moment};
 /// Latest start of osm2pgsql's own text.
 const LATEST: usize = 300;
 
-/// The prefix of a log's lines: equal in all of them but for times and numbers.
+/// The prefix of a log's lines: equal in all of them, except times and numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Prefix(Vec<Part>);
 

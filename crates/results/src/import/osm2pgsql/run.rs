@@ -133,7 +133,7 @@ fn notes(load: &LoggedLoad) -> Vec<String> {
             "times are those of the log, in whole seconds; it has local time without a zone, which is taken for UTC",
         ),
         Times::Kept => {
-            say("osm2pgsql wrote no times: those of the program that kept the log are taken");
+            say("osm2pgsql wrote no times: the times are from the program that kept the log");
             if load.clock.began_us().is_none() {
                 say("when it ran is not known: the file's own time stands for it");
             }
@@ -188,10 +188,9 @@ fn judge(load: &LoggedLoad, by: &str) -> (Validity, Vec<Doubt>) {
     (validity, doubts)
 }
 
-const NO_TOTAL: &str =
-    "how long it took is not in the log, as before 0.81: what it says of its phases counts";
+const NO_TOTAL: &str = "how long it took is not in the log, as before 0.81: the lengths of its phases count";
 
-/// Why a log without a total time is no log of a whole load.
+/// Why a log without a total time is not of a whole load.
 fn unfinished(load: &LoggedLoad) -> Option<String> {
     let is_known = load.completes_tables && length_s(load) > 0.0;
     (!is_known)

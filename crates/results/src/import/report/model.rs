@@ -41,7 +41,7 @@ pub(in crate::import) struct ParsedReport {
     pub(in crate::import) progress: Vec<ProgressLine>,
     pub(in crate::import) aborted: u64,
     pub(in crate::import) incomplete: bool,
-    /// What the text before it says of it; `None` if nothing.
+    /// Labels in the text before it; `None` if there are none.
     pub(in crate::import) labels: Option<Labels>,
 }
 

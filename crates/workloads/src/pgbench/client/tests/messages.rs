@@ -245,3 +245,22 @@ fn bytes_of_any_encoding_pass_through() {
         assert!(server.log.iter().any(|line| line.ends_with("select '\u{fffd}1';")), "{:?}", server.log);
     }
 }
+
+/// The server sees no parameter there, and each transaction fails.
+#[test]
+fn variables_in_quotes_are_refused_by_line_except_by_the_drop_in_which_warns() {
+    let script =
+        ScriptSource::Text { name: "q.sql".into(), text: b"select 1;\nselect ':b';".to_vec(), weight: 1 };
+    let scripts = std::slice::from_ref(&script);
+    for mode_used in [QueryProtocol::Extended, QueryProtocol::Prepared] {
+        let error = Pgbench::with_scripts(&mode(mode_used), scripts).err().unwrap().to_string();
+        assert!(error.starts_with("q.sql:2: :b is within quotes"), "{error}");
+        let drop_in =
+            Pgbench::with_drop_in_options(&mode(mode_used), scripts, DropInOptions::default()).unwrap();
+        assert_eq!(drop_in.hidden_variable(), Some(error));
+    }
+    let simple = mode(QueryProtocol::Simple);
+    assert!(Pgbench::with_scripts(&simple, scripts).is_ok());
+    let drop_in = Pgbench::with_drop_in_options(&simple, scripts, DropInOptions::default()).unwrap();
+    assert_eq!(drop_in.hidden_variable(), None);
+}
