@@ -224,8 +224,7 @@ mod tests {
         assert_eq!(places, [9, 9, 12, 12, 16, 16].map(Some));
         let [times, shares] =
             [Drawn::Time, Drawn::Share].map(|drawn| chart(of, 0, "", drawn).expect("a chart"));
-        // A zoom with too few requests has no point for times.
-        assert_eq!(times.series.iter().map(|own| own.points.len()).collect::<Vec<_>>(), [2, 2]);
+        assert_eq!(times.series.iter().map(|own| own.points.len()).collect::<Vec<_>>(), [3, 3]);
         let sum: f64 = shares.series[0].points.iter().map(|point| point.y).sum();
         assert!((sum - 100.0).abs() < 1e-9, "{sum}");
     }

@@ -3,7 +3,7 @@
 use results::comparison::zooms::{FEW, Which, ZoomComparison};
 use spec::TileProbe;
 
-use super::words::{is_of, named, of_several};
+use super::names::{is_of, named, of_several};
 use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell};
 use crate::numbers::{counted, latency_ns, latency_us};
 

@@ -1,6 +1,7 @@
 //! Tiles by layer and zoom: the time of each, its share of all time, and the change against the base.
 
 mod few;
+mod names;
 mod single;
 mod table;
 mod words;

@@ -172,7 +172,11 @@ impl ZoomLine<'_> {
 
     fn in_words(&self) -> Vec<CellValue> {
         let Self { of, own, zoom, change } = self;
-        let said = |own: &ZoomComparison| match &own.mean {
+        let said = |own: &ZoomComparison| match &own.judged() {
+            Some(median) if own.by_median => {
+                let text = format!("{} (median)", compared::change(median));
+                CellValue::marked(text, self.class(own.verdict, median))
+            }
             Some(mean) => CellValue::marked(compared::change(mean), self.class(own.verdict, mean)),
             None => own.why_none().unwrap_or_default().into(),
         };
@@ -217,7 +221,7 @@ impl ZoomLine<'_> {
         ];
         let base_layer = change.filter(|own| own.layer != own.base_layer).map(|own| own.base_layer.clone());
         let judged: [CellValue; 2] =
-            [self.verdict(), real_cell(change.and_then(|own| own.mean?.p_adjusted()))];
+            [self.verdict(), real_cell(change.and_then(|own| own.judged()?.p_adjusted()))];
         let tail: [CellValue; 10] = [
             change.map(|own| own.differences.len() as u64).into(),
             zoom.failed.into(),

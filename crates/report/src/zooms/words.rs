@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use results::comparison::Cell;
-use results::comparison::zooms::{Which, ZoomComparison};
+use results::comparison::zooms::ZoomComparison;
 use spec::{Counts, Run, ScriptRecord, Validity};
 use stats::Verdict;
 
 use super::few::{self, ranges};
-use super::{ZoomsOfArm, ZoomsOfCell, is_of_map, zoom};
+use super::names::{is_of, named, of_several};
+use super::{ZoomsOfArm, ZoomsOfCell, is_of_map};
 use crate::compared::indicative;
 use crate::numbers;
 use results::ReportData;
@@ -97,17 +98,8 @@ fn not_told_apart(
     ))
 }
 
-/// `, map, 4 clients`, if there are several cells.
-pub(super) fn of_several(cells: &[ZoomsOfCell], of: &ZoomsOfCell) -> String {
-    if cells.len() > 1 { format!(", {}", cell_text(&of.cell)) } else { String::new() }
-}
-
-pub(super) fn is_of(change: &ZoomComparison, arm: &str) -> bool {
-    change.arm == arm && change.place.which == Which::All
-}
-
 fn size(change: &ZoomComparison) -> f64 {
-    change.mean.map_or(0.0, |of| of.log_ratio.abs())
+    change.judged().map_or(0.0, |of| of.log_ratio.abs())
 }
 
 fn answer(of: &ZoomsOfCell, arm: &ZoomsOfArm) -> Option<String> {
@@ -145,7 +137,7 @@ fn changes(of: &ZoomsOfCell, arm: &str, base: &str) -> Option<String> {
     let mut more: Vec<&ZoomComparison> = surely.into_iter().skip(MOST).collect();
     more.sort_by_key(|own| own.place);
     let (longer, shorter): (Vec<_>, Vec<_>) =
-        more.into_iter().partition(|own| own.mean.is_some_and(|mean| mean.log_ratio > 0.0));
+        more.into_iter().partition(|own| own.judged().is_some_and(|of| of.log_ratio > 0.0));
     for (word, zooms) in [("longer", longer), ("shorter", shorter)] {
         if !zooms.is_empty() {
             said.push(format!("{word}, too, at {}", places(&zooms)));
@@ -167,20 +159,21 @@ fn changes(of: &ZoomsOfCell, arm: &str, base: &str) -> Option<String> {
     (!said.is_empty()).then(|| format!("A tile with {arm}: {}", said.join("; ")))
 }
 
-/// `2.1 times as long [1.9, 2.4]`.
+/// `2.1 times as long [1.9, 2.4]`; of medians, that a few requests rule the mean.
 fn as_long(change: &ZoomComparison) -> String {
-    let Some(mean) = change.mean else { return numbers::ABSENT.to_owned() };
-    let said = numbers::longer(mean.change_pct(), mean.interval_pct());
+    let Some(judged) = change.judged() else { return numbers::ABSENT.to_owned() };
+    let said = numbers::longer(judged.change_pct(), judged.interval_pct());
     let said = if change.verdict == Verdict::Differs { format!("{said}, measured apart,") } else { said };
-    indicative(&mean).map_or(said.clone(), |why| format!("{said} ({why})"))
+    let said = if change.by_median { format!("{said}, by medians{}", beside(change)) } else { said };
+    indicative(&judged).map_or(said.clone(), |why| format!("{said} ({why})"))
 }
 
-/// `z12`, with its layer if the cell has several.
-pub(super) fn named(of: &ZoomsOfCell, change: &ZoomComparison) -> String {
-    match of.layers().len() {
-        1 => zoom(change.place),
-        _ => format!("{} of {}", zoom(change.place), change.layers()),
-    }
+/// What the means say, which a few requests rule.
+fn beside(change: &ZoomComparison) -> String {
+    let mean = change.mean.map(|mean| numbers::longer(mean.change_pct(), None));
+    mean.map_or_else(String::new, |mean| {
+        format!(" (the slowest 1 % takes most of the time: {mean} by means)")
+    })
 }
 
 /// `z12 takes 64 % of its time with 20 % of its tiles`, and which zoom is the slowest; `None` if there is only one

@@ -1,8 +1,9 @@
 //! Arms compared by layer and zoom of a map: at which zoom a difference arises.
 //!
-//! The mean service time of a tile is compared. Means of rounds are paired like throughput. A slow zoom gets
+//! The mean service time of a tile is compared, or the median where a few requests rule a mean. Means of rounds are paired like throughput. A slow zoom gets
 //! few requests, so few requests are compared too: their interval is wide, and their range is kept.
 
+mod outliers;
 mod requests;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +44,8 @@ pub struct ZoomComparison {
     pub mean: Option<Estimate>,
     /// Change of the median service time; `None` as above.
     pub median: Option<Estimate>,
+    /// Whether a few slow requests rule a mean, so that medians are judged.
+    pub by_median: bool,
     pub verdict: Verdict,
 }
 
@@ -56,6 +59,12 @@ impl ZoomComparison {
             [_, 0] => "no request of the arm",
             _ => "no round with requests of both",
         })
+    }
+
+    /// The change that is judged: of means, or of medians where a few requests rule a mean.
+    #[must_use]
+    pub fn judged(&self) -> Option<Estimate> {
+        if self.by_median { self.median } else { self.mean }
     }
 
     /// Whether an arm has few requests.
@@ -152,6 +161,11 @@ impl Sides<'_> {
             |of: fn(&PlaceRequests) -> Option<f64>| self.estimate(&values(&old, of), &values(&new, of));
         let mean = |own: &PlaceRequests| own.service.mean_ns();
         let estimated = estimate(mean);
+        let median = match self.sliced {
+            true => None,
+            false => estimate(|own| own.service.quantile_ns(0.5).map(|ns| ns as f64)),
+        };
+        let has_outliers = [&old, &new].into_iter().any(outliers::rule_the_mean);
         Some(ZoomComparison {
             cell: self.cell.clone(),
             arm: self.arm.to_owned(),
@@ -163,10 +177,8 @@ impl Sides<'_> {
             ranges_ns: [&old, &new].map(range_ns),
             differences: differences(&values(&old, mean), &values(&new, mean)),
             mean: estimated,
-            median: match self.sliced {
-                true => None,
-                false => estimate(|own| own.service.quantile_ns(0.5).map(|ns| ns as f64)),
-            },
+            by_median: median.is_some() && has_outliers,
+            median,
             verdict: Verdict::Invalid,
         })
     }
@@ -209,12 +221,19 @@ fn differences(old: &BTreeMap<u32, f64>, new: &BTreeMap<u32, f64>) -> BTreeMap<u
 }
 
 fn judge(compared: &mut [ZoomComparison], experiment: &ExperimentRecord) {
-    let has_interval = |own: &&ZoomComparison| own.mean.is_some_and(|mean| mean.standard_error.is_some());
-    let lines = compared.iter().filter(has_interval).count();
+    let has_interval =
+        |own: &&ZoomComparison| own.judged().is_some_and(|judged| judged.standard_error.is_some());
+    // Zooms with few requests do not widen the intervals of others.
+    let lines = [false, true]
+        .map(|few| compared.iter().filter(has_interval).filter(|own| few || !own.is_few()).count());
     for own in compared {
-        let Some(mean) = &mut own.mean else { continue };
-        *mean = mean.among(lines);
-        let verdict = stats::verdict(mean, experiment.margin, Better::Smaller);
+        let lines = lines[usize::from(own.is_few())];
+        own.mean = own.mean.map(|mean| mean.among(lines));
+        if own.by_median {
+            own.median = own.median.map(|median| median.among(lines));
+        }
+        let Some(judged) = own.judged() else { continue };
+        let verdict = stats::verdict(&judged, experiment.margin, Better::Smaller);
         let is_apart = experiment.order_scheme == OrderScheme::Apart;
         own.verdict = if is_apart { verdict.measured_apart() } else { verdict };
     }

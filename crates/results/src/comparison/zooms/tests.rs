@@ -57,6 +57,22 @@ fn a_zoom_is_told_from_another() {
     assert!(matches!(unpaired[1].verdict, Verdict::Inconclusive { .. }), "{:?}", unpaired[1]);
 }
 
+/// A request that waited for a lock made a zoom 60 times as slow as its other requests were.
+#[test]
+fn medians_are_judged_where_a_few_requests_rule_a_mean() {
+    let mut runs = rounds(["t", "t"]);
+    for run in runs.iter_mut().filter(|run| run.arm.as_deref() == Some("B")) {
+        let slow = &mut run.scripts[1].service;
+        slow.record(6_000_000_000);
+    }
+    let found = zooms(&experiment(&["A", "B"]), &runs);
+    let [at_12, at_15] = &found[..] else { panic!("{found:?}") };
+    assert!(!at_12.by_median && at_15.by_median);
+    assert!(at_15.mean.unwrap().change_pct() > 1000.0, "{at_15:?}");
+    assert_eq!((at_12.verdict, at_15.verdict), (Verdict::Slower, Verdict::Same));
+    assert_eq!(at_15.judged().unwrap().change_pct(), at_15.median.unwrap().change_pct());
+}
+
 /// Regression: a zoom that took 700 times as long had three requests, and no figure.
 #[test]
 fn few_requests_have_a_wide_interval_and_a_range() {

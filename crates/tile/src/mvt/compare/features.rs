@@ -2,9 +2,11 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::identity::may_identify;
 use super::shape::Shape;
 use crate::mvt::{AttributeValue, Feature, GeometryKind, Layer};
+
+/// Names of attributes that hold ids, in lower case; others end in `id`.
+const NAMES_OF_IDS: [&str; 2] = ["pk", "key"];
 
 /// A feature with its keys.
 pub(super) struct KeyedFeature<'a> {
@@ -91,4 +93,10 @@ fn value_hash(value: &AttributeValue) -> u64 {
         AttributeValue::Truth(truth) => hash(&(3, truth)),
         AttributeValue::Unknown => hash(&4),
     }
+}
+
+/// Whether an attribute of this name may hold ids.
+fn may_identify(name: &str) -> bool {
+    let name = name.to_lowercase();
+    NAMES_OF_IDS.contains(&name.as_str()) || name.ends_with("id")
 }

@@ -13,9 +13,6 @@ const MOST: f64 = 0.9;
 /// Least share of the ids of the side with fewer of them that the other side has.
 const SHARED: f64 = 0.5;
 
-/// Names of attributes that hold ids, in lower case; others end in `id`.
-const NAMES: [&str; 3] = ["id", "pk", "key"];
-
 /// Where a feature's id is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Identity {
@@ -91,12 +88,6 @@ impl Identity {
         let (equal, other): (Vec<bool>, Vec<bool>) = only_ones.partition(|is_equal| *is_equal);
         other.len() > equal.len()
     }
-}
-
-/// Whether an attribute of this name may hold ids.
-pub(super) fn may_identify(name: &str) -> bool {
-    let name = name.to_lowercase();
-    NAMES.contains(&name.as_str()) || name.ends_with("id")
 }
 
 fn share(part: usize, whole: usize) -> f64 {

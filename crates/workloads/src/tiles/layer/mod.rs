@@ -27,7 +27,7 @@ use self::text::TileStatement;
 use super::options::{TilesOptions, Variant};
 use super::source::LayerSource;
 use crate::error;
-use spec::Error;
+use spec::{Class, Error};
 use tile::Tile;
 
 /// How tiles of tables are made.
@@ -121,7 +121,7 @@ pub(super) fn layers(
     if let Some(wanted) = &options.columns {
         let tables: Vec<_> = layers.iter().filter_map(TileLayer::table).collect();
         if let Some(problem) = columns::problem(wanted, &tables) {
-            return Err(error::option("tiles.columns", problem));
+            return Err(Error::new(Class::Missing, problem));
         }
     }
     Ok(if options.together { vec![together(layers)] } else { layers })

@@ -159,13 +159,15 @@ impl Ended<'_> {
             written,
             words::slowest(progress),
             further,
+            // One remark: the order of several is not kept.
+            Some(words::by_zoom(progress).join("; ")),
         ];
         let filled: u64 = progress.zooms.iter().map(|zoom| zoom.tiles - zoom.empty).sum();
         JobReport {
             phases: self.phases(),
             elapsed_us: progress.elapsed_us(),
             scripts: progress.zooms.iter().map(|zoom| record(layer, zoom)).collect(),
-            remarks: remarks.into_iter().flatten().chain(words::by_zoom(progress)).collect(),
+            remarks: remarks.into_iter().flatten().collect(),
             artifacts: self.artifacts(),
             is_empty: filled == 0,
             ..JobReport::default()
