@@ -33,34 +33,42 @@ pub(super) fn check_arms(
             check(&known, &arm.settings, means).into_iter().chain(without_right).collect();
         problems.extend((!found.is_empty()).then_some((arm, found)));
     }
-    let all = problems.iter().flat_map(|(arm, found)| found.iter().map(move |refusal| (*arm, refusal)));
-    let all = placed(file, all);
-    for (arm, found) in problems {
-        let own = placed(file, found.iter().map(|refusal| (arm, refusal)));
-        let Some(first) = found.into_iter().next() else { continue };
-        let fails = |run: &PlannedRun| setups::setup(plan, run).arm.as_ref() == Some(arm);
-        let left_out = failed.leave_out(fails, first.error.in_words(own), progress);
-        left_out.map_err(|error| error.in_words(&all))?;
+    let has = |run: &PlannedRun, arm: &Arm| setups::setup(plan, run).arm.as_ref() == Some(arm);
+    let has_problem = |run: &PlannedRun| problems.iter().any(|(arm, _)| has(run, arm));
+    if !problems.is_empty() && !failed.can_do_without(has_problem) {
+        return Err(of_all(file, problems));
     }
+    for (arm, found) in problems {
+        failed.leave_out(|run| has(run, arm), of_all(file, vec![(arm, found)]), progress)?;
+    }
+    differ(file, plan, &known, failed)
+}
+
+/// One error for all refusals, in the order of their lines in the file, a line each.
+fn of_all(file: &ExperimentFile, problems: Vec<(&Arm, Vec<Refusal>)>) -> Error {
+    let of_arm = |(arm, found): (&Arm, Vec<Refusal>)| {
+        let arm = arm.name.clone().unwrap_or_default();
+        found.into_iter().map(move |refusal| (arm.clone(), refusal)).collect::<Vec<_>>()
+    };
+    let mut all: Vec<(String, Refusal)> = problems.into_iter().flat_map(of_arm).collect();
+    let line = |arm: &str, refusal: &Refusal| file.line_of(arm, refusal.setting.as_deref());
+    all.sort_by_key(|(arm, refusal)| line(arm, refusal));
+    let told = all.iter().map(|(arm, refusal)| {
+        let line = line(arm, refusal).map(|line| format!("{line}:")).unwrap_or_default();
+        format!("{}:{line} [settings.{arm}] {}", file.path.display(), refusal.error)
+    });
+    let told = told.collect::<Vec<_>>().join("\n");
+    let first = all.into_iter().next().expect("an arm with problems has one");
+    first.1.error.in_words(told)
+}
+
+/// Refuses arms that are left and are the same as the base.
+fn differ(file: &ExperimentFile, plan: &Plan, known: &Catalog, failed: &FailedArms<'_>) -> Result<(), Error> {
     if file.allows_same() {
         return Ok(());
     }
     let mut others = plan.content.arms.iter().skip(1).filter(|arm| is_left(plan, failed, arm));
-    others.try_for_each(|arm| differs(&known, &plan.content.arms[0], arm))
-}
-
-/// Refusals with their lines in the file, a line each.
-fn placed<'r>(file: &ExperimentFile, refusals: impl Iterator<Item = (&'r Arm, &'r Refusal)>) -> String {
-    let mut told: Vec<_> = refusals
-        .map(|(arm, Refusal { setting, error })| {
-            let arm = arm.name.as_deref().unwrap_or_default();
-            let number = file.line_of(arm, setting.as_deref());
-            let line = number.map(|line| format!("{line}:")).unwrap_or_default();
-            (number, format!("{}:{line} [settings.{arm}] {error}", file.path.display()))
-        })
-        .collect();
-    told.sort_by_key(|(number, _)| *number);
-    told.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n")
+    others.try_for_each(|arm| differs(known, &plan.content.arms[0], arm))
 }
 
 /// Whether a run of an arm is left, if it has runs.

@@ -34,6 +34,19 @@ impl<'p> FailedArms<'p> {
         self.plan.decisions.left_out.needs().any(|needed| needed == Needed::Checks)
     }
 
+    /// Whether the base and another arm are left without these runs, if there are any.
+    pub(super) fn can_do_without(&self, fails: impl Fn(&PlannedRun) -> bool) -> bool {
+        let Some(compare) = self.plan.content.compare.as_ref().filter(|_| self.may_leave_out()) else {
+            return false;
+        };
+        let is_base = |run: &PlannedRun| run.arm.as_ref() == Some(&compare.base);
+        let (failed, left): (Vec<&PlannedRun>, Vec<&PlannedRun>) =
+            self.plan.runs.iter().filter(|run| self.has(run)).partition(|run| fails(run));
+        let has_more = failed.iter().any(|run| run.beside || run.arm.is_none() || is_base(run));
+        let is_compared = left.iter().any(|run| !run.beside && !is_base(run));
+        !failed.is_empty() && !has_more && is_compared
+    }
+
     /// Leaves out the runs that fail with this error.
     ///
     /// # Errors
@@ -44,18 +57,11 @@ impl<'p> FailedArms<'p> {
         error: Error,
         mut progress: &mut dyn Progress,
     ) -> Result<(), Error> {
-        let compare = self.plan.content.compare.as_ref();
-        let Some(compare) = compare.filter(|_| self.may_leave_out() && concerns_an_arm(&error)) else {
-            return Err(error);
-        };
-        let is_base = |run: &PlannedRun| run.arm.as_ref() == Some(&compare.base);
-        let (failed, left): (Vec<&PlannedRun>, Vec<&PlannedRun>) =
-            self.plan.runs.iter().filter(|run| self.has(run)).partition(|run| fails(run));
-        let has_more = failed.iter().any(|run| run.beside || run.arm.is_none() || is_base(run));
-        let is_compared = left.iter().any(|run| !run.beside && !is_base(run));
-        if failed.is_empty() || has_more || !is_compared {
+        if !concerns_an_arm(&error) || !self.can_do_without(&fails) {
             return Err(error);
         }
+        let failed: Vec<&PlannedRun> =
+            self.plan.runs.iter().filter(|run| self.has(run) && fails(run)).collect();
         let why = in_one_line(&error);
         let now: BTreeSet<u32> = failed.iter().map(|run| run.sequence).collect();
         let parts: BTreeSet<String> = failed.iter().map(|run| self.part(run, &now)).collect();

@@ -71,8 +71,8 @@ impl ShownResponse<'_> {
             }
             (_, 401 | 403) => "put user and password in the URL: http://USER:PASSWORD@HOST/…",
             (_, 404 | 410) => {
-                "check the path of the URL, and whether the tiles are within what the server has; if it answers so where a tile \
-                 is empty, count that as empty: empty_status, --empty-status"
+                "check the path of the URL, whether rows count from the south there ({-y}), and whether the tiles are within what \
+                 the server has; if it answers so where a tile is empty, count that as empty: empty_status, --empty-status"
             }
             (_, 300..=399) => "redirects are not followed: write the URL that it leads to",
             (_, 500..) => "the server's own log says why",

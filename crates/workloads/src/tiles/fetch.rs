@@ -7,7 +7,6 @@ use protocol::postgres::sql::{Sql, long};
 use spec::Error;
 use tile::Tile;
 
-use super::fetched::FetchedTile;
 use super::layer::{Style, TileLayer};
 use crate::error;
 use crate::http::Web;
@@ -24,7 +23,7 @@ pub(super) trait Fetch {
     }
 
     /// The error for bytes that are no tile.
-    fn not_a_tile(&self, layer: &TileLayer, fetched_tile: &FetchedTile, broken: &str) -> Error;
+    fn not_a_tile(&self, layer: &TileLayer, tile: (Tile, &[u8]), broken: &str) -> Error;
 
     /// What users should know about the way, after some tiles were fetched.
     fn warnings(&mut self) -> Result<Vec<String>, Error> {
@@ -56,9 +55,9 @@ impl Fetch for FromDatabase<'_> {
         Ok(from_hex(&hex.unwrap_or_default()))
     }
 
-    fn not_a_tile(&self, layer: &TileLayer, fetched_tile: &FetchedTile, broken: &str) -> Error {
+    fn not_a_tile(&self, layer: &TileLayer, (tile, _): (Tile, &[u8]), broken: &str) -> Error {
         error::missing_error(
-            format!("the answer of {} for {} is not a vector tile: {broken}", layer.shown, fetched_tile.tile),
+            format!("the answer of {} for {tile} is not a vector tile: {broken}", layer.shown),
             "select what ST_AsMVT gives",
         )
     }
@@ -107,12 +106,11 @@ impl Fetch for FromWeb<'_> {
         Ok(body)
     }
 
-    fn not_a_tile(&self, layer: &TileLayer, fetched_tile: &FetchedTile, broken: &str) -> Error {
-        let Tile { z, x, y } = fetched_tile.tile;
+    fn not_a_tile(&self, layer: &TileLayer, (Tile { z, x, y }, bytes): (Tile, &[u8]), broken: &str) -> Error {
         let asked = self
             .web(layer)
             .map(|web| format!("GET {} of {}", web.url().path(z, x, y), web.url().authority()));
-        let kind = BodyKind::of(&fetched_tile.bytes);
+        let kind = BodyKind::of(bytes);
         error::missing_error(
             format!(
                 "{} returned {}, and neither a vector tile nor a PNG, JPEG or WebP picture: {broken}",

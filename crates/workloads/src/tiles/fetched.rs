@@ -32,24 +32,26 @@ impl FetchedTile {
         TileProbe { script, tiles: 1, mean_us: us, z, x, y, max_us: us }
     }
 
-    /// Why it is neither a vector tile nor a picture; `None` if it is one of them. An empty one is a vector tile.
-    pub(super) fn problem(&self) -> Option<String> {
-        match Format::of(&self.bytes) {
+    /// Checks that it is a vector tile, which an empty one is, or a picture.
+    ///
+    /// # Errors
+    /// What it is, and what to try.
+    pub(super) fn check(&self, from: &dyn Fetch, layer: &TileLayer) -> Result<(), Error> {
+        let broken = match Format::of(&self.bytes) {
             Some(_) => picture::decode(&self.bytes).err().map(|broken| broken.to_string()),
             None => mvt::measure(&self.bytes).err().map(|broken| broken.to_string()),
-        }
+        };
+        broken.map_or(Ok(()), |broken| Err(from.not_a_tile(layer, (self.tile, &self.bytes), &broken)))
     }
 
     /// Its contents; rows that were made into features are not known yet.
     pub(super) fn held(&self, script: u32) -> TileSample {
-        let is_blank = picture::decode(&self.bytes).ok().map(|picture| picture.is_blank());
-        let measured = mvt::measure(&self.bytes).ok().filter(|_| is_blank.is_none());
-        let has_no_feature = || measured.as_ref().is_some_and(|held| held.features() == 0);
+        let is_picture = Format::of(&self.bytes).is_some();
+        let measured = mvt::measure(&self.bytes).ok().filter(|_| !is_picture);
         TileSample {
             script,
             tiles: 1,
-            // A layer without a feature has a name, and nothing to draw; so has a picture of one colour.
-            empty: u64::from(is_blank.unwrap_or_else(has_no_feature)),
+            empty: u64::from(has_contents(&self.bytes) == Some(false)),
             features_in: None,
             features_out: measured.as_ref().map(mvt::TileContents::features),
             vertices: measured.as_ref().map(mvt::TileContents::vertices),
@@ -58,17 +60,25 @@ impl FetchedTile {
     }
 }
 
+/// Whether there is something to draw: a layer without a feature has only a name, a picture of one colour shows
+/// nothing. `None` for what is neither a vector tile nor a picture.
+pub(super) fn has_contents(bytes: &[u8]) -> Option<bool> {
+    match picture::decode(bytes) {
+        Ok(picture) => Some(!picture.is_blank()),
+        Err(_) => Some(mvt::measure(bytes).ok()?.features() > 0),
+    }
+}
+
 /// Fetches tiles of one zoom, until they take too long; at least one.
 pub(super) fn several(
+    from: &mut dyn Fetch,
+    layer: &TileLayer,
     tiles: &[Tile],
-    mut fetch: impl FnMut(Tile) -> Result<Vec<u8>, Error>,
 ) -> Result<Vec<FetchedTile>, Error> {
     let start = Instant::now();
     let mut fetched_tiles = Vec::new();
     for tile in tiles {
-        let begun = Instant::now();
-        let bytes = fetch(*tile)?;
-        fetched_tiles.push(FetchedTile { tile: *tile, bytes, took: begun.elapsed() });
+        fetched_tiles.push(FetchedTile::fetch(from, layer, *tile)?);
         if start.elapsed() > ENOUGH {
             break;
         }

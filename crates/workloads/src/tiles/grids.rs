@@ -1,9 +1,9 @@
 //! Other ways to count columns and rows, tried where the requested tiles are empty.
 
-use spec::Error;
-use tile::{Tile, mvt};
+use tile::Tile;
 
 use super::fetch::Fetch;
+use super::fetched::has_contents;
 use super::layer::TileLayer;
 
 /// Tiles that are tried in each way.
@@ -39,33 +39,28 @@ impl Grid {
     }
 }
 
-/// The cause, if these tiles are empty and most tiles of another grid at the same numbers are not.
-pub(super) fn cause(
-    from: &mut dyn Fetch,
-    layer: &TileLayer,
-    tiles: &[Tile],
-) -> Result<Option<&'static str>, Error> {
+/// The cause, if these tiles are empty and most tiles of another grid at the same numbers are not. A server may have
+/// no such tiles.
+pub(super) fn cause(from: &mut dyn Fetch, layer: &TileLayer, tiles: &[Tile]) -> Option<&'static str> {
     for grid in Grid::ALL {
         let others = tiles.iter().map(|tile| (*tile, grid.other(*tile))).filter(|(own, other)| own != other);
         let others: Vec<Tile> = others.map(|(_, other)| other).take(TRIED).collect();
         let mut full = 0;
         for other in &others {
-            full += usize::from(has_features(&from.tile(layer, *other)?));
+            full +=
+                usize::from(from.tile(layer, *other).is_ok_and(|bytes| has_contents(&bytes) == Some(true)));
         }
         if full > 0 && 2 * full >= others.len() {
-            return Ok(Some(grid.words()));
+            return Some(grid.words());
         }
     }
-    Ok(None)
-}
-
-fn has_features(bytes: &[u8]) -> bool {
-    mvt::measure(bytes).is_ok_and(|measured| measured.features() > 0)
+    None
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fetched::FetchedTile;
+    use spec::Error;
+
     use super::*;
 
     /// Has features in these tiles only.
@@ -75,10 +70,13 @@ mod tests {
         fn tile(&mut self, _layer: &TileLayer, tile: Tile) -> Result<Vec<u8>, Error> {
             // One layer "a" of one point.
             const TILE: &[u8] = b"\x1a\x11\x0a\x01a\x12\x07\x18\x01\x22\x03\x09\x00\x00\x28\x80\x20\x78\x02";
-            Ok(if self.0.contains(&tile) { TILE.to_vec() } else { Vec::new() })
+            match self.0.contains(&tile) {
+                true => Ok(TILE.to_vec()),
+                false => Err(Error::new(spec::Class::Guard, "404")),
+            }
         }
 
-        fn not_a_tile(&self, _layer: &TileLayer, _tile: &FetchedTile, broken: &str) -> Error {
+        fn not_a_tile(&self, _layer: &TileLayer, _tile: (Tile, &[u8]), broken: &str) -> Error {
             unreachable!("{broken}")
         }
     }
@@ -87,7 +85,7 @@ mod tests {
     fn the_grid_that_has_tiles_is_named() {
         let asked = [(8851, 6439), (8852, 6438), (8850, 6440)].map(|(x, y)| Tile { z: 14, x, y });
         let layer = TileLayer::default();
-        let found = |full: Vec<Tile>| cause(&mut Full(full), &layer, &asked).unwrap();
+        let found = |full: Vec<Tile>| cause(&mut Full(full), &layer, &asked);
         let swapped = asked.map(|Tile { z, x, y }| Tile { z, x: y, y: x }).to_vec();
         assert!(found(swapped.clone()).unwrap().starts_with("rows and columns are swapped"));
         let flipped = [(8851, 9944), (8852, 9945)].map(|(x, y)| Tile { z: 14, x, y }).to_vec();
@@ -97,6 +95,6 @@ mod tests {
         assert_eq!(found(Vec::new()), None);
         // A tile that is its own counterpart shows nothing.
         let middle = [Tile { z: 3, x: 2, y: 2 }];
-        assert_eq!(cause(&mut Full(middle.to_vec()), &layer, &middle).unwrap(), None);
+        assert_eq!(cause(&mut Full(middle.to_vec()), &layer, &middle), None);
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn probe<'p, 'l>(
         let tiles = all.get(shown).map_or(&[][..], |tiles| &tiles[..tiles.len().min(MOST_PROBES)]);
         for tile in tiles {
             let fetched_tile = FetchedTile::fetch(from, part.layer, *tile)?;
-            is_a_tile(from, part.layer, &fetched_tile)?;
+            fetched_tile.check(from, part.layer)?;
             sample.add(&fetched_tile.held(part.script));
             if sample.empty < sample.tiles {
                 break;
@@ -72,7 +72,7 @@ pub(super) fn probe<'p, 'l>(
         }
     }
     for (part, _) in highest.into_values().filter(|(part, is_empty)| *is_empty && !part.layer.is_historic()) {
-        probed.bare.push((part, grids::cause(from, part.layer, &part.tiles)?));
+        probed.bare.push((part, grids::cause(from, part.layer, &part.tiles)));
     }
     probed.guarded.notes.extend(bytes.into_values().filter_map(|(layer, bytes)| bytes.words(layer)));
     summarize(&mut probed.guarded, held);
@@ -88,8 +88,8 @@ fn probe_part(
 ) -> Result<TileSample, Error> {
     let tiles = &part.tiles[..part.tiles.len().min(SAMPLE as usize)];
     let mut sample = TileSample { script: part.script, ..TileSample::default() };
-    for fetched_tile in fetched::several(tiles, |tile| from.tile(part.layer, tile))? {
-        is_a_tile(from, part.layer, &fetched_tile)?;
+    for fetched_tile in fetched::several(from, part.layer, tiles)? {
+        fetched_tile.check(from, part.layer)?;
         let rows = from.features_in(part.layer, fetched_tile.tile)?;
         bytes.add(&fetched_tile.bytes);
         let held = fetched_tile.held(part.script);
@@ -122,14 +122,18 @@ fn summarize(guarded: &mut Guarded, held: BTreeMap<&str, TileSample>) {
 impl Probed<'_, '_> {
     /// What was found, with the cause of empty layers, as far as their tiles or the tables of their database
     /// show it.
-    pub(super) fn explained(mut self, sql: &mut dyn Sql, style: Style) -> Result<Guarded, Error> {
+    /// With a `style` the database makes them; a web server makes them by its own statements.
+    pub(super) fn explained(mut self, sql: &mut dyn Sql, style: Option<Style>) -> Result<Guarded, Error> {
         for (part, grid) in self.bare {
             let shown = &part.layer.shown;
             let (cause, is_sure) = match grid {
                 Some(cause) => (Some(format!("they are full if {cause}")), true),
                 None => {
-                    let cause = reference::why_empty(sql, part.layer, style, &part.tiles);
-                    (cause.map_err(error::sql_error(format!("looking at the tables of {shown}")))?, false)
+                    let look = |style| reference::why_empty(sql, part.layer, style, &part.tiles);
+                    let cause = style.map(look).transpose();
+                    let cause =
+                        cause.map_err(error::sql_error(format!("looking at the tables of {shown}")))?;
+                    (cause.flatten(), false)
                 }
             };
             let Some(cause) = cause else { continue };
@@ -158,16 +162,6 @@ fn features_in(rows: Option<u64>, out: Option<u64>) -> Option<u64> {
 
 /// Rows that may be lost by rounding: half of one by process and loop.
 const ROUNDED: u64 = 16;
-
-/// A tile that is not empty must be a vector tile or a picture.
-pub(super) fn is_a_tile(
-    from: &dyn Fetch,
-    layer: &TileLayer,
-    fetched_tile: &FetchedTile,
-) -> Result<(), Error> {
-    let problem = fetched_tile.problem();
-    problem.map_or(Ok(()), |broken| Err(from.not_a_tile(layer, fetched_tile, &broken)))
-}
 
 fn figures(sample: &TileSample) -> Figures {
     let full = TileSample { tiles: sample.tiles - sample.empty, ..*sample };

@@ -333,7 +333,7 @@ impl Workload for Tiles {
         let mut from = self.fetch(site, &webs)?;
         let mut sampled: Vec<ScriptAnswers> = Vec::new();
         for CountedLayer { layer, tiles, .. } in self.probes() {
-            let fetched_tiles = fetched::several(&tiles, |tile| from.tile(layer, tile))?;
+            let fetched_tiles = fetched::several(&mut *from, layer, &tiles)?;
             let answers = fetched_tiles
                 .into_iter()
                 .map(|fetched_tile| TransactionAnswer::of_tile(fetched_tile.tile, fetched_tile.bytes));
@@ -359,7 +359,7 @@ impl Workload for Tiles {
         let (style, parts) = (self.style, self.probes());
         let probed = probe(&mut *self.fetch(site, &webs)?, &parts, &all)?;
         let sql = site.sql()?;
-        let mut guarded = probed.explained(sql, style)?;
+        let mut guarded = probed.explained(sql, Some(style).filter(|_| self.options.via.is_sql()))?;
         if guarded.empty.is_none() {
             guarded.empty = reference::in_degrees(sql, &self.picked)?;
         }

@@ -8,7 +8,6 @@ use tile::Tile;
 use super::super::content::LayerBytes;
 use super::super::fetch::{Fetch, FromDatabase, FromWeb};
 use super::super::fetched::FetchedTile;
-use super::super::guard::is_a_tile;
 use super::super::layer::{Style, TileLayer, is_of_osm};
 use super::super::options::TilesOptions;
 use super::super::parts::joined;
@@ -131,7 +130,7 @@ impl Once {
         for tile in &tiles {
             match FetchedTile::fetch(&mut *from, layer, *tile) {
                 Ok(fetched_tile) => {
-                    is_a_tile(&*from, layer, &fetched_tile)?;
+                    fetched_tile.check(&*from, layer)?;
                     bytes.add(&fetched_tile.bytes);
                     guarded.rows += u64::from(!fetched_tile.bytes.is_empty());
                     guarded.bytes += fetched_tile.bytes.len() as u64;
@@ -142,6 +141,7 @@ impl Once {
         if let Some(error) = refused.filter(|_| guarded.rows == 0) {
             return Err(error);
         }
+        guarded.warnings = from.warnings()?;
         if self.web.is_none() {
             guarded.notes.extend(bytes.words(layer));
         }
