@@ -19,8 +19,9 @@ const FIRST: [f64; 3] = [1.0, 0.9, 1.1];
 const BELOW_PEAK: f64 = 0.75;
 /// With more trials a search is aborted: the machine changes under it.
 const MOST_TRIALS: usize = 60;
-/// The same for users, whose trials take longer: nine minutes at the usual length.
-const MOST_TRIALS_OF_USERS: usize = 24;
+/// The same for users, whose trials take longer, after one that kept the promise and one that did not: eight
+/// minutes at the usual length.
+const MOST_BETWEEN_OF_USERS: usize = 20;
 /// How often the highest rate that follows from the peak is doubled, if the promise still holds there.
 const FURTHER: u32 = 4;
 /// The same for users, whose highest number follows from nothing.
@@ -410,9 +411,17 @@ impl SearchStage<'_, '_> {
         match self.search.next(&self.trials_of(index)) {
             LimitStep::Ended(ended) => LimitState::Ended(ended),
             LimitStep::Try(_) if is_stuck(&self.trials[index]) => self.stuck(index),
-            LimitStep::Try(_) if self.trials[index].len() >= most_trials(self.asked) => LimitState::GivenUp,
+            LimitStep::Try(_) if self.are_too_many(index) => LimitState::GivenUp,
             LimitStep::Try(_) => LimitState::Searching,
         }
+    }
+
+    fn are_too_many(&self, index: usize) -> bool {
+        let trials = &self.trials[index];
+        let first = |keeps: bool| trials.iter().position(|run| kept(run) == keeps);
+        let bounded = first(true).zip(first(false)).map_or(trials.len(), |(kept, broken)| kept.max(broken));
+        let between = trials.len() - bounded;
+        trials.len() >= MOST_TRIALS || self.asked.are_users() && between > MOST_BETWEEN_OF_USERS
     }
 
     /// The state after too many trials that did not count: at least the lower bound, if the generator set the
@@ -458,10 +467,6 @@ impl SearchStage<'_, '_> {
     }
 }
 
-fn most_trials(asked: &AskedLimit) -> usize {
-    if asked.are_users() { MOST_TRIALS_OF_USERS } else { MOST_TRIALS }
-}
-
 fn usual(asked: &AskedLimit, arms: usize) -> [usize; 2] {
     let peaks = match () {
         () if asked.are_users() => [0, 0],
@@ -471,10 +476,7 @@ fn usual(asked: &AskedLimit, arms: usize) -> [usize; 2] {
     let blocks = if arms > 1 { BLOCKS } else { [0, 0] };
     let shapes = arms * asked.confirm.len();
     let of = |end: usize| {
-        peaks[end]
-            + LimitSearch::USUAL_TRIALS[end].min(most_trials(asked))
-            + arms * blocks[end]
-            + shapes * CONFIRMING[end]
+        peaks[end] + LimitSearch::USUAL_TRIALS[end] + arms * blocks[end] + shapes * CONFIRMING[end]
     };
     [of(0), of(1)]
 }
