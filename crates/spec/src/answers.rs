@@ -141,13 +141,14 @@ impl MapDifference {
 }
 
 impl MapDifference {
-    /// `layer roads is called default in old.sql, so a style made for one shows nothing of the other`.
+    /// `layer roads is called default in old.sql, so a style that fits one shows an empty map for the other`.
     fn names(&self, base: &str) -> Option<String> {
         let names =
             self.renamed.iter().map(|(here, there)| format!("layer {here} is called {there} in {base}"));
         let names: Vec<String> = names.collect();
-        (!names.is_empty())
-            .then(|| format!("{}, so a style made for one shows nothing of the other", names.join(", ")))
+        (!names.is_empty()).then(|| {
+            format!("{}, so a style that fits one shows an empty map for the other", names.join(", "))
+        })
     }
 }
 
@@ -412,7 +413,8 @@ mod tests {
             columns: Vec::new(),
             map: Some(map.clone()),
         };
-        let names = "layer streets is called roads in a, so a style made for one shows nothing of the other";
+        let names =
+            "layer streets is called roads in a, so a style that fits one shows an empty map for the other";
         let said = format!(
             "shows another map than a in 1 of 8 tiles: 6 features with another id (z9) of 70 features in both; most at 9/276/201; {names}"
         );

@@ -265,8 +265,7 @@ fn other_map(
     })
 }
 
-/// Adds layers with other names, except those that are each named after their own source: what two tables are
-/// called is no surprise.
+/// Adds layers with other names, unless both have the name of their table: two tables have two names.
 fn add_names(renamed: &mut Vec<(String, String)>, found: &mvt::TileDifference, sources: [&str; 2]) {
     for (here, there) in found.renamed() {
         let pair = (here.to_owned(), there.to_owned());
@@ -480,7 +479,7 @@ mod tests {
         assert_eq!(base.without_other(&base), [Vec::<&str>::new(), Vec::new()]);
     }
 
-    /// Regression: a style that names its layer showed nothing of the other arm, whose tiles were "the same".
+    /// Regression: tiles were "the same", and a style that fits one layer showed an empty map for the other.
     #[test]
     fn another_name_of_a_layer_is_a_difference_unless_it_is_the_name_of_its_table() {
         let tile = Tile { z: 8, x: 138, y: 100 };

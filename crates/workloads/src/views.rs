@@ -13,7 +13,7 @@ pub(crate) struct Visit {
     session: usize,
     /// The view that comes next.
     view: usize,
-    /// The last draw of a group, of 2^64.
+    /// The last group, or its draw of 2^64.
     turn: Option<u64>,
 }
 
@@ -22,6 +22,14 @@ pub(crate) struct Visit {
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Visit {
+    /// The next of `count` groups that come equally often: each is among any `count` successive ones.
+    #[inline]
+    pub(crate) fn next_of(&mut self, random: &mut Random, count: u64) -> u64 {
+        let turn = self.turn.map_or_else(|| random.up_to(count - 1), |last| (last + 1) % count);
+        self.turn = Some(turn);
+        turn
+    }
+
     /// A number below `whole`. A client's numbers are spread evenly: of n equal parts of the whole, 2 n
     /// successive numbers meet each, while independent draws would leave some out.
     #[inline]
@@ -64,6 +72,12 @@ impl<T> Default for Views<T> {
     }
 }
 
+/// Whether weights are the same, except for rounding.
+pub(crate) fn are_equal(weights: impl IntoIterator<Item = u64>) -> bool {
+    let mut weights = weights.into_iter();
+    weights.next().is_none_or(|first| weights.all(|weight| weight.abs_diff(first) <= 1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +87,11 @@ mod tests {
     fn no_group_waits_long_for_its_turn() {
         for (whole, seed) in [(2, 1), (5, 2), (11, 3), (17, 4)] {
             let (mut random, mut visit) = (Random::new(seed), Visit::default());
+            let drawn: Vec<u64> = (0..100).map(|_| visit.next_of(&mut random, whole)).collect();
+            for lap in drawn.windows(whole as usize) {
+                assert!((0..whole).all(|group| lap.contains(&group)), "{whole}: {lap:?}");
+            }
+            let mut visit = Visit::default();
             let mut drawn: Vec<u64> = (0..1000).map(|_| visit.spread(&mut random, whole)).collect();
             for stretch in drawn.windows(2 * whole as usize) {
                 assert!((0..whole).all(|group| stretch.contains(&group)), "{whole}: {stretch:?}");

@@ -7,7 +7,7 @@ use super::names::{is_of, named, of_several};
 use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell};
 use crate::numbers::{counted, latency_ns, latency_us};
 
-/// A zoom is remarked if its tiles take this many times as long as those of the zoom that takes the time.
+/// A zoom is remarked if its tiles take this many times as long as tiles of the zoom that takes the time.
 const LONGER: f64 = 2.0;
 
 impl ZoomFigures {
@@ -83,8 +83,8 @@ pub(crate) fn remarks(of: &ZoomsOfCell) -> Vec<String> {
     lines.map(|line| line.trim_start_matches("tiles: ").to_owned()).collect()
 }
 
-/// A line for each zoom of an arm that no request reached, and one for the zoom at which few requests surely
-/// took longer or shorter than the base's; the worst first.
+/// Zooms of an arm that no request reached, and the zoom at which few requests all took longer or shorter than
+/// the base's; the worst first.
 pub(super) fn summary(cells: &[ZoomsOfCell], arm: Option<&str>) -> Vec<String> {
     let own = |of: &'_ ZoomsOfCell| of.arms.iter().position(|own| own.arm.as_deref() == arm);
     let mut said: Vec<(f64, String)> = Vec::new();

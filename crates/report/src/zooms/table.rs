@@ -48,7 +48,7 @@ const COLUMNS: [&str; 39] = [
     "sliced",
     "min_us",
     "max_us",
-    "probe_tiles",
+    "probe_requests",
     "probe_us",
     "probe_max_us",
 ];

@@ -72,7 +72,7 @@ fn farthest<'c>(cells: &'c [ZoomsOfCell], arm: &str) -> Option<(&'c ZoomsOfCell,
 
 /// One line for all arms that differ at no zoom; with a single arm also which zoom takes the time.
 ///
-/// It names no arm whose few requests are all slower or all faster than the base's: that stands above.
+/// Arms whose few requests are all slower or all faster than the base's have another line.
 fn not_told_apart(
     cells: &[ZoomsOfCell],
     base: &str,

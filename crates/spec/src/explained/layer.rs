@@ -24,8 +24,6 @@ pub enum LayerTimeSource {
 }
 
 impl LayerTimeSource {
-    pub const ALL: [Self; 3] = [Self::Plan, Self::Nested, Self::Alone];
-
     /// As stored.
     #[must_use]
     pub fn name(self) -> &'static str {

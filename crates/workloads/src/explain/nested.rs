@@ -12,7 +12,7 @@ const SHARE: f64 = 0.01;
 /// Below this length all statements are reported.
 const SHORT_MS: f64 = 20.0;
 
-/// Whether nested plans can be had.
+/// Whether the session reports nested plans.
 #[derive(Debug)]
 pub(super) enum NestedPlans {
     Available,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use script::Random;
 
 use crate::drawn::Drawn;
-use crate::views::{Views, Visit};
+use crate::views::{Views, Visit, are_equal};
 
 /// A request: where its bytes are, and the script that it counts under.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Requests {
     groups: Vec<Drawn<Request>>,
     /// Cumulative weights of the groups.
     up_to: Vec<u64>,
+    /// Whether groups have different weights.
+    is_weighted: bool,
     /// Sessions, instead of groups.
     views: Views<Request>,
 }
@@ -52,6 +54,8 @@ impl Requests {
             self.up_to.pop();
         }
         let before = self.up_to.last().copied().unwrap_or(0);
+        let first = self.up_to.first().copied().unwrap_or(weight.max(1));
+        self.is_weighted |= !are_equal([first, weight.max(1)]);
         self.up_to.push(before + weight.max(1));
         self.groups.push(Drawn::default());
     }
@@ -124,6 +128,7 @@ impl Requests {
         let group = match filled {
             0 => return &[],
             1 => &self.groups[0],
+            _ if !self.is_weighted => &self.groups[visit.next_of(random, filled as u64) as usize],
             _ => {
                 let number = visit.spread(random, self.up_to[filled - 1]);
                 &self.groups[self.up_to[..filled].partition_point(|up_to| *up_to <= number)]

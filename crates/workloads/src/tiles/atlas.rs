@@ -9,7 +9,7 @@ use tile::Tile;
 use super::layer::{Style, TileLayer};
 use super::pick::Picked;
 use crate::drawn::Drawn;
-use crate::views::{Views, Visit};
+use crate::views::{Views, Visit, are_equal};
 use crate::workload::TileItem;
 
 /// Weights are fractions of this.
@@ -48,6 +48,7 @@ pub(super) struct Atlas {
     pub(super) statements: Vec<String>,
     /// Layers come equally often, and of each its zooms by their weights.
     groups: Vec<TileGroup>,
+    is_weighted: bool,
     /// Sessions, instead of layers.
     pub(super) views: Views<Pick>,
     pub(super) items: Vec<TileItem>,
@@ -62,6 +63,8 @@ impl Atlas {
         }
         let group = if self.groups.len() == 1 {
             &self.groups[0]
+        } else if !self.is_weighted {
+            &self.groups[visit.next_of(random, self.groups.len() as u64) as usize]
         } else {
             let number = visit.spread(random, WHOLE);
             &self.groups
@@ -99,6 +102,7 @@ impl Atlas {
                 maker.atlas.groups.extend(groups);
             }
         }
+        maker.atlas.is_weighted = !are_equal(maker.atlas.groups().map(|(weight, _)| weight));
         maker.atlas
     }
 }

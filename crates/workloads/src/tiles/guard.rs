@@ -44,7 +44,7 @@ pub(super) fn probe<'p, 'l>(
     let mut probed = Probed::default();
     let mut held: BTreeMap<&str, TileSample> = BTreeMap::new();
     let mut bytes: BTreeMap<&str, (&TileLayer, LayerBytes)> = BTreeMap::new();
-    // The highest zoom of each layer: where grids differ, low zooms may have contents all the same.
+    // The highest zoom of each layer: where grids differ, low zooms may still have contents.
     let mut highest: BTreeMap<&str, (&CountedLayer<'_>, bool)> = BTreeMap::new();
     for part in parts {
         let (_, of_layer) = bytes.entry(&part.layer.shown).or_insert((part.layer, LayerBytes::default()));

@@ -22,7 +22,7 @@ pub(super) fn why_empty(
         if !has_features(sql, &table, tiles)? {
             continue;
         }
-        // Of a function no plan shows its envelopes, which are those of the map.
+        // No plan shows the envelopes of a function: assume the SRID of the map.
         let used = if envelopes.is_empty() { &[WEB_MERCATOR][..] } else { &envelopes };
         return Ok(Some(match used.contains(srid) {
             false => format!(

@@ -53,7 +53,7 @@ impl ZoomComparison {
     /// The reason for a missing figure: `no request`; `None` with a figure.
     #[must_use]
     pub fn why_none(&self) -> Option<&'static str> {
-        self.mean.is_none().then(|| match self.requests {
+        self.mean.is_none().then_some(match self.requests {
             [0, 0] => "no request",
             [0, _] => "no request of the base",
             [_, 0] => "no request of the arm",

@@ -69,7 +69,7 @@ impl Identity {
         (share(with_key, side.len()) >= MOST && share(keys.len(), with_key) >= MOST).then_some(keys)
     }
 
-    /// Whether features that are equal but for their id mostly have other ones. Features without any other
+    /// Whether features that are equal except for their id mostly have other ids. Features without any other
     /// attribute show this for a feature id only: an attribute can be all that tells a moved one.
     fn numbers_rows(self, sides: [&[KeyedFeature<'_>]; 2]) -> bool {
         let mut places: HashMap<(Shape, u64), [Vec<Key>; 2]> = HashMap::new();

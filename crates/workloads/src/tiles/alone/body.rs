@@ -119,7 +119,7 @@ impl<'t> Source<'t> {
         let end = (select + 1..self.tokens.len()).find(ends);
         let end_of_text = end.map_or(self.text.len(), |at| self.tokens[at].place.start);
         let tokens = select..end.unwrap_or(self.tokens.len());
-        let own = match self.into_variable(tokens) {
+        let own = match self.target_of(tokens) {
             Some(into) => format!(
                 "{}{}",
                 &self.text[self.tokens[select].place.start..into.start],
@@ -146,7 +146,7 @@ impl<'t> Source<'t> {
     }
 
     /// `INTO variable`, or `INTO STRICT variable`, of the query of these tokens.
-    fn into_variable(&self, tokens: Range<usize>) -> Option<Range<usize>> {
+    fn target_of(&self, tokens: Range<usize>) -> Option<Range<usize>> {
         let depth = self.depths[tokens.start];
         let into = tokens.clone().find(|at| self.depths[*at] == depth && self.tokens[*at].is_word("into"))?;
         let strict = usize::from(self.tokens.get(into + 1)?.is_word("strict"));
@@ -230,7 +230,7 @@ impl<'t> Source<'t> {
             }
             [first, ..] if first.is_word("select") => {
                 let at = self.tokens.iter().position(|token| token == first)?;
-                let into = self.into_variable(at..at + statement.len())?;
+                let into = self.target_of(at..at + statement.len())?;
                 let name = self.text[into].split_whitespace().last()?.to_lowercase();
                 Some(Variable { name, of_type: None, value: self.query(at) })
             }

@@ -266,7 +266,7 @@ impl TileLayer {
         if !matches!(self.made, TileQuery::Statement(_)) {
             return Vec::new();
         }
-        // It is a remark: without it, tiles can be requested all the same.
+        // It is a remark: tiles can be requested without it.
         let tables = self.reads(sql).unwrap_or_default();
         tables.iter().filter_map(|table| table.missing_index(&format!("{} reads it", self.shown))).collect()
     }

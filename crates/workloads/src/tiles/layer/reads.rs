@@ -22,6 +22,6 @@ pub(super) fn tables_named_in(sql: &mut dyn Sql, statement: &str) -> Result<Vec<
         word("g.f_table_name")
     ))?;
     let names = found.into_iter().filter_map(|mut row| row.pop()?);
-    // One that is no source of tiles is not needed for a remark.
+    // Tables that cannot be used for tiles get no remark.
     Ok(names.filter_map(|name| feature_table(sql, &name).ok()).collect())
 }
