@@ -13,7 +13,7 @@ const READ: [(&str, &str); 6] = [
 ];
 const OBJECTS: [&str; 3] = ["node", "way", "relation"];
 /// Phases that are neither of reading nor of tables.
-const OUTSIDE: [&str; 2] = ["set up", UNEXPLAINED];
+const OUTSIDE: [&str; 3] = ["set up", "find parents of marked objects (stage 1c)", UNEXPLAINED];
 /// Tables are clustered, indexed and analyzed side by side.
 pub(crate) const TABLES: &str = "cluster, index, analyze";
 /// Indexes of ids, and objects processed once more: the second stage of osm2pgsql's output flex.

@@ -40,8 +40,10 @@ pub(super) enum Event<'a> {
         count: Option<u64>,
         seconds: u64,
     },
-    /// Parents of marked objects (output flex, append only).
-    ParentsOfMarked,
+    /// Parents of marked objects (output flex, append only); without a count there are none.
+    ParentsOfMarked {
+        count: Option<u64>,
+    },
     /// The second stage of output flex: first its id indexes, then marked objects once more.
     StageTwo,
     NoStageTwo,
@@ -161,7 +163,8 @@ fn stage_two<'a>(line: &LogLine<'a>) -> Option<Event<'a>> {
         return Some(Event::NoStageTwo);
     }
     if text.starts_with("Entering stage 1c") || text.starts_with("Skipping stage 1c") {
-        return Some(Event::ParentsOfMarked);
+        let count = line.number_after("Entering stage 1c processing of ");
+        return Some(Event::ParentsOfMarked { count });
     }
     if let Some(seconds) = line.number_after("Creating id indexes took ") {
         return Some(Event::IndexesOfStageTwo { seconds });
@@ -336,8 +339,8 @@ mod tests {
                 "Processing 8 pending relations took 63s (1m 3s) at a rate of 0.13/s",
                 PendingDone { kind: 2, count: Some(8), seconds: 63 },
             ),
-            ("Entering stage 1c processing of 3 ways...", ParentsOfMarked),
-            ("Skipping stage 1c for nodes (no marked nodes).", ParentsOfMarked),
+            ("Entering stage 1c processing of 3 ways...", ParentsOfMarked { count: Some(3) }),
+            ("Skipping stage 1c for nodes (no marked nodes).", ParentsOfMarked { count: None }),
             ("Reprocess marked nodes/ways (stage 2)...", StageTwo),
             ("No marked nodes or ways (Skipping stage 2).", NoStageTwo),
             ("There are 9 nodes to reprocess...", Reprocess { kind: 0, count: 9 }),

@@ -155,7 +155,7 @@ fn appends(text: &str) -> bool {
 /// From 1.3 on objects are pending in an append only; before, ways were in any load.
 fn is_of_append(event: &Event<'_>) -> bool {
     match event {
-        Event::ParentsOfMarked | Event::Pending { count: Some(_), .. } => true,
+        Event::ParentsOfMarked { .. } | Event::Pending { count: Some(_), .. } => true,
         Event::PendingCount { kind, count } => OBJECTS[*kind] == "relation" && *count > 0,
         _ => false,
     }

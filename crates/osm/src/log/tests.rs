@@ -66,6 +66,15 @@ snapshot!(not_slim, "1.8-nonslim-delaware");
 snapshot!(slim_then_dropped, "1.8-slim-drop-flatnodes-delaware");
 snapshot!(malta, "1.8-slim-malta");
 snapshot!(flex, "1.8-flex-structured-delaware");
+snapshot!(flex_two_stages, "1.8-flex-two-stages-delaware");
+
+/// An append has pending objects, and parents of marked ones.
+#[test]
+fn flex_append() {
+    let log = parse_by_stamps(log!("1.8-flex-append-delaware"));
+    insta::assert_snapshot!("flex_append", table(&log));
+    assert!(log.appends);
+}
 
 #[test]
 fn statements_give_milliseconds() {

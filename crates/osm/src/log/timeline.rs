@@ -17,6 +17,10 @@ use super::{MOST_PHASES, SECOND, reported, stamped};
 /// A longer wait has another cause than pending copies, of which few megabytes may wait.
 const LONGEST_FLUSH_US: u64 = 60 * SECOND;
 const FLUSH: &str = "flush";
+/// Finding the relations of marked ways.
+const STAGE_ONE_C: &str = "find parents of marked objects (stage 1c)";
+/// Analyzing tables before their ids are indexed, which no line names.
+const STAGE_TWO: &str = "begin stage 2";
 
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
@@ -80,10 +84,19 @@ impl Timeline {
                 }
                 self.end(at_us);
             }
+            Event::ParentsOfMarked { count } => {
+                self.end(at_us);
+                self.parents_of_marked = true;
+                self.open = count.map(|count| OpenPhase::new(STAGE_ONE_C, "", at_us, Some(count)));
+            }
+            Event::StageTwo => {
+                self.end(at_us);
+                self.indexes_stage_two = true;
+                self.open = Some(OpenPhase::new(STAGE_TWO, "", at_us, None));
+            }
             event => {
                 self.end(at_us);
-                self.parents_of_marked |= *event == Event::ParentsOfMarked;
-                self.indexes_stage_two = *event == Event::StageTwo;
+                self.indexes_stage_two = false;
                 self.tables.take(at_us, line.thread, event);
             }
         }
@@ -111,7 +124,9 @@ impl Timeline {
 
     fn end(&mut self, at_us: u64) {
         let Some(OpenPhase { name, item, start_us, count }) = self.open.take() else { return };
-        if name != FLUSH || at_us.saturating_sub(start_us) <= LONGEST_FLUSH_US {
+        let took_us = at_us.saturating_sub(start_us);
+        let is_short = [STAGE_ONE_C, STAGE_TWO].contains(&name.as_str()) && took_us == 0;
+        if !is_short && (name != FLUSH || took_us <= LONGEST_FLUSH_US) {
             self.phases.push(stamped(&name, &item, start_us, at_us, count));
         }
     }

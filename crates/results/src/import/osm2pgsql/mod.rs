@@ -14,6 +14,7 @@ mod reader;
 mod resources;
 mod run;
 mod stamp;
+mod words;
 
 use std::io::Read;
 use std::path::Path;
@@ -30,7 +31,7 @@ pub(super) fn is_log(head: &[u8]) -> bool {
     let mut pieces = head.split(|byte| matches!(byte, b'\n' | b'\r'));
     pieces.any(|piece| {
         let text = String::from_utf8_lossy(piece);
-        reader::is_of_osm2pgsql(&text)
+        words::is_of_osm2pgsql(&text)
     })
 }
 

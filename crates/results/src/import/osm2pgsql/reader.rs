@@ -8,9 +8,10 @@ use super::command::CommandLine;
 use super::docker;
 use super::ended;
 use super::moment::{Form, LogClock, Moment};
-use super::prefix::{Prefix, own_text_at};
+use super::prefix::Prefix;
 use super::resources::Resources;
 use super::stamp::stamped;
+use super::words::{self, at_work_at, begins_without_version, first_words_at};
 
 /// With more loads a file is not a log.
 const MOST_LOADS: usize = 10_000;
@@ -70,81 +71,6 @@ struct OpenLoad {
     load: LoggedLoad,
 }
 
-/// Words of osm2pgsql's first line.
-const FIRST: [&str; 2] = ["osm2pgsql version ", "osm2pgsql SVN version "];
-
-/// Words of osm2pgsql at work that no other program prints.
-const AT_WORK: [&str; 26] = [
-    "Setting up table: ",
-    "Setting up table '",
-    "Using projection SRS ",
-    "Node-cache: cache=",
-    "Mid: pgsql, ",
-    "Mid: Ram, ",
-    "Reading in file: ",
-    "Processing: Node(",
-    "Reading input files done in ",
-    "Node stats: total(",
-    "Going over pending ",
-    "Reprocess marked ",
-    "Clustering table '",
-    "Creating geometry index on ",
-    "Creating osm_id index on ",
-    "Creating id index on table '",
-    "Sorting data and creating indexes for ",
-    "All indexes on ",
-    "Stopping table: ",
-    "Stopped table: ",
-    "Done postprocessing on table ",
-    "All postprocessing on table ",
-    "Initializing properties table ",
-    "Osm2pgsql took ",
-    "osm2pgsql took ",
-    "Osm2pgsql failed due to ",
-];
-
-/// Words of the lines with which versions without the first line begin.
-const SET_UP: [&str; 2] = ["Using projection SRS ", "Setting up table: "];
-
-pub(super) fn is_of_osm2pgsql(line: &str) -> bool {
-    let inside = docker::line(line);
-    let line = inside.as_ref().map_or(line, |(line, _)| line.as_str());
-    line.split('\r').any(|piece| first_words_at(piece).is_some() || at_work_at(piece).is_some())
-}
-
-/// Where the first line begins, behind a prefix.
-fn first_words_at(line: &str) -> Option<usize> {
-    let line = line.trim_end();
-    let at = own_text_at(line, &FIRST).or_else(|| stamped_text(line).map(|text| line.len() - text.len()))?;
-    let words = FIRST.iter().find_map(|words| line[at..].strip_prefix(words))?;
-    let (version, rest) = words.split_once(' ').unwrap_or((words, ""));
-    let is_commit = || version.len() >= 7 && version.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_version = version.starts_with(|c: char| c.is_ascii_digit()) || is_commit();
-    (is_version && (rest.is_empty() || rest.starts_with(['(', '$']))).then_some(at)
-}
-
-fn at_work_at(line: &str) -> Option<usize> {
-    let at = own_text_at(line, &AT_WORK);
-    at.or_else(|| {
-        let text = stamped_text(line)?;
-        AT_WORK.iter().any(|words| text.starts_with(words)).then(|| line.len() - text.len())
-    })
-}
-
-/// The text after time stamp and thread; `None` without a stamp.
-fn stamped_text(line: &str) -> Option<&str> {
-    let text = stamped(line)?.get(STAMP..)?.trim();
-    Some(behind_thread(text))
-}
-
-fn behind_thread(text: &str) -> &str {
-    let thread = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let thread = thread.filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()));
-    thread.map_or(text, |(_, text)| text.trim())
-}
-
-const STAMP: usize = "0000-00-00 00:00:00".len();
-
 impl Reader {
     /// Takes a line, or a piece of one.
     ///
@@ -170,10 +96,11 @@ impl Reader {
             );
         }
         let first = first_words_at(line);
-        let begins = || at_work_at(line).filter(|_| self.open.is_none() && self.done.is_empty());
+        let is_new = self.open.is_none() && self.done.is_empty();
+        let begins = || if is_new { words::of_a_part_at(line) } else { None };
         if let Some(at) = first.or_else(begins) {
             self.close()?;
-            let is_start = first.is_some() || SET_UP.iter().any(|words| line[at..].starts_with(words));
+            let is_start = first.is_some() || begins_without_version(&line[at..]);
             let prefix = stamped(line).map_or(at, |own| line.len() - own.len());
             self.open = Some(OpenLoad::new(number, is_start, &line[..prefix], self.command.take()));
         }
@@ -286,8 +213,8 @@ impl OpenLoad {
         let statement = text.contains("SQL: ");
         self.parser.line(at_us, text);
         if !statement {
-            let text = own.map_or(text, |own| own.get(STAMP..).unwrap_or_default());
-            self.notice(behind_thread(text.trim()));
+            let text = own.map_or(text, |own| words::behind_stamp(own));
+            self.notice(words::behind_thread(text.trim()));
         }
     }
 

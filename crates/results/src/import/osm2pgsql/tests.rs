@@ -55,6 +55,7 @@ fn logs_of_all_versions_are_read() {
     for name in [
         "1.2-reconstructed",
         "1.8-flex-structured-delaware",
+        "1.8-flex-two-stages-delaware",
         "1.8-nonslim-delaware",
         "1.8-slim-debug-delaware",
         "1.8-slim-debug-sql-malta.stamped",
@@ -318,6 +319,28 @@ fn the_oldest_logs_are_read_as_far_as_they_go() {
     assert!(!found.notes.contains(&"its beginning is missing".to_owned()));
     let node = run.phases.iter().find(|phase| phase.name == "node").unwrap();
     assert_eq!((node.count, node.duration_us / 1_000_000), (Some(40_681), 20));
+}
+
+/// Regression: told as neither a report nor a log.
+#[test]
+fn a_log_is_known_wherever_it_was_cut() {
+    for log in
+        [log("1.8-flex-two-stages-delaware"), log("2.x-reconstructed"), log("1.8-flex-append-delaware")]
+    {
+        let ends = log.match_indices("\n2026-").map(|(at, _)| at + 1);
+        for start in ends.filter(|at| log.len() - at > 200) {
+            let found = one(&log[start..]);
+            let run = found.run();
+            assert!(found.notes.iter().any(|note| note == "its beginning is missing"), "{}", &log[start..]);
+            if log[start..].contains("There are ") {
+                let again = run.phases.iter().find(|phase| phase.name.starts_with("reprocess "));
+                assert!(again.is_some_and(|phase| phase.duration_us >= 6_000_000), "{:?}", run.phases);
+            }
+            let length_us = (run.measured_s * 1e6) as u64;
+            let covered = run.phases.iter().map(|phase| phase.start_us + phase.duration_us).max();
+            assert!(covered >= Some(length_us) && run.phases[0].start_us == 0, "{:?}", run.phases);
+        }
+    }
 }
 
 #[test]
