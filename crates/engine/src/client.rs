@@ -203,6 +203,8 @@ pub struct Abort {
     pub code: Option<String>,
     /// Whether the server ended, closed the connection, or refuses new ones.
     pub lost: bool,
+    /// Whether the open transaction had asked for nothing yet: it is not counted as failed.
+    pub before_start: bool,
     /// The command that failed, counted as by [`Io::statement`].
     pub statement: Option<usize>,
     /// Causes, oldest first; often empty.

@@ -61,6 +61,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 
 /// Which results file.
 #[derive(Debug, Args)]
+#[command(next_help_heading = None::<&str>)]
 pub(crate) struct Results {
     /// Results file [default: ./pgdyno.sqlite]
     #[arg(long, value_name = "FILE", env = "PGDYNO_RESULTS", hide_env_values = true)]
@@ -75,6 +76,7 @@ impl Results {
 
 /// Which experiment in the results file.
 #[derive(Debug, Args)]
+#[command(next_help_heading = None::<&str>)]
 pub(crate) struct Selection {
     #[command(flatten)]
     pub(crate) results: Results,
@@ -107,6 +109,7 @@ impl OutputFormat {
 
 /// The format option, alike everywhere.
 #[derive(Debug, Args)]
+#[command(next_help_heading = None::<&str>)]
 pub(crate) struct FormatOption {
     /// How to print data on standard output
     #[arg(long, value_enum, default_value_t)]
@@ -115,6 +118,7 @@ pub(crate) struct FormatOption {
 
 /// What is said while something runs, where it is kept, and how it is printed.
 #[derive(Debug, Args)]
+#[command(next_help_heading = None::<&str>)]
 pub(crate) struct OutputArgs {
     /// Show the plan, every step and every run on standard error, a line each
     #[arg(long, short = 'v')]
@@ -139,6 +143,7 @@ impl OutputArgs {
 
 /// Whose PostgreSQL private servers run.
 #[derive(Debug, Args)]
+#[command(next_help_heading = None::<&str>)]
 pub(crate) struct Programs {
     /// Folder with PostgreSQL's programs [default: the system's newest]
     #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN", hide_env_values = true)]

@@ -151,6 +151,14 @@ pub trait Workload: Send {
         None
     }
 
+    /// Checks what can be checked without a server: called before one is started.
+    ///
+    /// # Errors
+    /// What is wrong, and what to try.
+    fn check_texts(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Whether its transactions change data, as far as known without a server.
     fn writes(&self) -> bool {
         false
@@ -267,7 +275,7 @@ pub trait ClientWorkload: Workload {
     }
 
     /// Checks that what it asks for suffices for these clients, each of which does this if that is fixed; called
-    /// after `prepare`.
+    /// before a server is started, where what only a server knows is missing, and after `prepare`.
     ///
     /// # Errors
     /// What is missing, and what to try.

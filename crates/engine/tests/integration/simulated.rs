@@ -254,6 +254,26 @@ fn a_client_that_gives_up_is_named_and_the_others_go_on() {
     assert!(totals.ok > 1000);
 }
 
+/// Regression: transactions without a row of variables, which sent nothing, were counted as failed.
+#[test]
+fn a_transaction_that_never_began_is_not_counted_as_failed() {
+    let clients = || -> Vec<_> {
+        (1..=4).map(|input| Asker { input: Some(input), ..Asker::simulated() }.boxed()).collect()
+    };
+    let (measured, _) = run(&plan(), clients(), &mut Simple::new(10 * MS));
+    let totals = measured.totals();
+    assert_eq!((totals.due, totals.ok, totals.failed, totals.unfinished), (10, 10, 0, 0));
+    assert_eq!(measured.aborts.len(), 4);
+    // An arrival was due, whether or not it could begin.
+    let timeline = Timeline::Global;
+    let rate = Rate { profile: 200.0.into(), arrivals: GapDistribution::Poisson, timeline };
+    let open = RunPlan { load: Load::Rate(rate), ..plan() };
+    let (measured, _) = run(&open, clients(), &mut Simple::new(MS));
+    let totals = measured.totals();
+    assert_eq!((totals.ok, totals.failed), (10, 0));
+    assert!(totals.unfinished >= 4 && totals.due == totals.ok + totals.unfinished, "{totals:?}");
+}
+
 #[test]
 fn a_run_whose_clients_have_all_given_up_ends() {
     let clients = (0..3).map(|_| Asker { loss: Loss::Abort, ..Asker::simulated() }.boxed()).collect();

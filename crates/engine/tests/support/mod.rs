@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use engine::sim::{NextHold, SimServer, simulate_held};
 use engine::{
-    Address, Client, Endpoint, EngineResult, Event, Failure, Io, Load, Returned, RunPlan, Second,
+    Abort, Address, Client, Endpoint, EngineResult, Event, Failure, Io, Load, Returned, RunPlan, Second,
     StatementEnd, Step, StopFlag, Stretch, Time, TransactionOutcome, Until,
 };
 
@@ -57,6 +57,8 @@ pub struct Asker {
     /// Bytes of a reply are checked to equal the request's, backwards.
     pub checks: bool,
     pub statement: Option<u16>,
+    /// Transactions for which it has input: it gives up before a further one.
+    pub input: Option<u32>,
     pub phase: Phase,
     pub started: Time,
 }
@@ -83,6 +85,7 @@ impl Asker {
             reconnects: false,
             checks: false,
             statement: None,
+            input: None,
             phase: Phase::Away,
             started: 0,
         }
@@ -135,6 +138,7 @@ impl Asker {
                     );
                 }
                 self.phase = Phase::Ready;
+                self.input = self.input.map(|left| left - 1);
                 if let Some(statement) = self.statement {
                     io.statement(usize::from(statement), StatementEnd::Completed(io.now - self.started));
                 }
@@ -189,6 +193,11 @@ impl Client for Asker {
                 }
                 None => Step::Wait,
             },
+            Event::Slot { .. } if self.input == Some(0) => {
+                let message = "no input is left".to_owned();
+                io.abort_because(Abort { message, before_start: true, ..Abort::default() });
+                Step::Done
+            }
             Event::Slot { .. } if self.reconnects => {
                 self.phase = Phase::Renewing;
                 Step::Reconnect(0)

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use engine::Until;
 use spec::plan::topology::LoadTarget;
 use spec::plan::{Plan, PlannedRun};
 use spec::{Class, Error, RunEvent, Text};
-use workloads::{Each, Sampled, Spec};
+use workloads::{Sampled, Spec};
 
 use super::failed_arms::FailedArms;
+use super::offline::has_enough;
 use super::server_data::{Differences, Names, ServerData, ask};
 use crate::jobs::make_extract;
 use crate::plan::{levels, setups};
@@ -164,21 +164,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         for run in runs.iter().filter(|run| !run.is_job()) {
             let setup = setups::setup(self.plan, run);
             let Some(ready) = self.runner.ready(&setup.asked()) else { continue };
-            let Some(workload) = ready.workload.clients() else { continue };
-            let of_session = setup.users().and_then(|users| users.sessions.as_ref());
-            let transactions = of_session.map_or(1, |sessions| sessions.session.visits().len() as u64);
-            let each = match setup.until {
-                Until::PerClient(transactions) => Some(Each { transactions, sessions: None }),
-                Until::PerUser(sessions) => Some(Each {
-                    transactions: transactions.saturating_mul(sessions),
-                    sessions: Some(sessions),
-                }),
-                Until::Elapsed(_) | Until::Caller => None,
-            };
-            workload.suffices(setup.clients, each).map_err(|error| {
-                let what = format!("workload {}: {error}", setup.asked());
-                error.in_words(what)
-            })?;
+            has_enough(&setup, &ready.workload)?;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ mod carry_out;
 mod failed_arms;
 mod guard;
 mod look;
+mod offline;
 mod once;
 mod planned;
 mod promised;

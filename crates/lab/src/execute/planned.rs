@@ -9,6 +9,7 @@ use spec::plan::{Decision, Facts, Plan};
 use spec::{Class, Error, RunKey};
 
 use super::look::check_sizes;
+use super::offline::check_workloads;
 use super::promised::check_promise;
 use super::{ExecutionOptions, done, finished, is_finished, servers, stands_alone, stored_or_again};
 use crate::experiment::ExperimentFile;
@@ -60,6 +61,7 @@ pub fn planned(
     facts.learn(facts::calibration());
     let mut plan = resolve(file, &facts)?;
     check_left(&plan)?;
+    check_workloads(&plan, file.folder())?;
     check_promise(file, &plan)?;
     check_placement(&plan)?;
     check_waiting(&plan)?;

@@ -215,6 +215,53 @@ mod tests {
         assert!(super::super::parse_from(args).is_err_and(|error| error.to_string().contains("--host")));
     }
 
+    /// Regression: options after a group stood under its heading, such as --results under "Users".
+    #[test]
+    fn a_heading_has_only_its_own_options() {
+        const GENERAL: [&str; 12] = [
+            "verbose",
+            "beside",
+            "results",
+            "format",
+            "experiment",
+            "pg_bin",
+            "connect",
+            "driver",
+            "level",
+            "define",
+            "variables",
+            "builtins",
+        ];
+        fn check(command: &Command) {
+            let under = |heading: &str| -> Vec<&str> {
+                let its = |arg: &&clap::Arg| arg.get_help_heading() == Some(heading);
+                command.get_arguments().filter(its).map(|arg| arg.get_id().as_str()).collect()
+            };
+            let name = command.get_name();
+            for arg in command
+                .get_arguments()
+                .filter(|arg| GENERAL.contains(&arg.get_id().as_str()) || arg.is_positional())
+            {
+                let heading = arg.get_help_heading();
+                assert!(heading.is_none_or(|of| of == "Further options"), "{name}: {arg}: {heading:?}");
+            }
+            let users = under("Users");
+            assert!(
+                users.iter().all(|id| ["users", "arrivals", "active_share", "sessions"].contains(id)),
+                "{users:?}"
+            );
+            let compared = under("Comparison");
+            let own =
+                ["undo", "change_server", "margin", "rounds", "slices", "save", "dry_run", "again", "same"];
+            assert!(compared.iter().all(|id| own.contains(id)), "{name}: {compared:?}");
+            // Without a comparison these are for any result.
+            assert!(name == "bench" || !compared.contains(&"save"), "{name}: {compared:?}");
+            assert!(!under("osm2pgsql").iter().any(|id| ["replace", "save", "dry_run"].contains(id)));
+            command.get_subcommands().filter(|deeper| deeper.get_name() != "pgbench").for_each(check);
+        }
+        check(&arranged(super::super::Cli::command()));
+    }
+
     #[test]
     fn options_of_the_first_screen_exist() {
         let program = super::super::Cli::command();

@@ -16,6 +16,7 @@ mod jobs;
 mod ladder;
 mod limit;
 mod man;
+mod needs;
 mod osm;
 pub(crate) mod pgbench;
 mod probe;
@@ -119,7 +120,8 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
 
 fn parse_from(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let (mut definition, args) = help::asked(help::arranged(Cli::command()), args.into_iter().collect());
-    let matches = definition.try_get_matches_from_mut(args)?;
+    let matches =
+        definition.try_get_matches_from_mut(&args).map_err(|error| needs::explained(&args, error))?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     if let (Command::Bench(bench), Some(given)) = (&mut cli.command, matches.subcommand_matches("bench")) {
         bench.scripts.put_in_order(given);

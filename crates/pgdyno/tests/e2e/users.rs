@@ -81,6 +81,31 @@ fn users_who_cannot_be_had_are_refused_before_anything_is_measured() {
     assert_eq!(server.psql("select count(*) from log"), "0");
 }
 
+/// Regression: they spoke of keys of files, and neighbours had other exit codes and other punctuation.
+#[test]
+fn errors_speak_the_words_of_the_command_line() {
+    let place = Place::new();
+    place.write("visit.sql", "SELECT 1;\n");
+    place.write("add.sql", "INSERT INTO t VALUES (1);\n");
+    let nowhere = "postgres://pgdyno@127.0.0.1:1/nowhere";
+    for (given, code, words) in [
+        ("--users|visit.sql, 2s|--arrivals|3 per min|-T|9", 64, "--arrivals: a user who comes openly leaves"),
+        ("--users|visit.sql, -3s", 64, "--users: the think time -3s is below zero"),
+        ("--users|visit.sql,,", 64, "--users has nothing at character 11"),
+        ("--users|gone.sql", 65, "--users: gone.sql: cannot be read"),
+        ("-f|visit.sql|--replicas|2", 64, "--replicas must be the address of a replica"),
+        ("-f|visit.sql|--target|replica", 64, "give --replicas 1"),
+        ("-f|add.sql|--target|replica|--replicas|postgres://127.0.0.1:2/x", 65, "--target primary"),
+        ("-f|visit.sql|--replication|sync|--replicas|0", 64, "--replicas"),
+    ] {
+        let given = given.split('|').chain(["-n", nowhere]);
+        let told = place.run(["bench"].into_iter().chain(given)).expect(code).says(&[words]).stderr;
+        for other in ["[target]", "[factors]", "replicas = ", "target = ", "(not shown)"] {
+            assert!(!told.contains(other), "{other}: {told}");
+        }
+    }
+}
+
 /// More users come than connections can serve; a share of people is of those who are there.
 #[test]
 fn users_who_come_openly_and_find_no_connection_are_an_overload() {

@@ -65,8 +65,41 @@ fn a_query_gives_the_rows_and_is_asked_once() {
     // Rows that run out end their clients.
     let long = ["-f", "touch.sql", "-T", "30", "--variables", query, &url];
     let ended = place.run(ALL.iter().chain(&long)).expect(69);
-    ended.says(&["stopped: the 400 rows of the query are used up"]);
+    let ended = ended.says(&["stopped: the 400 rows of the query are used up"]);
+    // No transaction began without a row, and the cause stands once.
+    assert!(ended.stdout.contains("number of failed transactions: 0 (0.000%)"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("verdict = invalid: errors: 4 clients gave up"), "{}", ended.stdout);
+    assert_eq!(format!("{}{}", ended.stdout, ended.stderr).matches("used up").count(), 1, "{}", ended.stderr);
     assert_eq!(server.psql("select count(*) from touched where n <> 2"), "0");
+}
+
+/// Regression: a server was started, and tables were made, before these were refused.
+#[test]
+fn what_needs_no_server_is_refused_before_one_is_asked() {
+    let place = Place::new();
+    let nowhere = "postgres://pgdyno@127.0.0.1:1/nowhere";
+    place.write("five.csv", "shelf\n1\n2\n3\n4\n5\n");
+    place.write("take.sql", "SELECT :shelf;\n");
+    place.write("other.sql", "SELECT :shelf, :aisle;\n");
+    let refused = |given: &str, words: &str| {
+        let given = given.split(' ').chain(["-n", nowhere]);
+        place.run(["bench"].into_iter().chain(given)).expect(65).says(&[words]);
+    };
+    let per_client = "-f take.sql --variables five.csv --variables-per client";
+    refused(&format!("{per_client} -c 6 -t 1"), "five.csv has 5 rows, but 6 clients take one each");
+    let against = "--against script:take.sql --rounds 2 -T 1";
+    refused(&format!("{per_client} -c 7 {against}"), "five.csv has 5 rows, but 7 clients take one each");
+    refused(
+        "-f take.sql --variables five.csv --variables-use once -c 2 -t 3",
+        "2 clients with 3 transactions each use 6",
+    );
+    refused("-f take.sql -t 1", "take.sql, line 1: the variable :shelf is not set");
+    refused("-f other.sql -t 1 --variables five.csv", "other.sql, line 1: the variable :aisle is not set");
+    refused("-D shelf=1 --users other.sql,1s", "the variable :aisle is not set");
+    // Only the server knows the columns of a query; a server that is not there ends it otherwise.
+    let query = ["bench", "-n", "-f", "other.sql", "--variables", "query: SELECT 1 AS aisle", nowhere];
+    let told = place.run(query);
+    assert!(!told.stderr.contains("is not set") && told.status.code() != Some(65), "{}", told.stderr);
 }
 
 /// NULL is the empty text, as after `\gset`; each client keeps its row.

@@ -216,6 +216,11 @@ impl PreparedScripts {
         self.rows.get().zip(self.options.variables.as_ref())
     }
 
+    /// The query that gives the rows, if one does.
+    pub(super) fn query(&self) -> Option<&str> {
+        self.options.variables.as_ref()?.query.as_deref()
+    }
+
     /// Keeps the rows, unless there are some: they are read once.
     pub(super) fn set_rows(&self, rows: Arc<Rows>) {
         self.rows.get_or_init(|| rows);

@@ -223,7 +223,7 @@ impl Rows {
             RowPer::Session => "add rows, let them repeat, or use fewer sessions",
             RowPer::Transaction => "add rows, let them repeat, or use fewer transactions",
         };
-        Err(Error::new(Class::BadInput, format!("{KEY}: {problem}")).with_hint(hint))
+        Err(Error::new(Class::BadInput, problem).with_hint(hint))
     }
 }
 
@@ -356,11 +356,11 @@ mod tests {
         assert_eq!(needs(RowPer::Transaction, RowUse::Once, 9, None), Ok(()));
         assert_eq!(
             needs(RowPer::Client, RowUse::Once, 4, None).unwrap_err(),
-            "pgbench.variables: users.csv has 3 rows, but 4 clients take one each"
+            "users.csv has 3 rows, but 4 clients take one each"
         );
         assert_eq!(
             needs(RowPer::Transaction, RowUse::Once, 2, Some(2)).unwrap_err(),
-            "pgbench.variables: users.csv has 3 rows, but 2 clients with 2 transactions each use 4, none of them twice"
+            "users.csv has 3 rows, but 2 clients with 2 transactions each use 4, none of them twice"
         );
     }
 

@@ -179,6 +179,12 @@ impl Workload for Pgbench {
         self.program.of_session()
     }
 
+    fn check_texts(&self) -> Result<(), Error> {
+        // Only the server knows the columns of a query.
+        let is_known = self.program.query().is_none() || self.program.rows().is_some();
+        if self.program.drop_in || !is_known { Ok(()) } else { unset::refuse(&self.program) }
+    }
+
     fn writes(&self) -> bool {
         self.program.writes()
     }
@@ -200,13 +206,10 @@ impl Workload for Pgbench {
     }
 
     fn prepare(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Prepared, Error> {
-        let query = self.program.options.variables.as_ref().and_then(|rows| rows.query.as_deref());
-        if let Some(query) = query.filter(|_| self.program.rows().is_none()) {
+        if let Some(query) = self.program.query().filter(|_| self.program.rows().is_none()) {
             self.program.set_rows(Arc::new(Rows::ask(site.sql()?, query)?));
         }
-        if !self.program.drop_in {
-            unset::refuse(&self.program)?;
-        }
+        self.check_texts()?;
         Ok(self.program.prepared())
     }
 

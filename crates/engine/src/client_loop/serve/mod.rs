@@ -221,7 +221,9 @@ impl<C: Clock> Serving<'_, C> {
     }
 
     pub(super) fn stop(&mut self) {
-        let gave_up = self.take_abort();
+        let abort = self.take_abort();
+        let never_began = abort.as_ref().is_some_and(|abort| abort.before_start);
+        let failed = abort.is_some() && !never_began;
         let Self { seat, thread } = self;
         let now = thread.turn.now;
         match std::mem::replace(&mut seat.state, SeatState::Over) {
@@ -229,16 +231,18 @@ impl<C: Clock> Serving<'_, C> {
             SeatState::Busy => {
                 thread.tally.busy -= 1;
                 let script = seat.client.script();
-                match gave_up {
-                    true => thread.recorder.given_up(seat.number, &seat.transaction, now, script),
-                    false => thread.recorder.unfinished(seat.transaction.due, now, script),
+                if failed {
+                    thread.recorder.given_up(seat.number, &seat.transaction, now, script);
+                } else if !never_began || matches!(thread.pace, Pace::Open(_)) {
+                    // Without a schedule, a transaction is due when it begins.
+                    thread.recorder.unfinished(seat.transaction.due, now, script);
                 }
-                thread.recorder.in_transaction(seat.activity.since, seat.transaction.due, now, gave_up);
+                thread.recorder.in_transaction(seat.activity.since, seat.transaction.due, now, failed);
                 seat.activity = Activity { doing: Doing::Idle, since: now };
             }
             SeatState::Setup | SeatState::Idle => self.turn_to(Doing::Idle, now),
         }
-        self.user_leaves(if gave_up { SessionEnd::Failed } else { SessionEnd::Cut }, now);
+        self.user_leaves(if failed { SessionEnd::Failed } else { SessionEnd::Cut }, now);
         let Self { seat, thread } = self;
         thread.recorder.in_flight = thread.tally.busy as u32;
         thread.tally.over += 1;
@@ -253,18 +257,18 @@ impl<C: Clock> Serving<'_, C> {
         }
     }
 
-    /// Reports why the client gives up; true if it does. Before the load this ends the run.
-    fn take_abort(&mut self) -> bool {
+    /// Reports why the client gives up, if it does. Before the load this ends the run.
+    fn take_abort(&mut self) -> Option<Abort> {
         let Self { seat, thread } = self;
-        let Some(mut abort) = thread.lent.notes.abort.take() else { return false };
+        let mut abort = thread.lent.notes.abort.take()?;
         abort.client = seat.number;
         if thread.progress.is_setup() {
-            thread.failure.get_or_insert(error::refused(abort));
+            thread.failure.get_or_insert(error::refused(abort.clone()));
         } else {
             thread.recorder.outbox.say(Notice::Abort(abort.clone()));
-            thread.recorder.figures.aborts.push((thread.turn.now, abort));
+            thread.recorder.figures.aborts.push((thread.turn.now, abort.clone()));
         }
-        true
+        Some(abort)
     }
 
     fn take_notes(&mut self) {

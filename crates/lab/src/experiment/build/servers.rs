@@ -184,9 +184,7 @@ impl Builder<'_, '_> {
         let mut places = Vec::new();
         let replicas = self.each(&[table, &["replicas"]].concat(), written, |builder, place, value| {
             let Some(url) = value.as_str() else {
-                return Err(
-                    "must be a list of URLs for a server given by URL: replicas = [\"postgres://…\"]".into(),
-                );
+                return Err("must be a list of URLs where the server is given by URL\nwrite replicas = [\"postgres://…\"]".into());
             };
             let Some(url) = builder.expanded(place, url) else { return Ok(None) };
             let url = ConnectionString::parse(&url).map_err(|error| error.to_string())?;

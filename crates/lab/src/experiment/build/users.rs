@@ -34,7 +34,8 @@ impl Builder<'_, '_> {
         if is_open && session.pauses_after() {
             let message = "a user who comes openly leaves after the session: it cannot end with a think time"
                 .to_owned();
-            self.document.wrong(&PLACE, message, Some("leave the last think time out"));
+            let place = ["load", "users", "arrivals"];
+            self.document.wrong(&place, message, Some("leave the last think time out"));
         }
         if is_open && self.document.value(&["load", "search"]).is_some() {
             let message =

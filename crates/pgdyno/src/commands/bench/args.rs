@@ -73,6 +73,7 @@ impl BenchArgs {
 
 /// What pgbench has and a run here has not: known, so that the command that has it can be named.
 #[derive(Debug, Args)]
+#[command(next_help_heading = None::<&str>)]
 struct Elsewhere {
     #[arg(short = 'l', long, hide = true)]
     log: bool,
@@ -98,6 +99,7 @@ struct Elsewhere {
 
 /// pgbench's tables: whether to make them, and how.
 #[derive(Debug, Args)]
+#[command(next_help_heading = None::<&str>)]
 pub(crate) struct TableArgs {
     /// Make and fill pgbench's tables instead of running
     #[arg(short = 'i', long = "initialize", help_heading = "Initialization")]
@@ -161,6 +163,7 @@ impl TableArgs {
 
 /// How many clients, and how long.
 #[derive(Debug, Args)]
+#[command(next_help_heading = None::<&str>)]
 pub(super) struct BenchLoadArgs {
     /// Number of clients; with --users, of users
     #[arg(short = 'c', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
@@ -197,6 +200,7 @@ impl BenchLoadArgs {
 
 /// What the clients run.
 #[derive(Debug, Args)]
+#[command(next_help_heading = None::<&str>)]
 pub(crate) struct Scripts {
     /// Script file, with a weight after @ (repeatable)
     #[arg(short = 'f', long = "file", value_name = "FILE[@W]")]
@@ -244,6 +248,7 @@ pub(crate) struct Rows {
 
 /// How fast, and within which time; a promise goes by pgbench's name for it.
 #[derive(Debug, Args)]
+#[command(next_help_heading = None::<&str>)]
 pub(super) struct Pace {
     /// Rate in transactions per second, with random (Poisson) arrivals. Or a rate that changes: "step 100, 200 every
     /// 10s", "ramp 100..1000 over 30s", "sine 500 +- 200 every 20s", "spike 100 to 1000 for 2s at 10s"
@@ -257,6 +262,7 @@ pub(super) struct Pace {
 
 /// How a run is carried out.
 #[derive(Debug, Args)]
+#[command(next_help_heading = None::<&str>)]
 pub(crate) struct Conduct {
     /// Maximum number of tries after a serialization failure or a deadlock. 0: no maximum, which needs -T or -L
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -319,6 +325,7 @@ fn seconds(text: &str) -> Result<u64, String> {
 
 /// Where the server is.
 #[derive(Debug, Args)]
+#[command(next_help_heading = None::<&str>)]
 pub(crate) struct TargetArgs {
     /// Database name, connection string or URI. The default is libpq's: PGDATABASE, or your user name
     #[arg(value_name = "DBNAME|URI")]

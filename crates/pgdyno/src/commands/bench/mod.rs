@@ -41,7 +41,7 @@ const DAY_MS: f64 = 1e3 * 86_400.0;
 pub(crate) fn run(args: &Args) -> ExitResult {
     match args.against.is_asked() {
         true => against::run(args),
-        false => alone(args),
+        false => alone(args).map_err(against::of_options),
     }
     .map_err(|error| args.target.or_managed(error))
 }

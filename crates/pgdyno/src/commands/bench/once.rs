@@ -9,6 +9,7 @@ use spec::{Error, Profile, ProfileError, Reason, advice_on_sqlstate};
 
 use super::against::base::Folder;
 use super::against::made::MadeExperiment;
+use super::against::of_option;
 use super::against::parts::{make_room, of_scripts, users};
 use super::against::values;
 use super::args::BenchArgs;
@@ -41,8 +42,8 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
     };
     let stop = signals::listen_at_once()?;
     let mut screen = Watched::new(Screen::new(args.output.verbose), args);
-    let _measuring = args.output.measuring(&mut screen);
     let facts = execute::planned(&file, &options, false, &stop)?.facts;
+    let _measuring = args.output.measuring(&mut screen);
     let mut done = execute::run_once(&file, facts, &options, &mut screen, &stop)?;
     drop(screen);
     if args.output.format.format == OutputFormat::Text
@@ -120,7 +121,8 @@ fn refused(done: &OneRun) -> Option<(anyhow::Error, Option<Reason>)> {
         };
         let code = if abort.lost { UNREACHABLE } else { GUARD };
         let place = done.aborted_at.as_ref().map(|place| format!("{place}\n")).unwrap_or_default();
-        return Some((CommandFailure::with_code(code, format!("{place}{abort}{others}"), None), None));
+        let error = CommandFailure::with_code(code, format!("{place}{abort}{others}"), None);
+        return Some((error, Some(Reason::Errors)));
     }
     let empty = done.run.doubts.iter().find(|doubt| doubt.reason == Reason::EmptyResults);
     let empty = empty.filter(|_| !done.measured.interrupted)?;
@@ -215,7 +217,7 @@ fn check_users(args: &BenchArgs, asked: &BenchRequest<'_>) -> anyhow::Result<()>
 pub(super) fn rate(args: &BenchArgs) -> anyhow::Result<Option<Profile>> {
     let Some(written) = &args.pace.rate else { return Ok(None) };
     let profile: Profile = written.parse().map_err(|error: ProfileError| {
-        CommandFailure::with_code(USAGE, format!("--rate {}", error.what()), Some(error.advice().to_owned()))
+        CommandFailure::with_code(USAGE, of_option("--rate", error.what()), Some(error.advice().to_owned()))
     })?;
     match args.load.time {
         _ if profile.is_constant() => {}

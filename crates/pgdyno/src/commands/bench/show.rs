@@ -7,7 +7,7 @@ use lab::execute::OneRun;
 use report::visible::line;
 use results::{CellValue, Table};
 use spec::figures::{self, Counters, Figure};
-use spec::{Arrivals, Counts, Doubt, Offer, Profile, Run, RunEvent};
+use spec::{Arrivals, Counts, Offer, Profile, RunEvent};
 use stats::{Histogram, TooFew};
 
 use super::args::BenchArgs;
@@ -15,6 +15,7 @@ use super::args::BenchArgs;
 use crate::commands::pgbench::losses;
 
 mod users;
+mod verdict;
 
 const QUANTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
@@ -61,23 +62,8 @@ pub(super) fn text(args: &BenchArgs, rate: Option<&Profile>, done: &OneRun) -> S
     for words in report::lag_words(&done.run).into_iter().chain(not_known) {
         let _ = writeln!(out, "{}", line(&words));
     }
-    verdict(&mut out, &done.run);
+    verdict::text(&mut out, done);
     out
-}
-
-fn verdict(out: &mut String, run: &Run) {
-    let doubts = doubts(run);
-    let because = if doubts.is_empty() { String::new() } else { format!(": {doubts}") };
-    let _ = writeln!(out, "verdict = {}{because}", validity(run));
-}
-
-fn validity(run: &Run) -> String {
-    format!("{:?}", run.validity).to_lowercase()
-}
-
-fn doubts(run: &Run) -> String {
-    let doubt = |doubt: &Doubt| line(&format!("{}: {}", doubt.reason.text(), doubt.detail)).into_owned();
-    run.doubts.iter().map(doubt).collect::<Vec<_>>().join("; ")
 }
 
 fn head(out: &mut String, args: &BenchArgs, done: &OneRun) {
@@ -445,8 +431,8 @@ fn row(
         counts.bytes.into(),
         counts.affected.into(),
         done.run.seed.to_string().into(),
-        validity(&done.run).into(),
-        doubts(&done.run).into(),
+        verdict::validity(&done.run).into(),
+        verdict::doubts(&done.run).into(),
         counts.retried.into(),
         counts.retries.into(),
         figures.completed.into(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use spec::experiment::{Share, Users, Whole};
 use spec::users::{PlannedSessions, Session, UserArrivals, UserConnection, UsersError};
 
+use super::against::of_option;
 use super::usage_with;
 use crate::exit::{CommandFailure, USAGE};
 
@@ -47,11 +48,7 @@ impl UserArgs {
     pub(in crate::commands) fn given(&self) -> anyhow::Result<Option<GivenUsers>> {
         let Some(text) = &self.users else { return Ok(None) };
         let wrong = |option: &str, error: UsersError| {
-            CommandFailure::with_code(
-                USAGE,
-                format!("{option} {}", error.what()),
-                Some(error.advice().to_owned()),
-            )
+            CommandFailure::with_code(USAGE, of_option(option, error.what()), Some(error.advice().to_owned()))
         };
         let session = text.parse::<Session>().map_err(|error| wrong("--users", error))?;
         let arrivals = self.arrivals.as_deref().map(str::parse::<UserArrivals>).transpose();

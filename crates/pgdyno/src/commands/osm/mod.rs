@@ -38,8 +38,6 @@ pub(crate) struct OsmLoadArgs {
     /// Database as connection string or URI [default: a private server that pgdyno makes]
     #[arg(long, short = 'd', value_name = "URI")]
     url: Option<String>,
-    #[command(flatten)]
-    how: How,
     /// Replace existing tables of the same names, also tables that pgdyno did not make
     #[arg(long)]
     replace: bool,
@@ -53,6 +51,9 @@ pub(crate) struct OsmLoadArgs {
     programs: Programs,
     #[command(flatten)]
     output: OutputArgs,
+    // Last: what follows a heading is under it.
+    #[command(flatten)]
+    how: How,
 }
 
 /// How osm2pgsql is asked; names and defaults are its own where it has them.

@@ -28,14 +28,6 @@ pub(crate) struct TilesArgs {
     /// Number of tiles to choose for each layer and zoom [default: 200]
     #[arg(value_name = "LAYER", required = true)]
     pub(super) layers: Vec<String>,
-    #[command(flatten)]
-    pub(super) tiles: Which,
-    #[command(flatten)]
-    pub(super) load: TilesLoadArgs,
-    #[command(flatten)]
-    pub(super) server: Where,
-    #[command(flatten)]
-    pub(super) arms: Arms,
     /// Also write this as an experiment file, for `pgdyno run FILE`
     #[arg(long, value_name = "FILE")]
     pub(super) save: Option<PathBuf>,
@@ -50,6 +42,15 @@ pub(crate) struct TilesArgs {
     pub(super) report: Option<PathBuf>,
     #[command(flatten)]
     pub(super) output: OutputArgs,
+    // Last: what follows a heading is under it.
+    #[command(flatten)]
+    pub(super) tiles: Which,
+    #[command(flatten)]
+    pub(super) load: TilesLoadArgs,
+    #[command(flatten)]
+    pub(super) server: Where,
+    #[command(flatten)]
+    pub(super) arms: Arms,
 }
 
 /// Which tiles are asked for.

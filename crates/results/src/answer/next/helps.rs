@@ -1,13 +1,15 @@
 //! Alternatives if more rounds would cost too much, the likeliest first.
 
+use std::collections::BTreeSet;
+
 use spec::{Reason, Run, RunKind, Validity, figures};
 use stats::{Estimate, TooFew};
 
-use super::super::verdicts::{AnswerOutcome, Verdicts};
+use super::super::verdicts::Verdicts;
 use super::OpenQuestion;
 use crate::cells::CellFigures;
-use crate::comparison::{Comparison, Metric};
-use crate::data::ReportData;
+use crate::comparison::{ArmComparison, Comparison, Metric};
+use crate::data::{ReportData, cell_text};
 
 /// From this share of stolen CPU on, another host is the first alternative, percent.
 const STOLEN_PCT: f64 = 2.0;
@@ -45,7 +47,7 @@ pub enum Help {
 
 pub(super) fn helps(data: &ReportData, found: &Comparison, open: &[OpenQuestion]) -> Vec<Help> {
     let helps = [
-        another_metric(data, found),
+        another_metric(data, found, open),
         Some(quieter(data)),
         fewer_clients(data),
         fewer_cells(data, found, open).map(Help::FewerCells),
@@ -56,15 +58,28 @@ pub(super) fn helps(data: &ReportData, found: &Comparison, open: &[OpenQuestion]
     helps.into_iter().flatten().collect()
 }
 
-fn another_metric(data: &ReportData, found: &Comparison) -> Option<Help> {
+/// A metric by which all parts of the answer are decided, also those that are open here and have no line there.
+fn another_metric(data: &ReportData, found: &Comparison, open: &[OpenQuestion]) -> Option<Help> {
+    let names: BTreeSet<&str> = open.iter().filter_map(|open| open.name.as_deref()).collect();
     let others = [Metric::Tps, Metric::P50, Metric::P95, Metric::P99];
     others.into_iter().filter(|metric| *metric != found.metric).find_map(|metric| {
         let other = Comparison::of(&data.experiment, &data.runs, metric)?;
-        let outcome = Verdicts::of(&other, &data.experiment, &data.runs).outcome;
-        let is_decided = matches!(outcome, AnswerOutcome::NothingSlower | AnswerOutcome::SomethingSlower);
+        let lines = Verdicts::of(&other, &data.experiment, &data.runs).lines;
+        let is_decided = !lines.is_empty()
+            && lines.iter().all(|line| line.verdict.is_decided())
+            && super::open(data, &other, &lines).is_empty()
+            && other.arms.iter().all(|arm| parts(arm).all(|(name, is)| is || !names.contains(name.as_str())));
         // A schedule sets the throughput.
         (is_decided && !other.has_scheduled()).then(|| Help::OtherMetric { metric, noun: other.noun() })
     })
+}
+
+/// The names of an arm's workloads, cells and scripts, and whether each is decided.
+fn parts(arm: &ArmComparison) -> impl Iterator<Item = (String, bool)> {
+    let workloads = arm.workloads.iter().map(|(name, figure)| (name.clone(), figure.verdict));
+    let cells = arm.cells.iter().map(|cell| (cell_text(&cell.cell), cell.verdict));
+    let scripts = arm.scripts.iter().map(|script| (script.script.clone(), script.verdict));
+    workloads.chain(cells).chain(scripts).map(|(name, verdict)| (name, verdict.is_decided()))
 }
 
 fn quieter(data: &ReportData) -> Help {
@@ -108,4 +123,50 @@ fn wider_margin(found: &Comparison, open: &[OpenQuestion]) -> Option<f64> {
 fn widest(of: &Estimate) -> Option<f64> {
     let (low, high) = of.interval_pct()?;
     Some(low.abs().max(high.abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{experiment, host, run, target};
+
+    const SCATTER: [f64; 8] = [0.9, -1.2, 0.4, 1.3, -0.7, -0.3, 1.0, -1.4];
+
+    /// Two arms, B with these changes (log ratio, noise) of the response time of two workloads.
+    fn measured(search: (f64, f64), orders: (f64, f64)) -> ReportData {
+        let mut runs = Vec::new();
+        for (round, scatter) in (1..).zip(SCATTER) {
+            for (workload, (log_ratio, noise)) in [("search", search), ("orders", orders)] {
+                for (arm, log, tps) in
+                    [("A", 0.0, 9e3), ("B", log_ratio + noise * scatter, 9e3 + 2e3 * scatter)]
+                {
+                    let mut run = run(workload, 4, Some(arm), round, tps);
+                    let mut response = stats::Histogram::new();
+                    (0..1500).for_each(|_| response.record((2e6 * f64::exp(log)) as u64));
+                    run.scripts[0].response = response;
+                    runs.push(run);
+                }
+            }
+        }
+        ReportData::new(experiment(&["A", "B"]), host(), target(), runs)
+    }
+
+    fn metric(data: &ReportData) -> Option<Metric> {
+        let found = Comparison::of(&data.experiment, &data.runs, Metric::Tps)?;
+        let lines = Verdicts::of(&found, &data.experiment, &data.runs).lines;
+        let open = super::super::open(data, &found, &lines);
+        assert!(!open.is_empty());
+        match another_metric(data, &found, &open) {
+            Some(Help::OtherMetric { metric, .. }) => Some(metric),
+            _ => None,
+        }
+    }
+
+    /// Regression: a metric was called decided because one part was slower, while the open part stayed open.
+    #[test]
+    fn another_metric_is_one_that_decides_every_part() {
+        assert_eq!(metric(&measured((0.4, 0.001), (0.02, 0.1))), None);
+        assert_eq!(metric(&measured((0.4, 0.001), (-0.1, 0.001))), Some(Metric::P50));
+        assert_eq!(metric(&measured((0.4, 0.001), (0.41, 0.001))), Some(Metric::P50));
+    }
 }

@@ -196,7 +196,7 @@ impl PgbenchClient {
             && !rows.turns.take(&mut self.script.variables)
         {
             let message = format!("client {} stopped: {}", self.reporter.client, rows.turns.used_up());
-            return self.give_up(Abort { message, ..Abort::default() }, io);
+            return self.give_up(Abort { message, before_start: true, ..Abort::default() }, io);
         }
         let name = &self.program.scripts.scripts()[script].name;
         self.reporter.debug(format_args!("executing script \"{name}\""), io);

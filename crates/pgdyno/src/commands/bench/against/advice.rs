@@ -29,7 +29,7 @@ fn reworded(error: Error) -> Error {
 }
 
 /// The library's advice, and the advice for options.
-const ADVICE: [(&str, &str); 8] = [
+const ADVICE: [(&str, &str); 16] = [
     ("write change_server = true into [target]", "give --change-server"),
     ("use a managed target, or set it there by hand for all arms", "use --managed, or set it there by hand"),
     ("make [measure] duration at least as long", "make -T at least as long"),
@@ -44,8 +44,19 @@ const ADVICE: [(&str, &str); 8] = [
     ("() in tiles.layers", "()"),
     ("make it in prepare.sql, or name its schema", "make it by --sql FILE, or name its schema"),
     ("or try min_pixels = 0, or other bounds", "or try --min-pixels 0, or other --bounds"),
+    ("write replicas = 1 in [target], or list replicas = [0, 1] in [factors]", "give --replicas 1"),
+    ("write replicas = 1 in [target], or in [factors]", "give --replicas 1"),
+    ("add replicas = 1, or leave it out", "give --replicas 1, or leave it out"),
+    (
+        "must be a list of URLs where the server is given by URL",
+        "must be the address of a replica, since the server is given by its address",
+    ),
+    ("write replicas = [\"postgres://…\"]", "give --replicas postgres://…"),
+    ("name them in its table: replicas = [\"postgres://…\"]", "name each: --replicas postgres://…"),
+    ("send it to the primary: target = \"primary\"", "send it to the primary: --target primary"),
+    ("leave it out, and write a duration", "leave it out, and give -T 60"),
 ];
 
-pub(super) fn own(text: &str) -> String {
+pub(in crate::commands) fn own(text: &str) -> String {
     ADVICE.iter().fold(text.to_owned(), |text, (there, here)| text.replace(there, here))
 }

@@ -80,6 +80,13 @@ const USUAL: &[(&str, &str)] = &[
 const OF_FILES: [&str; 8] =
     ["-f", "--users", "--variables", "--prepare", "LAYER", "--trace", "--osm", "--sql"];
 
+/// What is wrong with an option: a sentence of which it is the subject, or one of its own after a colon.
+pub(in crate::commands) fn of_option(option: &str, said: &str) -> String {
+    let verbs = ["must ", "cannot ", "has ", "is ", "needs ", "names ", "says ", "stands "];
+    let colon = if verbs.iter().any(|verb| said.starts_with(verb)) { "" } else { ":" };
+    format!("{option}{colon} {said}")
+}
+
 #[derive(Debug)]
 pub(in crate::commands) struct Origins {
     options: Vec<(Vec<String>, &'static str)>,
@@ -113,11 +120,7 @@ impl Origins {
     /// Problems of an experiment in terms of options; `otherwise` names parts without an option.
     pub(super) fn told(&self, found: &FileProblems, otherwise: &'static str) -> anyhow::Error {
         let option = |problem: &Problem| self.option(&problem.path).unwrap_or(otherwise);
-        let told = |problem: &Problem| {
-            let (option, said) = (option(problem), problem.said.as_str());
-            let colon = if ["must ", "cannot "].iter().any(|verb| said.starts_with(verb)) { "" } else { ":" };
-            format!("{option}{colon} {said}")
-        };
+        let told = |problem: &Problem| of_option(option(problem), &own(&problem.said));
         let of_file = |option: &str| OF_FILES.contains(&option) || option.starts_with("--against");
         let code = match self.are_input || found.problems.iter().any(|problem| of_file(option(problem))) {
             true => BAD_INPUT,

@@ -1,0 +1,54 @@
+//! Workloads that cannot run on any server: found before one is started.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use engine::Until;
+use spec::Error;
+use spec::plan::Plan;
+use workloads::{Each, Work};
+
+use crate::plan::{levels, setups};
+use crate::setup::Setup;
+
+/// Checks the texts of all workloads, and whether their files have enough for the clients.
+///
+/// # Errors
+/// What is wrong, with the workload.
+pub(super) fn check_workloads(plan: &Plan, folder: &Path) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for run in plan.runs.iter().filter(|run| !run.is_job()) {
+        let setup = setups::setup(plan, run);
+        if !seen.insert((setup.asked(), setup.clients, format!("{:?}", setup.until))) {
+            continue;
+        }
+        let workload = levels::spec_of(&plan.content, &setup)?.open(folder)?;
+        workload.check_texts().map_err(|error| of_workload(&setup, error))?;
+        has_enough(&setup, &workload)?;
+    }
+    Ok(())
+}
+
+/// Checks that what a workload asks for suffices for the clients of a setup.
+///
+/// # Errors
+/// What is missing, with the workload.
+pub(super) fn has_enough(setup: &Setup, workload: &Work) -> Result<(), Error> {
+    let Some(clients) = workload.clients() else { return Ok(()) };
+    let of_session = setup.users().and_then(|users| users.sessions.as_ref());
+    let transactions = of_session.map_or(1, |sessions| sessions.session.visits().len() as u64);
+    let each = match setup.until {
+        Until::PerClient(transactions) => Some(Each { transactions, sessions: None }),
+        Until::PerUser(sessions) => {
+            let transactions = transactions.saturating_mul(sessions);
+            Some(Each { transactions, sessions: Some(sessions) })
+        }
+        Until::Elapsed(_) | Until::Caller => None,
+    };
+    clients.suffices(setup.clients, each).map_err(|error| of_workload(setup, error))
+}
+
+fn of_workload(setup: &Setup, error: Error) -> Error {
+    let what = format!("workload {}: {error}", setup.asked());
+    error.in_words(what)
+}
