@@ -113,6 +113,13 @@ pub(super) fn told_where(results: &Path, tables: &[&str], id: Option<ExperimentI
     talk(&format!("results: {} (try: {})", results.display(), tables.join(", ")));
 }
 
+/// What is wrong with an option: a sentence of which it is the subject, or one of its own after a colon.
+pub(in crate::commands) fn of_option(option: &str, said: &str) -> String {
+    let verbs = ["must ", "cannot ", "has ", "is ", "needs ", "names ", "says ", "stands "];
+    let colon = if verbs.iter().any(|verb| said.starts_with(verb)) { "" } else { ":" };
+    format!("{option}{colon} {said}")
+}
+
 fn usage_with(what: &str, hint: &str) -> anyhow::Error {
     CommandFailure::with_code(USAGE, what, (!hint.is_empty()).then(|| hint.to_owned()))
 }

@@ -9,13 +9,12 @@ use spec::{Error, Profile, ProfileError, Reason, advice_on_sqlstate};
 
 use super::against::base::Folder;
 use super::against::made::MadeExperiment;
-use super::against::of_option;
 use super::against::parts::{make_room, of_scripts, users};
 use super::against::values;
 use super::args::BenchArgs;
 use super::asked::BenchRequest;
 use super::watched::Watched;
-use super::{check_bounds, check_script, fresh_seed, show, told_where, usage, usage_with};
+use super::{check_bounds, check_script, fresh_seed, of_option, show, told_where, usage, usage_with};
 use crate::commands::jobs::not_stored;
 use crate::commands::{by_hand, print, signals, typed};
 use crate::exit::{

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use spec::experiment::{Share, Users, Whole};
 use spec::users::{PlannedSessions, Session, UserArrivals, UserConnection, UsersError};
 
-use super::against::of_option;
-use super::usage_with;
+use super::{of_option, usage_with};
 use crate::exit::{CommandFailure, USAGE};
 
 /// Users as a load.

@@ -17,7 +17,6 @@ pub(in crate::commands) mod values;
 pub(super) use self::advice::of_options;
 use self::kind::AgainstChange;
 use self::made::Use;
-pub(super) use self::origins::of_option;
 use super::against_args::Compare;
 use super::asked::BenchRequest;
 use super::{BenchArgs, check_bounds};

@@ -3,6 +3,7 @@
 use lab::experiment::{FileProblems, Problem};
 
 use super::advice::own;
+use crate::commands::bench::of_option;
 use crate::exit::{BAD_INPUT, CommandFailure, USAGE};
 
 /// Options by the parts of an experiment that they make; `*` is any name.
@@ -79,13 +80,6 @@ const USUAL: &[(&str, &str)] = &[
 /// Options with file names: problems in those files are not wrong usage.
 const OF_FILES: [&str; 8] =
     ["-f", "--users", "--variables", "--prepare", "LAYER", "--trace", "--osm", "--sql"];
-
-/// What is wrong with an option: a sentence of which it is the subject, or one of its own after a colon.
-pub(in crate::commands) fn of_option(option: &str, said: &str) -> String {
-    let verbs = ["must ", "cannot ", "has ", "is ", "needs ", "names ", "says ", "stands "];
-    let colon = if verbs.iter().any(|verb| said.starts_with(verb)) { "" } else { ":" };
-    format!("{option}{colon} {said}")
-}
 
 #[derive(Debug)]
 pub(in crate::commands) struct Origins {
