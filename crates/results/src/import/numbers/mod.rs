@@ -128,7 +128,9 @@ pub(super) fn read(
         last = line.number;
         let text = String::from_utf8_lossy(line.text);
         let (number, is_own) = reader.line(text.trim_end());
-        if !is_own {
+        if !is_own && !text.trim().is_empty() {
+            // Labels are of what follows them.
+            found.extend(reader.end().map(|number| (line.number, number, labels.of_result())));
             labels.take(&text);
         }
         found.extend(number.map(|number| (line.number, number, labels.of_result())));

@@ -36,7 +36,10 @@ impl ToolReader for Sysbench {
             self.open = Some(Number::default());
         }
         let own = self.open.is_some()
-            && (line.starts_with(char::is_whitespace) || text.ends_with(':') || text.is_empty());
+            && (line.starts_with(char::is_whitespace)
+                || text.is_empty()
+                || text.ends_with(':')
+                || is_of_summary(text));
         let Some(open) = self.open.as_mut().filter(|_| own) else { return (done, false) };
         open.text.push_str(line);
         open.text.push('\n');
@@ -77,6 +80,30 @@ impl Sysbench {
             }
         }
     }
+}
+
+/// Whether a line is of a summary, also where its indentation is lost.
+fn is_of_summary(text: &str) -> bool {
+    const NAMES: [&str; 16] = [
+        "read",
+        "write",
+        "other",
+        "total",
+        "transactions",
+        "queries",
+        "ignored errors",
+        "reconnects",
+        "deadlocks",
+        "events",
+        "execution time",
+        "time elapsed",
+        "min",
+        "avg",
+        "max",
+        "sum",
+    ];
+    let name = text.split_once([':', '(']).map_or(text, |(name, _)| name.trim());
+    NAMES.contains(&name) || name.starts_with("total ") || name.contains("percentile")
 }
 
 fn take(open: &mut Number, text: &str, in_latency: bool) {

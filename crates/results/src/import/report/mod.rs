@@ -44,7 +44,8 @@ pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<Par
         };
         return Err(of_file(file, what)
             .with_hint(
-            "give what pgbench prints on standard output, the files that pgbench -l writes, or what osm2pgsql writes on standard error",
+            "give what pgbench prints on standard output, the files that pgbench -l writes, or what osm2pgsql writes on standard error; \
+             --table FILE reads a table of numbers",
         ));
     }
     Ok(reader.done)
