@@ -149,7 +149,7 @@ fn other_ids_and_names_are_reported_and_features_are_paired_by_them() {
     place.write("old.sql", query("paths", "path_id % 5 <> 0", "kind"));
     place.write("new.sql", query("ways", "path_id % 4 <> 0", "CASE WHEN path_id = 1 THEN 99 ELSE kind END"));
     let options =
-        ["old.sql", "--against", "new.sql", "-z", "7", "-T", "1", "--rounds", "2", "--slices", "false"];
+        ["old.sql", "--against", "new.sql", "-z", "6", "-T", "1", "--rounds", "2", "--slices", "false"];
     let done = place.run(tiles(&url, &options));
     // Of 3,000 paths: those of one arm by their numbers, and one with another kind.
     done.says(&[
