@@ -28,7 +28,11 @@ impl ToolReader for BenchBase {
         self.scale = value("Scale Factor:").or(self.scale.take());
         self.terminals = value("Terminals:").and_then(|n| n.parse().ok()).or(self.terminals);
         let own = line.starts_with("[INFO") || line.contains("com.oltpbenchmark");
-        let Some((before, rest)) = line.split_once(" requests/sec (throughput)") else { return (None, own) };
+        // Before 2022 there was no goodput.
+        let results = line.split_once(" requests/sec (throughput)").or_else(|| {
+            line.split_once(" requests/sec").filter(|(before, _)| before.contains("measuredRequests="))
+        });
+        let Some((before, rest)) = results else { return (None, own) };
         let tps = before.rsplit(' ').next().and_then(|tps| tps.parse::<f64>().ok()).filter(|tps| *tps > 0.0);
         let result = tps.map(|tps| {
             let mut result = Number {

@@ -74,6 +74,8 @@ fn benchbase_gives_its_last_line_or_its_summary() {
     let run = found[0].run();
     assert_eq!((run.tps(), run.count(figures::OK), run.workload.as_str()), (Some(761.2987), 45_678, "tpcc"));
     assert_eq!(run.figures.named("goodput_per_s"), Some(758.1));
+    let older = line.replace(" (throughput), 758.1 requests/sec (goodput)", "");
+    assert_eq!(all(Tool::BenchBase, &older)[0].run().tps(), Some(761.2987));
     let summary = r#"{
     "Benchmark Type": "TPCC", "DBMS Version": "16.1", "terminals": "10", "scalefactor": "2", "Measured Requests": 600,
     "Elapsed Time (nanoseconds)": 60000000000, "Throughput (requests/second)": 10.5,
