@@ -64,6 +64,11 @@ fn users_who_cannot_be_had_are_refused_before_anything_is_measured() {
     bench(&["-c", "500", "--users", "login.sql, 1s"])
         .expect(65)
         .says(&["500 users need a connection each", "pooler"]);
+    // A search silently began with fewer.
+    for option in ["-c", "--highest"] {
+        let limit = ["limit", "-n", option, "480", "--promise", "p95 < 1s", "--users", SESSION, &url];
+        place.run(limit).expect(65).says(&["480 users need a connection each"]);
+    }
     bench(&["-c", "2", "--users", "login.sql, 1s, none.sql"])
         .expect(65)
         .says(&["--users: none.sql: cannot be read"]);
