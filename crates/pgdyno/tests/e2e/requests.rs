@@ -61,9 +61,9 @@ fn queries_of_configurations_make_tiles() {
     let url = server.url();
     place.write("carto.sql", CARTO);
     place.write("tegola.sql", TEGOLA);
-    let done = place
-        .run(tiles(&url, &["carto.sql", "tegola.sql", "-z", "11-12", "--report", "maps.html"]))
-        .expect(0);
+    place.write("list.txt", "11/1082/717\n11/1083/717\n11/1084/716\n12/2166/1434\n12/2167/1434\n");
+    let queries = ["carto.sql", "tegola.sql", "--trace", "list.txt", "--report", "maps.html"];
+    let done = place.run(tiles(&url, &queries)).expect(0);
     let features = "select count(*) = 4 and min(features_out) > 0 from (select script, sum(features_out) as features_out from tile_sample
                     where run_id = (select max(run_id) from tile_sample) group by script)";
     assert_eq!(place.sql(features), "1", "{}", done.stderr);

@@ -80,7 +80,7 @@ pub struct TilesOptions {
     pub may_be_empty: bool,
     /// Each run asks for every tile of the zooms and bounds, or of the list, once.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub once: Option<OnceOptions>,
+    pub once: Option<Box<OnceOptions>>,
 }
 
 impl Default for TilesOptions {
@@ -214,7 +214,7 @@ impl TilesOptions {
             cache_hit_pct: None,
             cache_warm: false,
             may_be_empty: false,
-            once: options.once.as_ref().map(|_| OnceOptions::default()),
+            once: options.once.as_ref().map(|_| Box::default()),
             ..options.clone()
         };
         let lists = |options: &Self| if options.together { 1 } else { options.sources().len() };
@@ -237,7 +237,7 @@ impl TilesOptions {
             query: self.query.as_deref().map(|path| file_name(path).into()),
             layers: self.layers.iter().map(layer).collect(),
             via: self.via.portable(),
-            once: self.once.as_ref().map(OnceOptions::without_files),
+            once: self.once.as_ref().map(|once| Box::new(once.without_files())),
             ..self.clone()
         }
     }

@@ -72,7 +72,7 @@ pub(super) struct Which {
     #[arg(long, value_name = "TABLE")]
     pub(super) pick_from: Option<String>,
     /// Columns to put into tiles of tables, separated by commas. Empty for none [default: all columns; of tables of
-    /// osm2pgsql those that styles use]
+    /// osm2pgsql the columns that styles use]
     #[arg(long, value_name = "NAMES", value_parser = columns)]
     pub(super) columns: Option<Columns>,
     /// Choose tiles within west, south, east and north, in degrees [default: the bounds of the data]

@@ -12,7 +12,7 @@ use crate::commands::bench::against::values::toml_table;
 /// Rounds of a comparison: each is a pass over all tiles.
 pub(super) const ROUNDS_COMPARED: u32 = 3;
 
-/// The table, if `--once` was given; `name` is that of the tiles.
+/// The table, if `--once` was given; `name` is the name of the tiles.
 ///
 /// # Errors
 /// Options of a load, or a file for several passes.

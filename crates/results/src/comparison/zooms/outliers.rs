@@ -10,7 +10,7 @@ use super::PlaceRequests;
 const ENOUGH: u64 = 100;
 /// Share of the slowest requests that are left out for comparison.
 const SLOWEST: f64 = 0.01;
-/// Means of how many quantiles stand for the others.
+/// Number of quantiles whose mean represents the others.
 const QUANTILES: u32 = 99;
 
 /// Whether the slowest hundredth of the requests takes more than half of the time.

@@ -50,7 +50,7 @@ impl Once {
     }
 
     pub(super) fn options(&self) -> &OnceOptions {
-        self.tiles.options.once.as_ref().expect("a workload of this kind has these options")
+        self.tiles.options.once.as_deref().expect("a workload of this kind has these options")
     }
 
     pub(super) fn area(&self) -> Option<&Area> {
@@ -94,8 +94,19 @@ impl Once {
         if !trace.tiles.is_empty() {
             return Ok(Area::of_list(trace.tiles.iter().map(|(tile, _)| *tile)));
         }
+        let layer = self.layer()?;
+        if options.bounds.is_none() && layer.feature_tables.is_empty() {
+            let what = format!(
+                "{} does not say where its features are, so the box of its tiles is unknown",
+                layer.shown
+            );
+            return Err(error::missing_error(
+                what,
+                "give the bounds, a table to pick tiles from, or a list of tiles",
+            ));
+        }
         let zooms = options.zooms.weighted().into_iter().map(|(z, _)| z);
-        match bounds(site.sql()?, self.layer()?, options)? {
+        match bounds(site.sql()?, layer, options)? {
             Some(bounds) => Ok(Area::of_box(bounds, zooms)),
             None => Err(error::missing_error(
                 format!("{} holds no feature, so there is no box around them", self.shown()),
