@@ -65,7 +65,7 @@ pub struct MapDifference {
 /// How tiles that are pictures differ from the base's, in tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct PictureDifference {
-    /// Pictures with other pixels; few of them, as compression with losses makes, are no difference.
+    /// Pictures with other pixels. A few other pixels do not count: lossy compression makes them.
     pub pixels: u64,
     /// Greatest share of other pixels in a picture.
     pub most_share: f64,

@@ -1,11 +1,11 @@
-//! Tiles that are pictures: which ones, and how those of two arms differ.
+//! Tiles that are pictures: their formats and sizes, and the differences between two arms.
 
 use std::collections::BTreeSet;
 
 use spec::PictureDifference;
 use tile::picture;
 
-/// Fewer other pixels are no other picture: labels and edges differ a little with each renderer.
+/// With fewer other pixels, two pictures count as the same: renderers differ a little in labels and edges.
 const SAME_SHARE: f64 = 0.01;
 
 /// The formats and sizes of pictures among bodies.
@@ -18,7 +18,7 @@ pub(crate) struct PictureKinds {
 }
 
 impl PictureKinds {
-    /// Looks at a body; nothing if it is no picture.
+    /// Adds a body. Other bodies than pictures are ignored.
     pub(crate) fn add(&mut self, body: &[u8]) {
         let Ok(picture) = picture::decode(body) else { return };
         self.pictures += 1;

@@ -622,7 +622,7 @@ pub(super) fn light(mut run: Run) -> Run {
     run
 }
 
-/// A plan as it is stored.
+/// The stored form of a plan.
 fn recorded(plan: &Plan) -> Recorded {
     without_credentials(&plan.clone().into())
 }

@@ -86,8 +86,8 @@ impl<'p> FailedArms<'p> {
     }
 }
 
-/// Whether the others may go on: not after a mistake of pgdyno, a full disk here, or on a server that is not as
-/// it was.
+/// Whether the other arms can still be measured: not after a bug of pgdyno, a full disk here, or a change of a
+/// server that could not be undone.
 fn concerns_an_arm(error: &Error) -> bool {
     let is_changed = error.attached().is_some_and(|failure: &ChangeFailure| {
         failure.kind == ChangeFailureKind::NotUndone || failure.part == Some(ChangePart::Undo)

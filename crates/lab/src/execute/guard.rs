@@ -121,7 +121,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         Ok(())
     }
 
-    /// Whether a run is left whose setup, or that of its base, is meant.
+    /// Whether a run is left whose setup, or whose base's setup, is meant.
     fn is_left(&self, is_meant: impl Fn(&Setup) -> bool) -> bool {
         let left = self.plan.runs.iter().filter(|run| self.failed.has(run));
         left.flat_map(|run| [Some(setups::setup(self.plan, run)), setups::base_setup(self.plan, run)])
@@ -141,8 +141,8 @@ impl<'g, 'a> Guard<'g, 'a> {
         self.failed.leave_out(fails, error, &mut *self.runner.progress)
     }
 
-    /// Brings the servers to the settings of each arm once, if one that cannot have them is left out: a server may
-    /// refuse to start with settings that it knows.
+    /// Applies the settings of each arm once, if an arm may be left out. A server may refuse to start with settings
+    /// that it knows.
     fn try_settings(&mut self, runs: &[PlannedRun]) -> Result<(), Error> {
         let mut tried = BTreeSet::new();
         for run in runs.iter().filter(|run| run.arm.is_some()) {

@@ -240,7 +240,7 @@ pub(super) fn remove_left(plan: &Plan) -> Result<(), Error> {
 
 type Stages = Vec<(At, Stage)>;
 
-/// Opens the servers of a plan; without those of arms that fail.
+/// Opens the servers of a plan, without the servers of arms that fail.
 fn opened(
     file: &ExperimentFile,
     plan: &Plan,

@@ -38,7 +38,7 @@ pub(crate) fn of_arm(plan: &Plan, run: &PlannedRun) -> Option<String> {
 
 /// Whether something is left to compare without one of the arms, or without one of its cells.
 pub(crate) fn may_lack_an_arm(plan: &Plan) -> bool {
-    // Levels that are set by hand are measured one after the other, so there is no other arm to go on with.
+    // Levels that are set by hand are measured one after the other, so no other arm is available.
     if plan.content.compare.is_none() || plan.content.scheme == Scheme::Sets {
         return false;
     }

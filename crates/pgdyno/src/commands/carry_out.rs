@@ -174,7 +174,7 @@ impl How<'_> {
         match execute::look(file, (&mut planned.plan, &mut planned.facts), screen)? {
             Looked::Nothing => {}
             Looked::Checked => talk(match planned.plan.not_run().len() > before {
-                true => "settings: the server at hand can be brought to those of the other arms",
+                true => "settings: the server at hand accepts the settings of the other arms",
                 false => "settings: the server at hand can be brought to all of them",
             }),
             Looked::NotChecked(why) => warning(&format!(

@@ -156,7 +156,7 @@ fn settings_that_a_server_does_not_know_leave_the_other_arms() {
     let file = |bad: &str| place.write("e.toml", text.replace("BAD", bad)).to_str().unwrap().to_owned();
     let bad = file("work_mem_x = \"8MB\"");
     let dry = place.run(["run", "--dry-run", &bad]).expect(0);
-    dry.says(&["settings huge is left out: ", "work_mem_x", "brought to those of the other arms"]);
+    dry.says(&["settings huge is left out: ", "work_mem_x", "accepts the settings of the other arms"]);
     let done = place.run(["run", &bad]);
     left_out(&place, &done, "settings huge", "work_mem_x");
     // All wrong lines are in one error where nothing is left.

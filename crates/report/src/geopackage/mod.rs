@@ -1,5 +1,5 @@
-//! Single tiles as a GeoPackage (OGC 12-128r17, version 1.3): a polygon per tile with its figures, and a view
-//! with a style for each arm and zoom, for QGIS and similar programs (docs/decisions/0028).
+//! Single tiles as a GeoPackage (OGC 12-128r17, version 1.3), for QGIS and similar programs (docs/decisions/0028).
+//! Each tile is a polygon with its figures. Each arm and zoom is a view with a style.
 
 mod geometry;
 mod style;

@@ -28,8 +28,8 @@ struct View<'t> {
     tiles: Vec<&'t StoredTile>,
 }
 
-/// Adds all views with their styles, and returns their number. `by_layer` says of which workloads the layers
-/// are told apart.
+/// Adds all views with their styles, and returns their number. `by_layer` lists the workloads, and
+/// whether their layers are separate.
 pub(super) fn add(
     connection: &Connection,
     tiles: &[StoredTile],

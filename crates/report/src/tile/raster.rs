@@ -18,7 +18,7 @@ pub(super) struct Raster {
 }
 
 impl Raster {
-    /// `None` if the bytes are no picture by their beginning.
+    /// `None` if the bytes do not begin like a picture.
     ///
     /// # Errors
     /// Why it is not shown.

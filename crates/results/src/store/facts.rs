@@ -8,7 +8,7 @@ use super::rows::{json, to_json};
 use super::{ExperimentId, Store};
 
 impl Store {
-    /// Replaces the plan of an experiment by the one that follows from further facts.
+    /// Replaces the plan of an experiment, after further facts.
     pub fn keep_plan(&mut self, experiment: ExperimentId, plan: &Recorded) -> Result<(), Error> {
         let kept = self.write(|transaction| {
             let keep = "UPDATE experiment SET plan_json = ?2 WHERE experiment_id = ?1";

@@ -11,7 +11,7 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use super::{Format, MOST_SIDE, Picture};
 
-/// Why bytes are no picture.
+/// Why bytes cannot be decoded as a picture.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BrokenPicture(String);

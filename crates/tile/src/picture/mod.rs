@@ -7,7 +7,7 @@ mod decode;
 
 pub use decode::{BrokenPicture, decode};
 
-/// Longest side of a picture, pixels: several times that of a tile for fine screens.
+/// Longest side of a picture, pixels. Tiles for fine screens have 512 or 1024.
 pub const MOST_SIDE: u32 = 4096;
 
 /// How far a channel of a pixel may be from another picture's, of 255: compression with losses changes edges.
@@ -35,7 +35,7 @@ impl Format {
         }
     }
 
-    /// Whether a content type, with or without parameters, is that of a format.
+    /// Whether a content type, with or without parameters, names a format.
     #[must_use]
     pub fn is_named_by(content_type: &str) -> bool {
         let plain = content_type.split(';').next().unwrap_or_default().trim();

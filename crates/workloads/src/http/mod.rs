@@ -1,8 +1,8 @@
 //! GET requests to a web server: map tiles by a list, or one URL.
 //!
 //! A transaction is one request. Its rows are 1 when the body is not empty (an empty tile has none), its
-//! bytes are the body's as sent, compressed or not. A failure is a status without success (except those that
-//! mean an empty tile), an HTML page where a tile was expected, or an incomplete response. Requests are prepared before the run, so that other
+//! bytes are the body's as sent, compressed or not. A failure is a status without success (except statuses
+//! that mean an empty tile), an HTML page where a tile was expected, or an incomplete response. Requests are prepared before the run, so that other
 //! workloads can send theirs, too ([`Requests`], [`Web`]).
 
 mod accept;

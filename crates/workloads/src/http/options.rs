@@ -127,7 +127,7 @@ impl std::fmt::Debug for HttpOptions {
     }
 }
 
-/// Why these are no statuses of empty answers.
+/// Why these statuses cannot mean an empty answer.
 pub(crate) fn empty_status_problem(statuses: &[u16]) -> Option<String> {
     let wrong = statuses.iter().find(|status| **status != 204 && !(400..=499).contains(*status))?;
     Some(format!("{wrong} is not a status of a missing tile; write e.g. 404, or 204 and 404"))

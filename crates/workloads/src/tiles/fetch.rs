@@ -22,7 +22,7 @@ pub(super) trait Fetch {
         Ok(None)
     }
 
-    /// The error for bytes that are no tile.
+    /// The error for bytes that are not a tile.
     fn not_a_tile(&self, layer: &TileLayer, tile: (Tile, &[u8]), broken: &str) -> Error;
 
     /// What users should know about the way, after some tiles were fetched.
