@@ -195,10 +195,18 @@ impl Progress for Screen {
                 self.finished(number, planned, &figures, validity, &doubts.join("; "), left);
             }
             LabEvent::JobFinished { what, took, reused } => {
-                let reused = if reused { " (there already, measured when it was made)" } else { "" };
-                self.line(&format!("{:>8}  {what}: {:.1} s{reused}", "", took.as_secs_f64()));
+                self.line(&format!("{:>8}  {}", "", job_words(&what, took, reused)));
             }
         }
+    }
+}
+
+/// A job with the time that it took now, or took when its result was made.
+fn job_words(what: &str, took: Duration, reused: bool) -> String {
+    let seconds = took.as_secs_f64();
+    match reused {
+        true => format!("{what}: there already (made in {seconds:.1} s)"),
+        false => format!("{what}: {seconds:.1} s"),
     }
 }
 
@@ -293,6 +301,14 @@ mod tests {
         assert_eq!(figures("tiles", 4.66, Some(272.63), false), "tiles: 4.660 tps, p99 273 ms");
         assert_eq!(figures("tiles", 5.41, None, true), "tiles: 5.410 tps");
         assert_eq!(figures("reads", 32_149.3, Some(0.331), true), "reads: 32,149 tps, p99 331 µs in slices");
+    }
+
+    /// Regression: the time of an earlier invocation read as if the job had taken it now.
+    #[test]
+    fn a_job_that_was_done_before_takes_no_time_now() {
+        let took = Duration::from_millis(7_340);
+        assert_eq!(job_words("load a.pbf", took, false), "load a.pbf: 7.3 s");
+        assert_eq!(job_words("load a.pbf", took, true), "load a.pbf: there already (made in 7.3 s)");
     }
 
     #[test]

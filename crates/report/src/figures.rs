@@ -5,7 +5,7 @@ use results::data::levels;
 use results::{CellValue, ReportData, Table};
 use spec::figures::{self, FigureRow};
 
-use crate::sections::runs::number;
+use crate::sections::runs::{number, validity};
 
 /// A line for each figure of each run. Figures of a newer version, which the table lacks, have a name and a
 /// value only.
@@ -13,7 +13,7 @@ use crate::sections::runs::number;
 pub fn figures(data: &ReportData) -> Table {
     let mut table = Table::new([
         "run", "round", "workload", "cell", "arm", "figure", "value", "unit", "per", "better", "source",
-        "label",
+        "label", "validity",
     ]);
     for run in &data.runs {
         let counters = run.counts.iter().map(|(name, count)| (name, CellValue::from(count)));
@@ -34,6 +34,7 @@ pub fn figures(data: &ReportData) -> Table {
                 text(|row| row.better.name()),
                 text(|row| row.source.name()),
                 text(|row| row.label),
+                validity(data, run).into(),
             ]);
         }
     }

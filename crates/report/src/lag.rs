@@ -8,7 +8,7 @@ use spec::{Run, RunEvent, bytes};
 
 use crate::block::Block;
 use crate::numbers::latency_us;
-use crate::sections::runs::number;
+use crate::sections::runs::{number, validity};
 
 /// The steps in which a replica takes over WAL: bytes and time, each the greatest and at the end.
 const STEPS: [(&str, [Figure; 4]); 3] = [
@@ -55,6 +55,7 @@ pub fn lag(data: &ReportData) -> Table {
         "lag_end_bytes",
         "lag_max_ms",
         "lag_end_ms",
+        "validity",
     ]);
     for run in with_replicas(data) {
         for (step, of) in STEPS {
@@ -67,7 +68,7 @@ pub fn lag(data: &ReportData) -> Table {
                 step.into(),
             ];
             let values = of.map(|of| CellValue::from(run.figures.get(of)));
-            table.push(head.into_iter().chain(values));
+            table.push(head.into_iter().chain(values).chain([validity(data, run).into()]));
         }
     }
     table
@@ -104,11 +105,12 @@ pub(crate) fn blocks(data: &ReportData) -> Vec<Block> {
         "at the end",
         "replay, most",
         "at the end",
+        "validity",
     ]);
     for run in with_replicas(data) {
         let head =
             [number(run), run.workload.clone().into(), levels(&Cell::of(run)).into(), run.arm.clone().into()];
-        words.push(head.into_iter().chain(shown(run)));
+        words.push(head.into_iter().chain(shown(run)).chain([validity(data, run).into()]));
     }
     vec![Block::text(how), words.into()]
 }

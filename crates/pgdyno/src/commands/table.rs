@@ -84,7 +84,9 @@ impl TableKind {
             Self::Jobs | Self::Phases => {
                 Some("no jobs: nothing was loaded or prepared now (what was there already took no time)")
             }
-            Self::Lag => Some("no lag: no run had replicas (replicas = 1 in [target])"),
+            Self::Lag => {
+                Some("no lag: no run had replicas (--replicas 1, or replicas = 1 in [target] of a file)")
+            }
             Self::Sizes => Some("no sizes: no run recorded tables"),
             Self::Differences => {
                 Some("no differences: nothing was counted besides, or there are no two arms")

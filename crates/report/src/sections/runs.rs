@@ -45,7 +45,8 @@ fn p99_ns(run: &Run) -> Option<f64> {
     run.response().percentile_ns(0.99).map(|ns| ns as f64)
 }
 
-fn validity(data: &ReportData, run: &Run) -> &'static str {
+/// Its validity, or that another run has taken its place.
+pub(crate) fn validity(data: &ReportData, run: &Run) -> &'static str {
     match run.validity {
         _ if data.again.contains(&run.uuid) => "measured again",
         Validity::Valid => "valid",

@@ -55,6 +55,17 @@ fn what_was_measured_again_is_counted_and_shown() {
     }
     let runs = print(&tables::runs(&data), TableFormat::Csv);
     assert_eq!(runs.matches("measured again").count(), 1, "{runs}");
+    // So do the other tables of single runs.
+    let mut replicated = data.clone();
+    for run in &mut replicated.runs {
+        run.events.push(RunEvent { time_us: 0, kind: RunEvent::REPLICA.into(), detail: String::new() });
+    }
+    for table in [tables::lag(&replicated), tables::figures(&replicated)] {
+        let again = |row: &&Vec<CellValue>| row.iter().any(|cell| *cell.raw() == "measured again".into());
+        let lines = |of: u32| table.rows.iter().filter(|row| row[1].raw() == &of.into()).count();
+        let marked = table.rows.iter().filter(again).count();
+        assert!(marked > 0 && marked < lines(1), "{marked} of {}", lines(1));
+    }
     // The program was killed before it was measured again; the next one did not know the reason.
     let mut runs = data.runs;
     runs[1].events.clear();

@@ -165,8 +165,7 @@ fn over(runs: &[&Run], usable: &[&Run], factor: &str) -> String {
     if usable.is_empty() {
         return "no valid run".to_owned();
     }
-    let rounds: BTreeSet<u32> = usable.iter().map(|run| run.round).collect();
-    let mut parts = vec![count(rounds.len() as u64, "round")];
+    let mut parts = vec![rounds(usable, factor)];
     for (name, levels) in levels(usable) {
         if name != factor && levels.len() > 1 {
             parts.push(format!("{name} {}", levels.into_iter().collect::<Vec<_>>().join(", ")));
@@ -184,6 +183,17 @@ fn over(runs: &[&Run], usable: &[&Run], factor: &str) -> String {
         invalid => format!("; {invalid} invalid"),
     };
     format!("{}{incomplete}{left_out}", parts.join(" and "))
+}
+
+/// The rounds of each figure: levels that a person sets, and arms that failed, have not all rounds of the experiment.
+fn rounds(usable: &[&Run], factor: &str) -> String {
+    let mut rounds: BTreeMap<(Level, Option<&str>), BTreeSet<u32>> = BTreeMap::new();
+    for run in usable {
+        rounds.entry((level(run, factor), run.arm.as_deref())).or_default().insert(run.round);
+    }
+    let each = || rounds.values().map(|rounds| rounds.len() as u64);
+    let (least, most) = (each().min().unwrap_or(0), each().max().unwrap_or(0));
+    if least == most { count(most, "round") } else { format!("{least} to {}", count(most, "round")) }
 }
 
 fn lacking(runs: &[&Run], usable: &[&Run]) -> BTreeSet<Cell> {

@@ -128,6 +128,23 @@ fn one_round_gives_a_change_without_an_interval() {
     assert_eq!(cell.verdict, Verdict::Inconclusive { more_pairs: None });
 }
 
+/// Regression: levels that a person sets one after the other have a part of the rounds, and the total was named.
+#[test]
+fn a_crosstab_counts_the_rounds_of_each_figure() {
+    let experiment = experiment(&["slow", "fast"]);
+    let of = |rounds: [u32; 2]| {
+        let level = |arm: &'static str, rounds: std::ops::RangeInclusive<u32>| {
+            rounds.map(move |round| run("w", 4, Some(arm), round, 900.0))
+        };
+        let [first, second] = rounds;
+        let runs: Vec<Run> =
+            level("slow", 1..=first).chain(level("fast", first + 1..=first + second)).collect();
+        crosstabs(&experiment, &runs, Metric::Tps).remove(0).over
+    };
+    assert_eq!(of([3, 3]), "3 rounds");
+    assert_eq!(of([1, 5]), "1 to 5 rounds");
+}
+
 #[test]
 fn crosstabs_name_what_they_are_taken_over() {
     let mut runs = rounds(0.1);

@@ -581,6 +581,32 @@ fn a_number_of_users_is_found_to_the_user_or_to_the_width() {
     }
 }
 
+/// Regression: the page said that numbers are doubled from the first one on, and 10, 15, 22 and 32 were tried.
+#[test]
+fn numbers_of_users_rise_as_the_page_says() {
+    let rises = |first: u32, limit: f64| {
+        let asked = AskedLimit { users: Some(first), ..asked() };
+        let mut rises: Vec<u32> = Vec::new();
+        for run in users(&asked, limit, None).0 {
+            if rises.last().is_none_or(|last| run.clients > *last) && f64::from(run.clients) <= limit {
+                rises.push(run.clients);
+            }
+        }
+        rises
+    };
+    // The example of docs/limit.md: the usual first number is 8.
+    assert_eq!(rises(8, 5000.0)[..6], [10, 15, 22, 32, 43, 52]);
+    for (first, limit) in [(8, 5000.0), (10, 900.0), (100, 100.0), (60, 3000.0)] {
+        let rises = rises(first, limit);
+        let near = f64::from(rises[0]) / f64::from(first);
+        assert!((0.75..=1.25).contains(&near), "{first}: {rises:?}");
+        let mut steps: Vec<f64> =
+            rises.windows(2).map(|pair| f64::from(pair[1]) / f64::from(pair[0])).collect();
+        steps.sort_by(f64::total_cmp);
+        assert!(steps[steps.len() / 2] < 1.5 && steps[steps.len() - 1] <= 2.0, "{first}: {rises:?}");
+    }
+}
+
 #[test]
 fn a_search_for_users_ends_at_what_the_server_accepts() {
     let asked = AskedLimit { users: Some(10), ..asked() };

@@ -102,6 +102,6 @@ fn rows_must_suffice_for_all_sessions() {
     assert!(workload.suffices(1, Some(each(12, Some(3)))).is_ok());
     assert_eq!(
         workload.suffices(2, Some(each(8, Some(2)))).unwrap_err().to_string(),
-        "pgbench.variables: rows.csv has 3 rows, but 2 clients with 2 sessions each use 4, none of them twice"
+        "rows.csv has 3 rows, but 2 clients with 2 sessions each use 4, none of them twice"
     );
 }
