@@ -1,6 +1,7 @@
 //! Workloads that cannot run on any server: found before one is started.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use engine::Until;
@@ -16,15 +17,22 @@ use crate::setup::Setup;
 /// # Errors
 /// What is wrong, with the workload.
 pub(super) fn check_workloads(plan: &Plan, folder: &Path) -> Result<(), Error> {
-    let mut seen = BTreeSet::new();
+    let mut opened: BTreeMap<String, Work> = BTreeMap::new();
     for run in plan.runs.iter().filter(|run| !run.is_job()) {
         let setup = setups::setup(plan, run);
-        if !seen.insert((setup.asked(), setup.clients, format!("{:?}", setup.until))) {
+        // Those of a calibration are pgdyno's own.
+        if !plan.content.workloads.contains_key(&setup.workload) {
             continue;
         }
-        let workload = levels::spec_of(&plan.content, &setup)?.open(folder)?;
-        workload.check_texts().map_err(|error| of_workload(&setup, error))?;
-        has_enough(&setup, &workload)?;
+        let workload = match opened.entry(setup.asked()) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let workload = levels::spec_of(&plan.content, &setup)?.open(folder)?;
+                workload.check_texts().map_err(|error| of_workload(&setup, error))?;
+                entry.insert(workload)
+            }
+        };
+        has_enough(&setup, workload)?;
     }
     Ok(())
 }

@@ -54,10 +54,10 @@ fn unreadable(path: &Path, source: std::io::Error) -> Error {
     of_file("read the experiment file", path, source)
 }
 
-/// The note that an odd number of rounds became even; `option` is the text before the number.
+/// The note that an odd number of rounds became even.
 #[must_use]
-fn balanced(option: &str, rounds: u32) -> String {
-    format!("{option}{rounds}: {} rounds are measured, to keep the order balanced", rounds + 1)
+fn balanced(rounds: u32) -> String {
+    format!("{} rounds are measured in place of {rounds}, to keep the order balanced", rounds + 1)
 }
 
 /// Reads a whole text. The `[full]` table is always checked.
@@ -203,7 +203,7 @@ impl ExperimentFile {
         if self.compare.is_some() && self.by_hand().is_none() && self.load.search.is_none() && rounds % 2 == 1
         {
             self.measure.rounds += 1;
-            self.notes.push(balanced("rounds = ", rounds));
+            self.notes.push(balanced(rounds));
         }
     }
 

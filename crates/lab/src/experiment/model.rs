@@ -209,7 +209,7 @@ impl ExperimentFile {
             }
             let even = rounds + if self.compare.is_some() { rounds % 2 } else { 0 };
             if even != rounds {
-                self.notes.push(balanced("--rounds ", rounds));
+                self.notes.push(balanced(rounds));
             }
             self.written.measure.rounds = Some(Whole::new(even));
             self.asked_rounds = Some(even);

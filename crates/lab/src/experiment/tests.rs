@@ -215,7 +215,7 @@ fn an_odd_number_of_rounds_becomes_an_even_one_where_arms_are_compared() {
     for (asked, rounds) in [(1, 2), (3, 4), (4, 4), (9, 10)] {
         let file = read(&GOOD.replace("rounds = 4", &format!("rounds = {asked}"))).unwrap();
         assert_eq!(file.measure.rounds, rounds);
-        let note = format!("rounds = {asked}: {rounds} rounds are measured, to keep the order balanced");
+        let note = format!("{rounds} rounds are measured in place of {asked}, to keep the order balanced");
         assert_eq!(file.notes.contains(&note), asked != rounds, "{:?}", file.notes);
     }
 }

@@ -62,17 +62,18 @@ fn scripts_find_their_servers(document: &mut Document<'_>, file: &ExperimentFile
     let pooled = |way: &String| file.named.poolers.contains_key(way);
     for name in document.names(&["workload"]) {
         let targets = load_targets(file, &name);
-        let place = ["workload", &name];
+        let option = ["workload", &name, "pgbench", "target"];
+        let place = if document.value(&option).is_some() { &option[..] } else { &option[..2] };
         if targets.contains(&LoadTarget::Replica) && most == 0 {
             let message = format!("workload {name} sends scripts to a replica, and the target has none");
             let hint = "write replicas = 1 in [target], or list replicas = [0, 1] in [factors]";
-            document.wrong_key(&place, message, Some(hint));
+            document.wrong_key(place, message, Some(hint));
         }
         if targets.contains(&LoadTarget::Pooler) && (ways.is_empty() || !ways.iter().all(pooled)) {
             let message =
                 format!("workload {name} sends scripts to the pooler, and there are runs without one");
             let hint = "describe it in [pooler.NAME], and write connection = \"NAME\" in [factors]";
-            document.wrong_key(&place, message, Some(hint));
+            document.wrong_key(place, message, Some(hint));
         }
         let by_network = ways.iter().find(|way| ["tcp", "tls"].contains(&way.as_str()));
         if let Some(way) = by_network.filter(|_| targets.contains(&LoadTarget::Replica)) {

@@ -1,4 +1,4 @@
-//! Options that work only with another one: clap's error names the missing one, and not the one that needs it.
+//! Options that work only with another option. clap's error names the missing option alone.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -38,15 +38,16 @@ pub(super) fn explained(args: &[OsString], error: Error) -> Error {
         let needed = alone.difference(&bare).find(|needed| lacks.contains(*needed))?;
         Some((arg.get_long()?, needed.clone()))
     });
+    let path_words = path.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let Some((option, needed)) = culprit else { return error };
     let instead = INSTEAD.iter().find(|(of, name, _)| *of == command.get_name() && *name == option);
     let instead =
         instead.map_or_else(|| format!("add {needed}, or leave --{option} out"), |own| own.2.to_owned());
-    let said = format!("--{option} works only with {needed}\n  try: {instead}");
-    command.clone().error(ErrorKind::MissingRequiredArgument, said)
+    let said = format!("--{option} works only with {needed}\n try: {instead}");
+    command.clone().bin_name(path_words).error(ErrorKind::MissingRequiredArgument, said)
 }
 
-/// A long option as it was typed; `None` if it was not.
+/// A typed long option with its value; `None` if it was not typed.
 fn typed(arg: &Arg, matches: &ArgMatches) -> Option<OsString> {
     let id = arg.get_id().as_str();
     let is_typed = matches.value_source(id) == Some(ValueSource::CommandLine);
@@ -82,7 +83,7 @@ mod tests {
         super::super::parse_from(words).unwrap_err().to_string()
     }
 
-    /// Regression: only the missing option was named, not the one that was typed.
+    /// Regression: only the missing option was named, and not the typed one.
     #[test]
     fn an_option_that_needs_another_one_is_named() {
         for (line, option, instead) in [
@@ -98,7 +99,7 @@ mod tests {
         ] {
             let said = said(line);
             assert!(said.starts_with(&format!("error: {option} works only with --")), "{line}: {said}");
-            assert!(said.contains(instead), "{line}: {said}");
+            assert!(said.contains(instead) && said.contains("Usage: pgdyno "), "{line}: {said}");
         }
         // A command's own required option is named as before.
         assert!(

@@ -99,6 +99,7 @@ fn errors_speak_the_words_of_the_command_line() {
         ("--users|visit.sql,,", 64, "--users has nothing at character 11"),
         ("--users|gone.sql", 65, "--users: gone.sql: cannot be read"),
         ("-f|visit.sql|--replicas|2", 64, "--replicas must be the address of a replica"),
+        ("-f|visit.sql|--target|replica", 64, "--target: workload visit sends scripts to a replica"),
         ("-f|visit.sql|--target|replica", 64, "give --replicas 1"),
         ("-f|add.sql|--target|replica|--replicas|postgres://127.0.0.1:2/x", 65, "--target primary"),
         ("-f|visit.sql|--replication|sync|--replicas|0", 64, "--replicas"),

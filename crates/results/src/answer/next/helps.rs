@@ -58,7 +58,7 @@ pub(super) fn helps(data: &ReportData, found: &Comparison, open: &[OpenQuestion]
     helps.into_iter().flatten().collect()
 }
 
-/// A metric by which all parts of the answer are decided, also those that are open here and have no line there.
+/// A metric by which all parts of the answer are decided. A part that is open here may have no line there.
 fn another_metric(data: &ReportData, found: &Comparison, open: &[OpenQuestion]) -> Option<Help> {
     let names: BTreeSet<&str> = open.iter().filter_map(|open| open.name.as_deref()).collect();
     let others = [Metric::Tps, Metric::P50, Metric::P95, Metric::P99];
