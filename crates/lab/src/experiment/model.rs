@@ -267,7 +267,7 @@ impl ExperimentFile {
     /// Whether nothing is lost if its runs are stopped at once.
     #[must_use]
     pub fn goes_on_at_any_time(&self) -> bool {
-        self.has_only_jobs() || self.workloads.iter().all(|workload| workload.spec.goes_on())
+        self.calibrate.is_none() && self.workloads.iter().all(|workload| workload.spec.goes_on())
     }
 
     /// The factor that is set by hand.

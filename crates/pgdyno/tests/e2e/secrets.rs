@@ -141,7 +141,7 @@ fn hostile_text_neither_drives_the_terminal_nor_forges_a_line() {
         assert!(done.stderr.contains("\\x1b"), "{program}: {}", done.stderr);
     }
     let done = place.run(["bench", "-t", "1", "-n", "-f", "evil.sql", &url]);
-    assert!(done.stderr.contains("\n  | error: forged"), "{}", done.stderr);
+    assert!(!done.stderr.contains("\nerror: forged"), "{}", done.stderr);
 
     place.write("one.sql", "SELECT 1;\n");
     let name = "a\\u001b[2J\\u202eb\\nerror: forged خريطة Ħal";

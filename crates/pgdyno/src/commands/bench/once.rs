@@ -100,8 +100,9 @@ fn did_nothing(done: &OneRun) -> Option<anyhow::Error> {
     let text = abort.to_string();
     let first = text.lines().next().unwrap_or_default();
     let said = ["ERROR:  ", "FATAL:  "].iter().find_map(|severity| Some(first.split_once(severity)?.1));
-    let advice = abort.code.as_deref().map_or("", |code| advice_on_sqlstate(code, &text));
-    let hint = Some(advice.to_owned()).filter(|advice| !advice.is_empty());
+    let of_server = text.lines().find_map(|line| line.strip_prefix("HINT:")).map(str::trim);
+    let known = || abort.code.as_deref().map_or("", |code| advice_on_sqlstate(code, &text));
+    let hint = Some(of_server.unwrap_or_else(known).to_owned()).filter(|advice| !advice.is_empty());
     Some(CommandFailure::with_code(
         GUARD,
         format!("{}: {}", place.trim_end_matches(';'), said.unwrap_or(first)),
