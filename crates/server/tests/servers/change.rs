@@ -231,10 +231,14 @@ fn what_fails_is_told_and_undone() {
     assert!(target.changes().is_empty());
     // An undo that fails is reported too, and must still be done.
     let undo = "SELECT 1 / count(*) FROM pg_class WHERE relname = 'u'";
-    let error = make(&mut target, &sql("SELECT 1/0", undo)).unwrap_err();
+    let one = make(&mut target, &sql("SELECT 1/0", undo)).unwrap_err();
+    assert_eq!(kind(&one), Some(ChangeFailureKind::Sql), "a refused statement changed nothing: {one}");
+    assert!(target.changes().is_empty());
+    let several = "SELECT 1; COMMIT; SELECT 1/0";
+    let error = make(&mut target, &sql(several, undo)).unwrap_err();
     assert_eq!(kind(&error), Some(ChangeFailureKind::NotUndone), "{error}");
     assert!(error.to_string().contains("pgdyno target restore"), "{error}");
-    assert_eq!(target.changes(), ["\"SELECT 1/0\""]);
+    assert_eq!(target.changes(), [format!("\"{several}\"")]);
     server.connect("postgres").unwrap().execute("CREATE TABLE u ()").unwrap();
     assert_eq!(target.undo().unwrap().len(), 1);
 }

@@ -88,6 +88,7 @@ mod tests {
         drop(away.write(&file("a.json")).unwrap());
         std::fs::write(file("b.json").path(), "half of a jour").unwrap();
         let mut living = entry(&[("fsync", None)]);
+        living.server.port = Some(5999);
         living.pid = std::process::id();
         let held = living.write(&file("c.json")).unwrap();
         let none = forget(&home, ForgetScope::At("host=127.0.0.1 port=5998")).unwrap();
