@@ -23,9 +23,10 @@ pub(crate) fn option(key: impl Into<String>, problem: impl Into<String>) -> Erro
     Error::new(Class::BadInput, format!("{}: {}", wrong.key, wrong.problem)).attach(wrong)
 }
 
-/// A script that cannot be parsed or run.
+/// A script that cannot be parsed or run. The line in question, which is the second of the text, is no advice.
 pub(crate) fn script(problem: impl Display) -> Error {
-    Error::new(Class::BadInput, problem.to_string())
+    let text = problem.to_string();
+    Error::new(Class::BadInput, text.lines().take(2).collect::<Vec<_>>().join(": "))
 }
 
 /// A user's file that cannot be used: the problem, and what to try.

@@ -203,6 +203,8 @@ fn a_script_that_fails_is_shown_with_file_line_and_statement() {
         // A report of nothing was printed, and the error three times.
         assert_eq!(done.stdout, "");
         assert_eq!(done.stderr.matches("error: ").count(), 1, "{}", done.stderr);
+        // The script's own line stood there as advice.
+        assert!(code != 65 || !done.stderr.contains("try: "), "{}", done.stderr);
         done.says(words);
     }
 }
