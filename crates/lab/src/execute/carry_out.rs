@@ -567,7 +567,7 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    /// What the trials of a search showed is told although it did not end.
+    /// Lets the caller print what the trials of an unfinished search showed.
     fn with_search(&self, error: Error) -> Error {
         let has_trials = self.done.iter().any(|done| done.run.tried_level().is_some());
         match self.results.id().filter(|_| has_trials) {

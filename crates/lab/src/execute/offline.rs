@@ -20,7 +20,7 @@ pub(super) fn check_workloads(plan: &Plan, folder: &Path) -> Result<(), Error> {
     let mut opened: BTreeMap<String, Work> = BTreeMap::new();
     for run in plan.runs.iter().filter(|run| !run.is_job()) {
         let setup = setups::setup(plan, run);
-        // Those of a calibration are pgdyno's own.
+        // A calibration has workloads of pgdyno.
         if !plan.content.workloads.contains_key(&setup.workload) {
             continue;
         }

@@ -5,8 +5,8 @@ use spec::{Class, Error};
 
 use crate::words;
 
-/// Attached to the error of an experiment that is told as far as it came: its remaining runs of some kind are
-/// suspended until the user acts, or its search was stopped.
+/// Attached to the error of an experiment whose finished runs are worth printing: its remaining runs of some kind
+/// are suspended until the user acts, or its search was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SuspendedRuns {
     pub experiment: ExperimentId,

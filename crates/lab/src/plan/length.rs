@@ -55,7 +55,7 @@ impl TimeRange {
             [self.least_s, self.most_s].map(|seconds| duration(Duration::from_secs_f64(seconds)));
         let besides = match unknown {
             [] => String::new(),
-            unknown => format!(", and what is not known yet: {}", unknown.join(", ")),
+            unknown => format!("; not known yet: {}", unknown.join(", ")),
         };
         format!("{least} to {most} in all, with preparation and checks{besides}")
     }

@@ -25,10 +25,7 @@ const TEGOLA: &str =
     "SELECT ST_AsBinary(geom) AS geom, parcel, owner FROM degrees WHERE geom && !BBOX! AND !ZOOM! > 3;\n";
 
 fn prepared() -> (Place, Server) {
-    let (place, server) = (Place::new(), Server::start_with_postgis());
-    server.psql(DATA);
-    server.psql("VACUUM ANALYZE");
-    (place, server)
+    (Place::new(), Server::start_with_map(DATA))
 }
 
 fn tiles<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {

@@ -32,10 +32,7 @@ CREATE ROLE viewer LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO viewer;
 ";
 
 fn prepared() -> (Place, Server) {
-    let (place, server) = (Place::new(), Server::start_with_postgis());
-    server.psql(DATA);
-    server.psql("VACUUM ANALYZE");
-    (place, server)
+    (Place::new(), Server::start_with_map(DATA))
 }
 
 /// A short run of these layers, with more arguments.

@@ -24,10 +24,7 @@ const QUERY: &str = "SELECT ST_AsMVT(t, 'spots', 4096, 'geom') FROM (
   SELECT osm_id, name, ST_AsMVTGeom(way, :envelope) AS geom FROM spots WHERE way && :envelope) AS t\n";
 
 fn prepared() -> (Place, Server) {
-    let (place, server) = (Place::new(), Server::start_with_postgis());
-    server.psql(DATA);
-    server.psql("VACUUM ANALYZE");
-    (place, server)
+    (Place::new(), Server::start_with_map(DATA))
 }
 
 /// A short run of these layers, with more arguments.

@@ -26,8 +26,8 @@ pub struct GeneratorLimit {
 }
 
 impl GeneratorLimit {
-    /// Of the trials of an arm at this rate, those that count and those in which the generator stalled; `None`
-    /// unless most of the broken ones show it.
+    /// Of an arm's trials at this rate: the counted ones, and the ones in which the generator stalled. `None` unless
+    /// most of the broken ones show it.
     pub(super) fn at(asked: &AskedLimit, trials: &[&Run], stalled: &[&Run], rate: f64) -> Option<Self> {
         let there = |run: &&&Run| run.tried_level() == Some(rate);
         let counted = trials.iter().filter(there);

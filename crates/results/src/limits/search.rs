@@ -19,8 +19,8 @@ const FIRST: [f64; 3] = [1.0, 0.9, 1.1];
 const BELOW_PEAK: f64 = 0.75;
 /// With more trials a search is aborted: the machine changes under it.
 const MOST_TRIALS: usize = 60;
-/// The same for users, whose trials take longer, after one that kept the promise and one that did not: eight
-/// minutes at the usual length.
+/// The same for users, counted from where both a kept and a broken trial are known. Their trials take longer:
+/// these are eight minutes at the usual length.
 const MOST_BETWEEN_OF_USERS: usize = 20;
 /// How often the highest rate that follows from the peak is doubled, if the promise still holds there.
 const FURTHER: u32 = 4;

@@ -40,6 +40,14 @@ impl Server {
         Self::start_copy(postgis(), &[])
     }
 
+    /// Starts with PostGIS and the tables of these statements, with statistics.
+    pub fn start_with_map(sql: &str) -> Self {
+        let server = Self::start_with_postgis();
+        server.psql(sql);
+        server.psql("VACUUM ANALYZE");
+        server
+    }
+
     fn start_copy(template: Arc<Self>, settings: &[&str]) -> Self {
         let folder = folder();
         copy(&template.data, folder.path());

@@ -179,7 +179,7 @@ impl<'a> AnswerBlocks<'a> {
             let mut phrases = differences::phrases(&self.answer.causes, name, &arm.arm, &of.base);
             // What replicas did is not in the primary's counters.
             if has_replicas && !phrases.is_empty() {
-                phrases.push("counters are those of the primary; its replicas have their own".to_owned());
+                phrases.push("counters of the primary alone, without its replicas".to_owned());
             }
             (name, phrases)
         };
