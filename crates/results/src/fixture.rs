@@ -149,5 +149,11 @@ pub(crate) fn target() -> MeasuredTarget {
         server_version: "15.1".into(),
         postgis_version: None,
         versions: BTreeMap::new(),
+        build: Some(spec::BuildRecord {
+            version: "PostgreSQL 15.18 on x86_64-pc-linux-gnu".into(),
+            configure: Some("'--with-icu'".into()),
+            tree: Some("ab".repeat(32)),
+            ..spec::BuildRecord::default()
+        }),
     }
 }

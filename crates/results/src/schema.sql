@@ -25,6 +25,18 @@ CREATE TABLE target (
     versions        TEXT NOT NULL
 ) STRICT;
 
+-- How the PostgreSQL of a target was built: version() and pg_config; tree is a SHA-256 over its files.
+CREATE TABLE target_build (
+    target_id  INTEGER PRIMARY KEY REFERENCES target,
+    version    TEXT NOT NULL,
+    assertions INTEGER NOT NULL,
+    configure  TEXT,
+    cc         TEXT,
+    cflags     TEXT,
+    tree       TEXT,
+    commit_id  TEXT
+) STRICT;
+
 CREATE TABLE experiment (
     experiment_id  INTEGER PRIMARY KEY,
     uuid           TEXT NOT NULL UNIQUE,

@@ -19,7 +19,7 @@ pub struct InstalledProgram {
 pub fn program(names: &[&str]) -> Option<InstalledProgram> {
     let path = member::find(names)?;
     let account = Account::unprivileged().ok().flatten();
-    let output = child::ask_all(&path, "--version", account.as_ref()).unwrap_or_default();
+    let output = child::ask_all(&path, &["--version"], account.as_ref()).unwrap_or_default();
     Some(InstalledProgram { version: version_in(&output), path })
 }
 

@@ -3,6 +3,7 @@
 //!
 //! The crate does not know experiments, loads or results.
 
+pub mod build;
 pub mod change;
 pub mod child;
 pub mod control;

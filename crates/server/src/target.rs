@@ -13,6 +13,7 @@ use spec::plan::change::Change;
 use spec::plan::storage::Holds;
 use spec::{Class, Error};
 
+use crate::build;
 use crate::change::{self, ChangeResult, Environment};
 use crate::child::Watchdog;
 use crate::control::{Control, Pooling, with_session_settings};
@@ -639,7 +640,14 @@ impl Target {
             Some(_) => control.scalar("SELECT postgis_full_version()").ok().flatten(),
             None => None,
         };
+        let mut build = build::asked(&mut control).map_err(failed)?;
+        if let TargetServer::Managed(cluster) = &self.server {
+            let bin = &cluster.installation().bin;
+            build.tree = Some(build::tree_of(bin)?.sha256);
+            build.commit = build::commit_of(bin);
+        }
         Ok(spec::MeasuredTarget {
+            build: Some(build),
             kind: self.kind().to_owned(),
             dsn_redacted: self.redacted(),
             server_version,

@@ -58,7 +58,7 @@ pub use promise::Promise;
 pub use run::{Artifact, OfferedLoad, Run, RunEvent, RunKey, RunKind, ScriptRecord, SeriesPoint};
 pub use sample::{REPLICA, Sample, Scope, WAITS, WAITS_UNIT};
 pub use slice::Slice;
-pub use surroundings::{Host, MeasuredTarget, Setting};
+pub use surroundings::{BuildRecord, Host, MeasuredTarget, Setting};
 pub use term::{Term, TermResult};
 pub use text::{Text, TextKind};
 pub use trend::{SpeedTrend, changes_data};

@@ -32,6 +32,28 @@ pub struct MeasuredTarget {
     pub postgis_version: Option<String>,
     /// Versions of other programs (osm2pgsql, redis, pgdyno itself) by name.
     pub versions: BTreeMap<String, String>,
+    /// How its PostgreSQL was built, as far as the server and its folder tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<BuildRecord>,
+}
+
+/// How a PostgreSQL was built.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildRecord {
+    /// `version()`: with platform, compiler and word size.
+    pub version: String,
+    /// `debug_assertions`: such a build is several times slower.
+    pub assertions: bool,
+    /// As `pg_config --configure` prints it; empty for a build without options, `None` if the server does not tell.
+    pub configure: Option<String>,
+    /// Compiler, as `pg_config --cc` prints it.
+    pub cc: Option<String>,
+    /// Its flags, as `pg_config --cflags` prints them.
+    pub cflags: Option<String>,
+    /// SHA-256 over the content of its programs, libraries, extensions and shared files, hex; `None` for a server by URL.
+    pub tree: Option<String>,
+    /// Commit of its source tree, 40 hex digits, with `-dirty` behind it if files differ; `None` if unknown.
+    pub commit: Option<String>,
 }
 
 /// One setting as the server reported it.

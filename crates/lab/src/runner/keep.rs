@@ -31,6 +31,7 @@ impl Surroundings {
             server_version: String::new(),
             postgis_version: None,
             versions: BTreeMap::from([("pgdyno".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
+            build: None,
         };
         Self { host: host::describe(None), target }
     }

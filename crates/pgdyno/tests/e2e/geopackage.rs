@@ -92,6 +92,7 @@ fn stored(path: &Path, name: &str, runs: Vec<Run>) {
         server_version: "18".into(),
         postgis_version: None,
         versions: Default::default(),
+        build: None,
     };
     let mut store = Store::create_or_open(path).expect("a results file");
     let (id, _) = store.begin_experiment(&experiment, &host, &target, false).expect("begun");

@@ -333,5 +333,6 @@ fn target(first: &FoundRun) -> MeasuredTarget {
         server_version: first.server.clone().unwrap_or_else(|| "not known".to_owned()),
         postgis_version: None,
         versions: first.pgbench.iter().map(|version| ("pgbench".to_owned(), version.clone())).collect(),
+        build: None,
     }
 }

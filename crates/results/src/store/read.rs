@@ -98,8 +98,10 @@ impl Store {
             "SELECT e.experiment_id, e.hash, e.name, e.question, e.file_text, e.plan_json, e.seed, e.order_scheme,
                     e.rounds, e.compare_factor, e.base, e.arms, e.margin, e.taste, e.created_at,
                     h.uuid, h.name, h.cpu, h.cores, h.memory_bytes, h.facts,
-                    t.kind, t.dsn_redacted, t.server_version, t.postgis_version, t.versions
+                    t.kind, t.dsn_redacted, t.server_version, t.postgis_version, t.versions,
+                    b.version, b.assertions, b.configure, b.cc, b.cflags, b.tree, b.commit_id
              FROM experiment e JOIN host h USING (host_id) JOIN target t USING (target_id)
+                  LEFT JOIN target_build b USING (target_id)
              WHERE e.experiment_id = ?1",
             [id.0],
             rows::stored_experiment,

@@ -4,8 +4,8 @@ use rusqlite::Row;
 use serde::de::DeserializeOwned;
 use spec::plan::Recorded;
 use spec::{
-    Artifact, Doubt, ExperimentRecord, Host, MapPart, MeasuredTarget, Phase, Relation, Run, RunEvent, RunKey,
-    Sample, ScriptRecord, SeriesPoint, Setting, Slice,
+    Artifact, BuildRecord, Doubt, ExperimentRecord, Host, MapPart, MeasuredTarget, Phase, Relation, Run,
+    RunEvent, RunKey, Sample, ScriptRecord, SeriesPoint, Setting, Slice,
 };
 use stats::Histogram;
 
@@ -55,8 +55,23 @@ pub(super) fn stored_experiment(row: &Row<'_>) -> Sqlite<StoredExperiment> {
         server_version: row.get(23)?,
         postgis_version: row.get(24)?,
         versions: json(row, 25)?,
+        build: build(row, 26)?,
     };
     Ok(StoredExperiment { id: ExperimentId(row.get(0)?), experiment, host, target })
+}
+
+/// Seven columns from this one on, all empty if nothing is known.
+fn build(row: &Row<'_>, at: usize) -> Sqlite<Option<BuildRecord>> {
+    let Some(version) = row.get(at)? else { return Ok(None) };
+    Ok(Some(BuildRecord {
+        version,
+        assertions: row.get(at + 1)?,
+        configure: row.get(at + 2)?,
+        cc: row.get(at + 3)?,
+        cflags: row.get(at + 4)?,
+        tree: row.get(at + 5)?,
+        commit: row.get(at + 6)?,
+    }))
 }
 
 /// Four columns: workload, factors, arm, round.

@@ -21,7 +21,7 @@ const SCHEMA: &str = include_str!("../schema.sql");
 const APPLICATION: u32 = 0x7067_6479;
 
 /// SQLite's `user_version` of a results file.
-pub(super) const VERSION: u32 = 13;
+pub(super) const VERSION: u32 = 14;
 
 pub(super) const LAST_UNMARKED: u32 = 8;
 
@@ -29,7 +29,7 @@ pub(super) const LAST_UNMARKED: u32 = 8;
 pub(super) const COPIED: RangeInclusive<u32> = LAST_UNMARKED..=VERSION - 1;
 
 /// Tables that only some of these versions have.
-pub(super) const ADDED: [&str; 3] = ["fact", "tile_probe", "statement_layer"];
+pub(super) const ADDED: [&str; 4] = ["fact", "tile_probe", "statement_layer", "target_build"];
 
 /// Tables that `ANALYZE` creates.
 const STATISTICS: [&str; 2] = ["sqlite_stat1", "sqlite_stat4"];

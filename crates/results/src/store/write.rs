@@ -1,7 +1,7 @@
 //! Writing: an experiment when it begins, each run as it ends.
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
-use spec::{Error, ExperimentRecord, Host, MeasuredTarget, RunEvent, Validity};
+use spec::{BuildRecord, Error, ExperimentRecord, Host, MeasuredTarget, RunEvent, Validity};
 
 use super::rows::{to_json, to_word};
 use super::{ExperimentId, Finished, Sqlite, Store, run};
@@ -171,10 +171,17 @@ fn host_id(transaction: &Transaction<'_>, host: &Host) -> Sqlite<i64> {
 }
 
 fn insert_target(transaction: &Transaction<'_>, target: &MeasuredTarget) -> Sqlite<i64> {
-    let MeasuredTarget { kind, dsn_redacted, server_version, postgis_version, versions } = target;
+    let MeasuredTarget { kind, dsn_redacted, server_version, postgis_version, versions, build } = target;
     transaction.execute(
         "INSERT INTO target (kind, dsn_redacted, server_version, postgis_version, versions) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![kind, dsn_redacted, server_version, postgis_version, to_json(versions)],
     )?;
-    Ok(transaction.last_insert_rowid())
+    let id = transaction.last_insert_rowid();
+    if let Some(BuildRecord { version, assertions, configure, cc, cflags, tree, commit }) = build {
+        transaction.execute(
+            "INSERT INTO target_build VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![id, version, assertions, configure, cc, cflags, tree, commit],
+        )?;
+    }
+    Ok(id)
 }

@@ -15,23 +15,23 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 const LONGEST: usize = 1 << 16;
 
-/// Runs a program with one option as an account (`None`: the current user), and returns its standard output.
+/// Runs a program with these arguments as an account (`None`: the current user), and returns its standard output.
 /// The program gets a new session, since it could type into a terminal that it shares with root.
 ///
 /// # Errors
 /// When it cannot be started, does not end within 20 s, prints more than 64 KiB, or fails.
-pub(crate) fn ask(program: &Path, option: &str, account: Option<&Account>) -> io::Result<String> {
-    ask_within(program, option, account, (TIMEOUT, false))
+pub(crate) fn ask(program: &Path, arguments: &[&str], account: Option<&Account>) -> io::Result<String> {
+    ask_within(program, arguments, account, (TIMEOUT, false))
 }
 
 /// As [`ask`], with its standard error.
-pub(crate) fn ask_all(program: &Path, option: &str, account: Option<&Account>) -> io::Result<String> {
-    ask_within(program, option, account, (TIMEOUT, true))
+pub(crate) fn ask_all(program: &Path, arguments: &[&str], account: Option<&Account>) -> io::Result<String> {
+    ask_within(program, arguments, account, (TIMEOUT, true))
 }
 
 fn ask_within(
     program: &Path,
-    option: &str,
+    arguments: &[&str],
     account: Option<&Account>,
     (timeout, with_errors): (Duration, bool),
 ) -> io::Result<String> {
@@ -40,7 +40,7 @@ fn ask_within(
     unsafe {
         command.pre_exec(|| setsid().map(drop).map_err(Into::into));
     }
-    as_account(&mut command, account).arg(option);
+    as_account(&mut command, account).args(arguments);
     let (output, input) = io::pipe()?;
     let errors = if with_errors { Stdio::from(input.try_clone()?) } else { Stdio::null() };
     let mut child = command.stdin(Stdio::null()).stdout(input).stderr(errors).spawn()?;
@@ -101,7 +101,7 @@ mod tests {
             std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
             // Another test that forks may still have the file open for writing.
             loop {
-                match ask_within(&path, "--version", None, (Duration::from_millis(300), true)) {
+                match ask_within(&path, &["--version"], None, (Duration::from_millis(300), true)) {
                     Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {}
                     asked => break asked,
                 }

@@ -215,7 +215,7 @@ fn usual_folders(root: &Path) -> Vec<PathBuf> {
 
 fn ask(program: &Path, option: &str) -> Option<String> {
     let account = Account::unprivileged().ok()?;
-    child::ask(program, option, account.as_ref()).ok().filter(|text| !text.is_empty())
+    child::ask(program, &[option], account.as_ref()).ok().filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ fn server(program: &Path, folders: &Folders, account: Option<&Account>) -> Progr
 
 /// `Redis server v=7.0.15 sha=… malloc=…` gives `7.0.15`.
 fn version(program: &Path, account: Option<&Account>) -> String {
-    let text = ask(program, "--version", account).unwrap_or_default();
+    let text = ask(program, &["--version"], account).unwrap_or_default();
     let number = text.split_whitespace().find_map(|word| word.strip_prefix("v="));
     number.unwrap_or("unknown").to_owned()
 }

@@ -1,0 +1,10 @@
+//! How a PostgreSQL was built: the content of its files, and what the server tells of its compiler.
+
+mod asked;
+mod places;
+mod source;
+mod tree;
+
+pub(crate) use asked::asked;
+pub use source::commit_of;
+pub use tree::{BuildTree, tree_of};
