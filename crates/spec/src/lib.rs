@@ -44,7 +44,9 @@ pub use answers::{
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use error::{Class, Error, advice_on_sqlstate, is_disk_full, is_of_shared_memory};
 pub use experiment_record::{ArmRecord, ControlArm, ExperimentRecord};
-pub use explained::{FunctionTime, LayerTime, LayerTimeSource, PlanNode, StatementPart, StatementPlan};
+pub use explained::{
+    FunctionTime, LayerTime, LayerTimeSource, OUTSIDE_LAYERS, PlanNode, StatementPart, StatementPlan,
+};
 pub use figures::Counts;
 pub use file_command::{ExecutedBy, FileCommand};
 pub use job::{Phase, PhaseSource, Relation, RelationKind};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use results::comparison::Cell;
 use results::{CellValue, Table};
-use spec::{LayerTimeSource, MapPart, Run, StatementPlan};
+use spec::{LayerTimeSource, MapPart, OUTSIDE_LAYERS, Run, StatementPlan};
 
 use crate::numbers::{counted, latency_us, real_cell};
 use results::ReportData;
@@ -28,7 +28,7 @@ struct LayerFigures {
     name: String,
     /// Mean over the tiles.
     ms: f64,
-    /// Of all layers, 0..=1.
+    /// Of the tile, 0..=1.
     share: f64,
     source: LayerTimeSource,
 }
@@ -99,7 +99,7 @@ fn figures(plans: &[&StatementPlan]) -> Vec<LayerFigures> {
 }
 
 /// One line per cell, arm, script and layer, the longest layer of a script first: mean time over the tiles of a
-/// sample, and share of the time of all its layers. Empty where no tile has several layers.
+/// sample, and share of the tile, with what is outside of layers. Empty where no tile has several layers.
 #[must_use]
 pub fn plan_layers(data: &ReportData) -> Table {
     let mut table =
@@ -149,12 +149,19 @@ pub(crate) fn layer_summary(data: &ReportData) -> Vec<String> {
     }
     let line = |own: &&SplitTiles| {
         let most = own.layers.first()?;
-        let of = own.arm.as_ref().map(|arm| format!(" of {arm}")).unwrap_or_default();
+        let place = match &own.arm {
+            Some(arm) => format!("{} of {arm}", own.place()),
+            None => own.place(),
+        };
+        let share = 100.0 * most.share;
+        let takes = match most.name == OUTSIDE_LAYERS {
+            true => format!(
+                "{share:.0} % of {place} is outside of its layers, in what several or none of them use"
+            ),
+            false => format!("layer {} takes {share:.0} % of {place}", most.name),
+        };
         Some(format!(
-            "tiles: layer {} takes {:.0} % of {}{of}: {} of {} a tile, mean of {}",
-            most.name,
-            100.0 * most.share,
-            own.place(),
+            "tiles: {takes}: {} of {} a tile, mean of {}",
             latency_us(most.ms * 1e3),
             latency_us(own.total_ms() * 1e3),
             counted(own.tiles, "sampled tile")
@@ -215,6 +222,23 @@ mod tests {
             "auto_explain".into(),
         ];
         assert_eq!(row(4), wanted);
+    }
+
+    /// A layer of 10 ms was called the slow one of a tile that takes 1.6 s.
+    #[test]
+    fn a_tile_that_is_slow_outside_of_its_layers_has_no_slow_layer() {
+        let mut slow = tiles("a", [[10.0, 50.0], [10.0, 50.0]], [1.0, 1.0]);
+        for plan in &mut slow.plans[..2] {
+            plan.layers.push(LayerTime {
+                name: OUTSIDE_LAYERS.into(),
+                ms: 1540.0,
+                source: LayerTimeSource::Nested,
+            });
+        }
+        let said = layer_summary(&data(vec![slow]));
+        let wanted = "tiles: 96 % of z9 of a is outside of its layers, in what several or none of them use: 1.54 s of 1.60 s a tile, \
+                      mean of 2 sampled tiles";
+        assert_eq!(said, [wanted]);
     }
 
     #[test]

@@ -11,6 +11,10 @@ pub struct LayerTime {
     pub source: LayerTimeSource,
 }
 
+/// The name under which [`LayerTime`] gives what belongs to no layer, or to several of them: CTEs and statements
+/// that several layers use, and what is done with their results.
+pub const OUTSIDE_LAYERS: &str = "outside of layers";
+
 /// Where the time of a layer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::layer::{LayerTime, LayerTimeSource};
+pub use self::layer::{LayerTime, LayerTimeSource, OUTSIDE_LAYERS};
 pub use self::part::StatementPart;
 
 /// A statement of a sampled transaction, explained outside of the timed part of a run.

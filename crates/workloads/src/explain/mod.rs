@@ -25,6 +25,7 @@ use self::tree::Tree;
 
 pub use self::budget::{Budget, why_not_explained};
 pub(crate) use self::budget::{CUSTOM_PLANS, READ_ONLY};
+pub(crate) use self::layers::with_rest;
 pub use self::session::{Session, Unexplained};
 
 /// Why a text is not an explanation.
@@ -100,11 +101,8 @@ fn read_counted(json: &str, counted: Option<&[Calls]>) -> Result<StatementPlan, 
             .collect(),
         ..StatementPlan::default()
     };
-    plan.layers = layers::of(&tree, &own_ms, LayerTimeSource::Plan);
-    // A statement of one layer is that layer.
-    if plan.layers.len() < 2 {
-        plan.layers.clear();
-    }
+    let layers = layers::of(&tree, &own_ms, LayerTimeSource::Plan);
+    plan.layers = layers::with_rest(layers, own_ms.iter().sum(), LayerTimeSource::Plan);
     if let Some(counted) = counted {
         booking::book(&mut plan, counted, &scales);
     }

@@ -2,7 +2,7 @@
 
 use protocol::postgres::sql::{Sql, SqlError, long};
 use serde_json::{Deserializer, Value};
-use spec::LayerTime;
+use spec::{LayerTime, LayerTimeSource};
 
 use super::layers;
 
@@ -62,7 +62,8 @@ impl NestedPlans {
         let notices = sql.take_notices();
         sql.execute(&minimum(-1.0))?;
         executed?;
-        Ok(of_notices(&notices))
+        let total_ms = notices.iter().filter_map(|notice| duration_ms(notice)).reduce(f64::max);
+        Ok(layers::with_rest(of_notices(&notices), total_ms.unwrap_or(expected_ms), LayerTimeSource::Nested))
     }
 
     pub(super) fn is_available(&self) -> bool {
@@ -92,13 +93,15 @@ fn first_line(error: &SqlError) -> String {
 
 fn of_notices(notices: &[String]) -> Vec<LayerTime> {
     let mut found: Vec<LayerTime> = Vec::new();
-    for layer in notices.iter().filter_map(|notice| plan(notice)).flat_map(|plan| layers::of_nested(&plan)) {
-        match found.iter_mut().find(|known| known.name == layer.name) {
-            Some(known) => known.ms += layer.ms,
-            None => found.push(layer),
-        }
-    }
+    let plans = notices.iter().filter_map(|notice| plan(notice));
+    plans.flat_map(|plan| layers::of_nested(&plan)).for_each(|layer| layers::add(&mut found, layer));
     found
+}
+
+/// Of `NOTICE:  duration: 3.204 ms  plan:`. The longest is that of the statement that calls the others.
+fn duration_ms(notice: &str) -> Option<f64> {
+    let (_, rest) = notice.split_once("duration: ")?;
+    rest.split_once(" ms")?.0.parse().ok()
 }
 
 /// `NOTICE:  duration: 3.204 ms  plan:`, then the plan, then perhaps the function that ran it.

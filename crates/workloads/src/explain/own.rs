@@ -49,14 +49,22 @@ fn subtract_from_callers(tree: &Tree<'_>, asked_for: usize, times_ms: &mut [f64]
     }
 }
 
+/// The nodes that ask for a CTE or an InitPlan, outside of it.
+pub(super) fn asking<'t>(tree: &'t Tree<'_>, asked_for: usize) -> impl Iterator<Item = usize> + 't {
+    let reference = Reference::of(&tree.nodes[asked_for]);
+    let is_own = move |at: usize| tree.up(at).any(|above| above == asked_for);
+    let asks = move |at: &usize| {
+        let node = &tree.nodes[*at];
+        node.loops > 0.0 && !is_own(*at) && reference.is_in(node)
+    };
+    (0..tree.nodes.len()).filter(asks)
+}
+
 /// The nodes that may have waited, the likeliest first.
 fn callers(tree: &Tree<'_>, asked_for: usize, ms: f64, times_ms: &[f64]) -> Vec<usize> {
     let reference = Reference::of(&tree.nodes[asked_for]);
-    let own_tree = |at: usize| tree.up(at).any(|above| above == asked_for);
     let within = tree.nodes[asked_for].parent.unwrap_or(0);
-    let asking = (0..tree.nodes.len())
-        .filter(|at| tree.nodes[*at].loops > 0.0 && !own_tree(*at) && reference.is_in(&tree.nodes[*at]));
-    let mut asking: Vec<usize> = asking.map(|at| up_to_gather(tree, at, within)).collect();
+    let mut asking: Vec<usize> = asking(tree, asked_for).map(|at| up_to_gather(tree, at, within)).collect();
     // Rows come from below, so the lowest node that can have waited did.
     let long_enough = |at: &usize| times_ms[*at] + NOTHING_MS >= ms;
     asking.sort_by(|one, other| {

@@ -9,7 +9,7 @@ use tile::Tile;
 use super::alone::FunctionLayers;
 use super::layer::TileLayer;
 use crate::error;
-use crate::explain::{Session, Unexplained};
+use crate::explain::{Session, Unexplained, with_rest};
 
 /// How each function is split, by its signature.
 pub(super) struct ByLayer {
@@ -61,14 +61,16 @@ impl ByLayer {
         };
         let doing = format!("looking at the layers of {}", layer.shown);
         let nested = session.layers(sql, statement, plan.execution_ms);
-        if let Some(layers) = or_lost(nested, &doing)?.filter(|layers| layers.len() > 1) {
+        if let Some(layers) = or_lost(nested, &doing)?.filter(|layers| !layers.is_empty()) {
             plan.layers = layers;
             return Ok(());
         }
         let Some(alone) = self.alone.get(signature) else { return Ok(()) };
+        let source = LayerTimeSource::Alone;
+        let mut layers = Vec::new();
         for (name, query) in alone.statements(tile) {
             match session.execution_ms(sql, &query) {
-                Ok(Some(ms)) => plan.layers.push(LayerTime { name, ms, source: LayerTimeSource::Alone }),
+                Ok(Some(ms)) => layers.push(LayerTime { name, ms, source }),
                 Ok(None) => {}
                 Err(Unexplained::Server(error)) if error.sqlstate.is_none() => {
                     return Err(error::sql_error(doing)(error));
@@ -76,6 +78,7 @@ impl ByLayer {
                 Err(why) => self.miss(format!("layer {name} of {} alone: {}", layer.shown, first_line(&why))),
             }
         }
+        plan.layers = with_rest(layers, plan.execution_ms, source);
         Ok(())
     }
 
