@@ -46,6 +46,6 @@ pub use list::{Preparation, PreparedFrom, Spec};
 pub use place::{HttpPlace, Places, PostgresPlace, RedisServer, ServerPlace, Site, TargetPlaces};
 pub use plans::{KeptPlan, SamplePlans, Slowest};
 pub use workload::{
-    ClientWorkload, Clients, EMPTY_SCRIPT, Guarded, JobWorkload, LoadNeeds, Prepared, RequestText,
-    ScriptInfo, StatementInfo, TileItem, Work, Workload,
+    ClientWorkload, Clients, EMPTY_SCRIPT, GuardAgain, Guarded, JobWorkload, LoadNeeds, Prepared,
+    RequestText, ScriptInfo, StatementInfo, TileItem, Work, Workload,
 };

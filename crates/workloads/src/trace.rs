@@ -14,7 +14,10 @@ use tile::list::{self, Form, ListError, SkipReason, TileList};
 use crate::error;
 
 /// Most different tiles of a trace, since the choice is stored with each experiment.
-const MOST: usize = 200_000;
+pub(crate) const MOST: usize = 200_000;
+
+/// Most tiles of a list that are each asked for once; a longer list is refused.
+pub(crate) const MOST_ONCE: usize = 20_000_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Trace {
@@ -49,24 +52,26 @@ impl Trace {
     }
 }
 
-/// Which state of a file a trace was read from: path, device, inode, length and time of change.
-type FileState = (PathBuf, u64, u64, u64, (i64, i64));
+/// Which state of a file a trace was read from: path, device, inode, length, time of change, and most tiles.
+type FileState = (PathBuf, u64, u64, u64, (i64, i64), usize);
 
 /// Traces of this process: a file may be long, and each opening of a workload needs it.
 static READ: Mutex<BTreeMap<FileState, Arc<Trace>>> = Mutex::new(BTreeMap::new());
 
 /// Reads a list of tiles, or a log; a file that is unchanged is read once.
-pub(crate) fn read(path: &Path) -> Result<Arc<Trace>, Error> {
+pub(crate) fn read(path: &Path, most: usize) -> Result<Arc<Trace>, Error> {
     let of_file = |error: ListError| error::file_error(path, error);
     let file = given::open(path).map_err(|error| of_file(error.into()))?;
     let found = file.metadata().map_err(|error| of_file(error.into()))?;
-    let state = (path.to_owned(), found.dev(), found.ino(), found.len(), (found.mtime(), found.mtime_nsec()));
+    let changed = (found.mtime(), found.mtime_nsec());
+    let state = (path.to_owned(), found.dev(), found.ino(), found.len(), changed, most);
     let mut known = READ.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(trace) = known.get(&state) {
         return Ok(Arc::clone(trace));
     }
     let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let list = list::read(BufReader::with_capacity(1 << 16, file), MOST).map_err(of_file)?;
+    let list = list::read(BufReader::with_capacity(1 << 16, file), most).map_err(of_file)?;
+    is_whole(&list, most).map_err(|why| error::file_error(path, why))?;
     let trace = Arc::new(Trace::of(list, &shown));
     known.retain(|(other, ..), _| other != path);
     known.insert(state, Arc::clone(&trace));
@@ -77,8 +82,20 @@ pub(crate) fn read(path: &Path) -> Result<Arc<Trace>, Error> {
 ///
 /// # Errors
 /// In words, as for a file.
-pub(crate) fn read_from(reader: impl BufRead, name: &str) -> Result<Trace, ListError> {
-    Ok(Trace::of(list::read(reader, MOST)?, name))
+pub(crate) fn read_from(reader: impl BufRead, name: &str, most: usize) -> Result<Trace, String> {
+    let list = list::read(reader, most).map_err(|error| error.to_string())?;
+    is_whole(&list, most)?;
+    Ok(Trace::of(list, name))
+}
+
+/// A list of which each tile is asked for once must be whole.
+fn is_whole(list: &TileList, most: usize) -> Result<(), String> {
+    match most == MOST_ONCE && list.every > 1 {
+        true => {
+            Err(format!("it names more than {most} different tiles; divide it, or give zooms and bounds"))
+        }
+        false => Ok(()),
+    }
 }
 
 fn remarks(list: &TileList, shown: &str) -> Vec<String> {
@@ -136,6 +153,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("list.txt");
         std::fs::write(&path, "5/3/3 40\n5/3/4\n").unwrap();
+        let read = |path| read(path, MOST);
         let first = read(&path).unwrap();
         assert!(Arc::ptr_eq(&first, &read(&path).unwrap()));
         assert_eq!(first.text, "5/3/3 40\n5/3/4\n");
@@ -146,8 +164,16 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_which_each_tile_is_asked_for_is_never_thinned() {
+        let lines = b"9/1/1\n9/1/2\n9/1/3\n9/1/4\n9/1/5\n";
+        let thinned = list::read(&lines[..], 2).unwrap();
+        assert!(thinned.every > 1 && is_whole(&thinned, MOST).is_ok());
+        assert!(is_whole(&thinned, MOST_ONCE).is_err());
+    }
+
+    #[test]
     fn a_pipe_is_read_to_its_end() {
-        let trace = read_from(&b"2/1/0.pbf 3\n2/1/1\n2/1/0 2\n"[..], "-").unwrap();
+        let trace = read_from(&b"2/1/0.pbf 3\n2/1/1\n2/1/0 2\n"[..], "-", MOST).unwrap();
         assert_eq!(trace.text, "2/1/0 5\n2/1/1\n");
         assert!(!trace.is_even());
     }

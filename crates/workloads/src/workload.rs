@@ -93,6 +93,11 @@ pub struct Guarded {
     pub is_of_osm: Option<bool>,
 }
 
+/// Attached to the error of a guard at whose request the connection ended: over another connection it leaves that
+/// request out.
+#[derive(Debug, Clone, Copy)]
+pub struct GuardAgain;
+
 /// The clients of a run: their number, and the distribution of their random streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clients {

@@ -13,6 +13,8 @@ use super::calibration::{self, UnstoredRuns};
 use super::guard::{Guard, Remarks};
 use super::suspended::{RunCounts, SuspendedRuns, suspended};
 use super::{DoneJob, Invocation, Outcome, UnstoredJobs, placed};
+use workloads::jobs::StoppedJob;
+
 use crate::calibrate;
 use crate::concurrent;
 use crate::error::{interrupted, interrupted_calibration};
@@ -162,9 +164,11 @@ impl<'a> Execution<'a> {
         self.measuring = None;
         if self.runner.stop().soon() && (result.is_err() || !course.left(&self.done).is_empty()) {
             let planned = course.planned(&self.done);
-            return Err(match self.calibrates() {
-                true => interrupted_calibration(course.measured(self.kept()), planned),
-                false => self.with_search(interrupted(self.kept(), planned, self.again)),
+            return Err(match result {
+                // A job that goes on where it stopped knows more than the number of runs.
+                Err(error) if error.attached::<StoppedJob>().is_some() => error,
+                _ if self.calibrates() => interrupted_calibration(course.measured(self.kept()), planned),
+                _ => self.with_search(interrupted(self.kept(), planned, self.again)),
             });
         }
         result?;
@@ -317,6 +321,11 @@ impl<'a> Execution<'a> {
             let text = format!("{error}; {runs} not stored");
             error.in_words(text)
         })?;
+        if !block.with_next {
+            for next in &block.runs {
+                self.runner.stored(&next.setup)?;
+            }
+        }
         let waits = Aside::of(&self.done).waits.len();
         let repeated = course.again(&self.done).repeated.len();
         for (position, ((run, cause), number)) in runs.into_iter().zip(causes).zip(numbers).enumerate() {

@@ -268,8 +268,8 @@ impl<'g, 'a> Guard<'g, 'a> {
             // Settings do not change answers, except for the search path; other data should change them.
             let same = |base: &Setup| {
                 let by_one_text = base.asked() == other.asked() && base.search_path() == other.search_path();
-                // A job returns nothing to compare.
-                run.is_job()
+                // Other jobs return nothing that could be compared.
+                run.is_job() && !self.makes_tiles(&other)
                     || by_one_text && base.changes == other.changes
                     || base.at().data != other.at().data
             };
@@ -280,6 +280,10 @@ impl<'g, 'a> Guard<'g, 'a> {
             }
         }
         (to_open, pairs)
+    }
+
+    fn makes_tiles(&self, setup: &Setup) -> bool {
+        levels::spec_of(&self.plan.content, setup).is_ok_and(|spec| matches!(spec, Spec::Tiles(_)))
     }
 
     /// If users' factors change the server, a workload is checked in the state of its arm.

@@ -1,7 +1,8 @@
 //! A job on a server: what it needs, and what must not remain of it.
 
 use server::Stop;
-use server::child::Supervised;
+use server::child::{Account, Supervised};
+use server::home::{Home, HomeFolder};
 use server::host;
 use server::http::Web;
 use spec::{Class, Error};
@@ -75,6 +76,7 @@ fn carry_out(
     let control = stage.control()?;
     let (place, patience) = (control.place().clone(), control.timeouts().clone());
     let extracts = super::extracts::folder();
+    let kept = Home::locate()?.make_part(HomeFolder::Kept, Account::unprivileged()?.as_ref())?;
     let progress = std::cell::RefCell::new(progress);
     let given_up = || stop.at_once();
     let web = Web { given_up: &given_up };
@@ -87,6 +89,7 @@ fn carry_out(
             database: &database,
             cpus: host::cores(),
             extracts: &extracts,
+            kept: kept.path(),
             remark: &mut |remark| {
                 progress.borrow_mut().event(LabEvent::Warning { text: remark.clone() });
                 remarks.push(remark);

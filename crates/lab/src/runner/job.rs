@@ -114,6 +114,7 @@ impl Runner<'_> {
         earlier.extend(before);
         (record.validity, record.doubts) = judge_job(&JobEvidence {
             failed: report.failed.as_deref(),
+            errors: report.errors.as_ref(),
             is_empty: report.is_empty,
             changed,
             machine: Machine { probes, ..Machine::of_job(&record.figures) },

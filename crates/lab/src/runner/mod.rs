@@ -614,6 +614,12 @@ impl<'a> Runner<'a> {
         error
     }
 
+    /// Tells the job of a setup that its run is stored.
+    pub(crate) fn stored(&self, setup: &Setup) -> Result<(), Error> {
+        let job = self.workloads.get(&setup.asked()).and_then(|ready| ready.workload.job());
+        job.map_or(Ok(()), |job| job.stored())
+    }
+
     /// Lets every workload clean up; returns the failures.
     fn conclude(&mut self) -> Result<(), Error> {
         let Self { stages, workloads, concluding, .. } = self;

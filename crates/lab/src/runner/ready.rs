@@ -1,11 +1,14 @@
 //! A workload, opened, checked and guarded.
 
 use spec::{Artifact, Class, Error};
-use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo, TileItem, Work};
+use workloads::{ClientWorkload, GuardAgain, Guarded, Prepared, ScriptInfo, TileItem, Work};
 
 use crate::event::{ExperimentStep, Progress, ProgressExt};
 use crate::jobs::Files;
 use crate::stage::Stage;
+
+/// Requests at which the connection ends, until the guard gives up.
+const MOST_ENDED: u32 = 16;
 
 pub(crate) struct Ready {
     pub(crate) workload: Work,
@@ -53,7 +56,7 @@ impl Ready {
             progress.note(format!("{name}: {}", prepared.summary));
         }
         let guarded = match try_first {
-            true => stage.with_site_and_replica(|site| workload.guard(site, seed)).map_err(named)?,
+            true => guard(stage, &mut workload, seed).map_err(named)?,
             false => {
                 stage.with_site_and_replica(|site| workload.guard_on_replica(site, seed)).map_err(named)?;
                 Guarded::default()
@@ -78,6 +81,21 @@ impl Ready {
         let items = workload.clients().map(ClientWorkload::items).unwrap_or_default();
         Ok(Self { scripts: workload.scripts(), items, workload, prepared, guarded, artifacts, files })
     }
+}
+
+/// Guards a workload. A request at which the connection ends is left out, over another connection.
+fn guard(stage: &mut Stage, workload: &mut Work, seed: u64) -> Result<Guarded, Error> {
+    let search_path = stage.looks_by();
+    for _ in 0..MOST_ENDED {
+        match stage.with_site_and_replica(|site| workload.guard(site, seed)) {
+            Err(error) if error.attached::<GuardAgain>().is_some() => {
+                stage.wait_until_back();
+                stage.look_by(search_path.as_deref())?;
+            }
+            guarded => return guarded,
+        }
+    }
+    stage.with_site_and_replica(|site| workload.guard(site, seed))
 }
 
 /// The data changed since the first invocation chose the requests: its runs could not be compared with new

@@ -183,7 +183,7 @@ impl Stage {
             copy: Some(in_use),
             at_rest: false,
             control: None,
-            looks_elsewhere: false,
+            looks_by: None,
             shared: Vec::new(),
             recorded: Vec::new(),
             watchdog: self.watchdog.clone(),

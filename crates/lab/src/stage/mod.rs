@@ -48,6 +48,9 @@ use self::tile_servers::TileServers;
 
 const DYING: std::time::Duration = std::time::Duration::from_secs(1);
 const DYING_STEP: std::time::Duration = std::time::Duration::from_millis(20);
+/// How long a server may take to recover from a crash.
+const RECOVERY: std::time::Duration = std::time::Duration::from_secs(60);
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// The servers; dropping it restores settings and stops what was started.
 #[derive(Debug)]
@@ -67,8 +70,8 @@ pub(crate) struct Stage {
     at_rest: bool,
     pub(crate) making: change::ChangeOptions,
     control: Option<Control>,
-    /// The control connection uses an arm's search path.
-    looks_elsewhere: bool,
+    /// The search path of an arm that the control connection uses.
+    looks_by: Option<String>,
     /// What it shares with other arms, as text, if they are one server.
     shared: Vec<String>,
     /// Settings as read last, for the next runs.
@@ -189,7 +192,7 @@ impl Stage {
             at_rest: false,
             making: change::ChangeOptions::default(),
             control: None,
-            looks_elsewhere: false,
+            looks_by: None,
             shared: Vec::new(),
             recorded: Vec::new(),
             watchdog,
@@ -229,10 +232,18 @@ impl Stage {
         Ok(changed(&self.recorded, &now, &self.target.applied().session))
     }
 
+    /// Waits for a server that recovers from a crash, and lets nobody in meanwhile; at most a minute.
+    pub(crate) fn wait_until_back(&mut self) {
+        let begun = std::time::Instant::now();
+        while self.control().is_err() && begun.elapsed() < RECOVERY && !self.stop.soon() {
+            std::thread::sleep(PAUSE);
+        }
+    }
+
     /// Closes the control connection: the next one starts with the settings then in force.
     pub(crate) fn close_control(&mut self) {
         self.control = None;
-        self.looks_elsewhere = false;
+        self.looks_by = None;
     }
 
     /// Sets an arm's search path on the control connection; `None` restores the first one.
@@ -242,12 +253,17 @@ impl Stage {
                 format!("SELECT pg_catalog.set_config('search_path', {}, false)", quote_literal(path))
             }
             // A session from a pooler keeps its own path.
-            None if !self.looks_elsewhere => return Ok(()),
+            None if self.looks_by.is_none() => return Ok(()),
             None => "RESET search_path".to_owned(),
         };
         self.control()?.execute(&statement).map_err(of_sql)?;
-        self.looks_elsewhere = search_path.is_some();
+        self.looks_by = search_path.map(str::to_owned);
         Ok(())
+    }
+
+    /// The search path of an arm that the control connection uses.
+    pub(crate) fn looks_by(&self) -> Option<String> {
+        self.looks_by.clone()
     }
 
     /// Calls `work` with what workloads need outside the timed part.

@@ -12,6 +12,7 @@ use spec::users::UserArrivals;
 use spec::{Arrivals, Counts, Doubt, Offer, Profile, Reason, SeriesPoint, Validity, count};
 use stats::Histogram;
 use workloads::ScriptInfo;
+use workloads::jobs::JobErrors;
 
 pub use self::machine::{Machine, Probe, Probes};
 use self::machine::{change_of_speed, of_job, other_programs, steal};
@@ -23,6 +24,9 @@ pub const FOUND_NOTHING: f64 = 0.10;
 pub const SATURATED: f64 = 0.90;
 /// Share of failed transactions that makes a run invalid; fewer make it suspect.
 pub const FAILED_SHARE: f64 = 0.01;
+/// Share of failed parts that makes a job invalid; fewer make it suspect. A failed tile may come at once, so that many
+/// make a pass fast.
+pub const FAILED_PARTS: f64 = 0.05;
 /// Fewer transactions than this are not enough.
 pub const FEW: u64 = 30;
 /// How late 1 % of the arrivals may start because of the generator, µs.
@@ -135,6 +139,8 @@ pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
 #[derive(Debug, Default)]
 pub struct JobEvidence<'a> {
     pub failed: Option<&'a str>,
+    /// Parts that failed, while it went on with the others.
+    pub errors: Option<&'a JobErrors>,
     pub is_empty: bool,
     pub changed: Option<&'a str>,
     pub machine: Machine,
@@ -147,9 +153,13 @@ pub struct JobEvidence<'a> {
 pub fn judge_job(evidence: &JobEvidence<'_>) -> (Validity, Vec<Doubt>) {
     let failed = evidence.failed.map(|why| (Validity::Invalid, Reason::Errors, why.to_owned()));
     let empty = "it came to its end, and no row is there that it was to make";
-    let empty = (evidence.is_empty && failed.is_none())
+    let errors = evidence.errors.map(|JobErrors { share, what }| {
+        let validity = if *share > FAILED_PARTS { Validity::Invalid } else { Validity::Suspect };
+        (validity, Reason::Errors, what.clone())
+    });
+    let empty = (evidence.is_empty && failed.is_none() && errors.is_none())
         .then(|| (Validity::Invalid, Reason::EmptyResults, empty.to_owned()));
-    let found = [failed, empty, settings(evidence.changed), not_cold(evidence.cold_pct)];
+    let found = [failed, errors, empty, settings(evidence.changed), not_cold(evidence.cold_pct)];
     let found: Vec<_> = found.into_iter().chain(of_job(&evidence.machine)).flatten().collect();
     let validity = worst(found.iter().map(|(validity, _, _)| *validity));
     (validity, found.into_iter().map(|(_, reason, detail)| Doubt { reason, detail }).collect())

@@ -142,21 +142,77 @@ fn failed_tiles_are_listed_and_the_rest_is_estimated() {
     place.write(
         "some.sql",
         "SELECT ST_AsMVT(t, 'p') FROM (SELECT ST_AsMVTGeom(shape, :envelope) AS geom FROM parcels
-           WHERE shape && :envelope AND 1 / (CASE WHEN :z = 10 AND :x = 540 THEN 0 ELSE 1 END) = 1) AS t, pg_sleep(0.05)",
+           WHERE shape && :envelope AND 1 / (CASE WHEN :z = 11 AND :x = 1086 AND :y = 718 THEN 0 ELSE 1 END) = 1) AS t, pg_sleep(0.05)",
     );
     let once = ["tiles", "-d", &url, "some.sql", "--once", "-z", "8-11"];
     let done = place.run(once.iter().chain(&["-T", "1"])).expect(0);
     let all = done.stdout.clone() + &done.stderr;
     assert!(all.contains("the other ") && all.contains("would take"), "{all}");
-    assert!(place.path().join("some-once.json").exists());
-    // The same tiles, gone on with to the end.
+    let kept = || std::fs::read_dir(place.home().join("kept")).unwrap().count();
+    assert_ne!(kept(), 0);
+    // The same tiles, gone on with to the end; other tiles have a state of their own.
+    place.run(["tiles", "-d", &url, "some.sql", "--once", "-z", "8-9"]).expect(0);
     let done = place.run(once.iter().chain(&["-c", "8"])).expect(0);
     let all = done.stdout.clone() + &done.stderr;
-    assert!(all.contains("goes on: ") && all.contains("failed: 10/540/"), "{all}");
-    assert!(all.contains("division by zero"), "{all}");
-    assert!(!place.path().join("some-once.json").exists());
-    let kept = place.sql("select count(*) from artifact where name = 'failed tiles'");
-    assert_ne!(kept, "0");
+    assert!(all.contains("goes on: ") && all.contains("failed: 11/1086/718 ("), "{all}");
+    assert!(all.contains("division by zero") && all.contains("1 connection ("), "{all}");
+    let listed = place.sql("select count(*) from artifact where name = 'failed tiles'");
+    assert_ne!(listed, "0");
+    let doubt =
+        "select count(*) from run_doubt where reason = 'errors' and detail like '1 of % tiles failed'";
+    assert_ne!(place.sql(doubt), "0");
+}
+
+/// A pass whose tiles failed was the faster one, and maps were not compared.
+#[test]
+fn a_pass_of_another_map_or_of_errors_is_not_simply_faster() {
+    let (place, server) = prepared();
+    let url = server.url();
+    let text = |rest: &str| {
+        format!(
+            "SELECT ST_AsMVT(t, 'p') FROM (SELECT ST_AsMVTGeom(shape, :envelope) AS geom FROM parcels
+               WHERE shape && :envelope {rest}) AS t"
+        )
+    };
+    place.write("all.sql", text(""));
+    place.write("few.sql", text("LIMIT 2"));
+    place.write("bad.sql", text("AND 1 / (CASE WHEN :z = 12 AND :y % 3 = 0 THEN 0 ELSE 1 END) = 1"));
+    let against = |other: &str, results: &str| {
+        let once = ["tiles", "-d", &url, "all.sql", "--once", "-z", "9-12", "--rounds", "2"];
+        place.run(once.iter().chain(&["--against", other, "--results", results]))
+    };
+    let done = against("few.sql", "few.sqlite");
+    let all = done.stdout.clone() + &done.stderr;
+    assert!(all.contains("do not do the same") && all.contains("features only in"), "{all}");
+    let done = against("bad.sql", "bad.sqlite");
+    let all = done.stdout.clone() + &done.stderr;
+    assert!(all.contains("tiles failed") && !all.contains("faster"), "{all}");
+    done.expect(69);
+}
+
+/// One tile at which the connection ends ended every pass, for ever.
+#[test]
+fn a_tile_that_ends_its_connection_is_one_failed_tile() {
+    let (place, server) = prepared();
+    let url = server.url();
+    server.psql(
+        "CREATE FUNCTION odd(z int, x int, y int) RETURNS bytea LANGUAGE plpgsql AS $$ BEGIN
+           IF z = 11 AND x = 1083 AND y = 715 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+           RETURN (SELECT ST_AsMVT(t, 'p') FROM (SELECT ST_AsMVTGeom(shape, ST_TileEnvelope(z, x, y)) FROM parcels
+                   WHERE shape && ST_TileEnvelope(z, x, y)) AS t); END $$",
+    );
+    let once = ["tiles", "-d", &url, "odd()", "--once", "-z", "9-11", "--pick-from", "parcels", "-c", "2"];
+    let done = place.run(once.iter().chain(&["--mbtiles", "odd.mbtiles"])).expect(0);
+    let all = done.stdout.clone() + &done.stderr;
+    assert!(all.contains("1 tile failed: 11/1083/715 (the connection ended at it"), "{all}");
+    let file = rusqlite::Connection::open(place.path().join("odd.mbtiles")).unwrap();
+    let kept = |table: &str| -> i64 {
+        file.query_row(&format!("select count(*) from {table}"), [], |row| row.get(0)).unwrap()
+    };
+    // It can be asked for again, and the file can be used meanwhile.
+    assert!(kept("tiles") > 50 && kept("metadata") > 5 && kept("pgdyno_progress") == 1);
+    let again = place.run(once.iter().chain(&["--mbtiles", "odd.mbtiles", "--again"]));
+    again.expect(0).says(&["goes on: ", "1 of 71 tiles failed"]);
 }
 
 /// As in a pipe of a shell: `uniq -c` writes the number first.

@@ -34,7 +34,11 @@ pub trait HttpConnector {
     ///
     /// # Errors
     /// When none does.
-    fn control(&self, url: &Url, tls: Option<&Tls>) -> Result<Box<dyn HttpConnection + '_>, ControlError>;
+    fn control(
+        &self,
+        url: &Url,
+        tls: Option<&Tls>,
+    ) -> Result<Box<dyn HttpConnection + Send + '_>, ControlError>;
 }
 
 /// A blocking connection to a web server; reconnects if the server closed it after a response.

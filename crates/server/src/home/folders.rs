@@ -30,6 +30,8 @@ pub enum HomeFolder {
     Extracts,
     /// Output of programs that failed.
     Logs,
+    /// What interrupted jobs go on with.
+    Kept,
 }
 
 impl HomeFolder {
@@ -44,6 +46,7 @@ impl HomeFolder {
             Self::Journal => "journal",
             Self::Extracts => "extracts",
             Self::Logs => "logs",
+            Self::Kept => "kept",
         }
     }
 
@@ -51,7 +54,7 @@ impl HomeFolder {
     /// nobody else needs access.
     fn mode(self, with_account: bool) -> u32 {
         match self {
-            Self::Journal | Self::Logs => 0o700,
+            Self::Journal | Self::Logs | Self::Kept => 0o700,
             Self::Extracts => 0o755,
             _ => passed_through(with_account),
         }

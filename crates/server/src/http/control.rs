@@ -19,7 +19,7 @@ pub struct HttpControl<'a> {
     url: Url,
     addresses: Vec<SocketAddr>,
     tls: Option<Tls>,
-    given_up: &'a dyn Fn() -> bool,
+    given_up: &'a (dyn Fn() -> bool + Sync),
     /// `None` where the server closed it, or announced that.
     stream: Option<Stream>,
     /// Whether it has given a response.
@@ -47,7 +47,7 @@ impl<'a> HttpControl<'a> {
         url: &Url,
         addresses: Vec<SocketAddr>,
         tls: Option<Tls>,
-        given_up: &'a dyn Fn() -> bool,
+        given_up: &'a (dyn Fn() -> bool + Sync),
     ) -> Result<Self, ControlError> {
         let mut control = Self {
             url: url.clone(),

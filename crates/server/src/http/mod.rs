@@ -30,7 +30,11 @@ impl HttpConnector for Web<'_> {
         }
     }
 
-    fn control(&self, url: &Url, tls: Option<&Tls>) -> Result<Box<dyn HttpConnection + '_>, ControlError> {
+    fn control(
+        &self,
+        url: &Url,
+        tls: Option<&Tls>,
+    ) -> Result<Box<dyn HttpConnection + Send + '_>, ControlError> {
         let addresses = self.look_up(url)?;
         let control = HttpControl::connect(url, addresses, tls.cloned(), self.given_up)?;
         Ok(Box::new(control))

@@ -48,12 +48,13 @@ impl Accept {
         let Judged { status, content_type, bytes, first } = response;
         match status {
             _ if self.is_empty(status) => None,
-            200..=299 | 304 if bytes == 0 => None,
-            200..=299 | 304 if self.takes(content_type) => {
+            200 | 203 | 304 if bytes == 0 => None,
+            200 | 203 | 304 if self.takes(content_type) => {
                 (is_html(first) && !self.takes(PAGES[0])).then_some(ResponseFault::Page)
             }
-            200..=299 | 304 if is_page(plain(content_type)) => Some(ResponseFault::Page),
-            200..=299 | 304 => Some(ResponseFault::Type),
+            200 | 203 | 304 if is_page(plain(content_type)) => Some(ResponseFault::Page),
+            200 | 203 | 304 => Some(ResponseFault::Type),
+            // 202: not made yet; 206: a part, which was not asked for.
             _ => Some(ResponseFault::Status),
         }
     }

@@ -1,11 +1,11 @@
 //! Clients against a simulated web server and a small real one, and guards against errors about them.
 
 use spec::figures;
-use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::Mutex;
 
 use engine::sim::{Greeting, Replies, SimServer, simulate};
 use engine::{Address, EngineResult, StopFlag, Time, Until};
@@ -125,7 +125,7 @@ fn statuses_of_empty_tiles_are_no_failures_where_that_is_asked_for() {
     }
     let guard = |answers: Vec<Got>| {
         let mut workload = Http::open(&asked, "".as_ref()).unwrap();
-        let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(answers) };
+        let web = FakeServer { addresses: Vec::new(), answers: Mutex::new(answers) };
         workload.guard(&mut Site { http: Some(&web), ..Site::default() }, 1)
     };
     let guarded = guard(vec![got(410, "text/html", "<html>"), got(200, "", "x")]).unwrap();
@@ -146,7 +146,7 @@ fn statuses_of_empty_tiles_are_no_failures_where_that_is_asked_for() {
 fn pictures_are_named_by_format_and_size() {
     let mut workload = Http::open(&options("http://h/"), "".as_ref()).unwrap();
     let picture = Got { body: png([[170, 211, 223]; 6]), bytes: 99, ..got(200, "image/png", "") };
-    let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(vec![picture]) };
+    let web = FakeServer { addresses: Vec::new(), answers: Mutex::new(vec![picture]) };
     let guarded = workload.guard(&mut Site { http: Some(&web), ..Site::default() }, 1).unwrap();
     assert_eq!(guarded.notes, ["pictures: PNG, 3 x 2 pixels; 1 of 1 have one colour"]);
 }
@@ -355,7 +355,7 @@ fn lists_and_logs_are_read_as_those_of_tiles_are() {
                ::1 - - [23/Nov/2026:10:00:01 +0000] \"GET /style.json HTTP/1.1\" 200 99 \"-\" \"x\"\n";
     let mut workload = open(log).unwrap();
     assert_eq!(workload.texts()[0].text, b"14/8851/6439\n");
-    let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(vec![got(200, "", "x")]) };
+    let web = FakeServer { addresses: Vec::new(), answers: Mutex::new(vec![got(200, "", "x")]) };
     let guarded = workload.guard(&mut Site { http: Some(&web), ..Site::default() }, 1).unwrap();
     let remark = &guarded.notes[0];
     assert!(remark.contains("list.txt is read as an access log: 1 tile; 1 line name no tile"), "{remark}");
@@ -371,7 +371,7 @@ fn lists_and_logs_are_read_as_those_of_tiles_are() {
 fn guards_tell_what_is_wrong_and_what_to_try() {
     let guard = |answers: Vec<Got>| {
         let mut workload = Http::open(&options("http://me:geheim@h:81/t"), "".as_ref()).unwrap();
-        let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(answers) };
+        let web = FakeServer { addresses: Vec::new(), answers: Mutex::new(answers) };
         let mut site = Site { http: Some(&web), ..Site::default() };
         workload.guard(&mut site, 1).map_err(|error| error.to_string())
     };
@@ -415,7 +415,7 @@ fn guards_tell_what_is_wrong_and_what_to_try() {
 fn samples_are_compared_unpacked() {
     let packed = Got { encoding: Encoding::Gzip, bytes: 3, ..got(200, "x/y", "abcde") };
     let mut workload = Http::open(&options("http://h/"), "".as_ref()).unwrap();
-    let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(vec![packed]) };
+    let web = FakeServer { addresses: Vec::new(), answers: Mutex::new(vec![packed]) };
     let sampled = workload.sample(&mut Site { http: Some(&web), ..Site::default() }, 1).unwrap();
     let Sampled::Answers(scripts) = sampled else { panic!("{sampled:?}") };
     assert_eq!(scripts[0].script, "http://h/");

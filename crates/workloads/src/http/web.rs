@@ -73,11 +73,14 @@ impl Web {
 
     /// A connection outside the timed part.
     pub fn control<'s>(&self, site: &Site<'s>) -> Result<Box<dyn HttpConnection + 's>, Error> {
-        self.control_by(site.http()?)
+        Ok(self.control_by(site.http()?)?)
     }
 
     /// The same by this connector.
-    pub fn control_by<'s>(&self, http: &'s dyn HttpConnector) -> Result<Box<dyn HttpConnection + 's>, Error> {
+    pub fn control_by<'s>(
+        &self,
+        http: &'s dyn HttpConnector,
+    ) -> Result<Box<dyn HttpConnection + Send + 's>, Error> {
         http.control(&self.url, self.tls.as_ref()).map_err(error::http)
     }
 

@@ -40,7 +40,7 @@ impl Http {
     pub fn open(options: &HttpOptions, folder: &Path) -> Result<Self, Error> {
         options.validate()?;
         let trace = match &options.tiles {
-            Some(path) => trace::read(&folder.join(path))?,
+            Some(path) => trace::read(&folder.join(path), trace::MOST)?,
             None => Arc::default(),
         };
         let web = Web::new(options)?;

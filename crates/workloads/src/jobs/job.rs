@@ -97,6 +97,14 @@ pub trait Job {
     /// Why it failed; a part of its result may exist.
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error>;
 
+    /// Called once its run is stored: what it kept to go on with is not needed any more.
+    ///
+    /// # Errors
+    /// When that cannot be removed.
+    fn stored(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Removes what must not stay, however the job ended; returns remarks. Called at the end, on a connection
     /// that still works after a stop.
     ///
@@ -117,6 +125,8 @@ pub struct JobSite<'a> {
     pub database: &'a Database,
     pub cpus: u32,
     pub extracts: &'a Path,
+    /// Folder for what an interrupted job goes on with.
+    pub kept: &'a Path,
     /// Called with facts for the user that are stored with the data.
     pub remark: &'a mut dyn FnMut(String),
     /// Called with what is being done, every few seconds.

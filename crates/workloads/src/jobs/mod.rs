@@ -10,4 +10,4 @@ pub use child::{ChildEnd, ChildInput, ChildOrder, OutputStream, RunChild, progra
 pub use job::{BoxedSql, Fill, Inputs, Job, JobSite, Runtime};
 pub(crate) use job::{file_name, must_be_readable};
 pub use relations::relation_sizes;
-pub use report::{JobReport, PhaseTimer};
+pub use report::{JobErrors, JobReport, PhaseTimer, StoppedJob};

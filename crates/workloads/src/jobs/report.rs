@@ -31,6 +31,21 @@ pub struct JobReport {
     pub is_empty: bool,
     /// Why a program failed, in its own words.
     pub failed: Option<String>,
+    /// Parts that failed, while it went on with the others.
+    pub errors: Option<JobErrors>,
+}
+
+/// Attached to the error of a job that was stopped and can go on: its words say how far it came.
+#[derive(Debug, Clone, Copy)]
+pub struct StoppedJob;
+
+/// Failed parts of a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobErrors {
+    /// Of all its parts, above 0 and at most 1.
+    pub share: f64,
+    /// `3 of 100 tiles failed`.
+    pub what: String,
 }
 
 /// Times successive phases with the given clock.

@@ -416,6 +416,7 @@ mod tests {
             database: &database(),
             cpus: 2,
             extracts: Path::new("nowhere"),
+            kept: Path::new("nowhere"),
             remark: &mut |_| {},
             doing: &mut |_| {},
         })

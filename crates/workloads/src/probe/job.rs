@@ -217,6 +217,7 @@ mod tests {
             database: &database,
             cpus: 1,
             extracts: std::path::Path::new("nowhere"),
+            kept: std::path::Path::new("nowhere"),
             remark: &mut |_| {},
             doing: &mut |what| progress.push(what),
         });

@@ -324,7 +324,11 @@ impl protocol::http::HttpConnector for NoWeb {
         Err(ControlError { doing: format!("looking up {url}"), problem: "there is no web server".to_owned() })
     }
 
-    fn control(&self, url: &Url, _tls: Option<&Tls>) -> Result<Box<dyn HttpConnection + '_>, ControlError> {
+    fn control(
+        &self,
+        url: &Url,
+        _tls: Option<&Tls>,
+    ) -> Result<Box<dyn HttpConnection + Send + '_>, ControlError> {
         self.look_up(url).map(|_| unreachable!("there is no web server"))
     }
 }

@@ -1,7 +1,7 @@
 //! A web server with canned answers.
 
-use std::cell::RefCell;
 use std::net::SocketAddr;
+use std::sync::Mutex;
 
 use protocol::http::{ControlError, Encoding, Get, Got, HttpConnection, HttpConnector, Url};
 use protocol::postgres::Tls;
@@ -10,7 +10,7 @@ use protocol::postgres::Tls;
 #[derive(Default)]
 pub(crate) struct FakeServer {
     pub(crate) addresses: Vec<SocketAddr>,
-    pub(crate) answers: RefCell<Vec<Got>>,
+    pub(crate) answers: Mutex<Vec<Got>>,
 }
 
 impl HttpConnector for FakeServer {
@@ -18,14 +18,18 @@ impl HttpConnector for FakeServer {
         Ok(self.addresses.clone())
     }
 
-    fn control(&self, _url: &Url, _tls: Option<&Tls>) -> Result<Box<dyn HttpConnection + '_>, ControlError> {
+    fn control(
+        &self,
+        _url: &Url,
+        _tls: Option<&Tls>,
+    ) -> Result<Box<dyn HttpConnection + Send + '_>, ControlError> {
         Ok(Box::new(self))
     }
 }
 
 impl HttpConnection for &FakeServer {
     fn get(&mut self, _get: &Get, _path: &str) -> Result<Got, ControlError> {
-        let mut answers = self.answers.borrow_mut();
+        let mut answers = self.answers.lock().unwrap();
         Ok(if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() })
     }
 }

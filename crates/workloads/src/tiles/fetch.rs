@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use protocol::http::HttpConnection;
+use protocol::limits;
 use protocol::postgres::sql::{Sql, long};
 use spec::Error;
 use tile::Tile;
@@ -38,12 +39,8 @@ pub(super) struct FromDatabase<'a> {
 
 impl Fetch for FromDatabase<'_> {
     fn tile(&mut self, layer: &TileLayer, tile: Tile) -> Result<Vec<u8>, Error> {
-        let query = format!(
-            "SELECT encode(answer.tile, 'hex') FROM ({}) AS answer (tile)",
-            layer.literal(tile, self.style)
-        );
         let rows = long(self.sql)
-            .rows(&query)
+            .rows(&in_hex(&layer.literal(tile, self.style)))
             .map_err(error::sql_error(format!("making tile {tile} of {}", layer.shown)))?;
         if rows.len() > 1 {
             return Err(error::missing_error(
@@ -51,8 +48,8 @@ impl Fetch for FromDatabase<'_> {
                 "a tile is one row; let ST_AsMVT aggregate all features of it",
             ));
         }
-        let hex = rows.into_iter().next().and_then(|row| row.into_iter().next().flatten());
-        Ok(from_hex(&hex.unwrap_or_default()))
+        of_hex(rows)
+            .map_err(|why| error::missing_error(format!("tile {tile} of {}: {why}", layer.shown), RAISE))
     }
 
     fn not_a_tile(&self, layer: &TileLayer, (tile, _): (Tile, &[u8]), broken: &str) -> Error {
@@ -133,18 +130,64 @@ impl Fetch for FromWeb<'_> {
     }
 }
 
-fn from_hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
-    digits.chunks_exact(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
+/// Control connections take text, and end at an answer that is longer than [`limits::max_answer`].
+pub(super) fn in_hex(statement: &str) -> String {
+    let longest = limits::max_answer() / 2 - MARGIN;
+    format!(
+        "SELECT CASE WHEN length(answer.tile) <= {longest} THEN encode(answer.tile, 'hex') END, length(answer.tile) \
+         FROM ({statement}) AS answer (tile)"
+    )
+}
+
+/// Bytes of an answer around its text.
+const MARGIN: usize = 1024;
+
+const RAISE: &str = "PGDYNO_MAX_ANSWER raises the limit";
+
+/// The tile in the first row of such an answer; why not, if it is too long.
+pub(super) fn of_hex(rows: Vec<Vec<Option<String>>>) -> Result<Vec<u8>, String> {
+    let mut row = rows.into_iter().next().unwrap_or_default().into_iter();
+    match (row.next().flatten(), row.next().flatten()) {
+        (Some(hex), _) => Ok(from_hex(hex.as_bytes())),
+        (None, None) => Ok(Vec::new()),
+        (None, Some(length)) => {
+            let bytes = length.parse().map_or(length, spec::bytes);
+            Err(format!(
+                "it has {bytes}, and the limit is {}",
+                spec::bytes((limits::max_answer() / 2) as u64)
+            ))
+        }
+    }
+}
+
+fn from_hex(text: &[u8]) -> Vec<u8> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => byte - b'0',
+        _ => (byte | 0x20).wrapping_sub(b'a') + 10,
+    };
+    text.chunks_exact(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The connection ended at it, and so did the whole pass.
+    #[test]
+    fn a_tile_that_is_too_long_is_no_end_of_the_connection() {
+        let row = |hex: Option<&str>, length: Option<&str>| {
+            vec![vec![hex.map(str::to_owned), length.map(str::to_owned)]]
+        };
+        assert_eq!(of_hex(row(Some("1a"), Some("1"))), Ok(vec![0x1a]));
+        assert_eq!(of_hex(row(None, None)), Ok(Vec::new()));
+        assert_eq!(of_hex(Vec::new()), Ok(Vec::new()));
+        let why = of_hex(row(None, Some("314572800"))).unwrap_err();
+        assert!(why.starts_with("it has 300 MB, and the limit is "), "{why}");
+    }
+
     #[test]
     fn hex_is_read() {
-        assert_eq!(from_hex("1a00ff"), [0x1a, 0, 0xff]);
-        assert_eq!(from_hex(""), [0_u8; 0]);
+        assert_eq!(from_hex(b"1a00ffC3"), [0x1a, 0, 0xff, 0xc3]);
+        assert!(from_hex(b"").is_empty());
     }
 }

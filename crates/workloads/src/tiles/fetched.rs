@@ -37,11 +37,8 @@ impl FetchedTile {
     /// # Errors
     /// What it is, and what to try.
     pub(super) fn check(&self, from: &dyn Fetch, layer: &TileLayer) -> Result<(), Error> {
-        let broken = match Format::of(&self.bytes) {
-            Some(_) => picture::decode(&self.bytes).err().map(|broken| broken.to_string()),
-            None => mvt::measure(&self.bytes).err().map(|broken| broken.to_string()),
-        };
-        broken.map_or(Ok(()), |broken| Err(from.not_a_tile(layer, (self.tile, &self.bytes), &broken)))
+        broken(&self.bytes)
+            .map_or(Ok(()), |broken| Err(from.not_a_tile(layer, (self.tile, &self.bytes), &broken)))
     }
 
     /// Its contents; rows that were made into features are not known yet.
@@ -57,6 +54,14 @@ impl FetchedTile {
             vertices: measured.as_ref().map(mvt::TileContents::vertices),
             bytes: self.bytes.len() as u64,
         }
+    }
+}
+
+/// Why bytes are neither a vector tile, which an empty one is, nor a picture.
+pub(super) fn broken(bytes: &[u8]) -> Option<String> {
+    match Format::of(bytes) {
+        Some(_) => picture::decode(bytes).err().map(|broken| broken.to_string()),
+        None => mvt::measure(bytes).err().map(|broken| broken.to_string()),
     }
 }
 

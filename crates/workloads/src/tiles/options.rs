@@ -182,8 +182,7 @@ impl TilesOptions {
     /// The files that it writes.
     #[must_use]
     pub fn written_files(&self) -> Vec<&Path> {
-        let once = self.once.iter().flat_map(|once| once.mbtiles.iter().chain(&once.progress));
-        once.map(PathBuf::as_path).collect()
+        self.once.iter().flat_map(|once| &once.mbtiles).map(PathBuf::as_path).collect()
     }
 
     /// Connections that each client has.

@@ -1,6 +1,6 @@
 //! Tiles from a web server with canned answers.
 
-use std::cell::RefCell;
+use std::sync::Mutex;
 
 use protocol::http::Got;
 use spec::{AnswerDifference, figures};
@@ -22,7 +22,7 @@ fn with<T>(
     work: impl FnOnce(&mut Tiles, &mut Site<'_>) -> T,
 ) -> T {
     let mut workload = open(&TilesOptions { via: Via::Http(URL.to_owned()), ..options.clone() });
-    let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(answers) };
+    let web = FakeServer { addresses: Vec::new(), answers: Mutex::new(answers) };
     let mut sql = database();
     let mut site = Site { http: Some(&web), ..Site::postgres(&mut sql) };
     workload.prepare(&mut site, 1).unwrap();

@@ -54,7 +54,7 @@ pub struct Tiles {
     /// Found by `check`.
     pub(super) layers: Vec<TileLayer>,
     /// Picked by `prepare`, one per layer.
-    picked: Vec<(TileLayer, Picked)>,
+    pub(super) picked: Vec<(TileLayer, Picked)>,
     cache: cache::FilledCaches,
     /// Whether the guard found a layer and zoom without contents, next to others that have some.
     has_empty_part: bool,
@@ -69,11 +69,12 @@ impl Tiles {
     /// When options are out of range, or a file cannot be read or is useless.
     pub fn open(options: &TilesOptions, folder: &Path) -> Result<Self, Error> {
         options.validate()?;
+        let most = if options.once.is_some() { trace::MOST_ONCE } else { trace::MOST };
         let trace = match &options.picker {
-            Picker::Trace(path) => trace::read(&folder.join(path))?,
+            Picker::Trace(path) => trace::read(&folder.join(path), most)?,
             Picker::Tiles(text) => Arc::new(
-                trace::read_from(text.as_bytes(), STANDARD_INPUT)
-                    .map_err(|error| error::option("tiles.picker.tiles", error.to_string()))?,
+                trace::read_from(text.as_bytes(), STANDARD_INPUT, most)
+                    .map_err(|error| error::option("tiles.picker.tiles", error))?,
             ),
             Picker::Data | Picker::Uniform | Picker::Sessions(_) => Arc::default(),
         };

@@ -77,7 +77,7 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
     targets(experiment, &server, other.as_ref(), compare.change_server, &ways.tile_servers());
     experiment.prepare = prepared(&args.server, folder);
     let picker = trace::picker(&args.tiles, folder)?;
-    let once = once::options(args, &name, folder)?;
+    let once = once::options(args, folder)?;
     let options = toml_table(
         [layers.entry()]
             .map(|(key, value)| (key, Some(value)))
@@ -188,8 +188,12 @@ fn measured(args: &TilesArgs, arms: usize, is_explained: bool, experiment: &mut 
     experiment.load.promise = latency_limit.map(|limit_ms| BoundedDuration::seconds(limit_ms / 1e3));
     if args.tiles.once {
         let usual = if arms > 1 { once::ROUNDS_COMPARED } else { 1 };
-        experiment.measure =
-            Measure { rounds: Some(Whole::new(rounds.unwrap_or(usual))), ..Measure::default() };
+        experiment.measure = Measure {
+            rounds: Some(Whole::new(rounds.unwrap_or(usual))),
+            // A second pass would find the file filled.
+            repeat_disturbed: args.tiles.mbtiles.is_some().then(|| Whole::new(0_u32)),
+            ..Measure::default()
+        };
         return;
     }
     let usual = if arms > 1 { ROUNDS_COMPARED } else { ROUNDS };

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use toml::Value;
 
 use super::args::TilesArgs;
-use crate::commands::bench::against::base::{Folder, plain};
+use crate::commands::bench::against::base::Folder;
 use crate::commands::bench::against::usage;
-use crate::commands::bench::against::values::toml_table;
+use crate::commands::bench::against::values::{flag, toml_table};
 
 /// Rounds of a comparison: each is a pass over all tiles.
 pub(super) const ROUNDS_COMPARED: u32 = 3;
 
-/// The table, if `--once` was given; `name` is the name of the tiles.
+/// The table, if `--once` was given.
 ///
 /// # Errors
 /// Options of a load, or a file for several passes.
-pub(super) fn options(args: &TilesArgs, name: &str, folder: &Folder) -> anyhow::Result<Option<Value>> {
+pub(super) fn options(args: &TilesArgs, folder: &Folder) -> anyhow::Result<Option<Value>> {
     if !args.tiles.once {
         return Ok(None);
     }
@@ -33,13 +33,12 @@ pub(super) fn options(args: &TilesArgs, name: &str, folder: &Folder) -> anyhow::
         return Err(usage(what, "leave --against and --rounds out, or --mbtiles"));
     }
     let file = |path: &PathBuf| Value::from(folder.path(&path.to_string_lossy()));
-    let progress = PathBuf::from(format!("{}-once.json", plain(name).replace(' ', "-")));
-    let keeps_progress = !passes && args.tiles.mbtiles.is_none();
+    let resumes = !passes && args.tiles.mbtiles.is_none();
     let connections = (load.clients != 1).then(|| Value::Integer(load.clients.into()));
     let options = toml_table([
         ("connections", connections),
         ("mbtiles", args.tiles.mbtiles.as_ref().map(file)),
-        ("progress", keeps_progress.then(|| file(&progress))),
+        ("resume", flag(resumes)),
         ("at_most_s", load.duration.map(|seconds| Value::Float(seconds as f64))),
     ]);
     Ok(Some(options.into()))

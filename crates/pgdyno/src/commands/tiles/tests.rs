@@ -81,7 +81,7 @@ fn each_tile_once_is_a_job_that_can_go_on() {
     let written = made("parcels --once -z 4-9 -c 3 -T 90").unwrap();
     assert_eq!(
         part(&written, "workload"),
-        r#"{ parcels = { tiles = { once = { at_most_s = 90.0, connections = 3, progress = "parcels-once.json" }, table = "parcels", zooms = [4, 9] } } }"#
+        r#"{ parcels = { tiles = { once = { at_most_s = 90.0, connections = 3, resume = true }, table = "parcels", zooms = [4, 9] } } }"#
     );
     assert_eq!(part(&written, "measure"), "{ rounds = 1 }");
     assert_eq!(part(&written, "factors"), "");

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use toml::Value;
@@ -21,7 +22,7 @@ use crate::print::talk;
 pub(super) fn picker(args: &Which, folder: &Folder) -> anyhow::Result<Option<Value>> {
     let Some(path) = &args.trace else { return Ok(args.picker.as_deref().map(Value::from)) };
     let (key, value) = match pipe(path)? {
-        Some(pipe) => ("tiles", read(pipe, path)?),
+        Some(pipe) => ("tiles", read(pipe, path, args.once)?),
         None => ("trace", folder.path(&path.to_string_lossy())),
     };
     Ok(Some(toml_table([(key, Some(value.into()))]).into()))
@@ -32,7 +33,8 @@ fn pipe(path: &Path) -> anyhow::Result<Option<Box<dyn BufRead>>> {
     if path == Path::new("-") {
         return Ok(Some(Box::new(std::io::stdin().lock())));
     }
-    let is_pipe = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    // A device may never end.
+    let is_pipe = std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo());
     match is_pipe.then(|| File::open(path)) {
         None => Ok(None),
         Some(Ok(pipe)) => Ok(Some(Box::new(BufReader::new(pipe)))),
@@ -40,8 +42,8 @@ fn pipe(path: &Path) -> anyhow::Result<Option<Box<dyn BufRead>>> {
     }
 }
 
-fn read(pipe: Box<dyn BufRead>, path: &Path) -> anyhow::Result<String> {
-    let (text, remarks) = piped_list(pipe).map_err(|problem| failure(path, &problem))?;
+fn read(pipe: Box<dyn BufRead>, path: &Path, whole: bool) -> anyhow::Result<String> {
+    let (text, remarks) = piped_list(pipe, whole).map_err(|problem| failure(path, &problem))?;
     for remark in remarks {
         talk(&remark);
     }

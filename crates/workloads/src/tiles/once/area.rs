@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use tile::Tile;
 
+use crate::hash::sha256_hex;
+
 /// Tiles by zoom, the lowest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Area {
@@ -47,9 +49,15 @@ impl Area {
         self.zooms.iter().map(ZoomArea::count).sum()
     }
 
-    /// West, south, east and north in degrees; `None` without tiles.
+    /// SHA-256 of its tiles, hex.
+    pub(super) fn hash(&self) -> String {
+        sha256_hex(serde_json::to_string(self).unwrap_or_default().as_bytes())
+    }
+
+    /// West, south, east and north in degrees; `None` without tiles. Those of the highest zoom: the one tile of a low
+    /// zoom is mostly empty.
     pub(super) fn bounds_degrees(&self) -> Option<[f64; 4]> {
-        let corners = self.zooms.iter().flat_map(|zoom| match zoom {
+        let corners = self.zooms.last().into_iter().flat_map(|zoom| match zoom {
             ZoomArea::Box { from, to } => vec![*from, *to],
             ZoomArea::List(tiles) => tiles.clone(),
         });
@@ -116,6 +124,9 @@ mod tests {
         assert_eq!(area.zooms[2].spread(5).len(), 5);
         let bounds = area.bounds_degrees().unwrap();
         assert!((bounds[0] - tile.bounds_degrees()[0]).abs() < 1e-9);
+        // The tile of z4 reaches farther.
+        let low = Area::of_box(inside, [4, 7]).bounds_degrees().unwrap();
+        assert!((low[0] - bounds[0]).abs() < 1e-9);
     }
 
     #[test]

@@ -5,14 +5,19 @@ use protocol::postgres::sql::{Sql, SqlError, long};
 use spec::{Class, Error};
 use tile::Tile;
 
+use super::super::fetch::{in_hex, of_hex};
 use super::super::layer::{Style, TileLayer};
 use crate::error;
 use crate::http::Web;
 use crate::jobs::{BoxedSql, Runtime};
 
-/// Attempts to reach a server again before the job ends.
-const ATTEMPTS: u32 = 3;
+/// How long a server is waited for that is not there, such as one that recovers from a crash.
+const PATIENCE_US: u64 = 60_000_000;
 const PAUSE_US: u64 = 1_000_000;
+/// Attempts for a tile at which connections end; other tiles may be the cause.
+const ATTEMPTS: u32 = 3;
+/// Tiles in a row at which connections end, until the server is called lost.
+const IN_A_ROW: u32 = 20;
 /// A statement that was prepared on another connection of a pooler, or is there already.
 const NOT_OURS: [&str; 2] = ["26000", "42P05"];
 
@@ -36,7 +41,9 @@ pub(super) struct Fetcher<'a> {
     origin: TileOrigin<'a>,
     runtime: &'a dyn Runtime,
     sql: Option<PreparedSql>,
-    http: Option<Box<dyn HttpConnection + 'a>>,
+    http: Option<Box<dyn HttpConnection + Send + 'a>>,
+    /// Tiles in a row at which the connection ended.
+    in_a_row: u32,
 }
 
 /// A connection with the statement of one zoom, if it can be prepared.
@@ -48,10 +55,11 @@ struct PreparedSql {
 
 impl<'a> Fetcher<'a> {
     pub(super) fn new(origin: TileOrigin<'a>, runtime: &'a dyn Runtime) -> Self {
-        Self { origin, runtime, sql: None, http: None }
+        Self { origin, runtime, sql: None, http: None, in_a_row: 0 }
     }
 
-    /// The bytes of a tile, and the time from request to answer, µs.
+    /// The bytes of a tile, and the time from request to answer, µs. A tile at which the connection ends has failed, if
+    /// the server is still there.
     pub(super) fn fetch(&mut self, tile: Tile) -> Result<(Vec<u8>, u64), NoTile> {
         let mut attempts = 0;
         loop {
@@ -62,21 +70,55 @@ impl<'a> Fetcher<'a> {
                 Err(NoTile::Lost(error)) => error,
                 // The stop cancelled the statement.
                 Err(NoTile::Failed(_)) if self.runtime.stopped() => return Err(NoTile::Stopped),
-                answered => return answered,
+                answered => {
+                    self.in_a_row = 0;
+                    return answered;
+                }
             };
             (self.sql, self.http) = (None, None);
+            self.reconnect()?;
             attempts += 1;
             if attempts == ATTEMPTS {
-                return Err(NoTile::Lost(lost));
+                self.in_a_row += 1;
+                return Err(match self.in_a_row {
+                    IN_A_ROW.. => NoTile::Lost(lost),
+                    _ => NoTile::Failed(format!("the connection ended at it {ATTEMPTS} times: {lost}")),
+                });
+            }
+        }
+    }
+
+    /// Connects, unless it is connected.
+    pub(super) fn connect(&mut self) -> Result<(), Error> {
+        match self.origin {
+            TileOrigin::Database { .. } if self.sql.is_none() => {
+                let sql = self.runtime.connect().map_err(error::sql_error("connecting"))?;
+                self.sql = Some(PreparedSql { sql, zoom: None, prepares: true });
+            }
+            TileOrigin::Web { web, http } if self.http.is_none() => self.http = Some(web.control_by(http)?),
+            TileOrigin::Database { .. } | TileOrigin::Web { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn reconnect(&mut self) -> Result<(), NoTile> {
+        let until_us = self.runtime.now_us().saturating_add(PATIENCE_US);
+        while let Err(error) = self.connect() {
+            if self.runtime.stopped() {
+                return Err(NoTile::Stopped);
+            }
+            if self.runtime.now_us() >= until_us {
+                return Err(NoTile::Lost(error));
             }
             self.runtime.sleep_us(PAUSE_US);
         }
+        Ok(())
     }
 
     fn attempt(&mut self, tile: Tile) -> Result<(Vec<u8>, u64), NoTile> {
         match self.origin {
             TileOrigin::Database { layer, style } => self.ask_database(layer, style, tile),
-            TileOrigin::Web { web, http } => self.ask_web(web, http, tile),
+            TileOrigin::Web { web, .. } => self.ask_web(web, tile),
         }
     }
 
@@ -86,16 +128,9 @@ impl<'a> Fetcher<'a> {
         style: Style,
         tile: Tile,
     ) -> Result<(Vec<u8>, u64), NoTile> {
-        let failed = |error: SqlError| no_tile(error, layer, tile);
-        if self.sql.is_none() {
-            let sql = self
-                .runtime
-                .connect()
-                .map_err(|error| NoTile::Lost(error::sql_error("connecting")(error)))?;
-            self.sql = Some(PreparedSql { sql, zoom: None, prepares: true });
-        }
+        self.connect().map_err(NoTile::Lost)?;
         let Some(own) = self.sql.as_mut() else { unreachable!("it was just opened") };
-        own.prepare(layer, style, tile.z).map_err(failed)?;
+        own.prepare(layer, style, tile.z).map_err(no_tile)?;
         let statement = own.statement(layer, style, tile);
         let start = self.runtime.now_us();
         let rows = match long(&mut *own.sql).rows(&statement) {
@@ -107,23 +142,16 @@ impl<'a> Fetcher<'a> {
             answered => answered,
         };
         let took = self.runtime.now_us().saturating_sub(start);
-        let first = rows.map_err(failed)?.into_iter().next().and_then(|row| row.into_iter().next().flatten());
-        Ok((from_hex(first.unwrap_or_default().as_bytes()), took))
+        let content = of_hex(rows.map_err(no_tile)?).map_err(NoTile::Failed)?;
+        Ok((content, took))
     }
 
-    fn ask_web(
-        &mut self,
-        web: &'a Web,
-        http: &'a (dyn HttpConnector + Sync),
-        tile: Tile,
-    ) -> Result<(Vec<u8>, u64), NoTile> {
+    fn ask_web(&mut self, web: &'a Web, tile: Tile) -> Result<(Vec<u8>, u64), NoTile> {
         let of_class = |error: Error| match error.class() {
             Class::Unreachable => NoTile::Lost(error),
             _ => NoTile::Failed(error.to_string()),
         };
-        if self.http.is_none() {
-            self.http = Some(web.control_by(http).map_err(of_class)?);
-        }
+        self.connect().map_err(of_class)?;
         let Some(connection) = self.http.as_deref_mut() else { unreachable!("it was just opened") };
         let path = web.url().path(tile.z, tile.x, tile.y);
         let start = self.runtime.now_us();
@@ -142,7 +170,7 @@ impl PreparedSql {
             // A pooler may have given the connection to others.
             let _ = self.sql.execute("DEALLOCATE pgdyno_once");
         }
-        let text = hex_of(&layer.prepared(z, style));
+        let text = in_hex(&layer.prepared(z, style));
         match self.sql.execute(&format!("PREPARE pgdyno_once (integer, integer, integer) AS {text}")) {
             Err(error) if NOT_OURS.iter().any(|code| error.is(code)) => self.prepares = false,
             Err(error) => return Err(error),
@@ -154,40 +182,14 @@ impl PreparedSql {
     fn statement(&self, layer: &TileLayer, style: Style, tile: Tile) -> String {
         match self.prepares {
             true => format!("EXECUTE pgdyno_once ({}, {}, {})", tile.z, tile.x, tile.y),
-            false => hex_of(&layer.literal(tile, style)),
+            false => in_hex(&layer.literal(tile, style)),
         }
     }
 }
 
-/// Control connections take text.
-fn hex_of(statement: &str) -> String {
-    format!("SELECT encode(answer.tile, 'hex') FROM ({statement}) AS answer (tile)")
-}
-
-fn no_tile(error: SqlError, layer: &TileLayer, tile: Tile) -> NoTile {
+fn no_tile(error: SqlError) -> NoTile {
     match Class::of_sqlstate(error.sqlstate.as_deref()) {
-        Class::Unreachable => {
-            NoTile::Lost(error::sql_error(format!("making tile {tile} of {}", layer.shown))(error))
-        }
+        Class::Unreachable => NoTile::Lost(error::sql_error("making it")(error)),
         _ => NoTile::Failed(error.text),
-    }
-}
-
-fn from_hex(text: &[u8]) -> Vec<u8> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => byte - b'0',
-        _ => (byte | 0x20).wrapping_sub(b'a') + 10,
-    };
-    text.chunks_exact(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hex_is_read() {
-        assert_eq!(from_hex(b"1a00ffC3"), [0x1a, 0, 0xff, 0xc3]);
-        assert!(from_hex(b"").is_empty());
     }
 }

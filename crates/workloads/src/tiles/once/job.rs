@@ -3,18 +3,19 @@
 use std::path::Path;
 
 use spec::figures::{self, Counters};
-use spec::{Artifact, Error, MapPart, Phase, PhaseSource, ScriptRecord};
+use spec::{Artifact, Class, Error, MapPart, Phase, PhaseSource, ScriptRecord};
+use tile::Tile;
 
 use super::area::Area;
-use super::fetcher::TileOrigin;
-use super::kept::Kept;
+use super::fetcher::{Fetcher, TileOrigin};
+use super::kept::{Folders, Kept};
 use super::mbtiles::MbtilesFacts;
 use super::progress::{Progress, ZoomProgress};
 use super::words;
 use super::workload::Once;
-use super::zoom::{ZoomEnd, ZoomWork};
+use super::zoom::{Wanted, ZoomEnd, ZoomWork};
 use crate::error;
-use crate::jobs::{Inputs, Job, JobReport, JobSite};
+use crate::jobs::{Inputs, Job, JobErrors, JobReport, JobSite, StoppedJob};
 
 /// Time between two lines of progress.
 const SAID_EVERY_US: u64 = 5_000_000;
@@ -42,9 +43,9 @@ impl Job for Once {
 
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error> {
         let area = self.area().ok_or_else(Self::not_prepared)?;
-        let options = self.options();
-        let (mut kept, mut progress) =
-            Kept::open(options, &self.folder, Progress::new(self.identity(area)?, area))?;
+        let folders = Folders { own: &self.folder, kept: site.kept };
+        let new = Progress::new(self.identity(area)?, area);
+        let (mut kept, mut progress) = Kept::open(self.options(), folders, new, area)?;
         if progress.done() > 0 {
             (site.remark)(format!("goes on: {}", words::done(&progress, area)));
         }
@@ -55,11 +56,19 @@ impl Job for Once {
             ZoomEnd::Early | ZoomEnd::Done => {}
         }
         let written = match progress.done() == area.count() {
-            true => kept.finish(&self.facts(area))?,
+            true => kept.complete(&self.facts(area))?,
             false => None,
         };
-        let ended = Ended { progress: &progress, area };
-        Ok(ended.report(&self.shown(), written))
+        let is_over = progress.done() == area.count() && progress.count_failed() == 0;
+        let ended = Ended { progress: &progress, area, goes_on: self.goes_on() };
+        let report = ended.report(&self.shown(), written);
+        *self.kept.borrow_mut() = Some(kept).filter(|_| is_over);
+        Ok(report)
+    }
+
+    /// Until here an interruption, or a result that cannot be stored, costs nothing.
+    fn stored(&self) -> Result<(), Error> {
+        self.kept.borrow_mut().take().map_or(Ok(()), Kept::forget)
     }
 }
 
@@ -73,31 +82,41 @@ impl Once {
     ) -> Result<ZoomEnd, Error> {
         let options = self.options();
         let (runtime, http) = (site.runtime, site.http);
-        let limit_us = options.at_most_s.map(|seconds| (seconds * 1e6) as u64);
-        let until_us = limit_us.map_or(u64::MAX, |limit| runtime.now_us().saturating_add(limit));
         let origin = match self.web() {
             Some(web) => TileOrigin::Web { web, http },
             None => TileOrigin::Database { layer: self.layer()?, style: self.style() },
         };
+        let left = area.count().saturating_sub(progress.done()) + progress.count_failed();
+        let count = u64::from(options.connections).min(left);
+        let mut fetchers: Vec<Fetcher<'_>> = (0..count).map(|_| Fetcher::new(origin, runtime)).collect();
+        // Logins are not part of the tiles' time.
+        for (number, fetcher) in fetchers.iter_mut().enumerate() {
+            fetcher.connect().map_err(|error| too_many(error, number, count))?;
+        }
+        let limit_us = options.at_most_s.map(|seconds| (seconds * 1e6) as u64);
+        let until_us = limit_us.map_or(u64::MAX, |limit| runtime.now_us().saturating_add(limit));
+        let again = progress.take_failed();
         let mut said = runtime.now_us();
-        for (zoom, of_zoom) in area.zooms.iter().enumerate() {
-            if progress.zooms[zoom].done() == of_zoom.count() {
-                continue;
+        let mut doing = |zoom: u8, progress: &Progress| {
+            let now = runtime.now_us();
+            if now.saturating_sub(said) >= SAID_EVERY_US {
+                said = now;
+                let rest = words::rest(progress, area).map(|rest| format!("; {rest}")).unwrap_or_default();
+                (site.doing)(format!("z{zoom}: {}{rest}", words::done(progress, area)));
             }
-            let work =
-                ZoomWork { area: of_zoom, zoom, origin, connections: options.connections, runtime, until_us };
-            let mut doing = |progress: &Progress| {
-                let now = runtime.now_us();
-                if now.saturating_sub(said) >= SAID_EVERY_US {
-                    said = now;
-                    let rest =
-                        words::rest(progress, area).map(|rest| format!("; {rest}")).unwrap_or_default();
-                    (site.doing)(format!("z{}: {}{rest}", of_zoom.z(), words::done(progress, area)));
+        };
+        for (zoom, of_zoom) in area.zooms.iter().enumerate() {
+            let z = of_zoom.z();
+            let again: Vec<Tile> = again.iter().filter(|tile| tile.z == z).copied().collect();
+            let is_left = progress.zooms[zoom].is_left(of_zoom);
+            let wanted = [(!again.is_empty(), Wanted::Again(&again)), (is_left, Wanted::Left(of_zoom))];
+            for (_, wanted) in wanted.into_iter().filter(|(is_wanted, _)| *is_wanted) {
+                let work = ZoomWork { zoom, wanted, runtime, until_us };
+                let end =
+                    work.carry_out(&mut fetchers, progress, kept, &mut |progress| doing(z, progress))?;
+                if !matches!(end, ZoomEnd::Done) {
+                    return Ok(end);
                 }
-            };
-            match work.carry_out(progress, kept, &mut doing)? {
-                ZoomEnd::Done => {}
-                early => return Ok(early),
             }
         }
         Ok(ZoomEnd::Done)
@@ -121,7 +140,7 @@ impl Once {
             .for_each(|line| (site.remark)(line));
         let rest = words::rest(progress, area).map(|rest| format!("; {rest}")).unwrap_or_default();
         let what = format!("stopped: {}{rest}", words::done(progress, area));
-        Error::stopped().in_words(what).with_hint(self.how_to_go_on())
+        Error::stopped().in_words(what).with_hint(self.how_to_go_on()).attach(StoppedJob)
     }
 
     fn lost(&self, error: &Error, progress: &Progress, area: &Area) -> Error {
@@ -130,11 +149,15 @@ impl Once {
     }
 
     fn how_to_go_on(&self) -> &'static str {
-        let options = self.options();
-        match options.mbtiles.is_some() || options.progress.is_some() {
+        match self.goes_on() {
             true => "the same command goes on with the other tiles",
             false => "the same command begins again",
         }
+    }
+
+    fn goes_on(&self) -> bool {
+        let options = self.options();
+        options.mbtiles.is_some() || options.resume
     }
 
     pub(super) fn not_prepared() -> Error {
@@ -142,36 +165,60 @@ impl Once {
     }
 }
 
+/// The error of a connection that could not be opened beside this number of others.
+fn too_many(error: Error, open: usize, asked_for: u64) -> Error {
+    if open == 0 {
+        return error;
+    }
+    let what = format!(
+        "{open} of {} are open, and the next was refused: {error}",
+        spec::count(asked_for, "connection")
+    );
+    Error::new(Class::Refused, what).with_hint(format!("-c {open}, or let the server accept more"))
+}
+
 /// A job that ended by itself.
 struct Ended<'a> {
     progress: &'a Progress,
     area: &'a Area,
+    /// Whether the same command asks for what is left, and for failed tiles again.
+    goes_on: bool,
 }
 
 impl Ended<'_> {
     fn report(&self, layer: &str, written: Option<String>) -> JobReport {
-        let Self { progress, area, .. } = self;
+        let Self { progress, area, goes_on } = self;
         let left = words::rest(progress, area);
         let further = words::beyond(progress, area).filter(|_| left.is_none());
-        let remarks = [
-            left.map(|left| format!("{}; {left}", words::done(progress, area))),
-            words::failed(progress),
-            written,
-            words::slowest(progress),
-            further,
-            // One remark: the order of several is not kept.
-            Some(words::by_zoom(progress).join("; ")),
-        ];
+        let again = if *goes_on { "; the same command asks for them again" } else { "" };
+        let failed = words::failed(progress).map(|failed| format!("{layer}: {failed}{again}"));
+        // One of several passes: tables show what all of them took.
+        let alone = [words::slowest(progress), further, Some(words::by_zoom(progress).join("; "))];
+        let alone = alone.into_iter().filter(|_| *goes_on);
+        let done = words::done(progress, area);
+        let done = match left {
+            Some(left) => Some(format!("{done}; {left}")),
+            None => words::over(progress).map(|_| done),
+        };
+        let remarks = [done, failed, written];
+        let remarks = remarks.into_iter().chain(alone);
         let filled: u64 = progress.zooms.iter().map(|zoom| zoom.tiles - zoom.empty).sum();
         JobReport {
             phases: self.phases(),
             elapsed_us: progress.elapsed_us(),
             scripts: progress.zooms.iter().map(|zoom| record(layer, zoom)).collect(),
-            remarks: remarks.into_iter().flatten().collect(),
+            remarks: remarks.flatten().collect(),
             artifacts: self.artifacts(),
             is_empty: filled == 0,
+            errors: self.errors(),
             ..JobReport::default()
         }
+    }
+
+    fn errors(&self) -> Option<JobErrors> {
+        let (failed, of) = (self.progress.count_failed(), self.progress.done());
+        let what = format!("{failed} of {} failed", spec::count(of, "tile"));
+        (failed > 0).then(|| JobErrors { share: failed as f64 / of as f64, what })
     }
 
     /// Zooms follow each other, also after an interruption.

@@ -13,9 +13,10 @@ pub struct OnceOptions {
     /// The MBTiles file that the tiles are written to; an unfinished one is gone on with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mbtiles: Option<PathBuf>,
-    /// The file that keeps what is done until the end; MBTiles files keep it themselves.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub progress: Option<PathBuf>,
+    /// Whether an interrupted run is gone on with; what is done is kept in pgdyno's home until the run is stored.
+    /// MBTiles files keep it themselves.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub resume: bool,
     /// No further tile is begun after this time, seconds; the rest is estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_most_s: Option<f64>,
@@ -23,7 +24,7 @@ pub struct OnceOptions {
 
 impl Default for OnceOptions {
     fn default() -> Self {
-        Self { connections: 1, mbtiles: None, progress: None, at_most_s: None }
+        Self { connections: 1, mbtiles: None, resume: false, at_most_s: None }
     }
 }
 
@@ -33,16 +34,12 @@ impl OnceOptions {
         if !(1..=1000).contains(&self.connections) {
             return Some(("once.connections", format!("{} is not within 1..1000", self.connections)));
         }
-        if self.mbtiles.is_some() && self.progress.is_some() {
-            let problem = "an MBTiles file keeps what is done itself; leave progress out";
-            return Some(("once.progress", problem.to_owned()));
-        }
         let at_most = self.at_most_s.filter(|seconds| !(seconds.is_finite() && *seconds > 0.0));
         at_most.map(|seconds| ("once.at_most_s", format!("{seconds} must be above 0")))
     }
 
     /// The same, for the choice of tiles alone.
     pub(in crate::tiles) fn without_files(&self) -> Self {
-        Self { mbtiles: None, progress: None, ..self.clone() }
+        Self { mbtiles: None, resume: false, ..self.clone() }
     }
 }

@@ -1,6 +1,6 @@
 //! What is done of all tiles, and what it took: kept to go on after an interruption.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,10 +8,12 @@ use spec::{Class, Error};
 use stats::Histogram;
 use tile::Tile;
 
-use super::area::Area;
+use super::area::{Area, ZoomArea};
 
 /// Failed tiles that are listed by name.
 const MOST_LISTED: usize = 10_000;
+/// A century: no pass takes longer.
+const LONGEST_US: u64 = 100 * 365 * 86_400 * 1_000_000;
 /// Slowest tiles that are kept.
 const SLOWEST: usize = 5;
 
@@ -24,6 +26,8 @@ pub(super) struct Progress {
     pub(super) failed: Vec<(Tile, String)>,
     /// With their times in µs, the slowest first.
     pub(super) slowest: Vec<(Tile, u64)>,
+    /// Tiles by the number of connections at that time.
+    pub(super) connections: BTreeMap<u32, u64>,
 }
 
 /// One zoom: `tiles = empty + filled`, and `failed` besides.
@@ -49,8 +53,8 @@ pub(super) struct ZoomProgress {
 /// One tile that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// Its place in the zoom's order.
-    pub(super) at: u64,
+    /// Its place in the zoom's order; `None` for one that failed before, whose place is done.
+    pub(super) at: Option<u64>,
     pub(super) tile: Tile,
     pub(super) took_us: u64,
     /// Bytes received, or why it failed.
@@ -60,7 +64,33 @@ pub(super) struct Asked {
 impl Progress {
     pub(super) fn new(of: String, area: &Area) -> Self {
         let zooms = area.zooms.iter().map(|zoom| ZoomProgress { z: zoom.z(), ..ZoomProgress::default() });
-        Self { of, zooms: zooms.collect(), failed: Vec::new(), slowest: Vec::new() }
+        let (failed, slowest, connections) = Default::default();
+        Self { of, zooms: zooms.collect(), failed, slowest, connections }
+    }
+
+    /// Whether it can be of these tiles: somebody else may have written it.
+    pub(super) fn fits(&self, area: &Area) -> bool {
+        self.zooms.len() == area.zooms.len()
+            && self.zooms.iter().zip(&area.zooms).all(|(own, of)| {
+                let is_beyond = |at: &u64| *at >= of.count() || *at < own.next;
+                own.z == of.z()
+                    && own.next <= of.count()
+                    && !own.ahead.iter().any(is_beyond)
+                    && own.tiles.checked_add(own.failed) == own.next.checked_add(own.ahead.len() as u64)
+                    && own.empty <= own.tiles
+                    && own.elapsed_us < LONGEST_US
+            })
+    }
+
+    /// The failed tiles that are known by name, which are no longer counted; they are to be asked for again.
+    pub(super) fn take_failed(&mut self) -> Vec<Tile> {
+        let failed: Vec<Tile> = std::mem::take(&mut self.failed).into_iter().map(|(tile, _)| tile).collect();
+        for tile in &failed {
+            if let Some(zoom) = self.zooms.iter_mut().find(|zoom| zoom.z == tile.z) {
+                zoom.failed = zoom.failed.saturating_sub(1);
+            }
+        }
+        failed
     }
 
     /// Other tiles, or another query, must not be gone on with.
@@ -75,7 +105,9 @@ impl Progress {
 
     pub(super) fn add(&mut self, zoom: usize, asked: &Asked) {
         let own = &mut self.zooms[zoom];
-        own.mark(asked.at);
+        if let Some(at) = asked.at {
+            own.mark(at);
+        }
         match &asked.result {
             Ok(bytes) => {
                 own.tiles += 1;
@@ -114,6 +146,11 @@ impl ZoomProgress {
         self.tiles + self.failed
     }
 
+    /// Whether tiles were not asked for yet.
+    pub(super) fn is_left(&self, area: &ZoomArea) -> bool {
+        self.next + (self.ahead.len() as u64) < area.count()
+    }
+
     /// The first place that is not done.
     pub(super) fn next(&self) -> u64 {
         self.next
@@ -146,7 +183,7 @@ pub(super) mod tests {
 
     pub(in crate::tiles::once) fn asked(at: u64, took_us: u64, result: Result<u64, &str>) -> Asked {
         let tile = Tile { z: 3, x: (at % 8) as u32, y: (at / 8) as u32 };
-        Asked { at, tile, took_us, result: result.map_err(str::to_owned) }
+        Asked { at: Some(at), tile, took_us, result: result.map_err(str::to_owned) }
     }
 
     #[test]
@@ -167,5 +204,33 @@ pub(super) mod tests {
         assert_eq!(serde_json::to_string(&again).unwrap(), stored);
         assert_eq!((again.zooms[0].next(), again.zooms[0].ahead()), (4, &BTreeSet::from([5])));
         assert_eq!(again.zooms[0].service.count(), 4);
+        assert_eq!(progress.take_failed(), [Tile { z: 3, x: 0, y: 0 }]);
+        progress.add(0, &Asked { at: None, ..asked(0, 9, Ok(3)) });
+        assert_eq!((progress.zooms[0].tiles, progress.count_failed(), progress.done()), (5, 0, 5));
+    }
+
+    /// A progress without zooms ended pgdyno, and one of 10^18 tiles was believed.
+    #[test]
+    fn a_progress_that_cannot_be_is_refused() {
+        let area = Area::of_list((0..6).map(|x| Tile { z: 3, x, y: 0 }));
+        let mut good = Progress::new("a".to_owned(), &area);
+        (0..3).for_each(|at| good.add(0, &asked(2 * at, 5, Ok(1))));
+        assert!(good.fits(&area));
+        let bad: [&dyn Fn(&mut Progress); 7] = [
+            &|bad| bad.zooms.clear(),
+            &|bad| bad.zooms.push(ZoomProgress::default()),
+            &|bad| bad.zooms[0].z = 99,
+            &|bad| bad.zooms[0].next = 1 << 60,
+            &|bad| {
+                bad.zooms[0].ahead.insert(1 << 40);
+            },
+            &|bad| bad.zooms[0].tiles = u64::MAX,
+            &|bad| bad.zooms[0].elapsed_us = 1 << 63,
+        ];
+        for (number, change) in bad.iter().enumerate() {
+            let mut changed = good.clone();
+            change(&mut changed);
+            assert!(!changed.fits(&area), "{number}");
+        }
     }
 }

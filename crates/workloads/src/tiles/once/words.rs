@@ -17,16 +17,33 @@ struct Range {
     high_s: f64,
 }
 
-/// `1200 of 5461 tiles are done in 34 s, 12.1 MB`.
+/// `1200 of 5461 tiles are done in 34 s, 12.1 MB`, with the connections where there were several numbers of them.
 pub(super) fn done(progress: &Progress, area: &Area) -> String {
     let bytes = progress.zooms.iter().map(|zoom| zoom.bytes).sum();
+    let over = over(progress).map(|over| format!(" {over}")).unwrap_or_default();
     format!(
-        "{} of {} are done in {}, {}",
+        "{} of {} are done in {}{over}, {}",
         progress.done(),
         spec::count(area.count(), "tile"),
         time(progress.elapsed_us() as f64 / 1e6),
         spec::bytes(bytes)
     )
+}
+
+/// `over 1 connection (54 tiles) and 8 connections (169 tiles)`; `None` with one at all times.
+pub(super) fn over(progress: &Progress) -> Option<String> {
+    let used: Vec<(&u32, &u64)> = progress.connections.iter().filter(|(_, tiles)| **tiles > 0).collect();
+    let connections = |count: &u32| spec::count(u64::from(*count), "connection");
+    match used[..] {
+        [] | [(1, _)] => None,
+        [(count, _)] => Some(format!("over {}", connections(count))),
+        _ => {
+            let each = used
+                .into_iter()
+                .map(|(count, tiles)| format!("{} ({})", connections(count), spec::count(*tiles, "tile")));
+            Some(format!("over {}", each.collect::<Vec<_>>().join(" and ")))
+        }
+    }
 }
 
 /// `z12: 2048 tiles in 12 s, 3.4 MB, 12 empty`, for each zoom that was begun.
@@ -51,14 +68,19 @@ pub(super) fn by_zoom(progress: &Progress) -> Vec<String> {
 /// `3 tiles failed: 12/1/2 (ERROR: …), …`; `None` if all came.
 pub(super) fn failed(progress: &Progress) -> Option<String> {
     let count = progress.count_failed();
-    let named = progress.failed.iter().take(NAMED).map(|(tile, why)| {
-        let first = why.lines().next().unwrap_or_default();
-        format!("{tile} ({first})")
-    });
-    let named: Vec<String> = named.collect();
-    let more = count.saturating_sub(named.len() as u64);
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for (tile, why) in progress.failed.iter().take(NAMED) {
+        let why = why.lines().next().unwrap_or_default();
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, tiles)) => tiles.push(tile.to_string()),
+            None => reasons.push((why, vec![tile.to_string()])),
+        }
+    }
+    let named = reasons.iter().map(|(why, tiles)| format!("{} ({why})", tiles.join(", ")));
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = count.saturating_sub(progress.failed.len().min(NAMED) as u64);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (count > 0).then(|| format!("{} failed: {}{more}", spec::count(count, "tile"), named.join(", ")))
+    (count > 0).then(|| format!("{} failed: {named}{more}", spec::count(count, "tile")))
 }
 
 /// All failed tiles, one a line, for a file.
@@ -127,9 +149,10 @@ fn estimate(progress: &Progress, area: &Area) -> Option<Range> {
     Some(Range { low_s: range.low_s * 0.7, high_s: range.high_s * 1.3 })
 }
 
-/// Time of a tile with all connections at work, s.
+/// Time of a tile with all connections at work, s; `None` where most failed, since an error may come at once.
 fn per_tile_s(zoom: &ZoomProgress) -> Option<f64> {
-    (zoom.done() >= ENOUGH && zoom.elapsed_us > 0).then(|| zoom.elapsed_us as f64 / 1e6 / zoom.done() as f64)
+    let is_known = zoom.done() >= ENOUGH && zoom.failed < zoom.tiles && zoom.elapsed_us > 0;
+    is_known.then(|| zoom.elapsed_us as f64 / 1e6 / zoom.done() as f64)
 }
 
 /// How much shorter a tile of the next zoom takes, 0.25..=1: as of the last two zooms.
@@ -149,9 +172,10 @@ impl Range {
     }
 }
 
-/// `340 ms`, `12 s`, `4 min`, `3.2 h`, `12 days`.
+/// `170 µs`, `340 ms`, `12 s`, `4 min`, `3.2 h`, `12 days`.
 fn time(seconds: f64) -> String {
     match seconds {
+        ..0.001 => format!("{:.0} µs", seconds * 1e6),
         ..1.0 => format!("{:.0} ms", seconds * 1e3),
         ..10.0 => format!("{seconds:.1} s"),
         ..120.0 => format!("{seconds:.0} s"),
@@ -196,6 +220,27 @@ mod tests {
     }
 
     #[test]
+    fn connections_are_told_where_they_are_not_one() {
+        let (area, mut progress) = begun();
+        progress.connections.insert(8, 28);
+        assert_eq!(done(&progress, &area), "28 of 340 tiles are done in 3.6 s over 8 connections, 5.37 kB");
+        progress.connections.extend([(8, 20), (1, 8)]);
+        assert!(
+            done(&progress, &area).contains(" over 1 connection (8 tiles) and 8 connections (20 tiles), ")
+        );
+    }
+
+    /// 222 of 223 tiles failed at once, and the next zoom was estimated from that.
+    #[test]
+    fn nothing_is_estimated_from_errors() {
+        let (area, mut progress) = begun();
+        for zoom in &mut progress.zooms {
+            (zoom.failed, zoom.tiles) = (zoom.done(), 0);
+        }
+        assert!(rest(&progress, &area).unwrap().contains("not known"));
+    }
+
+    #[test]
     fn the_rest_is_estimated_from_what_is_done() {
         let (area, progress) = begun();
         // 56 more of z6 at 50 ms, 256 of z7 at 25 to 50 ms.
@@ -223,6 +268,7 @@ mod tests {
     #[test]
     fn times_are_short() {
         for (seconds, wanted) in [
+            (0.000_17, "170 µs"),
             (0.34, "340 ms"),
             (9.0, "9.0 s"),
             (61.0, "61 s"),

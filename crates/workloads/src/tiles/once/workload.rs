@@ -1,41 +1,64 @@
 //! The workload for `lab`: each run is one pass over all tiles.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use spec::{Artifact, Error, TextKind};
+use protocol::postgres::sql::quote_literal;
+use serde::{Deserialize, Serialize};
+use spec::{Artifact, Class, Error, TextKind};
 use tile::Tile;
 
-use super::super::content::LayerBytes;
 use super::super::fetch::{Fetch, FromDatabase, FromWeb};
 use super::super::fetched::FetchedTile;
-use super::super::layer::{Style, TileLayer, is_of_osm};
+use super::super::layer::{Style, TileLayer};
 use super::super::options::TilesOptions;
 use super::super::parts::joined;
-use super::super::pick::bounds;
+use super::super::pick::{Picked, bounds};
 use super::super::via::Via;
 use super::super::web::{Webs, of_layer};
 use super::super::workload::Tiles;
-use super::area::Area;
+use super::area::{Area, ZoomArea};
+use super::kept::Kept;
 use super::options::OnceOptions;
+use crate::answers::Sampled;
 use crate::error;
 use crate::hash::sha256_hex;
 use crate::http::Web;
 use crate::jobs::Job;
 use crate::place::Site;
-use crate::workload::{Guarded, JobWorkload, Prepared, RequestText, ScriptInfo, Workload};
+use crate::workload::{GuardAgain, Guarded, JobWorkload, Prepared, RequestText, ScriptInfo, Workload};
 
-/// Tiles of the highest zoom that are tried before the first run.
+/// Tiles of each zoom that are tried before the first run, and compared between arms.
 const PROBES: u64 = 8;
+/// Tiles of a list that are stored with an experiment; of a longer list its hash is.
+const LISTED: u64 = 200_000;
 
 /// A pass over all tiles of a pyramid, a box or a list.
 #[derive(Debug)]
 pub struct Once {
+    /// Probes and compares a sample of the tiles, which is picked in it.
     tiles: Tiles,
     pub(super) folder: PathBuf,
     pub(super) files: Vec<PathBuf>,
     area: Option<Area>,
     web: Option<Web>,
+    /// The definition of the function that makes the tiles.
+    definition: String,
+    /// Tiles at which the connection ended, with the error.
+    ended_at: BTreeMap<Tile, String>,
     pub(super) is_of_osm: bool,
+    /// What the run that ended kept, until that is stored.
+    pub(super) kept: RefCell<Option<Kept>>,
+}
+
+/// What is stored of the choice of tiles.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Chosen {
+    Area(Area),
+    /// SHA-256 of a list that is too long to store.
+    List(String),
 }
 
 impl Once {
@@ -46,7 +69,8 @@ impl Once {
     pub fn open(options: &TilesOptions, folder: &Path) -> Result<Self, Error> {
         let files = options.files().into_iter().map(|path| folder.join(path)).collect();
         let tiles = Tiles::open(options, folder)?;
-        Ok(Self { tiles, folder: folder.to_owned(), files, area: None, web: None, is_of_osm: false })
+        let (area, web, definition, ended_at, is_of_osm, kept) = Default::default();
+        Ok(Self { tiles, folder: folder.to_owned(), files, area, web, definition, ended_at, is_of_osm, kept })
     }
 
     pub(super) fn options(&self) -> &OnceOptions {
@@ -77,7 +101,7 @@ impl Once {
 
     /// What the tiles are and how they are made, as a hash.
     pub(super) fn identity(&self, area: &Area) -> Result<String, Error> {
-        let area = serde_json::to_string(area).unwrap_or_default();
+        let area = area.hash();
         let made = match &self.web {
             Some(web) => web.url().to_string(),
             None => {
@@ -86,14 +110,14 @@ impl Once {
                 zooms.map(|zoom| layer.prepared(zoom.z(), style)).collect()
             }
         };
-        Ok(sha256_hex(format!("{}\n{area}\n{made}", self.shown()).as_bytes()))
+        Ok(sha256_hex(format!("{}\n{area}\n{made}\n{}", self.shown(), self.definition).as_bytes()))
     }
 
     fn choose(&self, site: &mut Site<'_>) -> Result<Area, Error> {
-        let Tiles { options, trace, .. } = &self.tiles;
-        if !trace.tiles.is_empty() {
-            return Ok(Area::of_list(trace.tiles.iter().map(|(tile, _)| *tile)));
+        if let Some(area) = self.list() {
+            return Ok(area);
         }
+        let options = &self.tiles.options;
         let layer = self.layer()?;
         if options.bounds.is_none() && layer.feature_tables.is_empty() {
             let what = format!(
@@ -115,48 +139,80 @@ impl Once {
         }
     }
 
+    /// All tiles of its list; `None` without one.
+    fn list(&self) -> Option<Area> {
+        let tiles = &self.tiles.trace.tiles;
+        (!tiles.is_empty()).then(|| Area::of_list(tiles.iter().map(|(tile, _)| *tile)))
+    }
+
     fn take(&mut self, area: Area) -> Prepared {
-        let json = serde_json::json!({ "area": area }).to_string();
-        let [low, high] =
-            [area.zooms.first(), area.zooms.last()].map(|zoom| zoom.map_or(0, super::area::ZoomArea::z));
+        let spread = |zoom: &ZoomArea| zoom.spread(PROBES);
+        let picked = |layer: &TileLayer| Picked {
+            table: layer.shown.clone(),
+            zooms: area.zooms.iter().map(spread).collect(),
+            ..Picked::default()
+        };
+        self.tiles.picked = self.tiles.layers.iter().map(|layer| (layer.clone(), picked(layer))).collect();
+        let [low, high] = [area.zooms.first(), area.zooms.last()].map(|zoom| zoom.map_or(0, ZoomArea::z));
         let summary =
             format!("{} of {}, z{low}-z{high}, each once", spec::count(area.count(), "tile"), self.shown());
+        let chosen = match area.is_pyramid || area.count() <= LISTED {
+            true => Chosen::Area(area.clone()),
+            false => Chosen::List(area.hash()),
+        };
+        let json = serde_json::to_string(&chosen).expect("plain data");
         self.area = Some(area);
         Prepared { hash: sha256_hex(json.as_bytes()), json, summary, rows: None }
     }
 
-    /// Tries some tiles: a statement that always fails would fail for all of them.
-    fn probe(&self, site: &mut Site<'_>) -> Result<Guarded, Error> {
-        let layer = self.layer()?;
-        let last = self.area().and_then(|area| area.zooms.last()).ok_or_else(Self::not_prepared)?;
-        let tiles: Vec<Tile> = last.spread(PROBES);
-        let mut guarded = Guarded::default();
-        let mut bytes = LayerBytes::default();
+    /// Takes tiles that fail out of the sample: they are part of the result, and end nothing. A tile at which the
+    /// connection ends is known at the next call.
+    fn leave_out_failing(&mut self, site: &mut Site<'_>) -> Result<Option<String>, Error> {
+        let layer = self.layer()?.clone();
         let webs: Webs = self.web.iter().map(|web| (layer.shown.clone(), web.clone())).collect();
         let mut from: Box<dyn Fetch + '_> = match &self.web {
             Some(web) => Box::new(FromWeb::new(&webs, web.control(site)?)),
             None => Box::new(FromDatabase { sql: site.sql()?, style: self.style() }),
         };
-        let mut refused = None;
-        for tile in &tiles {
-            match FetchedTile::fetch(&mut *from, layer, *tile) {
-                Ok(fetched_tile) => {
-                    fetched_tile.check(&*from, layer)?;
-                    bytes.add(&fetched_tile.bytes);
-                    guarded.rows += u64::from(!fetched_tile.bytes.is_empty());
-                    guarded.bytes += fetched_tile.bytes.len() as u64;
-                }
-                Err(error) => refused = Some(refused.unwrap_or(error)),
+        let mut tiles: Vec<Tile> =
+            self.tiles.picked.first().into_iter().flat_map(|(_, picked)| picked.tiles()).collect();
+        // Low zooms may fail where higher ones do not, and most tiles are of the highest.
+        tiles.sort_by_key(|tile| std::cmp::Reverse(tile.z));
+        let mut failed: BTreeMap<Tile, String> = BTreeMap::new();
+        for (number, tile) in tiles.iter().enumerate() {
+            let fetched_tile = match self.ended_at.get(tile) {
+                Some(known) => Err(known.clone()),
+                None => match FetchedTile::fetch(&mut *from, &layer, *tile) {
+                    Err(error) if error.class() == Class::Unreachable => {
+                        self.ended_at.insert(*tile, error.to_string());
+                        return Err(error.attach(GuardAgain));
+                    }
+                    fetched_tile => fetched_tile
+                        .and_then(|fetched_tile| fetched_tile.check(&*from, &layer))
+                        .map_err(|error| error.to_string()),
+                },
+            };
+            failed.extend(fetched_tile.err().map(|why| (*tile, why)));
+            let is_last = number + 1 == tiles.len().min(PROBES as usize);
+            if is_last && failed.len() == number + 1 {
+                let what = format!(
+                    "the {} that were tried all fail; the first: {}",
+                    spec::count(failed.len() as u64, "tile"),
+                    failed[&tiles[0]]
+                );
+                return Err(Error::new(Class::Guard, what));
             }
         }
-        if let Some(error) = refused.filter(|_| guarded.rows == 0) {
-            return Err(error);
+        drop(from);
+        let Some((first, why)) = failed.first_key_value() else { return Ok(None) };
+        let tried = spec::count(tiles.len() as u64, "tried tile");
+        let note =
+            format!("{} of {tried} fail: {first} ({})", failed.len(), why.lines().next().unwrap_or_default());
+        for (_, picked) in &mut self.tiles.picked {
+            picked.zooms.iter_mut().for_each(|tiles| tiles.retain(|tile| !failed.contains_key(tile)));
+            picked.zooms.retain(|tiles| !tiles.is_empty());
         }
-        guarded.warnings = from.warnings()?;
-        if self.web.is_none() {
-            guarded.notes.extend(bytes.words(layer));
-        }
-        Ok(guarded)
+        Ok(Some(note))
     }
 }
 
@@ -189,6 +245,11 @@ impl Workload for Once {
             }
             _ => None,
         };
+        if self.web.is_none() {
+            let signature = self.layer()?.function.clone();
+            self.definition =
+                signature.map_or(Ok(String::new()), |signature| definition(site, &signature))?;
+        }
         self.web.as_mut().map_or(Ok(()), |web| web.check(site))
     }
 
@@ -201,16 +262,17 @@ impl Workload for Once {
     }
 
     fn adopt(&mut self, chosen: &Prepared) -> Result<Prepared, Error> {
-        #[derive(serde::Deserialize)]
-        struct Chosen {
-            area: Area,
-        }
-        let Chosen { area } = serde_json::from_str(&chosen.json).map_err(|error| {
-            error::missing_error(
-                format!("the chosen tiles cannot be read: {error}"),
-                "this is a mistake of pgdyno",
-            )
-        })?;
+        let mistake = |problem: String| {
+            let what = format!("the chosen tiles cannot be read: {problem}");
+            error::missing_error(what, "this is a mistake of pgdyno")
+        };
+        let area = match serde_json::from_str(&chosen.json).map_err(|error| mistake(error.to_string()))? {
+            Chosen::Area(area) => area,
+            Chosen::List(hash) => {
+                let own = self.list().filter(|area| area.hash() == hash);
+                own.ok_or_else(|| mistake("the arms have other lists".to_owned()))?
+            }
+        };
         Ok(self.take(area))
     }
 
@@ -218,13 +280,18 @@ impl Workload for Once {
         Ok(Vec::new())
     }
 
-    fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, Error> {
-        let mut guarded = self.probe(site)?;
-        self.is_of_osm = is_of_osm(site.sql()?, &self.tiles.layers)?;
-        guarded.is_of_osm = Some(self.is_of_osm);
-        guarded.notes.extend(self.layer()?.remarks.clone());
-        guarded.notes.extend(self.tiles.trace.remarks.clone());
+    fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, Error> {
+        let failing = self.leave_out_failing(site)?;
+        let mut guarded = self.tiles.guard(site, seed)?;
+        self.is_of_osm = guarded.is_of_osm == Some(true);
+        guarded.warnings.extend(failing);
+        // A few tiles of a wide area may well be empty; the run shows it.
+        guarded.warnings.extend(guarded.empty.take());
         Ok(guarded)
+    }
+
+    fn sample(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Sampled, Error> {
+        self.tiles.sample(site, seed)
     }
 
     fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, Error> {
@@ -236,4 +303,12 @@ impl JobWorkload for Once {
     fn job(&self) -> &dyn Job {
         self
     }
+}
+
+/// The definition of a function: tiles of another one must not be gone on with.
+fn definition(site: &mut Site<'_>, signature: &str) -> Result<String, Error> {
+    let query = format!("SELECT pg_catalog.pg_get_functiondef({}::regprocedure)", quote_literal(signature));
+    let found = site.sql()?.scalar(&query);
+    let found = found.map_err(error::sql_error(format!("reading the definition of {signature}")))?;
+    Ok(found.unwrap_or_default())
 }

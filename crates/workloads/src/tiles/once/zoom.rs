@@ -1,5 +1,6 @@
 //! All tiles of one zoom: several connections take them in turn, one thread keeps what comes.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
@@ -8,11 +9,13 @@ use std::time::Duration;
 use spec::Error;
 use tile::Tile;
 
+use super::super::fetched;
 use super::area::ZoomArea;
-use super::fetcher::{Fetcher, NoTile, TileOrigin};
+use super::fetcher::{Fetcher, NoTile};
 use super::kept::Kept;
 use super::mbtiles;
 use super::progress::{Asked, Progress};
+use crate::http::body::BodyKind;
 use crate::jobs::Runtime;
 
 /// Time between two commits.
@@ -23,8 +26,7 @@ const WAITING: usize = 64;
 /// A tile that came, or failed.
 struct Came {
     asked: Asked,
-    /// As received, and as it is stored; empty where tiles are not kept.
-    content: Vec<u8>,
+    /// As it is stored; empty where tiles are not kept.
     packed: Vec<u8>,
 }
 
@@ -38,14 +40,21 @@ pub(super) enum ZoomEnd {
 }
 
 pub(super) struct ZoomWork<'a> {
-    pub(super) area: &'a ZoomArea,
     /// Its place among the zooms.
     pub(super) zoom: usize,
-    pub(super) origin: TileOrigin<'a>,
-    pub(super) connections: u32,
+    pub(super) wanted: Wanted<'a>,
     pub(super) runtime: &'a dyn Runtime,
     /// No tile is begun after this time of the runtime's clock, µs.
     pub(super) until_us: u64,
+}
+
+/// The tiles of a zoom that are asked for.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted<'a> {
+    /// Those that are not done yet.
+    Left(&'a ZoomArea),
+    /// Those that failed before.
+    Again(&'a [Tile]),
 }
 
 /// Places that connections take in turn.
@@ -54,49 +63,64 @@ struct Places {
     /// Done by an earlier run.
     done: Vec<u64>,
     ended: AtomicBool,
+    /// The format of the first tile with contents, which all have.
+    format: OnceLock<&'static str>,
 }
 
 impl ZoomWork<'_> {
-    /// Asks for the tiles that are not done yet. `doing` is called after each commit.
+    /// Asks for the tiles, each connection for one at a time. `doing` is called after each commit.
     pub(super) fn carry_out(
         &self,
+        fetchers: &mut [Fetcher<'_>],
         progress: &mut Progress,
         kept: &mut Kept,
         doing: &mut dyn FnMut(&Progress),
     ) -> Result<ZoomEnd, Error> {
         let own = &progress.zooms[self.zoom];
-        let done = own.ahead().iter().copied().collect();
-        let places = Places { next: own.next().into(), done, ended: AtomicBool::new(false) };
+        let (next, done, left) = match self.wanted {
+            Wanted::Left(area) => {
+                (own.next(), own.ahead().iter().copied().collect(), area.count().saturating_sub(own.done()))
+            }
+            Wanted::Again(tiles) => (0, Vec::new(), tiles.len() as u64),
+        };
+        let ended = AtomicBool::new(false);
+        let places = Places { next: next.into(), done, ended, format: OnceLock::new() };
         let takes_tiles = kept.takes_tiles();
+        let connections = fetchers.len() as u32;
         thread::scope(|scope| {
             let (sender, receiver) = mpsc::sync_channel(WAITING);
-            let left = self.area.count().saturating_sub(progress.zooms[self.zoom].done()).max(1);
-            let workers: Vec<_> = (0..u64::from(self.connections).min(left))
-                .map(|_| {
+            let used = fetchers.iter_mut().take(usize::try_from(left.max(1)).unwrap_or(usize::MAX));
+            let workers: Vec<_> = used
+                .map(|fetcher| {
                     let (places, sender) = (&places, sender.clone());
-                    scope.spawn(move || self.work(places, &sender, takes_tiles))
+                    scope.spawn(move || self.work(fetcher, places, &sender, takes_tiles))
                 })
                 .collect();
             drop(sender);
-            let kept = self.keep(&receiver, progress, kept, doing);
+            let kept = self.keep(&receiver, progress, (kept, connections), doing);
             places.ended.store(true, Ordering::Relaxed);
             // Workers that wait to send end with the receiver.
             drop(receiver);
             let lost = workers.into_iter().filter_map(|worker| worker.join().ok().flatten()).next();
-            kept?;
+            let came = kept?;
             Ok(match lost {
                 Some(lost) => ZoomEnd::Lost(lost),
-                None if progress.zooms[self.zoom].done() == self.area.count() => ZoomEnd::Done,
+                None if came == left => ZoomEnd::Done,
                 None => ZoomEnd::Early,
             })
         })
     }
 
     /// One connection; why its server is lost, if it is.
-    fn work(&self, places: &Places, sender: &SyncSender<Came>, takes_tiles: bool) -> Option<Error> {
-        let mut fetcher = Fetcher::new(self.origin, self.runtime);
+    fn work(
+        &self,
+        fetcher: &mut Fetcher<'_>,
+        places: &Places,
+        sender: &SyncSender<Came>,
+        takes_tiles: bool,
+    ) -> Option<Error> {
         while let Some((at, tile)) = self.take(places) {
-            let (content, took_us, result) = match fetcher.fetch(tile) {
+            let (mut content, took_us, mut result) = match fetcher.fetch(tile) {
                 Ok((content, took_us)) => {
                     let bytes = content.len() as u64;
                     (content, took_us, Ok(bytes))
@@ -108,10 +132,12 @@ impl ZoomWork<'_> {
                     return Some(error);
                 }
             };
+            if let Err(why) = places.check(&content) {
+                (content, result) = (Vec::new(), Err(why));
+            }
             let packed =
                 if takes_tiles && !content.is_empty() { mbtiles::packed(&content) } else { Vec::new() };
-            let content = if takes_tiles { content } else { Vec::new() };
-            let came = Came { asked: Asked { at, tile, took_us, result }, content, packed };
+            let came = Came { asked: Asked { at, tile, took_us, result }, packed };
             if sender.send(came).is_err() {
                 break;
             }
@@ -119,28 +145,34 @@ impl ZoomWork<'_> {
         None
     }
 
-    fn take(&self, places: &Places) -> Option<(u64, Tile)> {
+    fn take(&self, places: &Places) -> Option<(Option<u64>, Tile)> {
         loop {
             let is_over = places.ended.load(Ordering::Relaxed) || self.runtime.stopped();
             if is_over || self.runtime.now_us() >= self.until_us {
                 return None;
             }
             let at = places.next.fetch_add(1, Ordering::Relaxed);
-            let tile = self.area.tile(at)?;
-            if places.done.binary_search(&at).is_err() {
-                return Some((at, tile));
+            match self.wanted {
+                Wanted::Again(tiles) => return Some((None, *tiles.get(usize::try_from(at).ok()?)?)),
+                Wanted::Left(area) => {
+                    let tile = area.tile(at)?;
+                    if places.done.binary_search(&at).is_err() {
+                        return Some((Some(at), tile));
+                    }
+                }
             }
         }
     }
 
-    /// Keeps what comes, until all connections are done.
+    /// Keeps what comes, until all connections are done; how many came.
     fn keep(
         &self,
         receiver: &Receiver<Came>,
         progress: &mut Progress,
-        kept: &mut Kept,
+        (kept, connections): (&mut Kept, u32),
         doing: &mut dyn FnMut(&Progress),
-    ) -> Result<(), Error> {
+    ) -> Result<u64, Error> {
+        let mut all = 0;
         let before = progress.zooms[self.zoom].elapsed_us;
         let start = self.runtime.now_us();
         let mut committed = start;
@@ -148,8 +180,10 @@ impl ZoomWork<'_> {
             match receiver.recv_timeout(Duration::from_micros(COMMIT_US)) {
                 Ok(came) => {
                     progress.add(self.zoom, &came.asked);
-                    if !came.content.is_empty() {
-                        kept.put(came.asked.tile, (&came.content, &came.packed))?;
+                    *progress.connections.entry(connections).or_default() += 1;
+                    all += 1;
+                    if !came.packed.is_empty() {
+                        kept.put(came.asked.tile, &came.packed)?;
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -164,6 +198,26 @@ impl ZoomWork<'_> {
             }
         }
         progress.zooms[self.zoom].elapsed_us = before + self.runtime.now_us().saturating_sub(start);
-        kept.commit(progress)
+        kept.commit(progress)?;
+        Ok(all)
+    }
+}
+
+impl Places {
+    /// Whether it is a tile, and of the same format as the others.
+    fn check(&self, content: &[u8]) -> Result<(), String> {
+        if content.is_empty() {
+            return Ok(());
+        }
+        if let Some(broken) = fetched::broken(content) {
+            let kind = BodyKind::of(content).words();
+            return Err(format!("what came is {kind}, and not a tile: {broken}"));
+        }
+        let format = mbtiles::format_of(content);
+        let usual = *self.format.get_or_init(|| format);
+        match usual == format {
+            true => Ok(()),
+            false => Err(format!("it is of the format {format}, and others are {usual}")),
+        }
     }
 }
