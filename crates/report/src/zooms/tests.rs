@@ -247,3 +247,16 @@ fn hits_stand_below_the_whole() {
     assert!(matches!(column("mean_change_pct")[1], CellValue::Real(pct) if (pct + 89.0).abs() < 0.1));
     assert_eq!(column("sliced")[..2], [CellValue::Null, "yes".into()]);
 }
+
+/// Three zooms took the same time, and one of them was called the one that takes it.
+#[test]
+fn zooms_that_take_as_much_are_named_together() {
+    let said = |zooms: &[Zoom]| {
+        let run = run("a", 1, scripts("tiles()", zooms, None));
+        answers(&ZoomsOfCell::all(&data(vec![run]))[0])
+    };
+    let three = said(&[(5, 300, 90.0), (6, 300, 91.0), (7, 300, 89.0), (12, 900, 2.0)]);
+    assert_eq!(three, ["a: z5, z6 and z7 take 98 % of its time with 50 % of its tiles."]);
+    let all = said(&[(5, 300, 90.0), (6, 300, 91.0)]);
+    assert!(!all.concat().contains("of its time"), "{all:?}");
+}

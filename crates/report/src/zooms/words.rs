@@ -9,7 +9,7 @@ use stats::Verdict;
 
 use super::few::{self, ranges};
 use super::names::{is_of, named, of_several};
-use super::{ZoomsOfArm, ZoomsOfCell, is_of_map};
+use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, is_of_map};
 use crate::compared::indicative;
 use crate::numbers;
 use results::ReportData;
@@ -176,21 +176,34 @@ fn beside(change: &ZoomComparison) -> String {
     })
 }
 
-/// `z12 takes 64 % of its time with 20 % of its tiles`, and which zoom is the slowest; `None` if there is only one
-/// zoom.
+/// `z12 takes 64 % of its time with 20 % of its tiles`, and which zoom is the slowest. Zooms that take nearly as much
+/// are named with it. `None` if there is only one zoom, or if none stands out.
 fn most_of_time(arm: &ZoomsOfArm) -> Option<String> {
-    let most = arm
-        .whole()
-        .max_by(|one, other| one.time_share.unwrap_or(0.0).total_cmp(&other.time_share.unwrap_or(0.0)))?;
+    let share = |zoom: &&ZoomFigures| zoom.time_share.unwrap_or(0.0);
+    let most = arm.whole().max_by(|one, other| share(one).total_cmp(&share(other)))?;
+    let named: Vec<&ZoomFigures> = arm.whole().filter(|zoom| share(zoom) >= NEARLY * share(&most)).collect();
+    let slowest = few::slowest(arm, most);
+    if arm.whole().count() == 1 || named.len() == arm.whole().count() {
+        return slowest.filter(|_| arm.whole().count() > 1);
+    }
+    let time: f64 = named.iter().map(share).sum();
+    let tiles = named.iter().map(|zoom| zoom.tiles_share).sum::<Option<f64>>()?;
+    let names: Vec<String> = named.iter().map(|zoom| arm.named(zoom)).collect();
+    let (names, verb) = match &names[..] {
+        [all @ .., last] if !all.is_empty() => (format!("{} and {last}", all.join(", ")), "take"),
+        _ => (names.concat(), "takes"),
+    };
     let said = format!(
-        "{} takes {} of its time with {} of its tiles",
-        arm.named(most),
-        whole_percent(most.time_share?),
-        whole_percent(most.tiles_share?)
+        "{names} {verb} {} of its time with {} of its tiles",
+        whole_percent(time),
+        whole_percent(tiles)
     );
-    let slowest = few::slowest(arm, most).map(|slowest| format!("{slowest}; ")).unwrap_or_default();
-    (arm.whole().count() > 1).then(|| format!("{slowest}{said}"))
+    let slowest = slowest.map(|slowest| format!("{slowest}; ")).unwrap_or_default();
+    Some(format!("{slowest}{said}"))
 }
+
+/// A zoom with this share of the longest time takes nearly as much.
+const NEARLY: f64 = 0.75;
 
 /// A remark on times of tiles if quads of slices do not count; `None` if all do. Tiles are counted by run,
 /// so those of such quads cannot be excluded.

@@ -25,7 +25,7 @@ pub(crate) struct TilesArgs {
     /// Print help
     #[arg(long, short = '?', action = ArgAction::Help)]
     help: Option<bool>,
-    /// Number of tiles to choose for each layer and zoom [default: 200]
+    /// What makes the tiles: a table, a function such as `roads()`, or a file with a query. Several are drawn together
     #[arg(value_name = "LAYER", required = true)]
     pub(super) layers: Vec<String>,
     /// Also write this as an experiment file, for `pgdyno run FILE`

@@ -174,19 +174,23 @@ fn hint_for(sql: &mut dyn Sql, shown: &str) -> Result<String, SqlError> {
     if is_function(sql, shown)? {
         return Ok(format!("there is a function of that name: write {}() in tiles.layers", shown.trim()));
     }
-    let tables = sql.rows("SELECT DISTINCT f_table_name FROM geometry_columns")?;
-    let tables: Vec<String> = tables.into_iter().filter_map(|mut row| row.pop()?).collect();
-    Ok(match nearest(shown, tables.iter().map(String::as_str)) {
-        Some(right)
-            if right
-                .chars()
-                .any(|letter| !(letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_')) =>
-        {
-            format!("did you mean {}? (with the quotes)", quote_identifier(right))
-        }
-        Some(right) => format!("did you mean {right}?"),
-        None => "load an extract with prepare.osm or pgdyno osm load, or correct tiles.table".to_owned(),
-    })
+    let tables = sql.rows("SELECT DISTINCT f_table_schema, f_table_name FROM geometry_columns")?;
+    let tables: Vec<[String; 2]> = tables.iter().filter_map(|row| texts(Some(row))).collect();
+    let own = shown.rsplit('.').next().unwrap_or(shown);
+    let right = nearest(own, tables.iter().map(|[_, table]| table.as_str()));
+    let Some([schema, right]) = tables.iter().find(|[_, table]| Some(table.as_str()) == right) else {
+        return Ok("load an extract with prepare.osm or pgdyno osm load, or correct tiles.table".to_owned());
+    };
+    let is_plain = |name: &str| {
+        name.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_')
+    };
+    let written = |name: &str| if is_plain(name) { name.to_owned() } else { quote_identifier(name) };
+    let quotes = if is_plain(right) { "" } else { " (with the quotes)" };
+    let right = match own == shown {
+        true => written(right),
+        false => format!("{}.{}", written(schema), written(right)),
+    };
+    Ok(format!("did you mean {right}?{quotes}"))
 }
 
 /// The first geometry column, its SRID and kind: preferably in the map's projection.
@@ -205,12 +209,20 @@ fn geometry_column(
             quote_literal(name)
         ))
         .map_err(asked)?;
-    let [column, srid, kind] = texts(rows.first()).ok_or_else(|| {
-        error::missing_error(
-            format!("table {shown} has no geometry column"),
-            "tiles are made of a column of type geometry; cast one of type geography in a view",
-        )
-    })?;
+    let Some([column, srid, kind]) = texts(rows.first()) else {
+        // The view leaves out tables that may not be read.
+        let query = format!("SELECT has_table_privilege({}, 'SELECT')", quote_literal(table));
+        return Err(match sql.scalar(&query).map_err(asked)?.as_deref() {
+            Some("f") => error::missing_error(
+                format!("this role may not read table {shown}"),
+                format!("GRANT SELECT ON {table} TO it, or connect as another role"),
+            ),
+            _ => error::missing_error(
+                format!("table {shown} has no geometry column"),
+                "tiles are made of a column of type geometry; cast one of type geography in a view",
+            ),
+        });
+    };
     let srid = match srid.parse().unwrap_or(0) {
         0 => match &srids_of_rows(sql, table, &column).map_err(asked)?[..] {
             [] => 0,
