@@ -69,7 +69,8 @@ pub fn length_words(plan: &Plan, preparation: &PreparationTime) -> Option<String
     if measure.search.is_some() {
         let [least, most] = crate::strategies::of(plan, &[]).usual(&[]);
         let per_run_s = estimate.per_run.as_secs_f64();
-        let all = TimeRange { least_s: least as f64 * per_run_s, most_s: most as f64 * per_run_s };
+        let least_s = least as f64 * (per_run_s - cost::AROUND_RUN_S);
+        let all = TimeRange { least_s, most_s: most as f64 * per_run_s };
         return Some(format!(
             "{least} to {most} runs of {} s (warm-up {} s), {}, more where trials disagree",
             measure.duration_s,
@@ -93,8 +94,10 @@ pub fn length_words(plan: &Plan, preparation: &PreparationTime) -> Option<String
             "{runs} of {number} of each client (warm-up {warmup_s} s); how long that takes is not known"
         ));
     }
-    let least_s = estimate.total.as_secs_f64();
-    let all = TimeRange { least_s, most_s: least_s * (1.0 + AGAIN + SPREAD) }.plus(before);
+    let total_s = estimate.total.as_secs_f64();
+    // What is around a run may take no time at all.
+    let least_s = total_s - of_clients as f64 * cost::AROUND_RUN_S;
+    let all = TimeRange { least_s, most_s: total_s * (1.0 + AGAIN + SPREAD) }.plus(before);
     Some(format!(
         "{runs} of {} s (warm-up {} s{}{}), {}",
         measure.duration_s,
@@ -163,14 +166,14 @@ mod tests {
     fn a_range_has_what_is_done_before_and_between_runs() {
         let select = "pgbench = { builtin = \"select-only\" }";
         let none = words(select, &PreparationTime::default());
-        assert!(none.starts_with("4 runs of 4 s (warm-up 1 s), 22 s to "), "{none}");
+        assert!(none.starts_with("4 runs of 4 s (warm-up 1 s), 20 s to "), "{none}");
         let loaded = PreparationTime { least_s: 0.0, most_s: 600.0, unknown: vec!["run a.sql".to_owned()] };
         let loaded = words(select, &loaded);
         assert!(
-            loaded.contains("22 s to 10 min ") && loaded.ends_with("not known yet: run a.sql"),
+            loaded.contains("20 s to 10 min ") && loaded.ends_with("not known yet: run a.sql"),
             "{loaded}"
         );
         let tiles = words("tiles = { table = \"t\", zooms = [3, 4] }", &PreparationTime::default());
-        assert!(tiles.contains("22 s to 1 min "), "checks of tiles take longer: {tiles}");
+        assert!(tiles.contains("20 s to 1 min "), "checks of tiles take longer: {tiles}");
     }
 }

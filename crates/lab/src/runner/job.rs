@@ -87,6 +87,10 @@ impl Runner<'_> {
         let (host, now, disk) = (HostSample::take(server), others(), DiskTraffic::take(server));
         // A file changed in the meantime was read in a mixed state.
         files.are_unchanged()?;
+        // A firewall or the server may have ended a connection that was idle for so long.
+        if stage.control()?.scalar("SELECT 1").is_err() {
+            stage.close_control();
+        }
         let control = stage.control()?;
         record.figures.append(Counters::take(control).map_err(of_sql)?.since(&before.counters));
         record.figures.append(host.figures_since(&before.host));
