@@ -1,5 +1,6 @@
 //! The measured server: a managed one or one given by URL, behind one type.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -59,6 +60,8 @@ pub struct Target {
     /// Something was set for the whole server.
     changed: bool,
     recovered: Vec<Recovered>,
+    /// Of the files of its PostgreSQL, once it was computed.
+    tree: OnceCell<String>,
 }
 
 impl Target {
@@ -142,7 +145,29 @@ impl Target {
             applied: Applied::default(),
             changed: false,
             recovered,
+            tree: OnceCell::new(),
         }
+    }
+
+    /// Why the data folder of a managed server was made again, if it was.
+    #[must_use]
+    pub fn made_again(&self) -> Option<&'static str> {
+        match &self.server {
+            TargetServer::Managed(cluster) => cluster.made_again(),
+            TargetServer::Url(_) => None,
+        }
+    }
+
+    /// SHA-256 over the files of a managed server's PostgreSQL, hex; `None` for a server by URL.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn build_tree(&self) -> Result<Option<String>, Error> {
+        let TargetServer::Managed(cluster) = &self.server else { return Ok(None) };
+        if self.tree.get().is_none() {
+            let _ = self.tree.set(build::tree_of(&cluster.installation().bin)?.sha256);
+        }
+        Ok(self.tree.get().cloned())
     }
 
     /// `managed` or `url`.
@@ -642,9 +667,8 @@ impl Target {
         };
         let mut build = build::asked(&mut control).map_err(failed)?;
         if let TargetServer::Managed(cluster) = &self.server {
-            let bin = &cluster.installation().bin;
-            build.tree = Some(build::tree_of(bin)?.sha256);
-            build.commit = build::commit_of(bin);
+            build.tree = self.build_tree()?;
+            build.commit = build::commit_of(&cluster.installation().bin);
         }
         Ok(spec::MeasuredTarget {
             build: Some(build),

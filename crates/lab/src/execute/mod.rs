@@ -185,6 +185,8 @@ struct Invocation {
     done: Vec<PastRun>,
     /// Disturbed runs that are excluded, once for each repetition.
     superseded: Vec<RunKey>,
+    /// The parts of PostgreSQL that differ from those with which the same experiment began.
+    changed_build: Option<String>,
 }
 
 impl Invocation {
@@ -196,7 +198,7 @@ impl Invocation {
             Some(store) => facts::stored(store, &plan, again),
             None => Ok(facts::first(0)),
         };
-        let (stored, again) = stored_or_again(&plan, options, stored_runs)?;
+        let (stored, again, changed_build) = stored_or_again(&plan, options, &facts, stored_runs)?;
         let StoredExperiment { id: known, facts: stored, runs, .. } = stored;
         let stored_facts = if known.is_some() { stored.all().len() } else { 0 };
         let (given, mut facts) = (facts.clone(), stored.followed_by(facts));
@@ -211,7 +213,17 @@ impl Invocation {
         let plan = resolve(file, &facts)?;
         let Some((id, store)) = known.zip(store.as_ref()) else {
             let (done, superseded) = (Vec::new(), Vec::new());
-            return Ok(Self { plan, facts, given, stored_facts, again, known, done, superseded });
+            return Ok(Self {
+                plan,
+                facts,
+                given,
+                stored_facts,
+                again,
+                known,
+                done,
+                superseded,
+                changed_build,
+            });
         };
         let began = store.experiment(id)?.experiment.seed;
         if began != plan.seed() {
@@ -231,7 +243,7 @@ impl Invocation {
             return Err(finished(store, id, &plan, &done, options)?);
         }
         let superseded = store.superseded_runs(id)?;
-        Ok(Self { plan, facts, given, stored_facts, again, known, done, superseded })
+        Ok(Self { plan, facts, given, stored_facts, again, known, done, superseded, changed_build })
     }
 
     /// The servers must have the versions that the experiment began with. Further rounds and jobs begin again with other versions.
@@ -332,13 +344,21 @@ fn stands_alone(plan: &Plan, options: &ExecutionOptions) -> bool {
 fn stored_or_again(
     plan: &Plan,
     options: &ExecutionOptions,
+    now: &Facts,
     read: impl Fn(bool) -> Result<StoredExperiment, Error>,
-) -> Result<(StoredExperiment, bool), Error> {
+) -> Result<(StoredExperiment, bool, Option<String>), Error> {
     let again = options.again || plan.content.calibrate.is_some();
     let stored = read(again)?;
-    match facts::check_host(&stored, plan.content.by_hand().map(|(factor, _)| factor)) {
-        Err(_) if stands_alone(plan, options) => Ok((read(true)?, true)),
-        checked => checked.map(|()| (stored, again)),
+    let by_hand = plan.content.by_hand().map(|(factor, _)| factor);
+    match facts::check_host(&stored, by_hand) {
+        Err(_) if stands_alone(plan, options) => return Ok((read(true)?, true, None)),
+        checked => checked?,
+    }
+    // Another machine that is set by hand has its own files.
+    let is_here = stored.host.as_ref().is_some_and(|began| began.uuid == server::host::describe(None).uuid);
+    match facts::builds::changed(&stored.facts, now).filter(|_| is_here) {
+        None => Ok((stored, again, None)),
+        changed => Ok((read(true)?, true, changed)),
     }
 }
 

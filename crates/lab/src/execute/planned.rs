@@ -37,14 +37,16 @@ pub fn planned(
     dry_run: bool,
     stop: &Stop,
 ) -> Result<Planned, Error> {
-    let files = facts::of_files(file)?;
+    let mut files = facts::of_files(file)?;
     let all = resolve(file, &files)?;
+    let builds = facts::builds::of_servers(&all, options.pg_bin.as_deref())?;
+    builds.into_iter().for_each(|fact| files.learn(fact));
     let read = |again| facts::of_results(&all, &options.results, again);
     let usable = if dry_run { Store::check_usable(&options.results) } else { Ok(()) };
     let stored = usable.and_then(|()| match stands_alone(&all, options) {
         // It is read when the round or the jobs begin.
         true => Ok(StoredExperiment::default()),
-        false => stored_or_again(&all, options, read).map(|(stored, _)| stored),
+        false => stored_or_again(&all, options, &files, read).map(|(stored, ..)| stored),
     });
     let (stored, mut fails) = match stored {
         Ok(stored) => (stored, None),

@@ -74,6 +74,11 @@ impl PreparedServers {
             if let Some((last, changes)) = other {
                 progress.note(format!("another experiment than number {}: {}", last.0, few(&changes)));
             }
+            if let Some(changed) = &begun.changed_build {
+                progress.note(format!(
+                    "PostgreSQL is not what this experiment began with, so it begins again: {changed}"
+                ));
+            }
             if let Some(name) = other_name(store, &begun)? {
                 progress.note(format!(
                     "the same experiment as {name}: it goes on, under that name and with that question"

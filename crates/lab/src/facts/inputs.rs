@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use server::build::tree_of;
+use server::managed::{no_server_in, real_folder};
 use spec::plan::{Fact, Facts};
 use spec::{Class, Error};
 use workloads::{Preparation, Spec, Work};
@@ -20,7 +22,8 @@ pub(super) fn learn(facts: &mut Facts, file: &ExperimentFile) -> Result<(), Erro
         of_preparation(facts, &jobs)?;
     }
     for build in file.named.builds.values() {
-        of_file(facts, &build.bin.join("postgres"))?;
+        let bin = real_folder(&build.bin).ok_or_else(|| no_server_in(&build.bin))?;
+        facts.learn(Fact::File { path: build.bin.clone(), sha256: tree_of(&bin)?.sha256 });
     }
     let beside = file.beside.iter().flat_map(|beside| beside.workloads());
     let grid = file.factors.workloads().map(|name| (name, true));

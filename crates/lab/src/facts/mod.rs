@@ -1,6 +1,7 @@
 //! What is learnt about an experiment before it begins: of the host, of its files, of what is installed, and of
 //! the results file. [`crate::plan::resolve`] makes the plan from it.
 
+pub(crate) mod builds;
 mod inputs;
 mod programs;
 

@@ -48,6 +48,9 @@ pub(crate) struct JobRecord {
     /// store them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     read: Vec<String>,
+    /// SHA-256 over the files of the PostgreSQL that made the data; earlier builds did not store it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    build: Option<String>,
     /// The origin of single figures, and files: stored with the run, not next to the data.
     #[serde(skip)]
     samples: Vec<Sample>,
@@ -68,6 +71,7 @@ impl JobRecord {
             remarks,
             tables: report.tables,
             read: Vec::new(),
+            build: None,
             samples: report.samples,
             artifacts: report.artifacts,
         }
@@ -206,6 +210,12 @@ impl Jobs<'_> {
         let record: Option<JobRecord> =
             control.scalar(&query).map_err(of_sql)?.and_then(|text| serde_json::from_str(&text).ok());
         let Some(record) = record.filter(|record| record.was_made_of(&read)) else { return Ok(None) };
+        let build = self.stage.target.build_tree()?;
+        if record.build.is_some() && record.build != build {
+            self.progress.note(format!("{}: another build of PostgreSQL made the data", job.what()));
+            return Ok(None);
+        }
+        let control = self.stage.control()?;
         let there: BTreeSet<String> =
             relations(control)?.into_iter().map(|relation| relation.table).collect();
         Ok(record.tables.iter().all(|table| there.contains(table)).then_some(record))
@@ -242,6 +252,7 @@ impl Jobs<'_> {
             Err(error) => return Err(self.explain(error)),
         };
         let (host, now) = (HostSample::take(server), others());
+        let build = self.stage.target.build_tree()?;
         let control = self.stage.control()?;
         let mut figures = Counters::take(control).map_err(of_sql)?.since(&before.0);
         figures.append(host.figures_since(&before.1));
@@ -251,7 +262,7 @@ impl Jobs<'_> {
         figures.extend(made.map(|made| (figures::EXTRACT_MADE_S, made.took.as_secs_f64())));
         let report = JobReport { figures, ..report };
         let relations = relations(control)?;
-        let mut record = JobRecord { relations, read, ..JobRecord::of(started_at, report, remarks) };
+        let mut record = JobRecord { relations, read, build, ..JobRecord::of(started_at, report, remarks) };
         // Tables that the job dropped again are not its tables.
         let there: BTreeSet<&String> = record.relations.iter().map(|relation| &relation.table).collect();
         record.tables.retain(|table| there.contains(table) && !table.ends_with(OF_ALL_LOADS));

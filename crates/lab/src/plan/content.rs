@@ -150,8 +150,7 @@ fn data(file: &ExperimentFile, facts: &Facts) -> Result<BTreeMap<String, Planned
 fn named(file: &ExperimentFile, facts: &Facts) -> Result<Named, Error> {
     let mut named = file.named.clone();
     for build in named.builds.values_mut() {
-        let postgres = build.bin.join("postgres");
-        let hash = facts.sha256(&postgres).ok_or_else(|| unknown(&postgres.display().to_string()))?;
+        let hash = facts.sha256(&build.bin).ok_or_else(|| unknown(&build.bin.display().to_string()))?;
         hash.clone_into(&mut build.hash);
     }
     Ok(named)

@@ -174,6 +174,6 @@ mod tests {
             "{loaded}"
         );
         let tiles = words("tiles = { table = \"t\", zooms = [3, 4] }", &PreparationTime::default());
-        assert!(tiles.contains("20 s to 1 min "), "checks of tiles take longer: {tiles}");
+        assert!(tiles.contains("21 s to 1 min "), "checks of tiles take longer: {tiles}");
     }
 }

@@ -143,6 +143,12 @@ pub(super) fn effect(content: &Content, cell: &Cell, arm: &str) -> Result<(Setup
     {
         *level = format!("{storage:?}");
     }
+    // Nor does that of a build.
+    if let Server::Target(At { version: Some(level), .. }) = &mut setup.server
+        && let Some(build) = content.named.builds.get(level)
+    {
+        level.clone_from(&build.hash);
+    }
     for own in setup.changes.iter_mut().flat_map(BTreeMap::values_mut) {
         // A check has no effect.
         (own.level, own.change.check) = Default::default();

@@ -98,6 +98,9 @@ impl Stage {
     ) -> Result<Self, Error> {
         let (stage, removed) = Self::reach(access, pg_bin, via, Rights::Restore, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
+        if let Some(why) = stage.target.made_again() {
+            progress.note(format!("its data folder was made by {why} of PostgreSQL, and is made again"));
+        }
         Ok(stage)
     }
 
@@ -149,6 +152,7 @@ impl Stage {
                     choice: Choice { pg_bin: bin.clone().or(pg_bin), version: *version },
                     via,
                     storage: storage.clone(),
+                    replaces_versions: bin.is_some(),
                     ..ServerOptions::default()
                 };
                 let target = Target::managed(&home, name, &options, extensions, &watchdog, stop)?;

@@ -5,6 +5,7 @@ mod against;
 mod bench;
 mod beside;
 mod bounds;
+mod builds;
 mod by_hand;
 mod calibrate;
 mod checks;

@@ -7,4 +7,4 @@ mod tree;
 
 pub(crate) use asked::asked;
 pub use source::commit_of;
-pub use tree::{BuildTree, tree_of};
+pub use tree::{BuildTree, different_parts, tree_of};

@@ -159,20 +159,22 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
         .with_hint("it is read to tell this build from another; make it readable")
 }
 
-impl BuildTree {
-    /// The parts that differ, by name: `postgres, lib/x.so, extension x`; at most `most` of them.
-    #[must_use]
-    pub fn differences(&self, other: &BTreeMap<String, String>, most: usize) -> String {
-        let names = self.parts.keys().chain(other.keys());
-        let mut differ: Vec<&str> =
-            names.filter(|name| self.parts.get(*name) != other.get(*name)).map(String::as_str).collect();
-        differ.sort_unstable();
-        differ.dedup();
-        let more = differ.len().saturating_sub(most);
-        differ.truncate(most);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{}{more}", differ.join(", "))
-    }
+/// The parts in which two builds differ, by name: `postgres, lib/x.so, extension x`; at most `most` of them.
+#[must_use]
+pub fn different_parts(
+    one: &BTreeMap<String, String>,
+    other: &BTreeMap<String, String>,
+    most: usize,
+) -> String {
+    let names = one.keys().chain(other.keys());
+    let mut differ: Vec<&str> =
+        names.filter(|name| one.get(*name) != other.get(*name)).map(String::as_str).collect();
+    differ.sort_unstable();
+    differ.dedup();
+    let more = differ.len().saturating_sub(most);
+    differ.truncate(most);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", differ.join(", "))
 }
 
 #[cfg(test)]
@@ -232,7 +234,7 @@ mod tests {
         ] {
             put(top.path(), &[(name, content)]);
             let changed = tree_of(&bin).unwrap();
-            assert_eq!(before.differences(&changed.parts, 5), part.unwrap_or_default(), "{name}");
+            assert_eq!(different_parts(&before.parts, &changed.parts, 5), part.unwrap_or_default(), "{name}");
             assert_eq!(before.sha256 == changed.sha256, part.is_none(), "{name}");
             std::fs::remove_file(top.path().join(name)).unwrap();
             build(top.path());
@@ -253,8 +255,8 @@ mod tests {
         let parts = |names: &[&str]| -> BTreeMap<String, String> {
             names.iter().map(|name| ((*name).to_owned(), "0".to_owned())).collect()
         };
-        let tree = BuildTree { sha256: String::new(), parts: parts(&["postgres", "lib/a.so", "lib/b.so"]) };
-        assert_eq!(tree.differences(&parts(&["postgres"]), 1), "lib/a.so and 1 more");
-        assert_eq!(tree.differences(&tree.parts, 1), "");
+        let all = parts(&["postgres", "lib/a.so", "lib/b.so"]);
+        assert_eq!(different_parts(&all, &parts(&["postgres"]), 1), "lib/a.so and 1 more");
+        assert_eq!(different_parts(&all, &all, 1), "");
     }
 }

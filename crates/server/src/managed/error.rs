@@ -59,6 +59,25 @@ pub(super) fn other_version(name: &str, made_by: u32, asked: u32) -> Error {
     Error::new(Class::Usage, what).with_hint(hint)
 }
 
+/// Whether a server did not start since its data were made by programs with another catalog. It names the constant in
+/// every language.
+pub(super) fn is_of_other_catalog(error: &Error) -> bool {
+    let lines = error.cause::<LastLines>().map(|LastLines(lines)| lines.as_str()).unwrap_or_default();
+    lines.contains("CATALOG_VERSION_NO") || lines.contains("PG_CONTROL_VERSION")
+}
+
+pub(super) fn other_catalog(name: &str, bin: &Path) -> Error {
+    let what = format!(
+        "managed server {name:?} holds data of another catalog version than that of the programs in {}",
+        bin.display()
+    );
+    let hint = format!(
+        "use another name; or keep the data with pg_dump by the programs that made them, and remove it: pgdyno target destroy {}",
+        spec::shell::word(name)
+    );
+    Error::new(Class::Usage, what).with_hint(hint)
+}
+
 pub(super) fn would_not_stop(pid: u32) -> Error {
     Error::new(Class::Child, format!("the server (pid {pid}) does not stop"))
 }

@@ -134,7 +134,8 @@ fn missing_error(what: impl Into<String>) -> Error {
 }
 
 /// The folder of the programs that links in `bin` lead to; `None` when it contains no server.
-fn real_folder(bin: &Path) -> Option<PathBuf> {
+#[must_use]
+pub fn real_folder(bin: &Path) -> Option<PathBuf> {
     let complete = |folder: &Path| folder.join("initdb").is_file().then(|| folder.to_owned());
     let real = bin.join("postgres").canonicalize().ok()?;
     let of_program = real.parent().and_then(complete);

@@ -33,6 +33,9 @@ pub(super) struct Marker {
     pub(super) port: u16,
     /// Runs without a watchdog, until it is stopped explicitly.
     pub(super) detached: bool,
+    /// A user started it to stay once, and may have put data on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_kept: bool,
     /// Where some of its files are, if not in its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) storage: Option<Storage>,
@@ -117,6 +120,7 @@ mod tests {
             tls: false,
             port: 5432,
             detached: false,
+            is_kept: false,
             storage: None,
             copy: None,
         };

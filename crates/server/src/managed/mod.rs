@@ -28,7 +28,7 @@ use spec::{Class, Error, is_disk_full};
 
 pub use copy::{disks_of, sizes_of};
 pub use data_folder::DataFolderSizes;
-pub use installation::{Choice, Installation, no_server_in};
+pub use installation::{Choice, Installation, no_server_in, real_folder};
 pub use network::NetworkAccess;
 pub use orphans::stop_orphans;
 pub(crate) use status::journals;
@@ -36,7 +36,9 @@ pub use status::{Status, list, status};
 
 pub(crate) use self::databases::place_of;
 pub(crate) use self::error::LastLines;
-use self::error::{in_use, not_found, not_ours, other_version, server_file_error};
+use self::error::{
+    in_use, is_of_other_catalog, not_found, not_ours, other_catalog, other_version, server_file_error,
+};
 use self::file_storage::{FileStorage, is_left_over};
 use self::log::ServerLog;
 use self::marker::Marker;
@@ -71,6 +73,9 @@ pub struct ServerOptions {
     pub detached: bool,
     /// Where some of its files are stored; all are in its folder when `None`.
     pub storage: Option<Storage>,
+    /// Whether data of another major version are removed: those of an arm that is a build, in a folder that may hold
+    /// another one now.
+    pub replaces_versions: bool,
 }
 
 /// A managed server in use; dropping it stops the server, unless it is detached.
@@ -81,6 +86,8 @@ pub struct Cluster {
     /// Owned by us; the server writes in `data`.
     folder: Dir,
     installation: Installation,
+    /// Why its data folder was made again.
+    made_again: Option<&'static str>,
     /// Whether the installation was found on this machine, or named. Otherwise it comes from the marker, and
     /// is not run.
     is_found: bool,
@@ -124,9 +131,36 @@ impl Cluster {
         check_name(name)?;
         let mut cluster = Self::prepare(home, name, options, watchdog, stop, StorageChoice::Requested)?;
         cluster.adopt(options)?;
-        cluster.start()?;
+        match cluster.start() {
+            Err(error) if is_of_other_catalog(&error) => cluster.make_again()?,
+            started => started?,
+        }
         cluster.ensure_network()?;
         Ok(cluster)
+    }
+
+    /// Makes its data folder again, for programs with another catalog, and starts it. What is in it can be read by nobody
+    /// else here, and experiments prepare it again.
+    fn make_again(&mut self) -> Result<(), Error> {
+        if self.marker.is_kept {
+            return Err(other_catalog(&self.name, &self.installation.bin));
+        }
+        self.marker = Marker {
+            server_version: self.installation.version.clone(),
+            bin: self.installation.bin.clone(),
+            complete: false,
+            ..self.marker.clone()
+        };
+        self.make_data()?;
+        self.start()?;
+        self.made_again = Some("another catalog version");
+        Ok(())
+    }
+
+    /// Why its data folder was made again, if it was: `another catalog version`.
+    #[must_use]
+    pub fn made_again(&self) -> Option<&'static str> {
+        self.made_again
     }
 
     /// The existing server of this name, running or not; its state does not change.
@@ -301,6 +335,7 @@ impl Cluster {
         };
         let found = read_marker(&folder)?;
         let found = storage_choice::check(found, &folder, name, options, &choice)?;
+        let (found, made_again) = storage_choice::without_other_version(found, &folder, options)?;
         let is_found = found.is_none() || !matches!(choice, StorageChoice::Existing);
         let (installation, marker) = match found {
             Some(marker) if !is_found => (installation_of(&marker), marker),
@@ -319,6 +354,7 @@ impl Cluster {
             log_start: log.length(),
             folder,
             installation,
+            made_again,
             is_found,
             account,
             watchdog: watchdog.clone(),
@@ -385,6 +421,7 @@ impl Cluster {
             }
         }
         let mut marker = self.marker.clone();
+        marker.is_kept |= marker.detached || options.detached;
         marker.detached = options.detached || stays;
         marker.set_via(if stays { options.via.max(marker.via()) } else { options.via });
         if marker != self.marker {
@@ -397,6 +434,17 @@ impl Cluster {
     fn write_marker(&self) -> Result<(), Error> {
         self.marker.write(&self.folder).map_err(|error| server_file_error(self.folder.path(), error))
     }
+}
+
+/// The folder of the programs that run, or would run, the server of this name; `None` if there are none.
+#[must_use]
+pub fn programs_of(home: &Home, name: &str, choice: &Choice) -> Option<PathBuf> {
+    let marker = folder_of(home, name).ok().flatten().and_then(|folder| read_marker(&folder).ok().flatten());
+    let found = match marker.filter(|_| choice.pg_bin.is_none()) {
+        Some(marker) => installation_for(&marker, choice, name),
+        None => Installation::find(choice),
+    };
+    found.ok().map(|found| found.bin)
 }
 
 fn folder_of(home: &Home, name: &str) -> Result<Option<Dir>, Error> {
@@ -452,6 +500,7 @@ fn fresh_marker(installation: &Installation) -> Marker {
         tls: false,
         port: SOCKET_PORT,
         detached: false,
+        is_kept: false,
         storage: None,
         copy: None,
     }

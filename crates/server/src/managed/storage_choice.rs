@@ -7,6 +7,7 @@ use spec::{Class, Error};
 
 use super::error::{server_file_error, would_not_stop};
 use super::file_storage::{FileStorage, For, storage_folder_of};
+use super::installation::Installation;
 use super::marker::Marker;
 use super::postmaster::{self, PidFile};
 use super::serve::STOP_TIMEOUT;
@@ -57,6 +58,25 @@ pub(super) fn check(
         return Err(Error::new(Class::Usage, what).with_hint(hint));
     }
     Ok(Some(marker))
+}
+
+/// The existing server, unless it is of another major version and may be replaced; it is removed then. Why, if so.
+pub(super) fn without_other_version(
+    found: Option<Marker>,
+    folder: &Dir,
+    options: &ServerOptions,
+) -> Result<(Option<Marker>, Option<&'static str>), Error> {
+    let Some(marker) = found else { return Ok((None, None)) };
+    if !options.replaces_versions || marker.is_kept || marker.detached {
+        return Ok((Some(marker), None));
+    }
+    match Installation::find(&options.choice) {
+        Ok(asked) if asked.major != marker.major => {
+            clear(folder)?;
+            Ok((None, Some("another major version")))
+        }
+        _ => Ok((Some(marker), None)),
+    }
 }
 
 fn clear(folder: &Dir) -> Result<(), Error> {

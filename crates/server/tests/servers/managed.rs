@@ -111,6 +111,34 @@ fn a_detached_server_stays_and_is_used_again() {
     assert_not_found(status(&place.home, "main"));
 }
 
+/// The server's own words were the answer, and nothing could be measured.
+#[test]
+fn data_of_another_catalog_version_are_made_again() {
+    use std::os::unix::fs::FileExt;
+    let place = Place::new();
+    let server = cluster(&place);
+    let control = server.data().join("global/pg_control");
+    server.connect("postgres").unwrap().execute("CREATE TABLE t ()").unwrap();
+    drop(server);
+    // The version of its format, behind the system identifier.
+    let other = || {
+        std::fs::File::options().write(true).open(&control).unwrap().write_all_at(&[9, 9, 0, 0], 8).unwrap()
+    };
+    other();
+    let server = ensure(&place, &ServerOptions::default()).unwrap();
+    assert_eq!(server.made_again(), Some("another catalog version"));
+    let found = server.connect("postgres").unwrap().scalar("SELECT to_regclass('t') IS NULL").unwrap();
+    assert_eq!(found.as_deref(), Some("t"));
+    drop(server);
+    // What a user keeps is not removed.
+    drop(ensure(&place, &ServerOptions { detached: true, ..ServerOptions::default() }).unwrap());
+    Cluster::open(&place.home, "main", &watchdog(), &server::Stop::new()).unwrap().stop().unwrap();
+    other();
+    let error = ensure(&place, &ServerOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("holds data of another catalog version"), "{error}");
+    assert!(control.exists());
+}
+
 #[test]
 fn network_is_on_loopback_with_a_password() {
     use protocol::postgres::{Config, conninfo::Env};

@@ -67,6 +67,9 @@ pub enum Fact {
         data: Option<String>,
         version: String,
     },
+    /// The PostgreSQL of a private server, by content: SHA-256 over all its files, hex, and the first digits of the
+    /// SHA-256 of each part, by name.
+    Build { server: String, sha256: String, parts: BTreeMap<String, String> },
     /// The data that pgdyno prepared on a server, as a hash of what they were made from.
     Data { server: String, sha256: String },
     /// The most clients that the servers accept; `None` without a known limit.
@@ -121,7 +124,8 @@ impl Fact {
             ) => (program, data) == (other, of),
             (Self::Round { round, .. }, Self::Round { round: other, .. }) => round == other,
             (Self::Set { set, .. }, Self::Set { set: other, .. }) => set == other,
-            (Self::Data { server, .. }, Self::Data { server: other, .. }) => server == other,
+            (Self::Data { server, .. }, Self::Data { server: other, .. })
+            | (Self::Build { server, .. }, Self::Build { server: other, .. }) => server == other,
             (Self::File { path, .. }, Self::File { path: other, .. }) => path == other,
             (Self::Texts { workload, level, .. }, Self::Texts { workload: of, level: other, .. }) => {
                 (workload, level) == (of, other)
@@ -293,6 +297,15 @@ impl Facts {
     pub fn data(&self, wanted: &str) -> Option<&str> {
         self.0.iter().find_map(|fact| match fact {
             Fact::Data { server, sha256 } if server == wanted => Some(&**sha256),
+            _ => None,
+        })
+    }
+
+    /// The build of a server: its hash, and those of its parts.
+    #[must_use]
+    pub fn build(&self, wanted: &str) -> Option<(&str, &BTreeMap<String, String>)> {
+        self.0.iter().find_map(|fact| match fact {
+            Fact::Build { server, sha256, parts } if server == wanted => Some((&**sha256, parts)),
             _ => None,
         })
     }

@@ -144,6 +144,6 @@ impl TargetSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
     pub bin: PathBuf,
-    /// SHA-256 of its `postgres`, hex: distinguishes two builds of one version.
+    /// SHA-256 over the content of all its files, hex: distinguishes two builds of one version.
     pub hash: String,
 }

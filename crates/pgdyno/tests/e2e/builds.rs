@@ -1,0 +1,71 @@
+//! Which PostgreSQL is measured: a build is known by the content of all its files.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::Place;
+
+/// A copy of the installed PostgreSQL, whose libraries can be changed: the folder of its programs.
+fn copied(place: &Place, name: &str) -> PathBuf {
+    let ask = |option: &str| {
+        let told = Command::new("pg_config").arg(option).output().expect("pg_config").stdout;
+        PathBuf::from(String::from_utf8(told).unwrap().trim())
+    };
+    let (bin, share) = (ask("--bindir"), ask("--sharedir"));
+    let top = place.path().join(name);
+    let inside = |path: &Path| top.join(path.strip_prefix("/").unwrap());
+    let prefix = bin.parent().unwrap();
+    std::fs::create_dir_all(inside(prefix).parent().unwrap()).unwrap();
+    let copy = Command::new("cp").arg("-rL").arg(prefix).arg(inside(prefix)).status().unwrap();
+    assert!(copy.success());
+    std::fs::create_dir_all(inside(&share).parent().unwrap()).unwrap();
+    symlink(&share, inside(&share)).unwrap();
+    inside(&bin)
+}
+
+fn change_library(bin: &Path) {
+    let library = bin.parent().unwrap().join("lib/auth_delay.so");
+    OpenOptions::new().append(true).open(library).unwrap().write_all(b"rebuilt").unwrap();
+}
+
+const EXPERIMENT: &str = "question = \"?\"\n[target]\nmanaged = { name = \"built\" }\n[prepare]\npgbench = { scale = 1 }\n\
+    [workload.w]\npgbench = { builtin = \"select-only\" }\n[measure]\nwarmup = \"0.1s\"\nduration = \"0.3s\"\nrounds = 2\n";
+
+/// "is finished" was the answer for another library of an extension, and its tables were those of the former build.
+#[test]
+fn another_library_is_another_set_on_data_prepared_again() {
+    let place = Place::new();
+    let bin = copied(&place, "own");
+    place.write("e.toml", EXPERIMENT);
+    let run = || place.run(["run", "e.toml", "--pg-bin", bin.to_str().unwrap()]);
+    run().expect(0);
+    run().says(&["is finished"]);
+    change_library(&bin);
+    let done = run().expect(0).says(&["it begins again: lib/auth_delay.so"]);
+    done.says(&["scale 1: another build of PostgreSQL made the data"]);
+    run().says(&["is finished"]);
+    assert_eq!(place.sql("select count(*) from experiment"), "2");
+    let builds = "select count(distinct tree) || ' ' || min(version like 'PostgreSQL %') || ' ' || count(configure) from target_build";
+    assert_eq!(place.sql(builds), "2 1 2");
+}
+
+#[test]
+fn equal_builds_are_no_comparison_unless_asked_for() {
+    let place = Place::new();
+    let bin = copied(&place, "one");
+    symlink(place.path().join("one"), place.path().join("other")).unwrap();
+    let other = PathBuf::from(bin.to_str().unwrap().replacen("/one/", "/other/", 1));
+    let [one, other] = [&bin, &other].map(|bin| bin.display().to_string());
+    let versions = format!(
+        "{EXPERIMENT}[version.one]\nbin = \"{one}\"\n[version.other]\nbin = \"{other}\"\n[compare]\nfactor = \"version\"\nbase = \"one\"\n\
+         [factors]\nversion = [\"one\", \"other\"]\n"
+    );
+    place.write("e.toml", versions);
+    let done = place.run(["run", "e.toml", "--allow-commands", "--dry-run"]);
+    let all = done.stdout.clone() + &done.stderr;
+    assert!(all.contains("--same"), "{all}");
+    place.run(["run", "e.toml", "--allow-commands", "--dry-run", "--same"]).expect(0);
+}
