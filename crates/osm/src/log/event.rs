@@ -80,6 +80,14 @@ pub(super) struct Step<'a> {
     pub(super) table: &'a str,
 }
 
+impl Step<'_> {
+    /// Whether nothing is done with a table before: it is clustered first, and the middle's have one step only.
+    pub(super) fn is_first(&self) -> bool {
+        let is_middle = self.name == "index" && (self.item == self.table || self.item.starts_with("middle "));
+        self.name == "cluster" || is_middle
+    }
+}
+
 /// The last progress display: `Processing: Node(5k 1.2k/s) Way(3k 0.45k/s) Relation(20 10.0/s)`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Progress {
@@ -149,6 +157,10 @@ fn pending<'a>(line: &LogLine<'a>) -> Option<Event<'a>> {
     if text.starts_with("Processing ") {
         let seconds = line.number_after(" took ").filter(|_| text.contains(" pending "))?;
         return Some(Event::PendingDone { kind: kind(), count: line.number_after("Processing "), seconds });
+    }
+    // The sum over all processes; in 0.80 to 0.86 there is no other.
+    if let Some(seconds) = line.number_after("s took ").filter(|_| text.contains(" Pending ")) {
+        return Some(Event::PendingDone { kind: kind(), count: Some(first?), seconds });
     }
     let seconds = line.number_after("s in ").filter(|_| text.starts_with("Finished processing "))?;
     Some(Event::PendingDone { kind: kind(), count: line.number_after("Finished processing "), seconds })
@@ -333,6 +345,10 @@ mod tests {
             (
                 "Finished processing 12 relations in 13 sec",
                 PendingDone { kind: 2, count: Some(12), seconds: 13 },
+            ),
+            (
+                "71 Pending relations took 4s at a rate of 17.75/s",
+                PendingDone { kind: 2, count: Some(71), seconds: 4 },
             ),
             ("Going over 8 pending relations (using 4 threads)", Pending { kind: 2, count: Some(8) }),
             (

@@ -163,7 +163,8 @@ fn is_of_append(event: &Event<'_>) -> bool {
 
 /// The error in a line, without a progress display before it.
 fn error_in(text: &str) -> Option<&str> {
-    let at = text.find("ERROR").or_else(|| text.find("rror:"))?;
+    // Not `ERROR 1: …` of GDAL, which goes on.
+    let at = text.find("ERROR:").or_else(|| text.find("rror:"))?;
     let start = if text.starts_with("Processing: ") {
         text.find("sm2pgsql failed").map_or(at, |at| at - 1)
     } else {

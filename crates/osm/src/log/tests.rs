@@ -59,7 +59,6 @@ macro_rules! snapshot {
 }
 
 snapshot!(before_1_4, "1.2-reconstructed");
-snapshot!(from_2_1, "2.x-reconstructed");
 snapshot!(slim, "1.8-slim-delaware");
 snapshot!(slim_debug, "1.8-slim-debug-delaware");
 snapshot!(not_slim, "1.8-nonslim-delaware");
@@ -67,6 +66,11 @@ snapshot!(slim_then_dropped, "1.8-slim-drop-flatnodes-delaware");
 snapshot!(malta, "1.8-slim-malta");
 snapshot!(flex, "1.8-flex-structured-delaware");
 snapshot!(flex_two_stages, "1.8-flex-two-stages-delaware");
+
+#[test]
+fn from_2_1() {
+    insta::assert_snapshot!("from_2_1", table(&parse_by_stamps(log!("2.x-reconstructed"))));
+}
 
 /// An append has pending objects, and parents of marked ones.
 #[test]
@@ -329,6 +333,129 @@ fn a_log_that_ends_while_it_reads_keeps_rates_and_the_reason() {
         .collect();
     assert_eq!(rates, [("node", Some(99_000_000), 110), ("way", Some(2_000_000), 100)]);
     assert_eq!(log.progress.unwrap().in_words().as_deref(), Some("2,000k ways"));
+}
+
+/// Regression: in logs of 0.80 to 0.86 pending ways took no time, and tables began too early.
+#[test]
+fn pending_ways_of_any_early_version_are_a_phase_once() {
+    let lines = |done: &str| {
+        format!(
+            "osm2pgsql SVN version 0.84.0 (64bit id space)\nSetting up table: p_line\n\
+             Processing: Node(90k 9.0k/s) Way(80k 4.00k/s) Relation(7 7.00/s)  parse time: 31s\n\
+             Node stats: total(90123), max(9) in 10s\nWay stats: total(80456), max(9) in 20s\n\
+             Relation stats: total(7), max(9) in 1s\nGoing over pending ways\n\t4711 ways are pending\n\
+             Helper process 0 out of 2 initialised\n{done}All child processes exited\n\
+             4711 Pending ways took 70s at a rate of 67.30/s\nGoing over pending relations\n\
+             \t3 relations are pending\n3 Pending relations took 5s at a rate of 0.60/s\n\
+             All indexes on p_line created  in 40s\nOsm2pgsql took 150s overall\n"
+        )
+    };
+    for done in [
+        "",
+        "Process 0 finished processing 2355 ways in 70 sec\nProcess 1 finished processing 2356 ways in 69 sec\n",
+        "Finished processing 4711 ways in 70 sec\n\n",
+    ] {
+        let mut parser = LogParser::new();
+        lines(done).lines().for_each(|line| parser.line(0, line));
+        let log = parser.finish(None);
+        assert_eq!(took(&log, "pending ways", ""), [70], "{}", table(&log));
+        assert_eq!(took(&log, "pending relations", ""), [5], "{}", table(&log));
+        let line = log.phases.iter().find(|phase| phase.item == "p_line").unwrap();
+        assert_eq!(line.start_us, 106 * SECOND, "{}", table(&log));
+    }
+}
+
+/// Regression: the time of steps that the log lacks was ANALYZE's.
+#[test]
+fn a_table_whose_first_steps_are_missing_is_known_as_a_whole_only() {
+    let late = LATE;
+    let mut parser = LogParser::new();
+    for (at, line) in [
+        (0, "Creating geometry index on table 'b_area'..."),
+        (5, "Clustering table 'b_way' by geometry..."),
+        (30, "Creating osm_id index on table 'b_area'..."),
+        (42, "Analyzing table 'b_area'..."),
+        (50, "Building index on table 'b_rels'"),
+        (61, "Analyzing table 'b_way'..."),
+        (90, "Done postprocessing on table 'b_rels' in 33s"),
+        (90, "All postprocessing on table 'b_area' done in 103s (1m 43s)."),
+        (90, "All postprocessing on table 'b_way' done in 60s (1m 0s)."),
+        (90, "osm2pgsql took 200s (3m 20s) overall."),
+    ] {
+        parser.line(late + at * SECOND, line);
+    }
+    let log = parser.finish(Some(late - 110 * SECOND..late + 90 * SECOND));
+    assert_eq!(took(&log, "analyze", "b_area"), [0; 0], "{}", table(&log));
+    assert_eq!(
+        (took(&log, "table", "b_area"), took(&log, "index", "b_area geometry")),
+        (vec![103], vec![30])
+    );
+    assert_eq!((took(&log, "cluster", "b_way"), took(&log, "analyze", "b_way")), (vec![56], vec![4]));
+    assert_eq!(took(&log, "index", "b_rels"), [33], "{}", table(&log));
+    assert_eq!(took(&log, "unexplained", "after the start"), [49], "{}", table(&log));
+    assert_eq!(uncovered(&log, 200 * SECOND), 0);
+}
+
+const LATE: u64 = 1 << 50;
+
+/// Regression: tables took the time that a clock showed which was set back meanwhile.
+#[test]
+fn osm2pgsqls_own_seconds_win_over_a_clock_that_contradicts_them() {
+    let mut parser = LogParser::new();
+    for (at, line) in [
+        (0, "osm2pgsql version 1.7.2"),
+        (100, "Reading input files done in 100s (1m 40s)."),
+        (100, "Clustering table 'c_way' by geometry..."),
+        (110, "Building index on table 'c_nodes'"),
+        (120, "Analyzing table 'c_way'..."),
+        // Set back by half an hour, and set forward below.
+        (120, "Done postprocessing on table 'c_nodes' in 1900s (31m 40s)"),
+        (120, "All postprocessing on table 'c_way' done in 500s (8m 20s)."),
+        (120, "osm2pgsql took 2010s (33m 30s) overall."),
+    ] {
+        parser.line(at * SECOND, line);
+    }
+    let log = parser.finish(Some(0..2010 * SECOND));
+    assert_eq!(took(&log, "index", "c_nodes"), [1900], "{}", table(&log));
+    assert_eq!(took(&log, "table", "c_way"), [500]);
+    assert_eq!(log.phases.iter().filter(|phase| phase.item == "c_way").count(), 1, "{}", table(&log));
+    assert_eq!(uncovered(&log, 2010 * SECOND), 0);
+}
+
+/// Regression: an index of the second stage went on until its table was clustered, over all that came between.
+#[test]
+fn indexes_of_a_second_stage_without_its_first_line_end_with_it() {
+    for ends in ["Creating id indexes took 31s", "There are 12 nodes to reprocess..."] {
+        let mut parser = LogParser::new();
+        for (at, line) in [
+            (0, "osm2pgsql version 1.11.0"),
+            (50, "Reading input files done in 50s."),
+            (51, "Creating id index on table 'paths'..."),
+            (61, "Creating id index on table 'shops'..."),
+            (82, ends),
+            (82, "There are 900 ways to reprocess..."),
+            (150, "Clustering table 'paths' by geometry..."),
+            (160, "Analyzing table 'paths'..."),
+            (170, "All postprocessing on table 'paths' done in 20s."),
+        ] {
+            parser.line(at * SECOND, line);
+        }
+        let log = parser.finish(Some(0..170 * SECOND));
+        assert_eq!(took(&log, "index", "paths id"), [10], "{}", table(&log));
+        assert_eq!(
+            (took(&log, "index", "shops id"), took(&log, "index", "ids (stage 2)")),
+            (vec![21], vec![])
+        );
+        assert_eq!(
+            (took(&log, "reprocess ways (stage 2)", ""), took(&log, "table", "paths")),
+            (vec![68], vec![20])
+        );
+    }
+}
+
+#[test]
+fn an_error_of_a_library_is_none_of_the_load() {
+    assert_eq!(parse("ERROR 4: GDAL: no such file\nWarning 1: x\n").error, None);
 }
 
 proptest::proptest! {

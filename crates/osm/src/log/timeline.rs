@@ -30,6 +30,10 @@ pub(super) struct Timeline {
     /// Between the beginning of the second stage and its first object: its indexes are made one by one.
     indexes_stage_two: bool,
     parents_of_marked: bool,
+    /// The kind whose pending objects were done last: 0.87 to 1.2 say it twice.
+    pending_done: Option<usize>,
+    /// Whether a line was seen that comes before the work on tables.
+    before_tables: bool,
     tables: Tables,
 }
 
@@ -51,9 +55,11 @@ impl Timeline {
     pub(super) fn take(&mut self, at_us: u64, line: &LogLine<'_>, event: Option<&Event<'_>>) {
         if self.reading.take(at_us, line, event) {
             self.open = Some(OpenPhase::new(FLUSH, "", at_us, None));
+            self.before_tables = true;
             return;
         }
         let Some(event) = event else { return };
+        self.before_tables |= !is_of_tables(event);
         if self.phases.len() + self.tables.len() > MOST_PHASES {
             return;
         }
@@ -64,10 +70,12 @@ impl Timeline {
             }
             Event::Pending { kind, count } => {
                 self.end(at_us);
+                self.pending_done = None;
                 self.open = Some(OpenPhase::new(pending(*kind), self.pending_item(), at_us, *count));
             }
             Event::PendingDone { kind, count, seconds } => self.end_pending(at_us, *kind, *count, *seconds),
             Event::Reprocess { kind, count } => {
+                self.tables.end_one_by_one(at_us);
                 self.end(at_us);
                 self.indexes_stage_two = false;
                 let name = format!("reprocess {}s (stage 2)", OBJECTS[*kind]);
@@ -79,7 +87,9 @@ impl Timeline {
             }
             Event::IndexesOfStageTwo { seconds } => {
                 let took_us = seconds.saturating_mul(SECOND);
-                if self.open.as_ref().is_none_or(|open| open.start_us == at_us) && took_us > 0 {
+                let were_named = self.tables.end_one_by_one(at_us);
+                let none_open = self.open.as_ref().is_none_or(|open| open.start_us == at_us);
+                if !were_named && none_open && took_us > 0 {
                     self.phases.push(reported("index", "ids (stage 2)", at_us, took_us, None));
                 }
                 self.end(at_us);
@@ -97,7 +107,8 @@ impl Timeline {
             event => {
                 self.end(at_us);
                 self.indexes_stage_two = false;
-                self.tables.take(at_us, line.thread, event);
+                let begins_late = !self.before_tables;
+                self.tables.take(at_us, line.thread, event, begins_late);
             }
         }
     }
@@ -136,7 +147,9 @@ impl Timeline {
         let name = pending(kind);
         let took_us = seconds.saturating_mul(SECOND);
         let begun = self.open.take_if(|open| open.name == name);
-        if count == Some(0) {
+        let is_known = begun.is_none() && self.pending_done == Some(kind);
+        self.pending_done = Some(kind);
+        if count == Some(0) || is_known {
             return;
         }
         let Some(open) = begun else {
@@ -151,6 +164,14 @@ impl Timeline {
             reported(&name, &open.item, at_us, took_us, count)
         });
     }
+}
+
+fn is_of_tables(event: &Event<'_>) -> bool {
+    use Event::{Step, StepDone, TableDone, TableStarts, TaskDone, TaskStarts};
+    matches!(
+        event,
+        TaskStarts | TaskDone { .. } | TableStarts(_) | Step(_) | StepDone { .. } | TableDone { .. }
+    )
 }
 
 fn pending(kind: usize) -> String {

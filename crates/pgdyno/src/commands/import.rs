@@ -1,6 +1,8 @@
 //! `pgdyno import`: imports pgbench's reports and logs, osm2pgsql's logs, JSON printed by pgdyno, tables of
 //! numbers, results of other load testers, and results files of earlier versions.
 
+mod arms;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -32,6 +34,9 @@ pub(crate) struct Args {
     /// per_h [default: the first rate, else the first time, by the names of the columns]
     #[arg(long, value_name = "COLUMN[=UNIT]", requires = "table")]
     figure: Option<String>,
+    /// Column of --table that numbers the repeats [default: run, round, repeat, iteration and the like]
+    #[arg(long, value_name = "COLUMN", requires = "table")]
+    round: Option<String>,
     /// Experiment to put the runs into. The same name adds to it
     #[arg(long, value_name = "NAME", default_value = NAME)]
     name: String,
@@ -106,10 +111,12 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     say_known(&found, &imported, args)?;
     let runs = || imported.stored.iter().map(|stored| (stored, &found.runs[stored.place]));
     print(&table(runs()), args.format.format)?;
+    say_reasons(runs().map(|(_, run)| run));
     say_notes(runs().map(|(_, run)| run));
     if args.level.is_empty() {
         say_shared_cells(runs());
     }
+    arms::say_apart(&imported.stored);
     if found.rows > 0 {
         talk(&speed(found.rows, took));
     }
@@ -195,8 +202,9 @@ fn read(args: &Args, ran: &import::ImportOptions) -> anyhow::Result<(FoundRuns, 
     });
     bar.finish_and_clear();
     let mut found = found?;
+    let columns = import::TableColumns { figure: args.figure.as_deref(), round: args.round.as_deref() };
     for file in &args.table {
-        found.runs.extend(import::read_table(file, args.figure.as_deref())?);
+        found.runs.extend(import::read_table(file, columns)?);
     }
     Ok((found, start.elapsed()))
 }
@@ -272,6 +280,28 @@ fn table<'a>(runs: impl Iterator<Item = (&'a StoredRun, &'a FoundRun)>) -> Table
     }
     table
 }
+
+/// Why runs are invalid: of a load that failed it is the news.
+fn say_reasons<'a>(runs: impl Iterator<Item = &'a FoundRun>) {
+    let invalid: Vec<&FoundRun> =
+        runs.filter(|found| found.run().validity == spec::Validity::Invalid).collect();
+    for found in invalid.iter().take(MOST_REASONS) {
+        let of_verdict = |doubt: &&spec::Doubt| doubt.reason != spec::Reason::Imported;
+        let reasons: Vec<&str> =
+            found.run().doubts.iter().filter(of_verdict).map(|doubt| doubt.detail.as_str()).collect();
+        warning(&format!("{}: invalid: {}", found.source, reasons.join("; ")));
+    }
+    let more = invalid.len().saturating_sub(MOST_REASONS);
+    if more > 0 {
+        warning(&format!(
+            "{} invalid: pgdyno table runs has the reasons",
+            spec::count(more as u64, "further run")
+        ));
+    }
+}
+
+/// Invalid runs whose reasons are printed.
+const MOST_REASONS: usize = 20;
 
 /// Files of one cell are taken for repeats, which only the user knows.
 fn say_shared_cells<'a>(runs: impl Iterator<Item = (&'a StoredRun, &'a FoundRun)>) {

@@ -41,6 +41,11 @@ impl Sums {
         self.max = self.max.max(other.max);
     }
 
+    /// µs of all of them.
+    pub(super) fn sum(&self) -> f64 {
+        self.sum
+    }
+
     pub(super) fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }

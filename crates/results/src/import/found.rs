@@ -59,6 +59,7 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
     if measured.began_us.is_none() {
         measured.notes.push("when it ran is not known: the file's own time stands for it".to_owned());
     }
+    measured.notes.extend(report.and_then(|report| report.between.clone()));
     let started_us = measured.began_us.unwrap_or(changed_us);
     let mut run = Run {
         started_at: jiff::Timestamp::from_microsecond(started_us).unwrap_or_default().to_string(),
@@ -86,7 +87,7 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
         pgbench: report.and_then(|report| report.pgbench.clone()),
         server: server(report),
         uuid: None,
-        round: report.and_then(|report| report.labels.as_ref()?.round),
+        round: report.and_then(|report| report.labels.round),
     };
     found.run.events = events(&found);
     found
@@ -136,7 +137,7 @@ fn described(measured: &ImportedFigures, report: Option<&ParsedReport>, options:
 /// Hash of the measured values: recognises the same report in another file.
 fn fingerprint(report: &ParsedReport) -> String {
     let progress = report::progress::csv(&report.progress);
-    let labels = report.labels.as_ref().map(|labels| format!("{labels:?}\n")).unwrap_or_default();
+    let labels = report.labels.identity().map(|labels| labels + "\n").unwrap_or_default();
     sha256(&format!("{:?} {:?}\n{labels}{progress}{}", report.pgbench, report.server, report.text))
 }
 
@@ -163,7 +164,7 @@ fn factors(
         add("protocol", report.protocol.clone());
         add("partitions", report.partitions.map(|partitions| partitions.to_string()));
         add("partition_method", report.partition_method.clone());
-        for (name, level) in report.labels.iter().flat_map(|labels| &labels.levels) {
+        for (name, level) in &report.labels.levels {
             factors.entry(name.clone()).or_insert_with(|| level.clone());
         }
     }

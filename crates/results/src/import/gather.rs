@@ -10,7 +10,7 @@ use super::found::{self, FoundRun, Parts};
 use super::json;
 use super::lines::Lines;
 use super::log::{self, TransactionLog};
-use super::matching::{Log, aggregates_misfit, distance, misfit};
+use super::matching::{Distances, Log, aggregates_misfit, distance, misfit, nearest, undecided};
 use super::osm2pgsql;
 use super::report;
 use super::report::model::ParsedReport;
@@ -211,26 +211,33 @@ impl Gathered<'_> {
     }
 
     /// Gives each report the aggregated log that is nearest to it. With reports, the other logs are refused; if
-    /// none is of a report, that is an error.
+    /// none is of a report, or nothing decides which is, that is an error.
     fn aggregates(&mut self) -> Result<(), Error> {
         let mut logs: Vec<_> = std::mem::take(&mut self.aggregates).into_iter().map(Some).collect();
-        let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
+        let mut distances = Distances::new();
         for (at, reported) in self.reports.iter().enumerate().filter(|(at, _)| !self.matched[*at]) {
             for (number, (_, log)) in logs.iter().flatten().enumerate() {
-                let near = distance(&reported.report, log);
                 let fits = aggregates_misfit(&reported.report, log).is_none();
-                pairs.extend(fits.then_some((near, number, at)));
+                distances.extend(fits.then(|| ((at, number), distance(&reported.report, log))));
             }
         }
-        pairs.sort_by(|(near, ..), (other, ..)| near.total_cmp(other));
-        let mut found_one = false;
-        for (_, number, at) in pairs {
-            if self.matched[at] {
-                continue;
-            }
+        let chosen = nearest(&distances);
+        if let Some((reports, numbers)) = undecided(&chosen, &distances) {
+            let places: Vec<String> = reports.iter().map(|at| self.reports[*at].place()).collect();
+            let files = numbers.iter().filter_map(|number| logs[*number].as_ref()?.0.first());
+            let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
+            let what = format!(
+                "{} may belong to {}: transactions, time and latency do not decide it",
+                files.join(" and "),
+                places.join(" and ")
+            );
+            let hint = "import each report with its log in a separate command, with the same --name";
+            return Err(Error::new(Class::BadInput, what).with_hint(hint));
+        }
+        let found_one = !chosen.is_empty();
+        for (at, number) in chosen {
             let Some((files, log)) = logs[number].take() else { continue };
             self.push(Some(at), &files, Log::Aggregates(log));
-            found_one = true;
         }
         for (files, log) in logs.into_iter().flatten() {
             match self.refusal(&files, &log) {

@@ -1,5 +1,10 @@
 //! Whether a log and a report belong to the same run.
 
+mod assign;
+mod last;
+
+pub(super) use self::assign::{Distances, nearest, undecided};
+use self::last::LastInterval;
 use super::aggregate::AggregateLog;
 use super::log::TransactionLog;
 use super::report::model::ParsedReport;
@@ -59,17 +64,16 @@ pub(super) fn aggregates_misfit(report: &ParsedReport, log: &AggregateLog) -> Op
     let ran_s = report.measured_s()?;
     let each_s = report.clients.unwrap_or(1) as f64 * ran_s / wanted.max(1) as f64;
     let slack_s = 1.0 + length_s as f64 + 3.0 * each_s;
-    ((ran_s - covered_s as f64).abs() > slack_s)
-        .then(|| format!("time: {ran_s:.0} s in the report, {covered_s} s in intervals of the log"))
+    if (ran_s - covered_s as f64).abs() > slack_s {
+        return Some(format!("time: {ran_s:.0} s in the report, {covered_s} s in intervals of the log"));
+    }
+    LastInterval::of(report, log)?.misfit()
 }
 
-/// How unlike the log of a report an aggregated log is that fits it: by latency, and by what is missing.
+/// How unlike the log of a report an aggregated log is that fits it, in squared standard errors of its last
+/// interval.
 pub(super) fn distance(report: &ParsedReport, log: &AggregateLog) -> f64 {
-    let total = log.total();
-    let of_report = report.printed.latency_ms.filter(|ms| *ms > 0.0).map(|ms| ms * 1e3);
-    let of_log = total.latency.mean().filter(|us| *us > 0.0);
-    let latency = of_report.zip(of_log).map_or(0.0, |(a, b)| (a / b).ln().abs());
-    latency + report.succeeded().abs_diff(total.counts.ok) as f64 / report.succeeded().max(1) as f64
+    LastInterval::of(report, log).map_or(0.0, |last| last.distance())
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod lines;
 mod log;
 mod matching;
 mod measured;
+mod moment;
 mod names;
 mod numbers;
 mod osm2pgsql;
@@ -25,7 +26,8 @@ mod source;
 
 pub use found::FoundRun;
 pub use gather::{FoundRuns, read};
-pub use numbers::table::read_table;
+pub(crate) use numbers::script;
+pub use numbers::table::{TableColumns, read_table};
 pub use sniff::is_database;
 
 use self::report::model::ParsedReport;

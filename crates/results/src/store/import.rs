@@ -10,7 +10,7 @@ use spec::{ArmRecord, Class, Error, ExperimentRecord, Host, MeasuredTarget, Orde
 use super::rows::to_json;
 use super::write::{insert_experiment, newest_with_hash};
 use super::{ExperimentId, Finished, Sqlite, Store, run};
-use crate::import::FoundRun;
+use crate::import::{FoundRun, script};
 
 /// Name of an unknown host and target.
 const IMPORTED: &str = "imported";
@@ -121,11 +121,27 @@ fn import(
     let Some((_, first)) = new.first() else {
         return Ok(Imported { experiment: None, stored: Vec::new(), known });
     };
+    let collection = &with_names_of(collection, found);
     let mut into = Destination::open(transaction, collection, first)?;
     let stored =
         new.into_iter().map(|(place, run)| into.store(transaction, place, run)).collect::<Result<_, _>>()?;
     into.close(transaction)?;
     Ok(Imported { experiment: Some(into.id), stored, known })
+}
+
+/// A collection whose factors have the names that the runs have: files' names are in small letters.
+fn with_names_of(collection: &Collection, found: &[FoundRun]) -> Collection {
+    let known = |name: &String| {
+        let plain = |name: &str| name.to_lowercase().replace(' ', "_");
+        let names = || found.iter().flat_map(|found| found.run.factors.keys());
+        let same = || names().find(|known| plain(known) == plain(name));
+        if names().any(|known| known == name) { None } else { same() }.unwrap_or(name).clone()
+    };
+    Collection {
+        compare: collection.compare.as_ref().map(known),
+        levels: collection.levels.iter().map(|(name, level)| (known(name), level.clone())).collect(),
+        ..collection.clone()
+    }
 }
 
 /// The same run with its experiment's name, if it was imported before, or measured into this file.
@@ -215,6 +231,9 @@ impl<'a> Destination<'a> {
         found: &FoundRun,
     ) -> Result<StoredRun, ImportFailure> {
         let mut run = found.run.clone();
+        if run.kind == RunKind::Client && run.scripts.is_empty() {
+            run.scripts.push(script(&run.workload));
+        }
         run.uuid = uuid::Uuid::new_v4().to_string();
         self.level(&mut run).map_err(|what| {
             ImportFailure::Import(request(
@@ -247,7 +266,11 @@ impl<'a> Destination<'a> {
         }
         if let Some(factor) = &self.compare {
             let Some(level) = run.factors.remove(factor) else {
-                return Err(format!("the level of the compared factor {factor} is not known"));
+                let known: Vec<&str> = run.factors.keys().map(String::as_str).collect();
+                let known = known.join(", ");
+                return Err(format!(
+                    "the level of the compared factor {factor} is not known; its factors are {known}"
+                ));
             };
             if factor == "workload" {
                 let workload = if run.kind == RunKind::Job { "load" } else { "pgbench" };

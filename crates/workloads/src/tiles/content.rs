@@ -94,8 +94,31 @@ fn left_out(layer: &TileLayer) -> Option<String> {
     reasons.dedup();
     let of_reason = |why: &&str| {
         let names = all.iter().filter(|(_, other)| other == why).map(|(name, _)| name.as_str());
-        format!("{} ({why})", names.collect::<Vec<_>>().join(", "))
+        format!("{} ({why})", shortened(&names.collect::<Vec<_>>()))
     };
     let words: Vec<String> = reasons.iter().map(of_reason).collect();
     (!words.is_empty()).then(|| format!("left out: {}", words.join(", ")))
+}
+
+/// Names that are listed: tables of osm2pgsql have a column for each of many tags.
+const MOST_LISTED: usize = 5;
+
+/// `a, b and 3 more`.
+fn shortened(names: &[&str]) -> String {
+    let more = names.len().saturating_sub(MOST_LISTED);
+    let shown = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    /// Regression: the tags of osm2pgsql's tables filled half a screen.
+    #[test]
+    fn many_columns_are_listed_in_part() {
+        assert_eq!(shortened(&["way", "z"]), "way, z");
+        let tags = ["admin_level", "aerialway", "aeroway", "amenity", "area", "barrier", "bicycle"];
+        assert_eq!(shortened(&tags), "admin_level, aerialway, aeroway, amenity, area and 2 more");
+    }
 }

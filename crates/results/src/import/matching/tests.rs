@@ -63,3 +63,50 @@ fn the_nearest_log_is_the_one_of_like_latency() {
     slower.printed.latency_ms = Some(12.0);
     assert!(distance(&reported(30_120, 60.2), &log) < distance(&slower, &log));
 }
+
+/// A run of two clients without `-P`, 20 ms a transaction: its latency is printed from its time.
+fn plain(processed: u64, seconds: f64) -> ParsedReport {
+    let mut report = reported(processed, seconds);
+    (report.clients, report.printed.stddev_ms) = (Some(2), None);
+    report.printed.latency_ms = Some(2e3 * seconds / processed as f64);
+    report
+}
+
+/// Intervals of 2 s of two threads with these counts, in which both clients are busy `share` of the time.
+fn busy(counts: &[u64], share: f64) -> AggregateLog {
+    let line = |(number, count): (usize, &u64)| {
+        let first = if number == 0 { 0.5 } else { 1.0 };
+        let sum = 2e6 * share * first;
+        format!(
+            "{} {count} {sum:.0} {:.0} 700 900000\n",
+            1_800_000_000 + number * 2,
+            sum * sum / *count as f64 * 1.01
+        )
+    };
+    let text: String = counts.iter().enumerate().map(line).collect();
+    let files = ["a", "b"].map(|name| (PathBuf::from(name), text.as_bytes())).into();
+    aggregate::read(files, &Hints::default(), &mut ImportProgress::new(&mut |_, _| {})).unwrap()
+}
+
+/// Regression: another run's log was taken, whose last interval would have had far more transactions, and far
+/// shorter ones.
+#[test]
+fn what_is_left_for_the_last_interval_contradicts_a_log_of_another_run() {
+    // 600 a second for 14.4 s; the log has from 1 s before the second interval on.
+    let log = busy(&[300, 600, 610, 590, 605, 595, 600], 0.97);
+    let own = plain(2 * 3900 + 840, 14.4);
+    assert_eq!(aggregates_misfit(&own, &log), None);
+    let faster = plain(2 * 3900 + 1790, 14.4);
+    let misfit = aggregates_misfit(&faster, &log).expect("of another run");
+    assert!(
+        misfit.starts_with("latency: ") && misfit.contains("1790 transactions of the last interval"),
+        "{misfit}"
+    );
+    assert!(distance(&own, &log) < distance(&faster, &log));
+    let slower = plain(2 * 3900 + 2, 14.9);
+    assert!(aggregates_misfit(&slower, &log).is_some(), "none in 1.9 s");
+    // The printed latency is measured with -P.
+    let mut measured = own.clone();
+    (measured.printed.stddev_ms, measured.printed.latency_ms) = (Some(1.0), Some(3.5));
+    assert!(aggregates_misfit(&measured, &log).unwrap().starts_with("latency: "));
+}

@@ -22,7 +22,7 @@ use super::ImportProgress;
 use super::error::{at, of_file, unreadable};
 use super::found::{FoundRun, events};
 use super::judge::judge;
-use super::labels::{LabelReader, Labels};
+use super::labels::{LabelReader, Labels, tell_apart};
 use super::lines::{Lines, sha256};
 use super::log::stored;
 use crate::spool::Spool;
@@ -106,6 +106,8 @@ struct Number {
     figures: Figures,
     server: Option<String>,
     notes: Vec<String>,
+    /// Lines that say that a part of the load failed.
+    errors: Vec<String>,
     /// Its lines.
     text: String,
 }
@@ -122,7 +124,7 @@ pub(super) fn read(
     progress: &mut ImportProgress<'_>,
 ) -> Result<Vec<FoundRun>, spec::Error> {
     let (mut lines, mut reader, mut labels) = (Lines::new(input), tool.reader(), LabelReader::default());
-    let mut found: Vec<(u64, Number, Option<Labels>)> = Vec::new();
+    let mut found: Vec<(u64, Number, Labels)> = Vec::new();
     let mut last = 0;
     while let Some(line) = lines.next().map_err(|error| unreadable(path, error))? {
         last = line.number;
@@ -146,15 +148,28 @@ pub(super) fn read(
             of_file(path, format!("{} wrote it, and it has no result", tool.name())).with_hint(tool.wanted())
         );
     }
+    note_lines_between(&mut found);
     let several = found.len() > 1;
-    let of = |(line, number, labels): (u64, Number, Option<Labels>)| {
+    let of = |(line, number, labels): (u64, Number, Labels)| {
         let source = match several {
             true => format!("{} line {line}", path.display()),
             false => path.display().to_string(),
         };
-        number.run(tool.name(), source, labels.unwrap_or_default(), changed_us)
+        number.run(tool.name(), source, labels, changed_us)
     };
     Ok(found.into_iter().map(of).collect())
+}
+
+/// Gives results levels of the lines between them, or says that they are repeats of one cell.
+fn note_lines_between(found: &mut [(u64, Number, Labels)]) {
+    let cell = |number: &Number| format!("{} {:?} {:?}", number.workload, number.clients, number.scale);
+    let cells: Vec<String> = found.iter().map(|(_, number, _)| cell(number)).collect();
+    let mut labels: Vec<Labels> = found.iter_mut().map(|(.., labels)| std::mem::take(labels)).collect();
+    let note = tell_apart(&mut labels, &cells);
+    for ((_, number, own), labels) in found.iter_mut().zip(labels) {
+        *own = labels;
+        number.notes.extend(note.clone());
+    }
 }
 
 /// With more results, a text is not of a person's runs.
@@ -167,10 +182,16 @@ impl Number {
             None => program.to_owned(),
         };
         let counts = Counts { ok: self.done.unwrap_or(0), failed: self.failed, ..Counts::default() };
-        let (validity, doubts) = match self.done {
+        let (mut validity, mut doubts) = match self.done {
             Some(_) => judge(&counts, None, 0, false, &driver),
             None => (Validity::Suspect, vec![not_watched(&driver)]),
         };
+        if let Some(first) = self.errors.first() {
+            let errors = spec::count(self.errors.len() as u64, "line");
+            validity = Validity::Invalid;
+            let detail = format!("{errors} of users that failed, so that fewer were at work: {first}");
+            doubts.push(Doubt { reason: Reason::Errors, detail });
+        }
         let mut factors = labels.levels;
         factors.insert("workload".to_owned(), self.workload.clone());
         let known = [("clients", self.clients.map(|clients| clients.to_string())), ("scale", self.scale)];
@@ -222,9 +243,21 @@ fn found(run: Run, parts: FoundParts) -> FoundRun {
     found
 }
 
-/// A run of clients without figures; it has a script, since its rate is of one.
+/// A run of clients without figures. Its script is added when it is stored ([`script`]): thousands of rows may
+/// be read before the first is stored, and a script has two distributions.
 fn plain(workload: &str, factors: BTreeMap<String, String>, driver: String, changed_us: i64) -> Run {
-    let script = ScriptRecord {
+    let key = RunKey { workload: workload.to_owned(), factors, arm: None, round: 1 };
+    Run {
+        load: OfferedLoad::Closed,
+        started_at: jiff::Timestamp::from_microsecond(changed_us).unwrap_or_default().to_string(),
+        driver,
+        ..Run::new(RunKind::Client, key)
+    }
+}
+
+/// The script of a run of clients that has none: its rate is of one.
+pub(crate) fn script(workload: &str) -> ScriptRecord {
+    ScriptRecord {
         name: workload.to_owned(),
         text_hash: String::new(),
         weight: 1,
@@ -232,14 +265,6 @@ fn plain(workload: &str, factors: BTreeMap<String, String>, driver: String, chan
         counts: figures::Counters::default(),
         response: Histogram::new(),
         service: Histogram::new(),
-    };
-    let key = RunKey { workload: workload.to_owned(), factors, arm: None, round: 1 };
-    Run {
-        load: OfferedLoad::Closed,
-        started_at: jiff::Timestamp::from_microsecond(changed_us).unwrap_or_default().to_string(),
-        driver,
-        scripts: vec![script],
-        ..Run::new(RunKind::Client, key)
     }
 }
 

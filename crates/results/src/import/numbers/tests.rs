@@ -26,6 +26,44 @@ fn hammerdb_gives_new_orders_of_both_forms() {
     assert_ne!(big.hashes, small.hashes);
 }
 
+/// Regression: a test some of whose users had no connection counted like any other, and had no length.
+#[test]
+fn a_test_of_hammerdb_with_failed_users_is_invalid() {
+    let test = |users: u32, error: &str, nopm: u32| {
+        format!(
+            "Vuser 1:RUNNING\n{error}Vuser 1:Beginning rampup time of 2 minutes\nVuser 1:Timing test period of 7 in minutes\n\
+             Vuser 1:{users} Active Virtual Users configured\nVuser 1:TEST RESULT : System achieved {nopm} NOPM from {} PostgreSQL TPM\nVuser 2:FINISHED SUCCESS\n",
+            nopm * 2
+        )
+    };
+    let last = "Vuser 1:2 Active Virtual Users configured\nVuser 1:TEST RESULT : System achieved 60 NOPM from 120 PostgreSQL TPM\n";
+    let found = all(Tool::HammerDb, &format!("{}{last}", test(4, "", 6000)));
+    assert_eq!(
+        (found[0].run().measured_s, found[1].run().measured_s),
+        (420.0, 0.0),
+        "not that of the test before"
+    );
+    let failed = "Vuser 4:Error in Virtual User 4: FATAL:  remaining connection slots are reserved\n";
+    for text in [
+        format!("{}{}{}", test(4, "", 6000), test(32, failed, 9000), test(8, "", 7200)),
+        format!(
+            "{}{}Vuser 4:FINISHED FAILED\nALL VIRTUAL USERS COMPLETE\n{}",
+            test(4, "", 6000),
+            test(32, "", 9000),
+            test(8, "", 7200)
+        ),
+    ] {
+        let found = all(Tool::HammerDb, &text);
+        let validities: Vec<Validity> = found.iter().map(|found| found.run().validity).collect();
+        assert_eq!(validities, [Validity::Suspect, Validity::Invalid, Validity::Suspect], "{text}");
+        let detail = &found[1].run().doubts.last().unwrap().detail;
+        assert!(detail.starts_with("1 line of users that failed") && detail.contains("Vuser 4:"), "{detail}");
+        let clients: Vec<(u32, f64)> =
+            found.iter().map(|found| (found.run().clients, found.run().measured_s)).collect();
+        assert_eq!(clients, [(4, 420.0), (32, 420.0), (8, 420.0)]);
+    }
+}
+
 const SYSBENCH: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nRunning the test with following options:\n\
 Number of threads: 8\n\nSQL statistics:\n    queries performed:\n        read:                            140000\n\
         total:                           200000\n    transactions:                        10000  (999.31 per sec.)\n\

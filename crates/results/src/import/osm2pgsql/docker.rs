@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::moment::{Form, Moment};
+use crate::import::moment::{Form, Moment};
 
 #[derive(Debug, Deserialize)]
 struct JsonLine {

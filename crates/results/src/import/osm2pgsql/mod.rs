@@ -7,15 +7,18 @@
 mod command;
 mod docker;
 mod ended;
-mod moment;
+
+mod open;
 mod pieces;
 mod prefix;
 mod reader;
 mod resources;
 mod run;
 mod stamp;
+mod stream;
 mod words;
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 
@@ -56,13 +59,16 @@ pub(super) fn read(
     }
     progress.show(0, pieces.bytes());
     progress.done();
-    let loads = reader.finish();
+    let loads = reader.finish().map_err(|what| of_file(path, what))?;
     if loads.is_empty() {
         return Err(of_file(path, "it names a version of osm2pgsql, and no load follows")
             .with_hint("give what osm2pgsql writes on standard error while it loads"));
     }
-    let several = loads.len() > 1;
-    Ok(loads.into_iter().map(|load| run::of(load, path, several, changed_us)).collect())
+    let among = loads.len();
+    let containers: BTreeSet<&Option<String>> = loads.iter().map(|load| &load.container).collect();
+    let several_containers = containers.len() > 1;
+    let of = |load| run::of(load, path, run::Among { loads: among, several_containers }, changed_us);
+    Ok(loads.into_iter().map(of).collect())
 }
 
 const SHOWN_EVERY: u64 = 1 << 20;

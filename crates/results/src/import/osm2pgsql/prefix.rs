@@ -1,6 +1,6 @@
 //! What other programs put before each line: quotes, names of containers, times.
 
-use super::moment::{Form, Moment};
+use crate::import::moment::{Form, Moment};
 
 /// Latest start of osm2pgsql's own text.
 const LATEST: usize = 300;
@@ -85,7 +85,7 @@ fn run(text: &str, fits: impl Fn(char) -> bool) -> Option<usize> {
     (length > 0).then_some(length)
 }
 
-fn without_colors(text: &str) -> String {
+pub(super) fn without_colors(text: &str) -> String {
     let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find('\x1b') {
         plain.push_str(&rest[..at]);

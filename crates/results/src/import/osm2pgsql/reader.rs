@@ -1,74 +1,26 @@
 //! Which lines of a file belong to which load.
 
-use osm::log::{LoadLog, LogParser, is_progress};
-use sha2::{Digest, Sha256};
-use spec::hex;
-
 use super::command::CommandLine;
 use super::docker;
 use super::ended;
-use super::moment::{Form, LogClock, Moment};
-use super::prefix::Prefix;
-use super::resources::Resources;
+use super::open::{LoggedLoad, OpenLoad};
 use super::stamp::stamped;
-use super::words::{self, at_work_at, begins_without_version, first_words_at};
+use super::stream::Stream;
+use super::words::{self, begins_without_version, first_words_at};
+use crate::import::moment::Moment;
 
 /// With more loads a file is not a log.
 const MOST_LOADS: usize = 10_000;
-/// Lines of a failed load that are searched for the reason.
-const LINES_ABOUT_AN_ERROR: u32 = 8;
-/// Start of the clock of a log whose beginning is missing: phases may have begun before its first line, µs.
-const LATE_START_US: u64 = 1 << 50;
-const SECOND: u64 = 1_000_000;
-
-/// Where the times of a load's lines are from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Times {
-    Own,
-    /// Of the program that kept the log.
-    Kept,
-    None,
-}
-
-#[derive(Debug)]
-pub(super) struct LoggedLoad {
-    /// Line of its first words, from 1.
-    pub(super) line: u64,
-    pub(super) log: LoadLog,
-    pub(super) sha256: String,
-    pub(super) clock: LogClock,
-    pub(super) times: Times,
-    /// Whether its first line is the one with the version, or what comes after it.
-    pub(super) from_the_start: bool,
-    /// Whether the system ended it.
-    pub(super) killed: bool,
-    /// Whether a table was completed: before 0.81 nothing is printed at the end.
-    pub(super) completes_tables: bool,
-    pub(super) command: Option<CommandLine>,
-    pub(super) resources: Resources,
-    pub(super) server: Option<String>,
-    pub(super) postgis: Option<String>,
-}
+/// Programs that write into one log at the same time, at most.
+const MOST_AT_ONCE: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     command: Option<CommandLine>,
     unfinished: String,
-    open: Option<OpenLoad>,
+    /// Open loads; several if each has another stream.
+    open: Vec<OpenLoad>,
     done: Vec<LoggedLoad>,
-}
-
-#[derive(Debug)]
-struct OpenLoad {
-    parser: LogParser,
-    hash: Sha256,
-    prefix: Prefix,
-    /// It prints nothing more itself; following lines may be about it.
-    ended: bool,
-    /// There is more than a version.
-    works: bool,
-    failed_for: u32,
-    load: LoggedLoad,
 }
 
 impl Reader {
@@ -95,28 +47,66 @@ impl Reader {
                 "a report of pgbench among logs of osm2pgsql: give each in a file of its own".to_owned()
             );
         }
-        let first = first_words_at(line);
-        let is_new = self.open.is_none() && self.done.is_empty();
-        let begins = || if is_new { words::of_a_part_at(line) } else { None };
-        if let Some(at) = first.or_else(begins) {
-            self.close()?;
-            let is_start = first.is_some() || begins_without_version(&line[at..]);
-            let prefix = stamped(line).map_or(at, |own| line.len() - own.len());
-            self.open = Some(OpenLoad::new(number, is_start, &line[..prefix], self.command.take()));
-        }
+        self.begin(number, line)?;
         let own = stamped(line);
         if own.is_none() && self.is_command(line) {
             return Ok(());
         }
-        if let Some(open) = &mut self.open {
+        if let Some(open) = self.of_line(line, own) {
             open.take(line, own, kept);
         }
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Vec<LoggedLoad> {
-        let _ = self.close();
-        self.done
+    /// Opens a load if the line is the first of one.
+    fn begin(&mut self, number: u64, line: &str) -> Result<(), String> {
+        let first = first_words_at(line);
+        let is_first = self.open.is_empty() && self.done.is_empty();
+        let own = stamped(line);
+        let begins =
+            || if is_first || self.is_of_another(line, own) { words::of_a_part_at(line) } else { None };
+        let Some(at) = first.or_else(begins) else { return Ok(()) };
+        let is_start = first.is_some() || begins_without_version(&line[at..]);
+        let prefix = &line[..own.map_or(at, |own| line.len() - own.len())];
+        let stream = Stream::of(prefix);
+        let (goes_on, closed): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.open).into_iter().partition(|open| !open.ended && open.stream != stream);
+        self.open = goes_on;
+        closed.into_iter().try_for_each(|open| self.close(open))?;
+        if self.open.len() >= MOST_AT_ONCE {
+            return Err("too many loads at the same time for a log of osm2pgsql".to_owned());
+        }
+        self.open.push(OpenLoad::new(number, is_start, prefix, self.command.take()));
+        Ok(())
+    }
+
+    /// Whether osm2pgsql wrote a line in a container of which no load is open.
+    fn is_of_another(&self, line: &str, own: Option<&str>) -> bool {
+        let Some(own) = own else { return false };
+        let stream = Stream::of(&line[..line.len() - own.len()]);
+        let named = self.open.iter().filter(|open| open.stream.container().is_some());
+        stream.container().is_some()
+            && named.clone().count() > 0
+            && named.clone().all(|open| open.stream != stream)
+    }
+
+    /// The load that a line belongs to.
+    fn of_line(&mut self, line: &str, own: Option<&str>) -> Option<&mut OpenLoad> {
+        if self.open.len() <= 1 {
+            return self.open.first_mut();
+        }
+        if let Some(own) = own {
+            let stream = Stream::of(&line[..line.len() - own.len()]);
+            return self.open.iter_mut().rev().find(|open| open.stream == stream);
+        }
+        let begun = self.open.iter_mut().filter_map(|open| Some((open.stream.begins(line)?, open)));
+        begun.max_by_key(|(length, _)| *length).map(|(_, open)| open)
+    }
+
+    pub(super) fn finish(mut self) -> Result<Vec<LoggedLoad>, String> {
+        std::mem::take(&mut self.open).into_iter().try_for_each(|open| self.close(open))?;
+        self.done.sort_by_key(|load| load.line);
+        Ok(self.done)
     }
 
     /// Whether a line is a command, or a part of one; it is kept for the next load, or belongs to the load
@@ -131,8 +121,8 @@ impl Reader {
         }
         let whole = std::mem::take(&mut self.unfinished) + line;
         let Some(command) = CommandLine::of(&whole) else { return false };
-        match &mut self.open {
-            Some(open) if ended::was_killed(line) => {
+        match self.open.last_mut() {
+            Some(open) if ended::how(line, None).is_some() => {
                 open.take(line, None, None);
                 open.load.command.get_or_insert(command);
             }
@@ -144,11 +134,17 @@ impl Reader {
         true
     }
 
-    fn close(&mut self) -> Result<(), String> {
-        let Some(open) = self.open.take() else { return Ok(()) };
+    fn close(&mut self, open: OpenLoad) -> Result<(), String> {
         if open.works {
             if self.done.len() >= MOST_LOADS {
                 return Err("too many loads for a log of osm2pgsql".to_owned());
+            }
+            if let Some(other) = self.done.last().filter(|other| open.is_mixed_with(other)) {
+                return Err(format!(
+                    "the loads that begin in lines {} and {} ran at the same time, and nothing tells their lines apart: \
+                     give the log of each in a separate file",
+                    other.line, open.load.line
+                ));
             }
             self.done.push(open.finish());
         } else if self.command.is_none() {
@@ -157,153 +153,4 @@ impl Reader {
         }
         Ok(())
     }
-}
-
-impl OpenLoad {
-    fn new(line: u64, from_the_start: bool, prefix: &str, command: Option<CommandLine>) -> Self {
-        let load = LoggedLoad {
-            line,
-            log: LoadLog::default(),
-            sha256: String::new(),
-            clock: LogClock::default(),
-            times: Times::None,
-            from_the_start,
-            killed: false,
-            completes_tables: false,
-            command,
-            resources: Resources::default(),
-            server: None,
-            postgis: None,
-        };
-        Self {
-            parser: LogParser::new(),
-            hash: Sha256::new(),
-            prefix: Prefix::of(prefix),
-            ended: false,
-            works: false,
-            failed_for: 0,
-            load,
-        }
-    }
-
-    fn take(&mut self, line: &str, own: Option<&str>, kept: Option<Moment>) {
-        if own.is_none() {
-            self.load.resources.take(line);
-        }
-        if self.ended {
-            return;
-        }
-        let killed = own.is_none() && !line.contains("SQL: ") && ended::was_killed(line);
-        self.load.killed |= killed;
-        self.own_line(line, own, kept);
-        self.ended |= killed;
-    }
-
-    fn own_line(&mut self, line: &str, own: Option<&str>, kept: Option<Moment>) {
-        let Some((text, moment)) = self.own_text(line, own, kept) else { return };
-        if text.trim().is_empty() {
-            return;
-        }
-        if own.is_some() || self.load.times != Times::Own || !is_progress(text) {
-            self.hash.update(text);
-            self.hash.update("\n");
-        }
-        let late_us = if self.load.from_the_start { 0 } else { LATE_START_US };
-        let at_us = late_us.saturating_add(self.load.clock.at_us(moment));
-        let statement = text.contains("SQL: ");
-        self.parser.line(at_us, text);
-        if !statement {
-            let text = own.map_or(text, |own| words::behind_stamp(own));
-            self.notice(words::behind_thread(text.trim()));
-        }
-    }
-
-    /// The line as osm2pgsql wrote it, and its time; `None` for a line of another program.
-    fn own_text<'a>(
-        &mut self,
-        line: &'a str,
-        own: Option<&'a str>,
-        kept: Option<Moment>,
-    ) -> Option<(&'a str, Option<Moment>)> {
-        if let Some(own) = own {
-            self.load.times = Times::Own;
-            return Some((own, Moment::at_start(own, Form::Date).map(|(moment, _)| moment)));
-        }
-        // A progress display is overwritten without what is before other lines.
-        let cut = self.prefix.cut(line);
-        let (text, moment) = cut.unwrap_or((line, None));
-        let is_own = match self.load.times {
-            Times::Own => is_progress(text),
-            _ => cut.is_some() || is_progress(text) || at_work_at(text) == Some(0),
-        };
-        if !is_own && !self.is_about_an_error(text) {
-            return None;
-        }
-        let moment = moment.or(kept).filter(|_| self.load.times != Times::Own);
-        if moment.is_some() {
-            self.load.times = Times::Kept;
-        }
-        Some((text, moment))
-    }
-
-    fn is_about_an_error(&mut self, line: &str) -> bool {
-        if line.contains("ERROR") || line.contains("rror:") {
-            self.failed_for = LINES_ABOUT_AN_ERROR;
-        }
-        self.failed_for = self.failed_for.saturating_sub(1);
-        self.failed_for > 0
-            && (line.contains("rror:")
-                || line.contains("ERROR")
-                || line.contains("DETAIL: ")
-                || line.contains("HINT: "))
-    }
-
-    /// Handles versions and the end; [`LogParser`] does the rest.
-    fn notice(&mut self, text: &str) {
-        if let Some(version) = text.strip_prefix("Database version: ") {
-            self.load.server = Some(version.trim().to_owned());
-        } else if let Some(version) = text.strip_prefix("PostGIS version: ") {
-            self.load.postgis = Some(version.trim().to_owned());
-        }
-        let took = text.to_ascii_lowercase().starts_with("osm2pgsql took ");
-        let failed = text.contains("ERROR: ") || text == "Error occurred, cleaning up";
-        self.load.completes_tables |= text.starts_with("Completed ");
-        self.ended = took || failed && self.load.times != Times::Own;
-        self.works |= took || failed || works(text);
-    }
-
-    fn finish(self) -> LoggedLoad {
-        let Self { parser, hash, mut load, .. } = self;
-        let during = (load.times != Times::None && load.clock.has_times()).then(|| {
-            let span_us = load.clock.span_us();
-            let whole_us = parser.overall_s().map_or(span_us, |seconds| seconds.saturating_mul(SECOND));
-            if load.from_the_start {
-                0..whole_us
-            } else {
-                let end_us = LATE_START_US.saturating_add(span_us);
-                end_us.saturating_sub(whole_us.max(span_us))..end_us
-            }
-        });
-        load.log = parser.finish(during);
-        load.sha256 = hex(&hash.finalize());
-        load
-    }
-}
-
-fn works(text: &str) -> bool {
-    const WORDS: [&str; 12] = [
-        "Going over ",
-        "Left to process: ",
-        "Database version: ",
-        "PostGIS version: ",
-        "Setting up table",
-        "Using ",
-        "Mid: ",
-        "Allocating ",
-        "Reading ",
-        "Processing: ",
-        "Processed ",
-        "SQL: ",
-    ];
-    WORDS.iter().any(|words| text.starts_with(words))
 }

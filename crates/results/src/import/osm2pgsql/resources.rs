@@ -72,7 +72,9 @@ fn of_shell(line: &str) -> Option<(Figure, f64)> {
 fn clock(text: &str) -> Option<f64> {
     let mut seconds = 0.0;
     for part in text.trim().split(':') {
-        let part: f64 = part.parse().ok().filter(|part: &f64| part.is_finite() && *part >= 0.0)?;
+        // Locales have a comma.
+        let part: f64 =
+            part.replace(',', ".").parse().ok().filter(|part: &f64| part.is_finite() && *part >= 0.0)?;
         seconds = seconds * 60.0 + part;
     }
     Some(seconds)
@@ -106,6 +108,11 @@ mod tests {
         assert_eq!(taken(long).figures, wanted);
         assert_eq!(taken(bash).figures[figures::CHILD_WALL_S], 95.8);
         assert_eq!(taken("real 95.8\nuser 60.5\nsys 73").figures.iter().count(), 3);
+        assert_eq!(taken("real\t1h2m3,250s").figures[figures::CHILD_WALL_S], 3723.25, "a locale with commas");
+        assert_eq!(
+            taken("1,50user 0,25system 0:02,00elapsed 87%CPU").figures[figures::CHILD_USER_CPU_S],
+            1.5
+        );
         assert_eq!(taken("real estate\n\nuser friendly"), Resources::default());
         assert_eq!(
             taken("Elapsed (wall clock) time (h:mm:ss or m:ss): 26:01:00").figures[figures::CHILD_WALL_S],

@@ -9,7 +9,7 @@ use spec::{
     Validity,
 };
 
-use super::reader::{LoggedLoad, Times};
+use super::open::{LoggedLoad, Times};
 use crate::import::found::{FoundRun, events};
 use crate::spool::Spool;
 
@@ -18,15 +18,27 @@ const WORKLOAD: &str = "osm";
 /// Adding changes to the tables of a load is another job.
 const WORKLOAD_OF_APPEND: &str = "osm append";
 const APPEND: &str = "append";
+/// Factor of the containers of one log.
+const CONTAINER: &str = "container";
 /// Seconds by which time stamps and osm2pgsql's figure may differ.
 const APART_S: u64 = 5;
 /// Below this, whole seconds are too coarse: one is a tenth.
 const FEW_SECONDS: u64 = 10;
 
-pub(super) fn of(load: LoggedLoad, path: &Path, several: bool, changed_us: i64) -> FoundRun {
-    let source = match several {
-        true => format!("{} from line {}", path.display(), load.line),
-        false => path.display().to_string(),
+/// What is in the load's file with it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Among {
+    pub(super) loads: usize,
+    /// Its container is a level, since it tells it from others.
+    pub(super) several_containers: bool,
+}
+
+pub(super) fn of(load: LoggedLoad, path: &Path, among: Among, changed_us: i64) -> FoundRun {
+    let container = load.container.clone().filter(|_| among.several_containers);
+    let source = match (among.loads, &container) {
+        (1, _) => path.display().to_string(),
+        (_, None) => format!("{} from line {}", path.display(), load.line),
+        (_, Some(container)) => format!("{} from line {} ({container})", path.display(), load.line),
     };
     let notes = notes(&load);
     let driver = match &load.log.version {
@@ -35,7 +47,9 @@ pub(super) fn of(load: LoggedLoad, path: &Path, several: bool, changed_us: i64) 
     };
     let started_us = load.clock.began_us().unwrap_or(changed_us);
     let (validity, doubts) = judge(&load, &driver);
-    let key = RunKey { workload: workload(&load).to_owned(), factors: factors(&load), arm: None, round: 1 };
+    let mut factors = factors(&load);
+    factors.extend(container.map(|container| (CONTAINER.to_owned(), container)));
+    let key = RunKey { workload: workload(&load).to_owned(), factors, arm: None, round: 1 };
     let mut run = Run {
         load: LoadKind::Job,
         started_at: jiff::Timestamp::from_microsecond(started_us).unwrap_or_default().to_string(),
@@ -151,6 +165,13 @@ fn notes(load: &LoggedLoad) -> Vec<String> {
     if !load.from_the_start {
         say("its beginning is missing");
     }
+    if let Some(error) = load.log.error.as_ref().filter(|_| load.log.overall_s.is_some()) {
+        notes
+            .push(format!("an error in its log is not taken for its own, since it came to its end: {error}"));
+    }
+    if load.clock.was_set_back() {
+        say_set_back(&mut notes);
+    }
     let span_s = load.clock.span_us() / 1_000_000;
     if let Some(overall_s) = load.log.overall_s.filter(|_| load.times != Times::None && load.from_the_start)
         && overall_s.abs_diff(span_s) > APART_S
@@ -163,19 +184,23 @@ fn notes(load: &LoggedLoad) -> Vec<String> {
     notes
 }
 
+fn say_set_back(notes: &mut Vec<String>) {
+    let text = "its time stamps go back: the clock was set meanwhile, on a Sunday morning by an hour (the end of summer time)";
+    notes.push(text.to_owned());
+}
+
 /// The verdict with its reasons; suspect at best, since the measurement was not observed.
 fn judge(load: &LoggedLoad, by: &str) -> (Validity, Vec<Doubt>) {
     let mut doubts = vec![Doubt {
         reason: Reason::Imported,
         detail: format!("measured by {by}; neither its server nor its machine was watched"),
     }];
-    let mut reasons: Vec<String> = load.log.error.iter().cloned().collect();
-    match &load.resources.failed {
-        _ if load.killed => reasons.push(format!("killed, most likely out of memory{}", reached(load))),
-        Some(how) => reasons.push(format!("{how}{}", reached(load))),
-        None => {}
+    let is_complete = load.log.overall_s.is_some();
+    let mut reasons: Vec<String> = load.log.error.iter().filter(|_| !is_complete).cloned().collect();
+    if let Some(how) = load.ended_by.as_ref().or(load.resources.failed.as_ref()) {
+        reasons.push(format!("{how}{}", reached(load)));
     }
-    let has_ended = load.log.overall_s.is_some() || !reasons.is_empty();
+    let has_ended = is_complete || !reasons.is_empty();
     reasons.extend(if has_ended { None } else { unfinished(load) });
     let validity = if reasons.is_empty() { Validity::Suspect } else { Validity::Invalid };
     doubts.extend(reasons.into_iter().map(|detail| Doubt { reason: Reason::Errors, detail }));

@@ -7,6 +7,8 @@ use spec::{Error, Reason, Run, RunKind, Validity, figures};
 
 use super::*;
 
+mod others;
+
 /// A log that osm2pgsql wrote, or that was assembled from its format strings.
 fn log(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../osm/tests/data/osm2pgsql");

@@ -12,7 +12,7 @@ use spec::Error;
 
 use self::line::{ReportKey, StatementColumns, recognise, without_stamp};
 use self::model::{ParsedReport, ProgressLine, ReportScript};
-use super::labels::LabelReader;
+use super::labels::{LabelReader, tell_apart};
 use super::lines::Lines;
 use crate::import::error::{at, of_file, unreadable};
 
@@ -48,7 +48,7 @@ pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<Par
              --table FILE reads a table of numbers",
         ));
     }
-    Ok(reader.done)
+    Ok(reader.told_apart())
 }
 
 #[derive(Default)]
@@ -163,6 +163,19 @@ impl Reader {
         }
         self.done.push(report);
         Ok(())
+    }
+
+    /// The reports, with levels by the lines between them that are not understood.
+    fn told_apart(self) -> Vec<ParsedReport> {
+        let mut reports = self.done;
+        let mut labels: Vec<_> =
+            reports.iter_mut().map(|report| std::mem::take(&mut report.labels)).collect();
+        let cells: Vec<String> = reports.iter().map(ParsedReport::cell).collect();
+        let note = tell_apart(&mut labels, &cells);
+        for (report, labels) in reports.iter_mut().zip(labels) {
+            (report.labels, report.between) = (labels, note.clone());
+        }
+        reports
     }
 
     fn close_if_whole(&mut self) {

@@ -41,8 +41,10 @@ pub(in crate::import) struct ParsedReport {
     pub(in crate::import) progress: Vec<ProgressLine>,
     pub(in crate::import) aborted: u64,
     pub(in crate::import) incomplete: bool,
-    /// Labels in the text before it; `None` if there are none.
-    pub(in crate::import) labels: Option<Labels>,
+    /// Labels in the text before it.
+    pub(in crate::import) labels: Labels,
+    /// What is to be said about the lines between it and others.
+    pub(in crate::import) between: Option<String>,
 }
 
 /// Figures that are printed for the whole run and for each script.
@@ -91,6 +93,16 @@ pub(in crate::import) struct ProgressLine {
 }
 
 impl ParsedReport {
+    /// What tells its cell from others by its own text.
+    pub(in crate::import) fn cell(&self) -> String {
+        let reconnect = self.figures.get(figures::RECONNECT_MEAN_MS).is_some();
+        let scripts: Vec<&str> = self.scripts.iter().map(|script| script.name.as_str()).collect();
+        format!(
+            "{} {scripts:?} {:?} {:?} {:?} {:?} {:?} {reconnect}",
+            self.kind, self.clients, self.scale, self.protocol, self.partitions, self.partition_method
+        )
+    }
+
     pub(in crate::import) fn succeeded(&self) -> u64 {
         let processed = self.processed.unwrap_or(0);
         if self.skipped_processed {

@@ -1,6 +1,7 @@
 use spec::Error;
 
 use super::*;
+use crate::import::labels::Labels;
 
 fn parsed(text: &str) -> Result<Vec<ParsedReport>, Error> {
     read(Path::new("bench.txt"), &mut Lines::new(text.as_bytes()))
@@ -10,7 +11,12 @@ fn parsed(text: &str) -> Result<Vec<ParsedReport>, Error> {
 fn shown(reports: &[ParsedReport]) -> String {
     let mut text = String::new();
     for report in reports {
-        for line in format!("{report:#?}").lines().filter(|line| !line.trim_end().ends_with("None,")) {
+        assert!(report.labels.levels.is_empty());
+        let report = ParsedReport { labels: Labels::default(), ..report.clone() };
+        let no_labels = ["labels: Labels {", "levels: {},", "unread: [],"];
+        let is_value = |line: &&str| !no_labels.contains(&line.trim());
+        let text_of = format!("{report:#?}").replace("        unread: [],\n    },\n", "");
+        for line in text_of.lines().filter(is_value).filter(|line| !line.trim_end().ends_with("None,")) {
             let line = line.trim_end();
             let own = line.trim_start().strip_prefix("text: \"").unwrap_or_default();
             if !own.trim_start_matches("\\t").starts_with("transaction type") {

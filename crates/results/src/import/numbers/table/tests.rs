@@ -1,8 +1,13 @@
+use super::columns::number;
 use super::*;
 
 fn runs(text: &str, figure: Option<&str>) -> Result<Vec<FoundRun>, String> {
+    runs_of(text.as_bytes(), TableColumns { figure, round: None })
+}
+
+fn runs_of(bytes: &[u8], given: TableColumns<'_>) -> Result<Vec<FoundRun>, String> {
     let path = Path::new("numbers.csv");
-    let table = NumberTable::of(path, text.as_bytes(), figure);
+    let table = NumberTable::of(path, bytes, given);
     table.and_then(|table| table.runs(path, 0)).map_err(|error| error.to_string())
 }
 
@@ -68,6 +73,107 @@ fn columns_are_factors_a_figure_and_the_repeat() {
     assert_ne!(two[0].hashes, two[1].hashes, "equal numbers are repeats");
 }
 
+/// Regression: refused, or taken for other than what they are.
+#[test]
+fn tables_are_read_as_people_write_them() {
+    for (text, wanted) in [
+        ("Rechner;Lauf;Durchsatz (kqps)\nalt;1;1,5\n", &["rechner=alt workload=numbers 1500.00 tps #1"][..]),
+        ("host,iteration,ms per query\na,3,12.5\n", &["host=a workload=numbers 0.013 s #3"]),
+        (
+            "host,import\na,2:05:30\nb,59:59.5\n",
+            &["host=a workload=numbers 7530.000 s", "host=b workload=numbers 3599.500 s"],
+        ),
+        (
+            "| vm | test | ops/min |\n|:--|---|--:|\n| x | 2 | 600 |\n",
+            &["vm=x workload=numbers 10.00 tps #2"],
+        ),
+        (
+            "vm,round,tps,failed,transactions,cost_eur,p99\nx,1,5,0,300,9,7\ny,1,6,17,360,12,8\n",
+            &["vm=x workload=numbers 5.00 tps #1", "vm=y workload=numbers 6.00 tps #1"],
+        ),
+        (
+            "compression,tps\nnone,5\nlz4,6\n",
+            &["compression=none workload=numbers 5.00 tps", "compression=lz4 workload=numbers 6.00 tps"],
+        ),
+    ] {
+        assert_eq!(shown(text, None), wanted, "{text}");
+    }
+    let found = runs_of(b"Stra\xdfe,tps\n\x84S\xfcd\x93,5\n", TableColumns::default()).unwrap();
+    assert_eq!(found[0].run().factors["straße"], "„Süd“");
+    assert!(found[0].notes.iter().any(|note| note.contains("Windows-1252")), "{:?}", found[0].notes);
+    let failures = runs("vm,run,tps,errors\nx,1,5,0\ny,1,6,17\n", None).unwrap();
+    assert_eq!(failures[1].run().figures.named("table_errors"), Some(17.0));
+}
+
+#[test]
+fn missing_values_and_rows_that_are_there_twice_are_counted_in_notes() {
+    let text = "vm,run,score,p95_ms\nx,1,5,1\nx,2,n/a,2\nx,3,Timeout,\nx,4,0,-\nx,1,5,1\nx,4,7,3\n";
+    let found = runs(text, None).unwrap();
+    let shown: Vec<(String, Option<f64>, Validity)> =
+        found.iter().map(|found| (found.source.clone(), found.run().tps(), found.run().validity)).collect();
+    let run = |line: u32, tps, validity| (format!("numbers.csv line {line}"), Some(tps), validity);
+    assert_eq!(
+        shown,
+        [run(2, 5.0, Validity::Suspect), run(5, 0.0, Validity::Invalid), run(7, 7.0, Validity::Suspect)]
+    );
+    let notes = found[0].notes.join("\n");
+    for wanted in [
+        "2 rows without a value in score, left out: lines 3, 4",
+        "1 row the same as another row with its repeat, left out: line 6",
+        "1 row with a repeat that another row of the cell has, counted as a further one: line 7",
+    ] {
+        assert!(notes.contains(wanted), "{notes}");
+    }
+    assert!(found[1].run().doubts.iter().any(|doubt| doubt.detail == "score is 0: the run failed"));
+}
+
+#[test]
+fn a_column_that_may_number_the_repeats_is_named() {
+    let text = "vm,kierros,tps\nx,1,5\nx,2,6\ny,1,7\ny,2,8\n";
+    let said = |given| {
+        runs_of(text.as_bytes(), given).unwrap()[0]
+            .notes
+            .iter()
+            .any(|note| note.contains("say --round \"kierros\""))
+    };
+    let round = Some("Kierros");
+    assert!(said(TableColumns::default()) && !said(TableColumns { round, figure: None }));
+    let found = runs_of(text.as_bytes(), TableColumns { round, figure: None }).unwrap();
+    assert_eq!((found[3].round, found[3].run().factors.get("kierros")), (Some(2), None));
+    let error = runs_of(text.as_bytes(), TableColumns { round: Some("x"), figure: None }).unwrap_err();
+    assert!(error.contains("no column \"x\": the columns are vm, kierros, tps"), "{error}");
+}
+
+/// Regression: a row took half a megabyte of memory, and wide rows were kept whole.
+#[test]
+fn what_a_row_may_hold_is_bounded() {
+    let wide = format!("{}tps\n{}5\n", "a,".repeat(300), "x,".repeat(300));
+    let long = format!("a,tps\n{},5\n", "x".repeat(2000));
+    let row = format!(
+        "{}tps\n{}5\n",
+        (0..40).map(|n| format!("f{n},")).collect::<String>(),
+        format!("{},", "x".repeat(900)).repeat(40)
+    );
+    for (text, wanted) in [
+        (&wide, "numbers.csv:1: more than 256 columns"),
+        (&long, "numbers.csv:2: a cell of 2000 bytes, above 1024"),
+        (&row, "numbers.csv:2: a row of 36001 bytes, above 16384"),
+    ] {
+        let error = runs(text, None).unwrap_err();
+        assert!(error.starts_with(wanted), "{error}");
+    }
+    let found = runs(
+        &format!(
+            "{}tps\n{}5\n",
+            (0..14).map(|n| format!("f{n},")).collect::<String>(),
+            format!("{},", "é".repeat(500)).repeat(14)
+        ),
+        None,
+    )
+    .unwrap();
+    assert!(found[0].run().artifacts[0].bytes.len() <= KEPT);
+}
+
 #[test]
 fn mistakes_name_line_and_column() {
     for (text, figure, wanted) in [
@@ -75,7 +181,7 @@ fn mistakes_name_line_and_column() {
         ("a,tps\n", None, "numbers.csv: no rows below its header"),
         ("a,tps\nx,5\ny,slow\n", None, "numbers.csv:3: invalid number in column tps: \"slow\""),
         ("a,tps\nx,5\ny,fast\n", Some("tps"), "numbers.csv:3: invalid number in column tps: \"fast\""),
-        ("a,tps\nx,0\n", None, "numbers.csv:2: invalid number in column tps: \"0\""),
+        ("a,tps\r\nx,5\r\nx,-1\r\n", None, "numbers.csv:3: invalid number in column tps: \"-1\""),
         ("a,tps\nx,5,6\n", None, "numbers.csv:2: not a table"),
         ("a,b\nx,y\n", None, "numbers.csv: no column of a figure among a, b"),
         ("a,tps\nx,5\n", Some("qps"), "numbers.csv: no column \"qps\": the columns are a, tps"),

@@ -80,6 +80,7 @@ pub(super) struct LogClock {
     cycles_us: i64,
     last_us: i64,
     at_us: u64,
+    was_set_back: bool,
 }
 
 impl LogClock {
@@ -95,15 +96,27 @@ impl LogClock {
         {
             self.cycles_us = self.cycles_us.saturating_add(cycle_us);
         }
+        if moment.form == Form::Date
+            && self.last_us.saturating_sub(moment.us) > OVERTAKEN_US
+            && self.last_us != 0
+        {
+            self.cycles_us = self.cycles_us.saturating_add(set_back_us(self.last_us, moment.us));
+            self.was_set_back = true;
+        }
         self.last_us = moment.us;
         let since_us = moment.us.saturating_add(self.cycles_us).saturating_sub(first.us);
-        // Threads may overtake each other, and clocks are set back in autumn.
+        // Threads may overtake each other.
         self.at_us = u64::try_from(since_us).unwrap_or(0).max(self.at_us);
         self.at_us
     }
 
     pub(super) fn span_us(&self) -> u64 {
         self.at_us
+    }
+
+    /// Whether the times went back, as in the night in which summer time ends.
+    pub(super) fn was_set_back(&self) -> bool {
+        self.was_set_back
     }
 
     /// Whether any line had a time.
@@ -115,6 +128,20 @@ impl LogClock {
     pub(super) fn began_us(&self) -> Option<i64> {
         self.first.filter(|first| first.is_dated()).map(|first| first.us)
     }
+}
+
+/// By more than this the lines of threads do not overtake each other.
+const OVERTAKEN_US: i64 = 60 * SECOND;
+const HOUR: i64 = 3600 * SECOND;
+
+/// By how much a clock was set back between two times: an hour on the morning of a Sunday, when summer time may
+/// end; else at least as much as it shows.
+fn set_back_us(before_us: i64, after_us: i64) -> i64 {
+    let (day, hour) = (before_us.div_euclid(DAY), before_us.rem_euclid(DAY) / HOUR);
+    // 1970 began with a Thursday.
+    let is_sunday = day.rem_euclid(7) == 3;
+    let shown_us = before_us.saturating_sub(after_us);
+    if is_sunday && hour < 4 && shown_us <= HOUR { HOUR } else { shown_us }
 }
 
 fn date(text: &str) -> Option<(i64, usize)> {
@@ -282,9 +309,11 @@ mod tests {
         };
         assert_eq!(at("2026-10-24 23:59:58"), 0);
         assert_eq!(at("2026-10-25 02:59:59"), 3 * 3600 + 1);
-        assert_eq!(at("2026-10-25 02:00:01"), 3 * 3600 + 1);
-        assert_eq!(at("2026-10-27 00:00:00"), 48 * 3600 + 2);
-        assert_eq!(at("2026-99-99 00:00:00"), 48 * 3600 + 2);
+        assert_eq!(at("2026-10-25 02:00:01"), 3 * 3600 + 3, "the end of summer time");
+        assert_eq!(at("2026-10-27 00:00:00"), 49 * 3600 + 2);
+        assert_eq!(at("2026-99-99 00:00:00"), 49 * 3600 + 2);
+        assert_eq!(at("2026-10-26 23:00:00"), 49 * 3600 + 2, "set back on a Monday");
+        assert_eq!(at("2026-10-26 23:00:09"), 49 * 3600 + 11);
         assert_eq!(clock.began_us(), Some(1_792_886_398_000_000));
     }
 
