@@ -53,7 +53,7 @@ impl WrittenSlices {
 }
 
 /// Kinds of changes that `--against` accepts before a colon.
-pub(crate) const AGAINST: [&str; 5] = ["settings", "script", "url", "version", "sql"];
+pub(crate) const AGAINST: [&str; 6] = ["settings", "script", "url", "version", "build", "sql"];
 
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     spec::bytes_of(text).ok_or_else(|| "must be a size with its unit, such as 100MB or 2GB".to_owned())

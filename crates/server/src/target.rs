@@ -653,6 +653,20 @@ impl Target {
         }
     }
 
+    /// How its PostgreSQL was built.
+    ///
+    /// # Errors
+    /// When the server cannot be asked, or a file of its build cannot be read.
+    pub fn build(&self) -> Result<spec::BuildRecord, Error> {
+        let mut build = build::asked(&mut self.control()?)
+            .map_err(|error| sql_error("reading how it was built", error))?;
+        if let TargetServer::Managed(cluster) = &self.server {
+            build.tree = self.build_tree()?;
+            build.commit = build::commit_of(&cluster.installation().bin);
+        }
+        Ok(build)
+    }
+
     /// The stored description of the target; `versions` are those of other programs by name.
     pub fn record(&self, versions: BTreeMap<String, String>) -> Result<spec::MeasuredTarget, Error> {
         let mut control = self.control()?;
@@ -665,13 +679,8 @@ impl Target {
             Some(_) => control.scalar("SELECT postgis_full_version()").ok().flatten(),
             None => None,
         };
-        let mut build = build::asked(&mut control).map_err(failed)?;
-        if let TargetServer::Managed(cluster) = &self.server {
-            build.tree = self.build_tree()?;
-            build.commit = build::commit_of(&cluster.installation().bin);
-        }
         Ok(spec::MeasuredTarget {
-            build: Some(build),
+            build: Some(self.build()?),
             kind: self.kind().to_owned(),
             dsn_redacted: self.redacted(),
             server_version,

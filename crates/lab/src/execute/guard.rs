@@ -10,7 +10,7 @@ use workloads::{Sampled, Spec};
 
 use super::failed_arms::FailedArms;
 use super::offline::has_enough;
-use super::server_data::{Differences, Names, ServerData, ask};
+use super::server_data::{Differences, Names, ServerData, ask, build_words};
 use crate::jobs::make_extract;
 use crate::plan::{levels, setups};
 use crate::runner::{ExperimentStep, ProgressExt, Ready, Results, Runner, changed_data, texts};
@@ -224,6 +224,11 @@ impl<'g, 'a> Guard<'g, 'a> {
                 crate::words::count(ours.tables.len(), "table")
             )),
         }
+        if let Some(built) = self.builds_differ(base, other, Names { base: &of, other: arm })? {
+            let told = format!("{}: the builds of {of} and {called} differ: {built}", other.workload);
+            self.runner.progress.warn(told.clone());
+            self.remark(&other.asked(), arm, RunEvent::REMARK, told);
+        }
         // Two versions have different settings anyway.
         if let Some(setup) = found.setup_words().filter(|_| base.at().version == other.at().version) {
             let told =
@@ -234,11 +239,25 @@ impl<'g, 'a> Guard<'g, 'a> {
         Ok(())
     }
 
+    /// How the builds of two servers differ besides their source.
+    fn builds_differ(
+        &mut self,
+        base: &Setup,
+        other: &Setup,
+        names: Names<'_>,
+    ) -> Result<Option<String>, Error> {
+        let mut built = Vec::new();
+        for setup in [base, other] {
+            let (stage, _) = self.runner.stage_and_ready(setup).ok_or_else(|| not_open(setup))?;
+            built.push(stage.target.build()?);
+        }
+        Ok(build_words(&built[0], &built[1], names))
+    }
+
     /// The data on the server of a setup for its workload, or why they are unknown.
     fn data_of(&mut self, setup: &Setup) -> Result<Result<ServerData, String>, Error> {
         let is_redis = matches!(levels::spec_of(&self.plan.content, setup)?, Spec::Redis(_));
-        let missing = || Error::new(Class::Internal, format!("no workload {}", setup.asked()));
-        let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
+        let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(|| not_open(setup))?;
         // Redis commands name no tables.
         let texts = ready.workload.texts().into_iter().filter(|_| !is_redis);
         let texts: Vec<String> =
@@ -370,8 +389,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         self.runner
             .progress
             .step(ExperimentStep::Guard, format!("{}: what does it answer{by}?", setup.asked()));
-        let missing = || Error::new(Class::Internal, format!("no workload {}", setup.asked()));
-        let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
+        let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(|| not_open(setup))?;
         let seed = self.plan.seed();
         stage.look_by(setup.search_path())?;
         if ready.workload.clients().is_some() {
@@ -420,6 +438,10 @@ impl<'g, 'a> Guard<'g, 'a> {
         let event = RunEvent { time_us: 0, kind: kind.to_owned(), detail };
         self.remarks.entry((asked.to_owned(), arm.to_owned())).or_default().push(event);
     }
+}
+
+fn not_open(setup: &Setup) -> Error {
+    Error::new(Class::Internal, format!("no workload {}", setup.asked()))
 }
 
 /// Which layers are not compared, if any; `of` is the base.

@@ -69,3 +69,30 @@ fn equal_builds_are_no_comparison_unless_asked_for() {
     assert!(all.contains("--same"), "{all}");
     place.run(["run", "e.toml", "--allow-commands", "--dry-run", "--same"]).expect(0);
 }
+
+#[test]
+fn builds_are_arms_under_the_names_of_their_folders() {
+    let place = Place::new();
+    let bin = copied(&place, "patched");
+    change_library(&bin);
+    let prefix = bin.parent().unwrap();
+    // As `make install` fills a folder.
+    let named = place.path().join("v2-0001");
+    std::fs::rename(prefix, &named).unwrap();
+    let share = named.join("share");
+    let told = Command::new("pg_config").arg("--sharedir").output().unwrap().stdout;
+    symlink(String::from_utf8(told).unwrap().trim(), &share).unwrap();
+    let against = format!("build: {}", named.display());
+    let bench = ["bench", "--managed", "-S", "-T", "1", "--rounds", "2", "--against", &against];
+    let done = place.run(bench.iter().chain(&["--dry-run"])).expect(0);
+    let all = done.stdout.clone() + &done.stderr;
+    assert!(all.contains("v2-0001"), "{all}");
+    place
+        .run(bench.iter().chain(&["--against", "build: /nowhere"]))
+        .expect(64)
+        .says(&["/nowhere holds no build"]);
+    place
+        .run(bench.iter().chain(&["--against", "settings: jit=off"]))
+        .expect(64)
+        .says(&["a comparison has two sides"]);
+}

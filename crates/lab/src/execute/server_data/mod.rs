@@ -2,11 +2,13 @@
 //! difference of the data looks like a difference of speed.
 
 mod ask;
+mod built;
 mod differ;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use ask::ask;
+pub(super) use built::build_words;
 pub(super) use differ::{Differences, Names};
 
 #[derive(Debug, Clone, PartialEq, Default)]

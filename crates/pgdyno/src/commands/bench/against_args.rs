@@ -8,8 +8,8 @@ use crate::options::WrittenSlices;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Comparison")]
 pub(in crate::commands) struct Compare {
-    /// Compare with one change: 'settings: jit=off', 'script: new.sql', 'url: postgres://…', 'version: 18' or 'sql:
-    /// create index …'
+    /// Compare with one change: 'settings: jit=off', 'script: new.sql', 'url: postgres://…', 'version: 18', 'build:
+    /// ~/pg/master, ~/pg/patched' or 'sql: create index …'
     #[arg(long, value_name = "KIND: WHAT", allow_hyphen_values = true)]
     pub(in crate::commands) against: Vec<String>,
     /// SQL that undoes 'sql: …'. Needed on a server that pgdyno did not make

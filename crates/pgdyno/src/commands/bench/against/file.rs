@@ -9,6 +9,7 @@ use spec::experiment::{
 use toml::Value;
 
 use super::base::{BaseServer, BaseWorkload, Folder, plain};
+use super::builds::{self, NamedBuild};
 use super::kind::AgainstChange;
 use super::made::MadeExperiment;
 use super::parts::{self, ROOM, prepared, seed};
@@ -164,6 +165,7 @@ pub(in crate::commands) fn of_change(
         AgainstChange::Settings(settings) => of_settings(settings, name, room, experiment),
         AgainstChange::Url(_) => of_servers(name),
         AgainstChange::Version { base: first, new } => of_versions(first.as_deref(), new, name, experiment)?,
+        AgainstChange::Builds(builds) => of_builds(builds, name, experiment)?,
         AgainstChange::Sql(sql) => of_sql(sql, compare.undo.as_deref(), name, experiment),
         AgainstChange::Scripts(_) => {
             return Err(usage("script: is for pgbench's scripts, and none are run here", ""));
@@ -227,9 +229,10 @@ pub(in crate::commands) fn can_be_changed(
         return Err(usage(what, "leave it out"));
     }
     match change {
-        AgainstChange::Version { .. } if !server.is_managed() => {
-            let hint = "--managed … --against 'version: …'; for two servers of your own: 'url: …'";
-            Err(usage("version: needs a private server, which pgdyno makes of each version", hint))
+        AgainstChange::Version { .. } | AgainstChange::Builds(_) if !server.is_managed() => {
+            let hint =
+                "--managed … --against 'version: …' or 'build: …'; for two servers of your own: 'url: …'";
+            Err(usage("versions and builds need a private server, which pgdyno makes of each", hint))
         }
         AgainstChange::Sql(_) if by_turns || !server.is_managed() => {
             let lacks = [
@@ -315,20 +318,46 @@ fn of_versions(
         let hint = format!("name the base first: 'version: 17, 18'; installed: {}", installed.join(", "));
         return Err(usage(&what, &hint));
     }
-    let mut name = |level: &str, build: &str| {
-        if level.parse::<u32>().is_ok() {
-            return level.to_owned();
-        }
-        let bin =
-            std::path::absolute(level).map_or_else(|_| level.to_owned(), |bin| bin.display().to_string());
-        experiment.version.insert(build, Version { bin: bin.replace('$', "$$") });
-        build.to_owned()
+    let folders: Vec<&str> =
+        [base.as_str(), new].into_iter().filter(|level| level.parse::<u32>().is_err()).collect();
+    let mut builds = builds::named(&folders).map_err(|why| usage(&why.replace('\n', "; "), ""))?.into_iter();
+    let mut level = |written: &str| match written.parse::<u32>() {
+        Ok(_) => written.to_owned(),
+        Err(_) => builds.next().map_or_else(String::new, |build| with_build(build, experiment)),
     };
-    let [base, new] = [name(&base, "base-build"), name(new, "build")];
-    let called = [format!("on {base}"), format!("{workload} on PostgreSQL {new}")];
-    let levels = [&base, &new].map(|level| scalar(level)).to_vec();
-    let short = format!("version-{base}-{new}");
-    Ok(Sides { factor: "version", base: scalar(&base), levels, called, short })
+    let levels = [level(&base), level(new)];
+    Ok(of_levels(&levels, workload))
+}
+
+/// The first of several builds is the base; one alone is compared with the newest version here.
+fn of_builds(builds: &[NamedBuild], workload: &str, experiment: &mut Experiment) -> anyhow::Result<Sides> {
+    let mut levels: Vec<String> = builds.iter().map(|build| with_build(build.clone(), experiment)).collect();
+    if let [_] = levels[..] {
+        levels.insert(0, newest()?.to_string());
+    }
+    Ok(of_levels(&levels, workload))
+}
+
+/// Adds a build to the experiment; its level.
+fn with_build(build: NamedBuild, experiment: &mut Experiment) -> String {
+    let bin = build.bin.display().to_string().replace('$', "$$");
+    experiment.version.insert(&build.name, Version { bin });
+    build.name
+}
+
+/// Versions and builds, the base first.
+fn of_levels(levels: &[String], workload: &str) -> Sides {
+    let (base, others) = levels.split_first().expect("a comparison has a base");
+    let others = others.join(" or ");
+    let called = [format!("on {base}"), format!("{workload} on PostgreSQL {others}")];
+    let short = format!("version-{}", levels.join("-"));
+    Sides {
+        factor: "version",
+        base: scalar(base),
+        levels: levels.iter().map(|level| scalar(level)).collect(),
+        called,
+        short,
+    }
 }
 
 fn newest() -> anyhow::Result<u32> {

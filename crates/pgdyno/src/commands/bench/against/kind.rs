@@ -5,6 +5,7 @@ use std::path::Path;
 use protocol::nearest;
 use script::Weighted;
 
+use super::builds::{self, NamedBuild};
 use crate::commands::bench::args::ScriptChoice;
 use crate::options::AGAINST as KINDS;
 
@@ -18,6 +19,8 @@ pub(in crate::commands) enum AgainstChange {
     Url(String),
     /// Another PostgreSQL; with two versions, the first is the base.
     Version { base: Option<String>, new: String },
+    /// Builds of PostgreSQL; with several, the first is the base.
+    Builds(Vec<NamedBuild>),
     /// SQL run on the other side's server before it is measured.
     Sql(String),
 }
@@ -49,6 +52,7 @@ impl AgainstChange {
             "script" => scripts(what).map(Self::Scripts).map_err(wrong),
             "url" => Ok(Self::Url(what.to_owned())),
             "version" => version(what).map_err(wrong),
+            "build" => builds::named(&parts(what).map_err(wrong)?).map(Self::Builds).map_err(wrong),
             _ => Ok(Self::Sql(what.to_owned())),
         }
     }
@@ -70,6 +74,7 @@ fn example(kind: &str) -> &'static str {
         "script" => "'script: new.sql'",
         "url" => "'url: postgres://me@db2.example/shop'",
         "version" => "'version: 18'",
+        "build" => "'build: /home/me/pg/master, /home/me/pg/patched', the base first",
         _ => "'sql: create index on t (x)'",
     }
 }
@@ -216,7 +221,7 @@ mod tests {
     fn what_cannot_be_meant_is_told_with_what_can() {
         for (written, wanted) in [
             ("jit=off", "must be KIND: WHAT"),
-            ("", "kinds: settings, script, url, version, sql"),
+            ("", "kinds: settings, script, url, version, build, sql"),
             ("setings: jit=off", "did you mean 'settings: …'?"),
             ("postgres://me:geheim@h/db", "there is no kind \"postgres\""),
             ("host=h password=geheim x:y", "there is no such kind"),

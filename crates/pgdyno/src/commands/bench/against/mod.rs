@@ -3,6 +3,7 @@
 
 mod advice;
 pub(in crate::commands) mod base;
+pub(in crate::commands) mod builds;
 pub(in crate::commands) mod file;
 pub(in crate::commands) mod kind;
 pub(in crate::commands) mod made;
@@ -15,6 +16,7 @@ mod tests;
 pub(in crate::commands) mod values;
 
 pub(super) use self::advice::of_options;
+use self::builds::NamedBuild;
 use self::kind::AgainstChange;
 use self::made::Use;
 use super::against_args::Compare;
@@ -63,15 +65,29 @@ pub(super) fn run(args: &BenchArgs) -> ExitResult {
 pub(in crate::commands) fn change(compare: &Compare) -> anyhow::Result<Option<AgainstChange>> {
     match &compare.against[..] {
         [] => Ok(None),
-        [one] => AgainstChange::parse(one).map(Some).map_err(|why| {
-            let (why, hint) = why.split_once('\n').unwrap_or((&why, ""));
-            usage(why, hint)
-        }),
-        _ => {
-            let hint = "one now and the other later; or --save FILE, and give the file further levels";
-            Err(usage("--against stands once: a comparison has two sides", hint))
+        [one] => parsed(one).map(Some),
+        several => {
+            let mut builds: Vec<NamedBuild> = Vec::new();
+            for one in several {
+                match parsed(one)? {
+                    AgainstChange::Builds(more) => builds.extend(more),
+                    _ => {
+                        let hint = "several builds: 'build: A' and 'build: B'; otherwise one now and the other later, or --save FILE, and \
+                                    give the file further levels";
+                        return Err(usage("--against stands once: a comparison has two sides", hint));
+                    }
+                }
+            }
+            Ok(Some(AgainstChange::Builds(builds::told_apart(builds))))
         }
     }
+}
+
+fn parsed(change: &str) -> anyhow::Result<AgainstChange> {
+    AgainstChange::parse(change).map_err(|why| {
+        let (why, hint) = why.split_once('\n').unwrap_or((&why, ""));
+        usage(why, hint)
+    })
 }
 
 /// Refuses options of `bench` without a meaning in a comparison.

@@ -249,7 +249,7 @@ fn what_cannot_be_compared_is_told() {
         (" -S -P 1 shop --against |settings: jit=off", "-P cannot be had"),
         (" -f - shop --against |settings: jit=off", "-f - cannot be had"),
         (" -S --random-seed rand shop --against |settings: jit=off", "--random-seed must be a number"),
-        (" -S shop --against |version: 18", "needs a private server"),
+        (" -S shop --against |version: 18", "need a private server"),
         (" -S --managed --against |version: 15, 15", "both sides are PostgreSQL 15"),
         (" -S shop --against |sql: create index on t (a)", "changes a server that is not pgdyno's"),
         (" -S shop --undo x --against |sql: create index on t (a)", "changes a server that is not pgdyno's"),
