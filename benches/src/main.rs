@@ -32,7 +32,7 @@ use server::child::{WATCHDOG_ARGUMENT, watchdog_main};
 /// Measures what pgdyno costs, compared with pgbench and redis-benchmark, and how much it detects.
 #[derive(Debug, Parser)]
 struct Args {
-    /// What to measure [default: all but believe and announced, which take long]
+    /// What to measure [default: all but believe, cpu and announced, which take long]
     #[arg(value_enum)]
     what: Vec<What>,
     /// The program under test
@@ -41,7 +41,7 @@ struct Args {
     /// The pgbench to compare with [default: the server's]
     #[arg(long)]
     pgbench: Option<PathBuf>,
-    /// Pairs per row, comparisons of each part of believe [default: 5; 100 and 3 for believe]
+    /// Pairs per row, comparisons of each part of believe and cpu [default: 5; 100 and 3 for believe; 3 for cpu]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pairs: Option<u32>,
     /// Seconds of each run; at least 20 where connecting many clients is subtracted
@@ -105,6 +105,8 @@ enum What {
     Users,
     /// Whether intervals of comparisons in slices hold what they promise (an hour)
     Believe,
+    /// Intervals of throughput and of server CPU per transaction on a busy host (15 min)
+    Cpu,
     /// Whether ten commands take as long as they announce (10 min)
     Announced,
 }
@@ -112,7 +114,7 @@ enum What {
 impl What {
     /// Whether it checks the answers of comparisons; the others measure cost.
     fn compares(self) -> bool {
-        matches!(self, Self::Believe | Self::Announced)
+        matches!(self, Self::Believe | Self::Cpu | Self::Announced)
     }
 }
 
@@ -172,6 +174,7 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Truth => truth::of_latency(options),
         What::Users => users::tables(options),
         What::Believe => slices::believe::parts(options),
+        What::Cpu => slices::cpu::table(options),
         What::Announced => announced::times(options),
     }
 }

@@ -2,6 +2,7 @@
 //! servers, and its answers are counted. The rules: docs/slices.md.
 
 pub(crate) mod believe;
+pub(crate) mod cpu;
 mod file;
 pub(crate) mod program;
 mod stored;

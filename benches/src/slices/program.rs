@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -14,7 +14,7 @@ use crate::child::Ran;
 use crate::{Args, child, pairs, stop};
 
 /// Exit codes that are verdicts.
-const VERDICTS: RangeInclusive<i32> = 0..=3;
+pub(crate) const VERDICTS: RangeInclusive<i32> = 0..=3;
 /// Failed comparisons in succession after which no more are tried.
 const FAILURES: u32 = 3;
 /// How long to wait for the servers of a killed program; their watchdogs take at most 10 s.
@@ -77,6 +77,7 @@ impl<'a> TestedProgram<'a> {
     /// # Errors
     /// The program's error.
     pub(crate) fn prepare(&self, comparison: &SliceComparison) -> anyhow::Result<()> {
+        pairs::wait_until_quiet(self.options.patience());
         let tiny = SliceComparison { rounds: 2, each_ms: 200, ..comparison.clone() };
         self.carry_out(&tiny, &["--slices", "false"]).map(drop)
     }
@@ -86,6 +87,7 @@ impl<'a> TestedProgram<'a> {
     /// # Errors
     /// The program failed, or found no interval.
     pub(crate) fn compare(&self, comparison: &SliceComparison) -> anyhow::Result<Compared> {
+        pairs::wait_until_quiet(self.options.patience());
         let ran = self.carry_out(comparison, &[])?;
         Ok(Compared {
             answer: ComparisonAnswer::parse(&ran.output)?,
@@ -94,13 +96,21 @@ impl<'a> TestedProgram<'a> {
         })
     }
 
-    fn carry_out(&self, comparison: &SliceComparison, more: &[&str]) -> anyhow::Result<Ran> {
-        pairs::wait_until_quiet(self.options.patience());
+    /// Runs a comparison with more arguments.
+    ///
+    /// # Errors
+    /// The program's error.
+    pub(crate) fn carry_out(&self, comparison: &SliceComparison, more: &[&str]) -> anyhow::Result<Ran> {
         let file = self.folder.path().join("comparison.toml");
         std::fs::write(&file, comparison.text())?;
         let file = file.display().to_string();
         // Each is a separate experiment, even if one like it exists.
         self.run(&[&["run", &file, "--again", "--format", "json"], more].concat(), VERDICTS)
+    }
+
+    /// Where files for it can be written.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     fn query(&self, query: &str) -> anyhow::Result<String> {

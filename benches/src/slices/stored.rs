@@ -14,7 +14,7 @@ struct ComparisonLine {
 }
 
 /// The workload of the line for the whole grid.
-const WHOLE: &str = "whole grid";
+pub(crate) const WHOLE: &str = "whole grid";
 
 #[derive(Debug, Clone)]
 pub(crate) struct ComparisonAnswer {

@@ -25,6 +25,10 @@ pub trait Observer {
     /// Warm-up is over.
     fn measuring(&mut self) {}
 
+    /// The measured part ends in a moment, and all clients are still connected. Not called in a run without a
+    /// planned end, or when it ends earlier.
+    fn ending(&mut self) {}
+
     fn message(&mut self, message: &ClientMessage) {
         let _ = message;
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use results::{CellValue, ExperimentId, Store};
 use server::host;
-use spec::plan::{Plan, PlannedLoad, PlannedRun, TargetSpec};
+use spec::plan::{Plan, PlannedLoad, PlannedRun, TargetSpec, WorkMetric};
 use stats::DetectableChange;
 
 use crate::few;
@@ -143,9 +143,10 @@ struct Spread {
 
 impl Seen {
     fn read(plan: &Plan, results: &Path) -> Self {
+        let metric = plan.content.compare.as_ref().map_or(WorkMetric::default(), |compare| compare.metric);
         let read = || {
             let store = Store::open_read_only(results)?;
-            let sets = sets(&store.query(&stored_runs())?.rows);
+            let sets = sets(&store.query(&stored_runs(metric))?.rows);
             let mut known: BTreeMap<i64, bool> = BTreeMap::new();
             let here = |set: &Set| {
                 *known
@@ -193,20 +194,31 @@ fn is_of_same_target(store: &Store, experiment: i64, plan: &Plan) -> bool {
     }
 }
 
-/// Runs of arms on this host: experiment, cell, round, arm, whether it is the base, throughput, length,
+/// SQL of a run's CPU time per transaction, µs, as [`spec::Run::server_cpu_us_per_tx`] without replicas.
+const CPU: &str = "coalesce(
+    (SELECT sum(server_cpu_us) / sum(succeeded) FROM slice s JOIN slice_cpu USING (run_id, position)
+     WHERE s.run_id = r.run_id AND s.is_void = 0),
+    (SELECT 1e6 * f.value / n.value FROM run_figure f JOIN run_count n USING (run_id)
+     WHERE f.run_id = r.run_id AND f.name = 'server_cpu_s' AND n.name = 'completed'))";
+
+/// Runs of arms on this host: experiment, cell, round, arm, whether it is the base, the metric's value, length,
 /// clients, scripts, whether it was cut into slices.
-fn stored_runs() -> String {
+fn stored_runs(metric: WorkMetric) -> String {
+    let value = match metric {
+        WorkMetric::Tps => "r.tps",
+        WorkMetric::Cpu => CPU,
+    };
     format!(
         "SELECT r.experiment_id, r.cell_id, r.round, r.arm, r.arm = e.base,
-                CASE r.kind WHEN 'job' THEN 1.0 / r.measured_s ELSE r.tps END, r.measured_s, r.clients,
+                CASE r.kind WHEN 'job' THEN 1.0 / r.measured_s ELSE {value} END, r.measured_s, r.clients,
                 CASE r.kind WHEN 'job' THEN c.workload ELSE (SELECT group_concat(text_hash, ',') FROM
                     (SELECT DISTINCT text_hash FROM script s WHERE s.run_id = r.run_id ORDER BY text_hash)) END,
                 EXISTS (SELECT 1 FROM slice WHERE slice.run_id = r.run_id)
          FROM run r JOIN experiment e USING (experiment_id) JOIN host h USING (host_id) JOIN cell c USING (cell_id)
          WHERE r.validity <> 'invalid' AND r.set_aside IS NULL AND r.beside = 0
-           AND (r.load = 'closed' AND r.tps > 0 OR r.kind = 'job' AND r.round > 0 AND r.measured_s > 0) AND r.arm IS NOT NULL AND e.order_scheme <> 'imported' AND h.uuid = '{}'
+           AND (r.load = 'closed' AND r.tps > 0 OR r.kind = 'job' AND r.round > 0 AND r.measured_s > 0) AND r.arm IS NOT NULL AND e.order_scheme <> 'imported' AND h.uuid = '{host}'
          ORDER BY r.experiment_id DESC, r.cell_id, r.round",
-        host::describe(None).uuid.replace('\'', "''")
+        host = host::describe(None).uuid.replace('\'', "''")
     )
 }
 

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use lab::concurrent::{self, Measuring};
 use lab::experiment::{AskedSlices, asked_slices};
 use lab::runner::Progress;
-use spec::plan::{AskedDriver, Waiting};
+use spec::plan::{AskedDriver, Waiting, WorkMetric};
 
 /// A parser whose known values shells complete; other values may also be valid.
 #[derive(Debug, Clone)]
@@ -50,6 +50,24 @@ impl WrittenSlices {
         read: |text| Ok(Self { text: text.to_owned(), asked: asked_slices(text)? }),
         names: &["auto", "true", "false"],
     };
+}
+
+/// The metric that gives the answer of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum AnswerMetric {
+    /// Throughput, transactions per second
+    Tps,
+    /// Server CPU per transaction, of a server on this machine
+    Cpu,
+}
+
+impl From<AnswerMetric> for WorkMetric {
+    fn from(asked: AnswerMetric) -> Self {
+        match asked {
+            AnswerMetric::Tps => Self::Tps,
+            AnswerMetric::Cpu => Self::Cpu,
+        }
+    }
 }
 
 /// Kinds of changes that `--against` accepts before a colon.

@@ -111,10 +111,10 @@ impl<'a> ComparedPart<'a> {
         self.figure.map_or(numbers::ABSENT.to_owned(), |of| change(&of.grid.estimate))
     }
 
-    pub(crate) fn no_figure(&self, margin: f64) -> String {
+    pub(crate) fn no_figure(&self, of: &Comparison) -> String {
         match self.without {
             None => "none: the load sets the throughput".to_owned(),
-            Some(why) => verdict_or_invalid(why, margin),
+            Some(why) => verdict_or_invalid(why, of),
         }
     }
 
@@ -133,12 +133,13 @@ pub(crate) fn strong(found: &Comparison) -> f64 {
 }
 
 /// How many cells have which verdict: `2 faster, 1 same, 5 inconclusive`.
-pub(crate) fn tally(arm: &ArmComparison) -> String {
+pub(crate) fn tally(of: &Comparison, arm: &ArmComparison) -> String {
     let Tally { faster, slower, same, differs, inconclusive, one_set, parts_differ, too_few, invalid } =
         arm.tally();
+    let [better, worse] = better_and_worse(of.metric);
     let parts = [
-        (faster, "faster"),
-        (slower, "slower"),
+        (faster, better),
+        (slower, worse),
         (same, "same"),
         (differs, "differ, measured apart"),
         (inconclusive, "inconclusive"),
@@ -166,6 +167,28 @@ pub(crate) fn verdict(verdict: Verdict, margin: f64) -> String {
     }
 }
 
+/// A verdict of this comparison.
+pub(crate) fn verdict_by(judged: Verdict, of: &Comparison) -> String {
+    verdict_by_metric(judged, of.metric, of.margin)
+}
+
+pub(crate) fn verdict_by_metric(judged: Verdict, metric: Metric, margin: f64) -> String {
+    let [better, worse] = better_and_worse(metric);
+    match judged {
+        Verdict::Faster => better.to_owned(),
+        Verdict::Slower => worse.to_owned(),
+        other => verdict(other, margin),
+    }
+}
+
+/// What takes less CPU time need not be faster.
+pub(crate) fn better_and_worse(metric: Metric) -> [&'static str; 2] {
+    match metric {
+        Metric::Cpu => ["less CPU", "more CPU"],
+        Metric::Tps | Metric::P50 | Metric::P95 | Metric::P99 => ["faster", "slower"],
+    }
+}
+
 const NO_ERROR: &str = "no error can be known";
 
 pub(crate) const PARTS_DIFFER: &str = "no verdict, its parts differ";
@@ -180,26 +203,26 @@ pub(crate) fn with_doubt(said: String, suspect: Option<&SuspectRuns>) -> String 
 
 const INVALID: &str = "invalid, no valid pair";
 
-pub(crate) fn verdict_or_invalid(of: Verdict, margin: f64) -> String {
-    match of {
+pub(crate) fn verdict_or_invalid(judged: Verdict, of: &Comparison) -> String {
+    match judged {
         Verdict::Invalid => INVALID.to_owned(),
-        _ => verdict(of, margin),
+        _ => verdict_by(judged, of),
     }
 }
 
 /// A verdict with what would make it clearer, e.g. `inconclusive (about 20 rounds needed)`. It rests on
 /// `pairs`; 0 if more rounds cannot add pairs.
-pub(crate) fn verdict_with_need(of: Verdict, margin: f64, pairs: usize) -> String {
-    match of {
+pub(crate) fn verdict_with_need(judged: Verdict, of: &Comparison, pairs: usize) -> String {
+    match judged {
         Verdict::Inconclusive { more_pairs: Some(more) } if pairs > 0 && more <= 1000 => {
             let rounds = pairs + more as usize;
             format!(
                 "{} (about {} needed)",
-                verdict(of, margin),
+                verdict_by(judged, of),
                 numbers::counted(rounds + rounds % 2, "round")
             )
         }
-        _ => verdict_or_invalid(of, margin),
+        _ => verdict_or_invalid(judged, of),
     }
 }
 
@@ -214,7 +237,7 @@ pub(crate) fn value_of(cell: &CellComparison, metric: Metric, of: Option<f64>) -
 fn value(metric: Metric, value: Option<f64>) -> String {
     let written = match metric {
         Metric::Tps => numbers::tps,
-        Metric::P50 | Metric::P95 | Metric::P99 => numbers::latency_us,
+        Metric::P50 | Metric::P95 | Metric::P99 | Metric::Cpu => numbers::latency_us,
     };
     value.map_or(numbers::ABSENT.to_owned(), written)
 }

@@ -39,6 +39,7 @@ mod stages;
 pub mod tables;
 pub mod tile;
 mod users;
+mod work;
 mod zooms;
 
 pub use block::{Block, Paragraph};

@@ -27,7 +27,7 @@ pub fn spread(found: &[Spread], metric: Metric) -> Table {
         let unit = match (metric, of.job) {
             (Metric::Tps, true) => "s",
             (Metric::Tps, false) => "tps",
-            (Metric::P50 | Metric::P95 | Metric::P99, _) => "us",
+            (Metric::P50 | Metric::P95 | Metric::P99 | Metric::Cpu, _) => "us",
         };
         let outliers = of.outliers().into_iter();
         let outliers: Vec<serde_json::Value> =
@@ -100,7 +100,7 @@ fn value_in_words(of: &Spread, metric: Metric) -> fn(f64) -> String {
     match (metric, of.job) {
         (Metric::Tps, true) => numbers::duration,
         (Metric::Tps, false) => numbers::tps,
-        (Metric::P50 | Metric::P95 | Metric::P99, _) => numbers::latency_us,
+        (Metric::P50 | Metric::P95 | Metric::P99 | Metric::Cpu, _) => numbers::latency_us,
     }
 }
 

@@ -8,6 +8,7 @@ mod trend;
 mod uncompared;
 mod values;
 mod verdicts;
+mod work;
 
 use spec::{SpeedTrend, Validity};
 
@@ -17,6 +18,7 @@ pub use self::remarks::{FromCache, Remarks, Uncut};
 pub use self::trend::speed_trend;
 pub use self::uncompared::Uncompared;
 pub use self::verdicts::{AnswerOutcome, LineScope, VerdictLine, Verdicts};
+pub use self::work::{Busy, OtherMetric, Precision, Reliable};
 use crate::comparison::{Cell, Comparison, Difference, Metric};
 use crate::data::ReportData;
 

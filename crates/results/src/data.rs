@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use spec::plan::NotRun;
+use spec::plan::{NotRun, WorkMetric};
 use spec::{
     Error, ExperimentRecord, FileCommand, Host, MeasuredTarget, Reason, Run, RunEvent, RunKind, Text,
     Validity,
@@ -29,6 +29,8 @@ pub struct ReportData {
     /// Arms compared by transactions per second; `None` if nothing is compared.
     pub throughput: Option<Comparison>,
     pub latency: Option<Comparison>,
+    /// Arms compared by server CPU per transaction; `None` if that is not available, and not asked for.
+    pub cpu: Option<Comparison>,
     pub groups: Vec<Grouped>,
     /// The used texts; imported runs have none.
     pub texts: Vec<Text>,
@@ -120,10 +122,12 @@ impl ReportData {
                 .filter(|found| found.arms.iter().any(|arm| !arm.cells.is_empty()))
         };
         // If limits are searched, their ratio is the answer, not trials at single rates.
-        let (throughput, latency) = match Limits::of(&experiment, &runs) {
-            Some(_) => (None, None),
-            None => (comparison(Metric::Tps), comparison(Metric::P99)),
+        let (throughput, latency, cpu) = match Limits::of(&experiment, &runs) {
+            Some(_) => (None, None, None),
+            None => (comparison(Metric::Tps), comparison(Metric::P99), comparison(Metric::Cpu)),
         };
+        let is_asked = experiment.metric() == WorkMetric::Cpu;
+        let cpu = cpu.filter(|found| is_asked || found.has_grid());
         // Percentiles of slices are shown, and not compared.
         let is_sliced = |run: &Run| run.arm.is_some() && run.is_sliced();
         let latency = latency.filter(|_| {
@@ -143,6 +147,7 @@ impl ReportData {
             runs,
             throughput,
             latency,
+            cpu,
             groups,
             texts,
             notes,
@@ -167,10 +172,13 @@ impl ReportData {
         Self { stored, texts, notes, course, tiles, ..Self::new(experiment, host, target, runs) }
     }
 
-    /// The comparison that answers the question: by throughput; by response times if schedules set the
-    /// throughput of every cell.
+    /// The comparison that answers the question: by the metric that is asked for, throughput if none is; by
+    /// response times if schedules set the throughput of every cell.
     #[must_use]
     pub fn compared(&self) -> Option<&Comparison> {
+        if let Some(cpu) = self.cpu.as_ref().filter(|_| self.experiment.metric() == WorkMetric::Cpu) {
+            return Some(cpu);
+        }
         let scheduled = |found: &&Comparison| found.has_scheduled() && !found.has_grid();
         match (&self.throughput, &self.latency) {
             (Some(throughput), Some(latency)) if scheduled(&throughput) => Some(latency),
@@ -179,11 +187,19 @@ impl ReportData {
     }
 
     /// The comparisons below the answer, cell by cell: the answer's and, if schedules set the
-    /// throughput of only some cells, their response times too.
+    /// throughput of only some cells, their response times too; then the other metric of work.
     pub fn comparisons(&self) -> Vec<&Comparison> {
         let answer = self.compared();
         let partly = answer.is_some_and(Comparison::has_scheduled);
-        answer.into_iter().chain(self.latency.as_ref().filter(|_| partly)).collect()
+        let other = answer.and_then(|of| self.other_metric(of.metric));
+        answer.into_iter().chain(self.latency.as_ref().filter(|_| partly)).chain(other).collect()
+    }
+
+    /// The comparison by the other metric of work; `None` if that is not available, or schedules set it.
+    #[must_use]
+    pub fn other_metric(&self, metric: Metric) -> Option<&Comparison> {
+        let other = if metric == Metric::Cpu { &self.throughput } else { &self.cpu };
+        other.as_ref().filter(|of| of.has_grid())
     }
 
     /// Whether arms are compared.

@@ -244,6 +244,15 @@ CREATE TABLE slice (
     PRIMARY KEY (run_id, position)
 ) STRICT;
 
+-- CPU time of all processes of its arm's server; slices in which it could not be read have none.
+CREATE TABLE slice_cpu (
+    run_id        INTEGER NOT NULL,
+    position      INTEGER NOT NULL,
+    server_cpu_us REAL NOT NULL,
+    PRIMARY KEY (run_id, position),
+    FOREIGN KEY (run_id, position) REFERENCES slice
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE phase (
     run_id      INTEGER NOT NULL REFERENCES run,
     position    INTEGER NOT NULL,

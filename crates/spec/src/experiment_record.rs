@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{OrderScheme, Recorded};
+use crate::plan::{OrderScheme, Recorded, WorkMetric};
 use crate::surroundings::MeasuredTarget;
 
 /// An experiment: the plan it expanded to, and the file it came from.
@@ -34,6 +34,15 @@ pub struct ExperimentRecord {
     /// The control of two compared experiments; never stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlArm>,
+}
+
+impl ExperimentRecord {
+    /// The metric that gives its answer.
+    #[must_use]
+    pub fn metric(&self) -> WorkMetric {
+        let compare = self.plan.plan().and_then(|plan| plan.content.compare.as_ref());
+        compare.map_or(WorkMetric::default(), |compare| compare.metric)
+    }
 }
 
 /// The arm that serves as control of two experiments: a level of the factor that both compare.

@@ -21,6 +21,9 @@ pub struct Slice {
     /// CPU time taken by the hypervisor from the start of this slice to the start of the next, %; `None` if
     /// the system does not report it.
     pub steal_pct: Option<f64>,
+    /// CPU time of all processes of its arm's server, µs: of a separate server since the arm's last slice, of a
+    /// shared one in this slice. `None` if it could not be read.
+    pub server_cpu_us: Option<f64>,
     /// Whether its quad does not count: a drain took too long, or the load generator stalled.
     pub is_void: bool,
 }

@@ -29,7 +29,8 @@ pub(crate) struct Coordinator<'a> {
     plan: &'a RunPlan,
     control: Arc<RunControl>,
     observer: &'a mut dyn Observer,
-    /// How long before its start the load is announced, so that all threads are awake.
+    /// How long before its start the load is announced, so that all threads are awake, and how long before its
+    /// planned end the end is, so that all clients are still connected.
     lead: Time,
     clients: usize,
     threads: Threads,
@@ -37,6 +38,7 @@ pub(crate) struct Coordinator<'a> {
     hold: Hold,
     load: Option<Time>,
     measuring_reported: bool,
+    ending_reported: bool,
     told_waiting: bool,
     failure: Option<Error>,
 }
@@ -100,6 +102,7 @@ impl<'a> Coordinator<'a> {
             load: None,
             // The caller reports it.
             measuring_reported: plan.until == Until::Caller,
+            ending_reported: !matches!(plan.until, Until::Elapsed(_)),
             told_waiting: false,
             failure: None,
         }
@@ -120,7 +123,12 @@ impl<'a> Coordinator<'a> {
 
     /// When `tick` is due next, in addition to the regular interval.
     pub(crate) fn next_tick(&self) -> Option<Time> {
-        self.load.filter(|_| !self.measuring_reported).map(|load| load.saturating_add(self.plan.warmup))
+        let load = self.load?;
+        match (self.measuring_reported, self.ending_reported) {
+            (false, _) => Some(load.saturating_add(self.plan.warmup)),
+            (true, false) => Some(self.planned_end().saturating_sub(self.lead)),
+            (true, true) => None,
+        }
     }
 
     /// Does what time or the user requires.
@@ -134,9 +142,15 @@ impl<'a> Coordinator<'a> {
             self.end_at(now, driver_now);
         }
         if self.next_tick().is_some_and(|at| now >= at) {
-            self.measuring_reported = true;
+            let report = match std::mem::replace(&mut self.measuring_reported, true) {
+                false => Observer::measuring,
+                true => {
+                    self.ending_reported = true;
+                    Observer::ending
+                }
+            };
             if self.control.end() == Time::MAX {
-                self.observer.measuring();
+                report(self.observer);
             }
         }
         let end = self.planned_end().min(self.control.end());

@@ -16,10 +16,12 @@ fn rate(per_second: f64, arrivals: GapDistribution, timeline: Timeline) -> Load 
 fn transactions_do_not_depend_on_how_bytes_are_cut() {
     for chunk in [None, Some(1), Some(2), Some(3), Some(7), Some(4096)] {
         let mut server = Simple { chunk, reply: vec![b'x'; 500], ..Simple::new(MS) };
-        let (measured, _) = run(&RunPlan { until: Until::PerClient(100), ..plan() }, askers(4), &mut server);
+        let until = Until::PerClient(100);
+        let (measured, heard) = run(&RunPlan { until, ..plan() }, askers(4), &mut server);
         let totals = measured.totals();
         assert_eq!((totals.ok, totals.bytes, totals.rows), (400, 400 * 500, 400), "chunks of {chunk:?}");
         assert_eq!(measured.elapsed, 100 * MS);
+        assert_eq!((heard.measuring, heard.ending), (1, 0), "its end is not planned");
     }
 }
 
@@ -32,7 +34,7 @@ fn closed_load_counts_what_begins_in_the_measured_part() {
     assert_eq!(measured.elapsed, 10 * SECOND);
     assert_eq!(heard.seconds.iter().filter(|second| !second.is_drain).count(), 10);
     assert_eq!(heard.seconds[10].scripts[0].counts.ok, 3);
-    assert_eq!(heard.measuring, 1);
+    assert_eq!((heard.measuring, heard.ending), (1, 1));
     assert_eq!(measured.driver, "simulated");
     let figures = &measured.scripts[0];
     assert_eq!((figures.service.min_ns(), figures.service.max_ns()), (Some(300 * MS), Some(300 * MS)));

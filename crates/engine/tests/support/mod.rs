@@ -282,6 +282,7 @@ pub fn plan() -> RunPlan {
 pub struct Heard {
     pub connecting: Option<Time>,
     pub measuring: u32,
+    pub ending: u32,
     pub seconds: Vec<Second>,
 }
 
@@ -292,6 +293,10 @@ impl engine::Observer for Heard {
 
     fn measuring(&mut self) {
         self.measuring += 1;
+    }
+
+    fn ending(&mut self) {
+        self.ending += 1;
     }
 
     fn second(&mut self, second: &Second) {

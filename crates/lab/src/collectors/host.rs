@@ -2,7 +2,7 @@
 
 use engine::EngineResult;
 use protocol::postgres::sql::SqlError;
-use server::host::{HostSample, OtherPrograms};
+use server::host::{HostSample, OtherPrograms, ServerCpu};
 use server::measuring;
 use spec::figures::{self, Figures};
 use spec::{Sample, Scope};
@@ -23,6 +23,9 @@ struct Seen {
     others: Option<OtherPrograms>,
     last: HostSample,
     last_us: i64,
+    /// Read while the clients were still connected: later their backends end, and what ended is known in
+    /// ticks only.
+    server_at_end: Option<ServerCpu>,
 }
 
 impl Host {
@@ -58,8 +61,15 @@ impl Collector for Host {
     fn begin(&mut self) -> Result<(), SqlError> {
         measuring::look();
         let now = HostSample::take(self.server);
-        self.seen = Some(Seen { began: now, others: self.others(), last: now, last_us: 0 });
+        let others = self.others();
+        self.seen = Some(Seen { began: now, others, last: now, last_us: 0, server_at_end: None });
         Ok(())
+    }
+
+    fn ending(&mut self) {
+        if let Some(seen) = &mut self.seen {
+            seen.server_at_end = self.server.and_then(ServerCpu::take);
+        }
     }
 
     fn tick(&mut self, time_us: i64, samples: &mut Vec<Sample>) {
@@ -79,6 +89,9 @@ impl Collector for Host {
         let others_pct = others.zip(seen.others).and_then(|(now, before)| now.pct_since(&before));
         let mut figures = now.figures_since(&seen.began);
         figures.extend(others_pct.map(|pct| (figures::CPU_OTHERS_PCT, pct)));
+        let server = seen.server_at_end.zip(seen.began.server_cpu());
+        let server_s = server.and_then(|(end, began)| end.seconds_since(began));
+        figures.extend(server_s.map(|seconds| (figures::SERVER_CPU_S, seconds)));
         Ok(figures)
     }
 }

@@ -31,12 +31,14 @@ pub struct BalancingLook<'a> {
 pub(super) struct OfMembers<'a> {
     members: Members<'a>,
     began: Vec<Option<ServerCpu>>,
+    /// Read while the clients were still connected; empty where the end was not planned.
+    at_end: Vec<Option<ServerCpu>>,
     selects: Vec<NodeSelects>,
 }
 
 impl<'a> OfMembers<'a> {
     pub(super) fn new(members: Members<'a>) -> Self {
-        Self { members, began: Vec::new(), selects: Vec::new() }
+        Self { members, began: Vec::new(), at_end: Vec::new(), selects: Vec::new() }
     }
 
     /// The pooler first.
@@ -62,10 +64,16 @@ impl Collector for OfMembers<'_> {
         Ok(())
     }
 
+    fn ending(&mut self) {
+        self.at_end = self.cpu();
+    }
+
     fn end(&mut self, _measured: &EngineResult, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         let mut figures = Figures::default();
         let since = |(now, before): (Option<ServerCpu>, &Option<ServerCpu>)| now?.seconds_since((*before)?);
-        let used: Vec<Option<f64>> = self.cpu().into_iter().zip(&self.began).map(since).collect();
+        let at_end = std::mem::take(&mut self.at_end);
+        let now = if at_end.is_empty() { self.cpu() } else { at_end };
+        let used: Vec<Option<f64>> = now.into_iter().zip(&self.began).map(since).collect();
         let mut add = |of: Figure, value: Option<f64>| figures.extend(value.map(|value| (of, value)));
         if let Some((pooler, replicas)) = used.split_first() {
             add(figures::POOLER_CPU_S, *pooler);

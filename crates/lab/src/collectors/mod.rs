@@ -4,6 +4,7 @@
 //! the load. Between two steps it may add samples (`spec::Sample`), at the end the figures of the whole.
 //! Shared statistics are never reset: snapshots are subtracted.
 
+mod counters;
 mod encryption;
 mod host;
 mod machine;
@@ -40,6 +41,10 @@ pub trait Collector {
     fn tick(&mut self, time_us: i64, samples: &mut Vec<Sample>) {
         let _ = (time_us, samples);
     }
+
+    /// The measured part ends in a moment, and all clients are still connected. Not called in a run without a
+    /// planned end, in a run in slices, or when it ends earlier.
+    fn ending(&mut self) {}
 
     /// The load has ended: returns the figures of the measured part and adds the last samples.
     ///
@@ -84,6 +89,7 @@ pub fn all(watched: Watched<'_>) -> Vec<Box<dyn Collector + '_>> {
     // The host first: its counters continue while others query.
     let mut list: Vec<Box<dyn Collector>> =
         vec![Box::new(host::Host::new(watched.server, watched.under_test))];
+    list.extend(watched.server.map(|server| Box::new(counters::OfServer::new(server)) as _));
     if let Some(server) = watched.server.filter(|_| watched.managed) {
         list.push(Box::new(placement::Placement::new(server)));
     }

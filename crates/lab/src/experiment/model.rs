@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use spec::plan::Slices;
+use spec::plan::{Slices, WorkMetric};
 use spec::{AskedLimit, Class, Error, FileCommand, Prices};
 use toml::Value;
 use workloads::{Preparation, Spec};
@@ -80,6 +80,7 @@ pub(crate) struct Compare {
     pub(crate) base: String,
     /// Smallest change that matters, as a share.
     pub(crate) margin: f64,
+    pub(crate) metric: WorkMetric,
     /// Two arms may be the same: A against A.
     pub(crate) same: bool,
 }
@@ -167,16 +168,18 @@ pub struct ExperimentOverrides {
     pub sets: Option<u32>,
     /// Two arms may be the same: A against A.
     pub same: bool,
+    pub metric: Option<WorkMetric>,
 }
 
 impl ExperimentFile {
     /// Overrides the file. The stored text shows the new values too.
     ///
     /// # Errors
-    /// Rounds of a search or a calibration, which repeat their runs themselves; options of runs where there are none.
+    /// Rounds of a search or a calibration, which repeat their runs themselves; options of runs where there are none;
+    /// a metric where nothing is compared.
     pub fn ask(
         &mut self,
-        ExperimentOverrides { slices, rounds, sets, same }: ExperimentOverrides,
+        ExperimentOverrides { slices, rounds, sets, same, metric }: ExperimentOverrides,
     ) -> Result<(), Error> {
         if self.has_only_jobs() && (slices.is_some() || rounds.is_some()) {
             let what = "--rounds and --slices are about runs, and without a workload there are none";
@@ -216,6 +219,17 @@ impl ExperimentFile {
         }
         if let (true, Some(compare), Some(written)) = (same, &mut self.compare, &mut self.written.compare) {
             (compare.same, written.same) = (true, true);
+        }
+        match (metric, &mut self.compare, &mut self.written.compare) {
+            (None, ..) => {}
+            (Some(metric), Some(compare), Some(written)) => {
+                (compare.metric, written.metric) = (metric, Some(metric));
+            }
+            (Some(_), ..) => {
+                let what = "--metric: this experiment has no [compare], so no metric gives an answer";
+                let hint = "pgdyno compare --metric shows any metric of stored runs";
+                return Err(Error::new(Class::Usage, what).with_hint(hint));
+            }
         }
         if self.written != before {
             self.write_anew();

@@ -1,6 +1,7 @@
 //! One measurement: the engine runs the clients of a setup, and collectors observe. Only this module calls
 //! the engine.
 
+mod cpu_by_arm;
 mod own_cost;
 mod plan;
 mod series;
@@ -19,6 +20,7 @@ use spec::figures::Figures;
 use spec::{Error, Sample, SeriesPoint};
 use workloads::{ClientWorkload, Places};
 
+pub(crate) use self::cpu_by_arm::Postmasters;
 use self::series::Series;
 pub(crate) use self::turns::{LONGEST, SHORTEST, Taken, Turns, USUAL, fits};
 use crate::collectors::Collector;
@@ -96,12 +98,12 @@ pub(crate) trait Arrival {
 }
 
 /// Runs several loads on their servers in turns; their threads are kept on `cpus` unless a load sets its own.
-/// The CPU time of servers with these pids is read around each turn.
+/// The CPU time of the servers is read around each turn.
 ///
 /// # Errors
 /// With the index of the load that did not start.
 pub(crate) fn measure_in_turn(
-    (loads, servers): (Vec<Measurement<'_, '_>>, &[Option<u32>]),
+    (loads, servers): (Vec<Measurement<'_, '_>>, &Postmasters),
     turns: &Turns,
     cpus: Option<&[usize]>,
     arrival: &mut dyn Arrival,
@@ -206,6 +208,10 @@ impl Observer for Watch<'_, '_> {
             }
         }
         self.observer.measuring();
+    }
+
+    fn ending(&mut self) {
+        self.collectors.iter_mut().for_each(|collector| collector.ending());
     }
 
     fn message(&mut self, message: &ClientMessage) {

@@ -12,6 +12,8 @@ use spec::plan::TransactionLengths;
 use spec::{Class, Error, Slice, figures};
 use stats::Histogram;
 
+use super::cpu_by_arm::{self, CpuByArm, Postmasters};
+
 /// Bounds of a slice.
 pub(crate) const SHORTEST: Duration = Duration::from_millis(50);
 pub(crate) const LONGEST: Duration = Duration::from_secs(1);
@@ -42,7 +44,7 @@ pub(crate) struct Turns {
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) slices: Vec<Vec<Slice>>,
-    /// CPU time of each arm's server in its turns, seconds, if requested and readable.
+    /// CPU time of each arm's server for it, seconds; `None` if a turn's could not be read.
     pub(crate) server_cpu_s: Vec<Option<f64>>,
     /// Why they ran one after the other nevertheless, if they did.
     pub(crate) uncut: Option<String>,
@@ -67,9 +69,8 @@ enum Cut {
     },
 }
 
-/// Lets connected, held runs take turns until each has had its load; `servers` are pids of the servers whose
-/// CPU time is read around each turn, by arm.
-pub(crate) fn take(runs: &mut [HeldRun<'_>], turns: &Turns, servers: &[Option<u32>]) -> Result<Taken, Error> {
+/// Lets connected, held runs take turns until each has had its load.
+pub(crate) fn take(runs: &mut [HeldRun<'_>], turns: &Turns, servers: &Postmasters) -> Result<Taken, Error> {
     let mut taken = Taken { slices: vec![Vec::new(); runs.len()], ..Taken::default() };
     for (arm, run) in runs.iter_mut().enumerate() {
         run.release(turns.warmup);
@@ -100,12 +101,20 @@ pub(crate) fn take(runs: &mut [HeldRun<'_>], turns: &Turns, servers: &[Option<u3
         drain,
         start: Instant::now(),
         host: HostSample::take(None),
-        servers,
-        server_cpu_s: servers.iter().map(|server| server.map(|_| 0.0)).collect(),
+        cpu: cpu_by_arm::begin(servers),
     };
     if taken.uncut.is_some() {
         // One after the other, without slices.
-        taken.hung = (0..conductor.runs.len()).find_map(|arm| conductor.slice(arm, 0).err()).flatten();
+        for arm in 0..conductor.runs.len() {
+            match conductor.slice(arm, 0) {
+                Ok(slice) => taken.server_cpu_s.push(slice.server_cpu_us.map(|us| us / 1e6)),
+                Err(hung) => {
+                    taken.hung = hung;
+                    return Ok(taken);
+                }
+            }
+        }
+        return Ok(taken);
     }
     for quad in 0..quads {
         if let Err(hung) = conductor.quad(quad, &mut taken.slices) {
@@ -114,9 +123,8 @@ pub(crate) fn take(runs: &mut [HeldRun<'_>], turns: &Turns, servers: &[Option<u3
             return Ok(taken);
         }
     }
-    if taken.hung.is_none() {
-        taken.server_cpu_s = conductor.server_cpu_s;
-    }
+    let sum = |slices: &Vec<Slice>| slices.iter().map(|slice| slice.server_cpu_us).sum::<Option<f64>>();
+    taken.server_cpu_s = taken.slices.iter().map(|slices| sum(slices).map(|us| us / 1e6)).collect();
     Ok(taken)
 }
 
@@ -127,9 +135,7 @@ struct Conductor<'a, 'r> {
     drain: Duration,
     start: Instant,
     host: HostSample,
-    servers: &'a [Option<u32>],
-    /// So far; `None` once unreadable.
-    server_cpu_s: Vec<Option<f64>>,
+    cpu: CpuByArm<'a, ServerCpu, fn(u32) -> Option<ServerCpu>>,
 }
 
 impl Conductor<'_, '_> {
@@ -152,8 +158,7 @@ impl Conductor<'_, '_> {
     /// One slice of an arm; an error when the arm has ended, or does not stop.
     fn slice(&mut self, arm: usize, quad: u32) -> Result<Slice, Option<usize>> {
         let start_us = self.start.elapsed().as_micros() as i64;
-        let server = self.servers.get(arm).copied().flatten();
-        let before_turn = server.and_then(ServerCpu::take);
+        self.cpu.turn_begins(arm);
         let run = &mut self.runs[arm];
         run.release(self.each);
         let stretch = match run.wait_until_idle(self.each + self.drain) {
@@ -161,27 +166,24 @@ impl Conductor<'_, '_> {
             None if run.is_over() => return Err(None),
             None => run.wait_until_idle(PATIENCE).ok_or_else(|| (!run.is_over()).then_some(arm))?,
         };
-        if let Some(sum) = self.server_cpu_s.get_mut(arm) {
-            let after_turn = server.and_then(ServerCpu::take).zip(before_turn);
-            let used = after_turn.and_then(|(now, before)| now.seconds_since(before));
-            *sum = sum.zip(used).map(|(sum, used)| sum + used);
-        }
+        let server_cpu_us = self.cpu.turn_ended(arm).map(|seconds| seconds * 1e6);
         let now = HostSample::take(None);
         let before = std::mem::replace(&mut self.host, now);
         let steal_pct = now.figures_since(&before).get(figures::STEAL_PCT);
-        Ok(slice(&stretch, quad, start_us, steal_pct, self.drain))
+        Ok(Slice { start_us, steal_pct, server_cpu_us, ..slice(&stretch, quad, self.drain) })
     }
 }
 
-fn slice(stretch: &Stretch, quad: u32, start_us: i64, steal_pct: Option<f64>, drain: Duration) -> Slice {
+fn slice(stretch: &Stretch, quad: u32, drain: Duration) -> Slice {
     Slice {
         quad,
-        start_us,
+        start_us: 0,
         length_us: (stretch.until - stretch.from) / 1000,
         drain_us: stretch.drain() / 1000,
         succeeded: stretch.succeeded,
         at_work_us: stretch.at_work as f64 / 1e3,
-        steal_pct,
+        steal_pct: None,
+        server_cpu_us: None,
         is_void: u128::from(stretch.drain()) > drain.as_nanos() || stretch.stalled > 0,
     }
 }

@@ -55,6 +55,7 @@ pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, E
             factor: compare.factor.clone(),
             base: base_of(file, compare, &factors),
             margin: compare.margin,
+            metric: compare.metric,
         }),
         measure: measure(file),
         calibrate: file.calibrate.clone(),

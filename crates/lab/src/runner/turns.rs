@@ -18,7 +18,7 @@ use super::{
     not_opened,
 };
 use crate::collectors::{self, Collector, Watched};
-use crate::measure::{Arrival, Keep, Measured, Measurement, Taken, Turns, measure_in_turn};
+use crate::measure::{Arrival, Keep, Measured, Measurement, Postmasters, Taken, Turns, measure_in_turn};
 use crate::setup::{At, Setup};
 use crate::strategies::Cause;
 
@@ -104,8 +104,7 @@ impl Runner<'_> {
         let mut servers = Servers::of(stages, ready)?;
         let postmasters = servers.postmasters(ready)?;
         let managed = servers.managed(ready);
-        // If each arm has a separate server, its own collectors read that.
-        let shared = if servers.own { vec![None; ready.len()] } else { postmasters.clone() };
+        let read_by_arm = Postmasters { by_arm: postmasters.clone(), own: servers.own };
         let placed = servers.place(ready)?;
         let mut tell = |event: LabEvent| progress.event(event);
         let tell: RefCell<&mut dyn FnMut(LabEvent)> = RefCell::new(&mut tell);
@@ -129,7 +128,7 @@ impl Runner<'_> {
         let spread = if how.spread { Spread::begin() } else { None };
         let cpus = spread.as_ref().map(|spread| spread.cpus().to_vec());
         let mut arrival = Placing { spread, postmasters: &managed };
-        let loads = (loads.collect(), &shared[..]);
+        let loads = (loads.collect(), &read_by_arm);
         let result = measure_in_turn(loads, how, cpus.as_deref(), &mut arrival, stop);
         drop((watched, tellers, placed));
         let (measured, taken) = match result {
@@ -357,6 +356,7 @@ mod tests {
             succeeded: 1,
             at_work_us: 3e5,
             steal_pct: None,
+            server_cpu_us: None,
             is_void,
         };
         let validity = |voids: [bool; 2]| {

@@ -107,6 +107,7 @@ mod tests {
             succeeded,
             at_work_us: 100.0,
             steal_pct: None,
+            server_cpu_us: None,
             is_void,
         };
         let slices = [slice(0, 10, false), slice(0, 20, false), slice(1, 9, true), slice(2, 40, false)];

@@ -24,6 +24,8 @@ enum ComparedFigure {
     P95,
     /// 99th percentile of response time
     P99,
+    /// Server CPU per transaction, of a server on this machine
+    Cpu,
 }
 
 /// `pgdyno compare`.
@@ -34,7 +36,8 @@ pub(crate) struct Args {
     /// outliers of its runs [default: the newest experiment]
     #[arg(value_name = "EXPERIMENT|FILE", num_args = 0..=2)]
     which: Vec<String>,
-    /// What is compared [default: tps; p99 where schedules set the throughput of every cell]
+    /// What is compared [default: the metric of the experiment, mostly tps; p99 where schedules set the throughput of
+    /// every cell]
     #[arg(long, short = 'm', value_enum)]
     metric: Option<ComparedFigure>,
     /// The arm that the others are compared with [default: the base of the experiment]
@@ -56,6 +59,7 @@ impl ComparedFigure {
             Self::P50 => Metric::P50,
             Self::P95 => Metric::P95,
             Self::P99 => Metric::P99,
+            Self::Cpu => Metric::Cpu,
         }
     }
 }
@@ -133,6 +137,12 @@ fn repeats(found: &ReportData, args: &Args) -> ExitResult {
         return Err(CommandFailure::with_code(BAD_INPUT, what, Some("pgdyno table limits".into())));
     }
     let spreads = tables::repeats(found, metric);
+    if metric == Metric::Cpu && spreads.iter().all(|spread| spread.values.is_empty()) {
+        let what = format!(
+            "experiment {name} has no server CPU per transaction: its server is not on this machine, or it has only jobs"
+        );
+        return Err(CommandFailure::with_code(BAD_INPUT, what, Some("pgdyno compare --metric tps".into())));
+    }
     if spreads.is_empty() {
         let what = format!("experiment {name} compares nothing: it has no arms and no runs of clients");
         return Err(CommandFailure::with_code(BAD_INPUT, what, Some("pgdyno table jobs".into())));

@@ -251,8 +251,18 @@ mod tests {
                 "{users:?}"
             );
             let compared = under("Comparison");
-            let own =
-                ["undo", "change_server", "margin", "rounds", "slices", "save", "dry_run", "again", "same"];
+            let own = [
+                "undo",
+                "change_server",
+                "margin",
+                "metric",
+                "rounds",
+                "slices",
+                "save",
+                "dry_run",
+                "again",
+                "same",
+            ];
             assert!(compared.iter().all(|id| own.contains(id)), "{name}: {compared:?}");
             // Without a comparison these are for any result.
             assert!(name == "bench" || !compared.contains(&"save"), "{name}: {compared:?}");

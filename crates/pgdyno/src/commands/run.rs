@@ -7,7 +7,8 @@ use lab::experiment::{ExperimentFile, ExperimentOverrides, ReadOptions};
 use super::carry_out::{How, Shown, listen};
 use super::{allowed, by_hand};
 use crate::exit::ExitResult;
-use crate::options::{OutputArgs, Programs, WrittenSlices};
+use crate::options::{AnswerMetric, OutputArgs, Programs, WrittenSlices};
+use spec::plan::WorkMetric;
 
 /// `pgdyno run`.
 #[derive(Debug, clap::Args)]
@@ -47,6 +48,9 @@ pub(crate) struct Args {
     /// value
     #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true)]
     slices: Option<WrittenSlices>,
+    /// The metric that gives the answer, instead of the file's. The answer names the other one, too
+    #[arg(long, short = 'm', value_enum, value_name = "METRIC")]
+    metric: Option<AnswerMetric>,
     /// Also write the HTML report to this file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -83,6 +87,12 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         false => allowed::ask(&how.name, file.commands())?,
     }
     let slices = args.slices.as_ref().map(|slices| slices.asked);
-    file.ask(ExperimentOverrides { slices, rounds: args.rounds, sets: args.sets, same: args.same })?;
+    file.ask(ExperimentOverrides {
+        slices,
+        rounds: args.rounds,
+        sets: args.sets,
+        same: args.same,
+        metric: args.metric.map(WorkMetric::from),
+    })?;
     by_hand::carry_out(&how, &file, args.level.as_deref(), &listen(&file)?)
 }

@@ -12,6 +12,7 @@ mod checks;
 mod commands_of_files;
 mod conformance;
 mod counted;
+mod cpu;
 mod dropin;
 mod experiment;
 mod factors;

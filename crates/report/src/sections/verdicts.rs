@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::answer::{self, LineScope, Next, Verdicts, speed_trend};
+use results::answer::{self, LineScope, Next, OtherMetric, Verdicts, speed_trend};
 use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
 use results::{CellValue, Table};
 use spec::figures;
@@ -12,12 +12,13 @@ use crate::arrivals::Columns;
 use crate::block::{Block, Paragraph};
 use crate::chart::forest::{Forest, ForestRow};
 use crate::compared::{
-    ComparedPart, Tone, change, control, groups_of_pair, indicative, lacks, strong, tally, value_of, verdict,
-    verdict_with_need, with_doubt,
+    ComparedPart, Tone, better_and_worse, change, control, groups_of_pair, indicative, lacks, strong, tally,
+    value_of, verdict, verdict_by, verdict_with_need, with_doubt,
 };
 use crate::differences;
 use crate::next;
 use crate::numbers::{self, real_cell};
+use crate::work;
 use results::InTime;
 use results::ReportData;
 use results::data::{cell_text, levels};
@@ -81,7 +82,7 @@ fn forest(of: &Comparison, arm: &ArmComparison) -> Forest {
             (&row.label).into(),
             change.into(),
             interval.unwrap_or(numbers::ABSENT.to_owned()).into(),
-            verdict(judged, of.margin).into(),
+            verdict_by(judged, of).into(),
         ]);
         rows.push(row);
     }
@@ -89,7 +90,7 @@ fn forest(of: &Comparison, arm: &ArmComparison) -> Forest {
         title: format!("{} against {}: change of {noun}", arm.arm, of.base),
         caption: format!(
             "{}. Each line is a cell's 95 % interval, the band is the margin of {}; {}.",
-            tally(arm),
+            tally(of, arm),
             numbers::percent(of.margin),
             marks(of.metric, arm)
         ),
@@ -101,10 +102,9 @@ fn forest(of: &Comparison, arm: &ArmComparison) -> Forest {
 }
 
 fn marks(metric: Metric, arm: &ArmComparison) -> String {
-    let better = match metric.better() {
-        Better::Larger => "▲ faster, ▼ slower",
-        Better::Smaller => "▲ faster (to the left), ▼ slower",
-    };
+    let [better, worse] = better_and_worse(metric);
+    let left = if metric.better() == Better::Smaller { " (to the left)" } else { "" };
+    let better = format!("▲ {better}{left}, ▼ {worse}");
     let grid = if arm.grid.is_some() { ", ◆ the whole grid" } else { "" };
     let apart = if arm.tally().differs > 0 { " or measured apart" } else { "" };
     format!("{better}, ■ same, ● inconclusive{apart}{grid}")
@@ -159,7 +159,7 @@ fn verdict_words(cell: &CellComparison, of: &Comparison, groups: Option<String>)
     let by_ranks = cell
         .second_opinion
         .map(|other| format!("by ranks {} (p {})", numbers::change(other.change_pct), probability(other.p)));
-    let verdict = verdict_with_need(cell.verdict, of.margin, cell.differences.len());
+    let verdict = verdict_with_need(cell.verdict, of, cell.differences.len());
     [Some(verdict), relative(of), by_ranks, groups].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
@@ -188,7 +188,7 @@ fn excluded(arm: &ArmComparison) -> Option<Block> {
 /// `differences`, in the line of a workload, lists other counters that differ much; `interleaved` is "no"
 /// if drift and change cannot be distinguished. Then how arms took turns in slices. The inconclusive line
 /// has what to do: the line of the whole grid or, if that is decided, of a workload. The line of the grid
-/// has the number of looks.
+/// has the number of looks, and the change by the other metric of work.
 #[must_use]
 pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     let pct = |change: Option<&Estimate>| {
@@ -218,13 +218,14 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         "next_step",
         "next_command",
     ];
-    let columns: Vec<&str> = columns.into_iter().chain(optional).collect();
+    let optional: Vec<&str> = optional.into_iter().chain(work::COLUMNS).collect();
+    let columns: Vec<&str> = columns.into_iter().chain(optional.iter().copied()).collect();
     let p = |change: Option<&Estimate>| real_cell(change.and_then(Estimate::p_adjusted));
     let mut table = table(data, found, &columns, pct, p, |line| {
         let turns = line.sliced;
         let next = line.next.as_ref();
         let looked = |of: u32| line.is_whole.then_some(u64::from(of)).filter(|_| data.course.looks > 0);
-        vec![
+        let mut values: Vec<CellValue> = vec![
             line.verdict.clone().into(),
             line.answers.map(|_| "yes").into(),
             line.answers.map(|own| own.values.clone()).into(),
@@ -244,7 +245,9 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
             next.and_then(Next::rounds).map(u64::from).into(),
             next.map(|next| next::words(data, next)).into(),
             next.and_then(|next| next::command(data, next)).map(|own| own.to_string()).into(),
-        ]
+        ];
+        values.extend(work::cells(line.other.as_ref(), found.margin));
+        values
     });
     table.optional(optional);
     table
@@ -291,7 +294,8 @@ pub fn below(data: &ReportData, found: &Comparison) -> Vec<Block> {
             None => said.into(),
         }
     });
-    looked.into_iter().chain(next).collect()
+    let work = work::of_arms(data, found).into_iter().map(Block::text);
+    looked.into_iter().chain(work).chain(next).collect()
 }
 
 #[derive(Default)]
@@ -312,6 +316,8 @@ struct VerdictRow<'a> {
     differences: CellValue,
     is_whole: bool,
     next: Option<Next>,
+    /// The other metric of work; the line of the whole grid only.
+    other: Option<OtherMetric>,
 }
 
 fn table(
@@ -413,7 +419,7 @@ fn lines<'a>(
         figures: [cell.base, cell.new],
         is_job: cell.job && of.metric == Metric::Tps,
         change: cell.estimate.as_ref(),
-        verdict: verdict(cell.verdict, of.margin),
+        verdict: verdict_by(cell.verdict, of),
         answers: answers(&LineScope::Cell(cell.cell.clone())),
         next: next
             .clone()
@@ -429,11 +435,11 @@ fn lines<'a>(
         let is_offered = part.workload.is_none() && arm.scheduled > 0;
         // A workload of offered rates only has no figure, like the whole grid.
         let verdict = match part.figure {
-            Some(figure) => verdict(figure.verdict, of.margin),
+            Some(figure) => verdict_by(figure.verdict, of),
             None if part.averaged > 0 => {
-                verdict(arm.without_figure(part.workload).unwrap_or(Verdict::Invalid), of.margin)
+                verdict_by(arm.without_figure(part.workload).unwrap_or(Verdict::Invalid), of)
             }
-            None if is_offered => part.no_figure(of.margin),
+            None if is_offered => part.no_figure(of),
             None => return None,
         };
         let offered = (is_offered && part.averaged > 0).then(|| {
@@ -451,9 +457,10 @@ fn lines<'a>(
         // For two experiments.
         let remarks: Vec<String> = control(of).into_iter().chain(data.notes.iter().cloned()).collect();
         let remarks = (is_whole && !remarks.is_empty()).then(|| remarks.join("; "));
+        let other = if is_whole { OtherMetric::of(data, of, arm) } else { None };
         let (arm, workload) = (arm.arm.as_str(), part.name());
         let line = VerdictRow { arm, workload, cell, change, verdict, remarks, ..VerdictRow::default() };
-        Some(VerdictRow { differences, is_whole, next, answers, ..line })
+        Some(VerdictRow { differences, is_whole, next, answers, other, ..line })
     });
     let scripts = answer.of_arm(&arm.arm).filter_map(|own| script_line(own, next.as_ref(), of.margin));
     arm.cells.iter().map(cell).chain(scripts).chain(parts).collect()

@@ -168,6 +168,7 @@ fn void_quads_are_told_where_times_of_tiles_are() {
         succeeded: 1,
         at_work_us: 1.0,
         steal_pct: None,
+        server_cpu_us: None,
         is_void,
     };
     let mut runs = rounds();
@@ -235,6 +236,7 @@ fn hits_stand_below_the_whole() {
         succeeded: 1,
         at_work_us: 1.0,
         steal_pct: None,
+        server_cpu_us: None,
         is_void: false,
     }];
     let table = tiles(&data(runs));

@@ -87,6 +87,7 @@ fn percentiles_from_slices_are_marked_in_every_table() {
             succeeded: 100,
             at_work_us: 400_000.0,
             steal_pct: None,
+            server_cpu_us: None,
             is_void: false,
         };
         run.slices = vec![slice];
@@ -199,6 +200,7 @@ fn decisions_of_the_warm_ups_are_in_the_table_of_decisions() {
                 succeeded: 100,
                 at_work_us: 4e5,
                 steal_pct: None,
+                server_cpu_us: None,
                 is_void: false,
             }];
             run.figures.set(figures::SLICE_MS, f64::from(50 * run.round));

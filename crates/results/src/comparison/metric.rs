@@ -1,17 +1,29 @@
 //! The figure by which arms are compared.
 
 use spec::Run;
+use spec::plan::WorkMetric;
 use stats::{Better, Histogram};
 
 use super::Summary;
 
-/// The compared figure.
+/// The compared figure. Throughput and server CPU per transaction are the two metrics of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
     Tps,
     P50,
     P95,
     P99,
+    /// Server CPU per transaction.
+    Cpu,
+}
+
+impl From<WorkMetric> for Metric {
+    fn from(asked: WorkMetric) -> Self {
+        match asked {
+            WorkMetric::Tps => Self::Tps,
+            WorkMetric::Cpu => Self::Cpu,
+        }
+    }
 }
 
 impl Metric {
@@ -19,18 +31,25 @@ impl Metric {
     /// jobs per second.
     #[must_use]
     pub fn of(self, run: &Run) -> Option<f64> {
-        match self.quantile() {
-            None => run.speed(),
-            Some(quantile) => run.response_us(quantile),
+        match self {
+            Self::Tps => run.speed(),
+            Self::Cpu => run.server_cpu_us_per_tx(),
+            Self::P50 | Self::P95 | Self::P99 => run.response_us(self.quantile()?),
         }
     }
 
     /// The one figure of several runs of a cell and arm, in every output: throughput is the mean of the
     /// runs', a percentile is taken over all their response times together, never a mean of percentiles;
-    /// for jobs it is the reciprocal of their mean time. `None` if none was measured.
+    /// for jobs it is the reciprocal of their mean time. CPU per transaction is all their CPU time by all
+    /// their transactions. `None` if none was measured.
     #[must_use]
     pub fn of_runs(self, runs: &[&Run]) -> Option<f64> {
         match self.quantile() {
+            None if self == Self::Cpu => {
+                let read = runs.iter().filter_map(|run| run.server_cpu_us());
+                let (cpu_us, all) = read.fold((0.0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
+                (all > 0).then(|| cpu_us / all as f64)
+            }
             None if runs.iter().any(|run| run.took_s().is_some()) => {
                 runs.iter().filter_map(|run| run.took_s()).collect::<Summary>().mean.map(f64::recip)
             }
@@ -51,6 +70,7 @@ impl Metric {
             Self::P50 => "p50",
             Self::P95 => "p95",
             Self::P99 => "p99",
+            Self::Cpu => "cpu",
         }
     }
 
@@ -58,7 +78,7 @@ impl Metric {
     #[must_use]
     pub fn quantile(self) -> Option<f64> {
         match self {
-            Self::Tps => None,
+            Self::Tps | Self::Cpu => None,
             Self::P50 => Some(0.5),
             Self::P95 => Some(0.95),
             Self::P99 => Some(0.99),
@@ -73,6 +93,7 @@ impl Metric {
             Self::P50 => "p50 response time",
             Self::P95 => "p95 response time",
             Self::P99 => "p99 response time",
+            Self::Cpu => "server CPU per transaction",
         }
     }
 
@@ -81,7 +102,7 @@ impl Metric {
     pub fn better(self) -> Better {
         match self {
             Self::Tps => Better::Larger,
-            Self::P50 | Self::P95 | Self::P99 => Better::Smaller,
+            Self::P50 | Self::P95 | Self::P99 | Self::Cpu => Better::Smaller,
         }
     }
 
@@ -93,6 +114,7 @@ impl Metric {
             Self::P50 => "median response time (p50), µs",
             Self::P95 => "95th percentile of response time (p95), µs",
             Self::P99 => "99th percentile of response time (p99), µs",
+            Self::Cpu => "server CPU per transaction, µs",
         }
     }
 }

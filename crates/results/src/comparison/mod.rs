@@ -265,7 +265,7 @@ impl Comparison {
                 let mut compared = compare_arm(&cells, sides, unsafe_settings, control.as_ref(), rule);
                 // Quads that were measured separately have nothing in common.
                 for cell in compared.cells.iter_mut().filter(|_| rule.how == How::Paired) {
-                    cell.sliced = Sliced::of(&pairs_of(runs, &cell.cell, &base, &arm.name));
+                    cell.sliced = Sliced::of(&pairs_of(runs, &cell.cell, &base, &arm.name), metric);
                 }
                 compared.scripts = scripts::of(&compared, runs, &base, rule);
                 compared
@@ -324,6 +324,14 @@ impl Comparison {
     pub fn noun(&self) -> &'static str {
         let jobs = self.arms.iter().flat_map(|arm| &arm.cells).any(|cell| cell.job);
         if jobs && self.metric == Metric::Tps { "speed" } else { self.metric.noun() }
+    }
+
+    /// Why an arm has no pair by a metric that not every run has.
+    #[must_use]
+    pub fn why_unavailable<'a>(&self, arm: &'a ArmComparison) -> Option<&'a str> {
+        let has_none = self.metric == Metric::Cpu && arm.cells.iter().all(|cell| cell.estimate.is_none());
+        let mut excluded = arm.cells.iter().filter(|_| has_none).flat_map(|cell| &cell.excluded);
+        excluded.next().map(|pair| pair.why.as_str())
     }
 
     /// Whether an arm has a figure for the whole grid. It has none before the first pair, and none for the

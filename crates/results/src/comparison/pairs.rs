@@ -75,7 +75,7 @@ pub(super) struct RunValue {
 impl RunValue {
     fn of(run: &Run, metric: Metric, value: f64) -> Self {
         let done = run.completed();
-        let counts = metric == Metric::Tps && done > 0;
+        let counts = matches!(metric, Metric::Tps | Metric::Cpu) && done > 0;
         // The part that is cut off is uniform between 0 and 1, at both ends.
         let variance = f64::from(run.clients.max(1)) / 6.0;
         Self { value, counting: if counts { variance / (done as f64).powi(2) } else { 0.0 } }
@@ -124,6 +124,18 @@ pub(super) struct CellRuns {
 /// Why a run in slices has no percentile to compare: a slice empties the queues.
 const SLICED: &str = "percentiles are compared in uncut runs only (slices = false)";
 const NOTHING: &str = "nothing was measured";
+
+/// Why a run has no server CPU per transaction.
+fn no_cpu(run: &Run) -> &'static str {
+    match (run.kind, run.completed()) {
+        (RunKind::Job, _) => "server CPU per transaction is not available: a job has no transactions",
+        (RunKind::Client, 0) => NOTHING,
+        (RunKind::Client, _) => {
+            "server CPU per transaction is not available: the server is not on this machine, or its processes \
+             could not be read"
+        }
+    }
+}
 
 pub(super) fn cells_of(runs: &[Run], metric: Metric) -> BTreeMap<Cell, CellRuns> {
     let mut cells: BTreeMap<Cell, CellRuns> = BTreeMap::new();
@@ -179,7 +191,8 @@ fn usable(run: &Run, metric: Metric) -> Result<RunValue, String> {
     if let Some(few) = too_few(run, metric) {
         return Err(few.to_string());
     }
-    let value = metric.of(run).filter(|value| *value > 0.0).ok_or_else(|| NOTHING.to_owned())?;
+    let without = || if metric == Metric::Cpu { no_cpu(run) } else { NOTHING };
+    let value = metric.of(run).filter(|value| *value > 0.0).ok_or_else(|| without().to_owned())?;
     Ok(RunValue::of(run, metric, value))
 }
 

@@ -27,8 +27,9 @@ pub struct ScriptComparison {
 /// Scripts of the workloads whose runs mix several, by workload and name. Maps are compared by layer and
 /// zoom.
 pub(super) fn of(arm: &ArmComparison, runs: &[Run], base: &str, rule: Rule) -> Vec<ScriptComparison> {
-    // Sets without pairs, and arms relative to a control, are compared by throughput only.
-    if rule.how != How::Paired {
+    // Sets without pairs, and arms relative to a control, are compared by throughput only. The CPU time of
+    // a server cannot be divided among scripts.
+    if rule.how != How::Paired || rule.metric == Metric::Cpu {
         return Vec::new();
     }
     let mut found = Vec::new();

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use spec::Run;
 
+use super::Metric;
+
 /// Above this autocorrelation, successive quads are not independent.
 pub const CORRELATED: f64 = 0.3;
 
@@ -25,7 +27,7 @@ pub struct Sliced {
 
 impl Sliced {
     /// Of two arms; each slice holds runs of one round.
-    pub(super) fn of(pairs: &[(&Run, &Run)]) -> Option<Self> {
+    pub(super) fn of(pairs: &[(&Run, &Run)], metric: Metric) -> Option<Self> {
         let sliced: Vec<_> = pairs.iter().filter(|(base, new)| base.is_sliced() && new.is_sliced()).collect();
         let (quads, void) = sliced
             .iter()
@@ -36,7 +38,7 @@ impl Sliced {
                 |(base, _): &&(&Run, &Run)| base.slices.first().map(|slice| slice.length_us as f64 / 1e3);
             sliced.iter().filter_map(of)
         };
-        let rounds: Vec<Vec<f64>> = sliced.iter().map(|(base, new)| ratios(base, new)).collect();
+        let rounds: Vec<Vec<f64>> = sliced.iter().map(|(base, new)| ratios(base, new, metric)).collect();
         let steal = sliced.iter().flat_map(|(base, new)| steal_by_quad(base, new));
         Some(Self {
             rounds: sliced.len(),
@@ -62,9 +64,13 @@ fn quads_of(run: &Run) -> BTreeSet<u32> {
 }
 
 /// ln(new / base) of the counted quads of a round, in order.
-pub(super) fn ratios(base: &Run, new: &Run) -> Vec<f64> {
+pub(super) fn ratios(base: &Run, new: &Run, metric: Metric) -> Vec<f64> {
+    let of_quad = match metric {
+        Metric::Cpu => Run::quad_server_cpu_us_per_tx,
+        Metric::Tps | Metric::P50 | Metric::P95 | Metric::P99 => Run::quad_tps,
+    };
     let ratio = |quad| {
-        let (base, new) = (base.quad_tps(quad)?, new.quad_tps(quad)?);
+        let (base, new) = (of_quad(base, quad)?, of_quad(new, quad)?);
         (base > 0.0 && new > 0.0).then(|| (new / base).ln())
     };
     quads_of(base).into_iter().filter_map(ratio).collect()

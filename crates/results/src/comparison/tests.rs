@@ -306,6 +306,7 @@ fn slice() -> Slice {
         succeeded: 0,
         at_work_us: 0.0,
         steal_pct: None,
+        server_cpu_us: None,
         is_void: false,
     }
 }

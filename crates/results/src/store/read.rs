@@ -199,8 +199,8 @@ impl Store {
             "SELECT scope, source, name, time_us, value FROM sample WHERE run_id = ?1 ORDER BY rowid";
         run.samples = self.rows(samples, [id], rows::sample)?;
         let slices =
-            "SELECT quad, start_us, length_us, drain_us, succeeded, at_work_us, steal_pct, is_void FROM slice
-                      WHERE run_id = ?1 ORDER BY position";
+            "SELECT quad, start_us, length_us, drain_us, succeeded, at_work_us, steal_pct, is_void, server_cpu_us
+                      FROM slice LEFT JOIN slice_cpu USING (run_id, position) WHERE run_id = ?1 ORDER BY position";
         run.slices = self.rows(slices, [id], rows::slice)?;
         Ok(())
     }

@@ -112,6 +112,7 @@ pub(super) fn slice(row: &Row<'_>) -> Sqlite<Slice> {
         at_work_us: row.get(5)?,
         steal_pct: row.get(6)?,
         is_void: row.get(7)?,
+        server_cpu_us: row.get(8)?,
     })
 }
 

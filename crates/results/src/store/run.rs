@@ -213,6 +213,7 @@ fn insert_series(transaction: &Transaction<'_>, scripts: &[i64], run: &Run) -> S
 fn insert_slices(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()> {
     let mut insert =
         transaction.prepare_cached("INSERT INTO slice VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    let mut insert_cpu = transaction.prepare_cached("INSERT INTO slice_cpu VALUES (?1, ?2, ?3)")?;
     for (at, slice) in (0_i64..).zip(&run.slices) {
         let [length_us, drain_us, succeeded] =
             [slice.length_us, slice.drain_us, slice.succeeded].map(|count| count as i64);
@@ -228,6 +229,9 @@ fn insert_slices(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()
             slice.steal_pct,
             slice.is_void
         ])?;
+        if let Some(server_cpu_us) = slice.server_cpu_us {
+            insert_cpu.execute(params![id, at, server_cpu_us])?;
+        }
     }
     Ok(())
 }

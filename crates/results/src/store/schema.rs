@@ -29,7 +29,7 @@ pub(super) const LAST_UNMARKED: u32 = 8;
 pub(super) const COPIED: RangeInclusive<u32> = LAST_UNMARKED..=VERSION - 1;
 
 /// Tables that only some of these versions have.
-pub(super) const ADDED: [&str; 4] = ["fact", "tile_probe", "statement_layer", "target_build"];
+pub(super) const ADDED: [&str; 5] = ["fact", "tile_probe", "statement_layer", "target_build", "slice_cpu"];
 
 /// Tables that `ANALYZE` creates.
 const STATISTICS: [&str; 2] = ["sqlite_stat1", "sqlite_stat4"];

@@ -174,6 +174,7 @@ fn slice(quad: u32, at: f64, log_speed: f64) -> Slice {
         succeeded: (TPS * SLICE * log_speed.exp()).round() as u64,
         at_work_us: f64::from(CLIENTS) * SLICE * 1e6,
         steal_pct: None,
+        server_cpu_us: None,
         is_void: false,
     }
 }

@@ -66,6 +66,7 @@ pub(super) fn facts() -> BTreeMap<String, String> {
     add("cpu_governor", line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
     add("huge_pages", line("/sys/kernel/mm/transparent_hugepage/enabled").and_then(|text| chosen(&text)));
     add("clock", line("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
+    add("hardware_counters", Some(super::counters::availability()));
     add("load_average", line("/proc/loadavg").map(|text| first_words(&text, 3)));
     add("cpu_pressure", line("/proc/pressure/cpu"));
     facts

@@ -4,6 +4,7 @@
 //! fact is left out, never guessed.
 
 pub(crate) mod cgroup;
+mod counters;
 mod disk;
 mod facts;
 mod family;
@@ -14,6 +15,7 @@ mod traffic;
 use std::path::Path;
 
 pub use cgroup::quota_files;
+pub use counters::HardwareCounters;
 pub use disk::Disk;
 pub(crate) use disk::is_mounted;
 pub use family::{OtherPrograms, ServerCpu};

@@ -52,6 +52,12 @@ impl HostSample {
         }
     }
 
+    /// CPU time of the server, if it is read.
+    #[must_use]
+    pub fn server_cpu(&self) -> Option<ServerCpu> {
+        self.server
+    }
+
     /// Figures between an earlier sample and this one; what cannot be read is left out.
     #[must_use]
     pub fn figures_since(&self, before: &Self) -> Figures {

@@ -24,7 +24,7 @@ use crate::Prices;
 pub use crate::plan::CellOrder;
 use crate::plan::change::{Change, ChangeStep};
 use crate::plan::topology::Replication;
-use crate::plan::{AskedCounting, AskedDriver, Placement, ProbeOptions, Waiting, pooler};
+use crate::plan::{AskedCounting, AskedDriver, Placement, ProbeOptions, Waiting, WorkMetric, pooler};
 use crate::users::{Session, UserArrivals, UserConnection};
 
 /// 30 days, the longest part of a run, µs.
@@ -197,6 +197,7 @@ pub struct Compare {
     pub base: Value,
     /// Smallest change that matters; 3 % by default.
     pub margin: Option<Share>,
+    pub metric: Option<WorkMetric>,
     pub take_apart: Option<String>,
     /// Two arms may be the same: A against A, to see random differences alone.
     #[serde(default, skip_serializing_if = "is_default")]

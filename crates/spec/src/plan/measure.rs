@@ -122,6 +122,25 @@ pub struct PlannedComparison {
     pub base: String,
     /// A smaller change counts as none, a share.
     pub margin: f64,
+    #[serde(default, skip_serializing_if = "WorkMetric::is_usual")]
+    pub metric: WorkMetric,
+}
+
+/// The figure by which work is compared, and which gives the answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkMetric {
+    /// Throughput.
+    #[default]
+    Tps,
+    /// Server CPU per transaction.
+    Cpu,
+}
+
+impl WorkMetric {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The order of cells in a round.

@@ -33,7 +33,7 @@ pub use former::of_former;
 pub use generator::{AskedDriver, Generator, Waiting};
 pub use measure::{
     AskedCounting, CellOrder, OrderScheme, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedUsers,
-    Scheme, Slices,
+    Scheme, Slices, WorkMetric,
 };
 pub use named::{ByHand, Named};
 pub use placement::{ChosenPlacement, CpuQuota, Placement};

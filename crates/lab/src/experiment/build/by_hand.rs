@@ -9,7 +9,7 @@ use crate::experiment::factors::Factors;
 use crate::experiment::model::Compare;
 use crate::factors::{self, LevelNames, factor};
 use spec::experiment::{ValueList, Whole};
-use spec::plan::{ByHand, Named};
+use spec::plan::{ByHand, Named, WorkMetric};
 
 /// Names of what runs have besides factors.
 const RESERVED: [&str; 3] = ["round", "set", "arm"];
@@ -75,5 +75,5 @@ impl Builder<'_, '_> {
 pub(super) fn compared(named: &Named, factors: &Factors) -> Option<Compare> {
     let factor = named.by_hand.keys().next()?;
     let base = factors.levels(factor).first().cloned().unwrap_or_default();
-    Some(Compare { factor: factor.clone(), base, margin: MARGIN, same: false })
+    Some(Compare { factor: factor.clone(), base, margin: MARGIN, metric: WorkMetric::default(), same: false })
 }

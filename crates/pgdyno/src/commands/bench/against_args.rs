@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::options::WrittenSlices;
+use crate::options::{AnswerMetric, WrittenSlices};
 
 /// What is changed on the other side.
 #[derive(Debug, clap::Args)]
@@ -36,6 +36,9 @@ pub(crate) struct AgainstArgs {
     /// [default: auto]
     #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true, requires = "against")]
     pub(super) slices: Option<WrittenSlices>,
+    /// The metric that gives the answer, which names the other one, too [default: tps]
+    #[arg(long, value_enum, value_name = "METRIC", requires = "against")]
+    pub(super) metric: Option<AnswerMetric>,
     /// Also write this comparison as an experiment file, for `pgdyno run FILE`
     #[arg(long, value_name = "FILE", requires = "against")]
     pub(super) save: Option<PathBuf>,

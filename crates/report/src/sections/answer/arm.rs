@@ -6,7 +6,7 @@ use results::{CellValue, Table};
 use super::words::{ArmAnswer, extremes};
 use super::{AnswerBlocks, AnswerPlace};
 use crate::block::{Block, Paragraph};
-use crate::compared::{ComparedPart, Tone, but, change, lacks, strong, tally, verdict, verdict_with_need};
+use crate::compared::{ComparedPart, Tone, but, change, lacks, strong, tally, verdict_by, verdict_with_need};
 use crate::numbers;
 
 /// Differences besides speed in a short answer, at most.
@@ -24,13 +24,15 @@ impl AnswerBlocks<'_> {
                 Paragraph::new("figures").plain(format!("{} is ", answer.arm)).warning("not crash-safe");
             said.plain(": ").code(&answer.unsafe_settings).into()
         });
+        let work = crate::work::words(self.data, of, arm);
         if output == AnswerPlace::Short {
             let differences = self.differences(of, arm).into_iter().flat_map(|(_, phrases)| phrases);
             let differences = differences.take(MOST_DIFFERENCES).map(Block::text);
             return self
                 .not_interleaved()
-                .map(Block::text)
                 .into_iter()
+                .chain(work)
+                .map(Block::text)
                 .chain(risk)
                 .chain(differences)
                 .collect();
@@ -38,7 +40,8 @@ impl AnswerBlocks<'_> {
         let mut blocks = self.lines(of, arm, answer, output);
         blocks.extend(self.parts(of, arm, answer, output));
         blocks.extend(risk);
-        blocks.push(Block::remark(format!("cells: {}", tally(arm))));
+        blocks.extend(work.map(Block::text));
+        blocks.push(Block::remark(format!("cells: {}", tally(of, arm))));
         blocks.extend(extremes(of, arm).filter(|_| output == AnswerPlace::Page).map(Block::remark));
         blocks.extend(answer.remarks.iter().map(Block::remark));
         blocks
@@ -147,8 +150,8 @@ impl ArmAnswer {
 
 fn workload(of: &Comparison, part: &ComparedPart<'_>) -> String {
     let said = match part.figure {
-        Some(figure) => format!("{}, {}{}", verdict(figure.verdict, of.margin), part.change(), but(figure)),
-        None => part.no_figure(of.margin),
+        Some(figure) => format!("{}, {}{}", verdict_by(figure.verdict, of), part.change(), but(figure)),
+        None => part.no_figure(of),
     };
     format!("{}: {said}", part.name())
 }
@@ -167,16 +170,12 @@ fn by_workload(of: &Comparison, arm: &ArmComparison, latency: Option<&ArmCompari
             Some(figure) => CellValue::marked(
                 format!(
                     "{}{}",
-                    verdict_with_need(
-                        figure.verdict,
-                        of.margin,
-                        if of.paired { figure.grid.estimate.n } else { 0 }
-                    ),
+                    verdict_with_need(figure.verdict, of, if of.paired { figure.grid.estimate.n } else { 0 }),
                     but(figure)
                 ),
                 Tone::of(figure.verdict).cell_class(figure.grid.estimate.change_pct(), strong(of)),
             ),
-            None => part.no_figure(of.margin).into(),
+            None => part.no_figure(of).into(),
         };
         let by_latency = latency.map(|arm| {
             let same = parts(arm).find(|other| other.workload == part.workload);

@@ -63,7 +63,9 @@ fn sentence(
         if let Verdict::TooFew(few) = line.verdict {
             return Some(format!("{workload}: no answer, {few}."));
         }
-        return Some(format!("{workload}: no answer, because no round has a valid run of both sides."));
+        let why = of.arms.iter().find_map(|arm| of.why_unavailable(arm));
+        let why = why.unwrap_or("no round has a valid run of both sides");
+        return Some(format!("{workload}: no answer, because {why}."));
     };
     let (change, interval) = numbers::change_and_interval(estimate.change_pct(), estimate.interval_pct());
     let interval = interval.map(|interval| format!("95 % interval {interval}"));
@@ -72,6 +74,9 @@ fn sentence(
     let rounds = of.rests_on();
     let figures = format!("{change} {} over {rounds} ({interval})", of.noun());
     let figures = with_doubt(figures, line.suspect.as_ref());
+    if of.metric == Metric::Cpu {
+        return by_cpu(line.verdict, of, [&other, &base], &figures);
+    }
     Some(match line.verdict {
         Verdict::Faster => format!("{other} is faster than {base}: {figures}."),
         Verdict::Slower => format!("{other} is slower than {base}: {figures}."),
@@ -86,6 +91,21 @@ fn sentence(
     })
 }
 
+fn by_cpu(judged: Verdict, of: &Comparison, [other, base]: [&str; 2], figures: &str) -> Option<String> {
+    Some(match judged {
+        Verdict::Faster => format!("{other} takes less CPU than {base}: {figures}."),
+        Verdict::Slower => format!("{other} takes more CPU than {base}: {figures}."),
+        Verdict::Same => {
+            format!("{other} takes as much CPU as {base}, within {}: {figures}.", numbers::percent(of.margin))
+        }
+        Verdict::Differs => format!("{other} differs from {base}, measured apart: {figures}."),
+        Verdict::Inconclusive { .. } => {
+            format!("Undecided whether {other} takes less CPU than {base}: {figures}.")
+        }
+        Verdict::OneSet { .. } | Verdict::PartsDiffer | Verdict::TooFew(_) | Verdict::Invalid => return None,
+    })
+}
+
 fn speeds(data: &ReportData, of: &Comparison, cell: &CellComparison, sides: &[String; 2]) -> Vec<String> {
     let width = sides.iter().map(|side| side.chars().count()).max().unwrap_or(0).min(40);
     let names = [Some(of.base.as_str()), of.arms.first().map(|arm| arm.arm.as_str())];
@@ -94,13 +114,13 @@ fn speeds(data: &ReportData, of: &Comparison, cell: &CellComparison, sides: &[St
         let figures = data.grid.iter().find(|figures| figures.arm.as_deref() == names[at])?;
         let speed = match of.metric {
             Metric::Tps => format!("{} tps", value_of(cell, of.metric, values[at])),
-            Metric::P50 | Metric::P95 | Metric::P99 => {
+            Metric::P50 | Metric::P95 | Metric::P99 | Metric::Cpu => {
                 format!("{} {}", of.noun(), value_of(cell, of.metric, values[at]))
             }
         };
         let p99 = match of.metric {
             Metric::Tps => format!(", p99 {}", numbers::percentile(&figures.response, 0.99)),
-            Metric::P50 | Metric::P95 | Metric::P99 => String::new(),
+            Metric::P50 | Metric::P95 | Metric::P99 | Metric::Cpu => String::new(),
         };
         Some(format!("  {:width$}  {speed}{p99}", sides[at]))
     };

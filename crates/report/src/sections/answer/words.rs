@@ -125,7 +125,7 @@ impl<'a> AnswerBlocks<'a> {
                     Some(control) => format!("{figures}; {control}"),
                     None => figures,
                 };
-                (verdict_or_invalid(line.verdict, of.margin), figures)
+                (verdict_or_invalid(line.verdict, of), figures)
             }
             None => Self::without_figure(of, arm, line.verdict),
         };
@@ -153,7 +153,7 @@ impl<'a> AnswerBlocks<'a> {
             Verdict::TooFew(few) => (few.to_string(), format!("no {} against {}", of.noun(), of.base)),
             _ if arm.scheduled > 0 && !arm.is_invalid() => (
                 "no one figure".to_owned(),
-                format!("offered rates or think times set the throughput; by cell: {}", tally(arm)),
+                format!("offered rates or think times set the throughput; by cell: {}", tally(of, arm)),
             ),
             Verdict::Inconclusive { .. } if !arm.scripts.is_empty() => {
                 ("inconclusive".to_owned(), "too few of its transactions to compare".to_owned())
@@ -161,7 +161,8 @@ impl<'a> AnswerBlocks<'a> {
             _ if arm.cells.is_empty() => ("not compared".to_owned(), "no pair of runs yet".to_owned()),
             _ => {
                 let figures = format!("no valid pair in {}", numbers::counted(arm.cells.len(), "cell"));
-                ("invalid".to_owned(), figures)
+                let why = of.why_unavailable(arm).map(|why| format!(": {why}")).unwrap_or_default();
+                ("invalid".to_owned(), figures + &why)
             }
         }
     }

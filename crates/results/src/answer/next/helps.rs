@@ -61,7 +61,7 @@ pub(super) fn helps(data: &ReportData, found: &Comparison, open: &[OpenQuestion]
 /// A metric by which all parts of the answer are decided. A part that is open here may have no line there.
 fn another_metric(data: &ReportData, found: &Comparison, open: &[OpenQuestion]) -> Option<Help> {
     let names: BTreeSet<&str> = open.iter().filter_map(|open| open.name.as_deref()).collect();
-    let others = [Metric::Tps, Metric::P50, Metric::P95, Metric::P99];
+    let others = [Metric::Tps, Metric::Cpu, Metric::P50, Metric::P95, Metric::P99];
     others.into_iter().filter(|metric| *metric != found.metric).find_map(|metric| {
         let other = Comparison::of(&data.experiment, &data.runs, metric)?;
         let lines = Verdicts::of(&other, &data.experiment, &data.runs).lines;

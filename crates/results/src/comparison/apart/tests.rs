@@ -178,6 +178,7 @@ fn how_they_were_measured_and_prepared_is_told() {
                 succeeded: 1000,
                 at_work_us,
                 steal_pct: None,
+                server_cpu_us: None,
                 is_void: false,
             }];
         }

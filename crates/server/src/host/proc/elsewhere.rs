@@ -10,6 +10,10 @@ pub(in crate::host) fn pressure_us() -> Option<u64> {
     None
 }
 
+pub(in crate::host) fn cpu_ns(_pid: u32) -> Option<u64> {
+    None
+}
+
 pub(in crate::host) fn disk_bytes(_pid: u32) -> Option<(u64, u64)> {
     None
 }
@@ -19,6 +23,10 @@ pub(crate) fn process(_pid: u32) -> Option<Process> {
 }
 
 pub(in crate::host) fn children(_parent: u32) -> Vec<Process> {
+    Vec::new()
+}
+
+pub(in crate::host) fn child_pids(_parent: u32) -> Vec<u32> {
     Vec::new()
 }
 

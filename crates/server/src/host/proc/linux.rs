@@ -36,6 +36,23 @@ pub(crate) fn process(pid: u32) -> Option<Process> {
     read(&procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?)
 }
 
+/// CPU time of a process with all its threads so far, ns. Its CPU clock also counts threads that have ended,
+/// and exists on kernels without `schedstat`.
+pub(in crate::host) fn cpu_ns(pid: u32) -> Option<u64> {
+    let mut clock: libc::clockid_t = 0;
+    // SAFETY: writes a number of this type to `clock`.
+    if unsafe { libc::clock_getcpuclockid(libc::pid_t::try_from(pid).ok()?, &raw mut clock) } != 0 {
+        return None;
+    }
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes a time of this type to `time`.
+    if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
+        return None;
+    }
+    let [seconds, ns] = [time.tv_sec, time.tv_nsec].map(|part| u64::try_from(part).ok());
+    Some(seconds? * 1_000_000_000 + ns?)
+}
+
 /// Bytes that a process, and its children that ended and were waited for, read from and wrote to a disk.
 pub(in crate::host) fn disk_bytes(pid: u32) -> Option<(u64, u64)> {
     let io = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?.io().ok()?;
@@ -49,10 +66,15 @@ pub(crate) fn processes() -> impl Iterator<Item = Process> {
 
 /// The living children of a process's first thread; for a server these are all.
 pub(in crate::host) fn children(parent: u32) -> Vec<Process> {
+    child_pids(parent).into_iter().filter_map(process).collect()
+}
+
+/// Their pids. One may be missing if another ends meanwhile.
+pub(in crate::host) fn child_pids(parent: u32) -> Vec<u32> {
     // Many kernels list them; going through thousands of processes takes long.
     match std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")) {
-        Ok(pids) => pids.split_whitespace().filter_map(|pid| process(pid.parse().ok()?)).collect(),
-        Err(_) => processes().filter(|process| process.parent == parent).collect(),
+        Ok(pids) => pids.split_whitespace().filter_map(|pid| pid.parse().ok()).collect(),
+        Err(_) => processes().filter(|process| process.parent == parent).map(|process| process.pid).collect(),
     }
 }
 

@@ -4,7 +4,7 @@
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod system;
 
-pub(super) use system::{children, cpu_ticks, disk_bytes, pressure_us};
+pub(super) use system::{child_pids, children, cpu_ns, cpu_ticks, disk_bytes, pressure_us};
 pub(crate) use system::{process, processes, signal_with_variable};
 
 /// Whether a process of this pid exists and is not a zombie.

@@ -67,6 +67,7 @@ impl Sides {
             factor: self.factor.to_owned(),
             base: self.base,
             margin: margin.map(Share::percent),
+            metric: None,
             take_apart: None,
             same: false,
         });

@@ -24,6 +24,7 @@ use super::asked::BenchRequest;
 use super::{BenchArgs, check_bounds};
 use crate::commands::carry_out::Shown;
 use crate::exit::{CommandFailure, ExitResult, USAGE};
+use spec::plan::WorkMetric;
 
 const SAVED_BY: &str = "Made by pgdyno bench --against; docs/experiment.md explains every key.";
 
@@ -55,7 +56,13 @@ pub(super) fn run(args: &BenchArgs) -> ExitResult {
         output: &args.output,
         shown: Shown::Answer,
     };
-    of.carry_out(|folder| file::made(file::of_bench(args, &change), folder))
+    of.carry_out(|folder| {
+        let mut made = file::made(file::of_bench(args, &change), folder)?;
+        if let Some(compare) = &mut made.experiment.compare {
+            compare.metric = own.metric.map(WorkMetric::from);
+        }
+        Ok(made)
+    })
 }
 
 /// The change; `None` without a comparison.

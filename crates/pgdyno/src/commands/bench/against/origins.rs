@@ -58,6 +58,7 @@ const USUAL: &[(&str, &str)] = &[
     ("change", "--against 'sql: …'"),
     ("change.*.*.undo", "--undo"),
     ("compare.margin", "--margin"),
+    ("compare.metric", "--metric"),
     ("load.users", "--users"),
     ("load.users.arrivals", "--arrivals"),
     ("load.users.active_share", "--active-share"),
