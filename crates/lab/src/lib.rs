@@ -6,6 +6,7 @@ pub mod calibrate;
 pub mod collectors;
 pub mod concurrent;
 pub mod connection;
+mod crash;
 pub mod doctor;
 pub mod dropin;
 mod error;

@@ -1,6 +1,7 @@
 //! The answer of an experiment, computed once: verdicts, doubts, causes, the next step. Every output and
 //! the exit code render it; none decides anything.
 
+mod crashes;
 mod doubts;
 mod next;
 mod remarks;
@@ -12,6 +13,7 @@ mod work;
 
 use spec::{SpeedTrend, Validity};
 
+pub use self::crashes::Crashes;
 pub use self::doubts::{Doubtful, SuspectRuns};
 pub use self::next::{FEW, Help, Next, NextStep, Short, scope_name};
 pub use self::remarks::{FromCache, Remarks, Uncut};
@@ -32,6 +34,8 @@ pub struct Answer {
     pub is_answered: bool,
     pub uncompared: Uncompared,
     pub doubts: Doubts,
+    /// Arms whose servers crashed.
+    pub crashes: Vec<Crashes>,
     /// Large differences between arms besides speed.
     pub causes: Vec<Difference>,
     pub next: Option<Next>,
@@ -73,6 +77,7 @@ impl Answer {
             is_answered,
             uncompared: Uncompared::of(data),
             doubts: Doubts::of(data),
+            crashes: Crashes::of(data),
             causes: data.differences.iter().filter(|own| own.large).cloned().collect(),
             next: found.and_then(|found| Next::of(data, found, &lines)),
             remarks: Remarks::of(data),

@@ -1,6 +1,7 @@
 //! Data of answers and reports: one experiment with its runs and their figures, and simple queries on them.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use spec::plan::{NotRun, WorkMetric};
 use spec::{
@@ -47,6 +48,8 @@ pub struct ReportData {
     pub tiles: Vec<StoredTile>,
     /// Identities of runs that the machine disturbed and that were repeated: they no longer count.
     pub again: BTreeSet<String>,
+    /// The folder of the experiment file, absolute; `None` if an older pgdyno stored it.
+    pub folder: Option<PathBuf>,
     pub grid: Vec<CellFigures>,
     /// Figures of the runs outside the grid, by cell.
     pub beside: Vec<CellFigures>,
@@ -66,7 +69,9 @@ impl ReportData {
         let (texts, course) = (store.texts(id)?, store.course(id)?);
         let mut data = Self::new(stored.experiment, stored.host, stored.target, store.runs(id)?);
         data.notes.extend(data.experiment.plan.is_unreadable().then(|| UNREADABLE_PLAN.to_owned()));
-        Ok(Self { stored: Some((id, store.called(id)?)), texts, course, ..data })
+        // Facts of another version do not prevent a report.
+        let folder = store.facts(id).ok().and_then(|facts| facts.folder().map(Path::to_owned));
+        Ok(Self { stored: Some((id, store.called(id)?)), texts, course, folder, ..data })
     }
 
     /// Adds the single tiles, of which there may be very many: only for outputs that show them.
@@ -156,6 +161,7 @@ impl ReportData {
             commands: Ok(Vec::new()),
             tiles: Vec::new(),
             again,
+            folder: None,
             grid,
             beside,
         };
@@ -167,9 +173,9 @@ impl ReportData {
     /// The same with another base arm.
     #[must_use]
     pub fn against(self, base: &str) -> Self {
-        let Self { stored, experiment, host, target, runs, texts, notes, course, tiles, .. } = self;
+        let Self { stored, experiment, host, target, runs, texts, notes, course, tiles, folder, .. } = self;
         let experiment = ExperimentRecord { base: Some(base.to_owned()), ..experiment };
-        Self { stored, texts, notes, course, tiles, ..Self::new(experiment, host, target, runs) }
+        Self { stored, texts, notes, course, tiles, folder, ..Self::new(experiment, host, target, runs) }
     }
 
     /// The comparison that answers the question: by the metric that is asked for, throughput if none is; by
@@ -402,7 +408,13 @@ fn measured_again(runs: &[Run]) -> BTreeSet<String> {
     // If the program was killed before that, the next one does not know; but the former run had no other
     // doubt.
     let alone_for_that = |run: &Run| {
-        let grave = [Reason::Errors, Reason::EmptyResults, Reason::SettingsNotApplied, Reason::TooShort];
+        let grave = [
+            Reason::Crashed,
+            Reason::Errors,
+            Reason::EmptyResults,
+            Reason::SettingsNotApplied,
+            Reason::TooShort,
+        ];
         let later = || runs.iter().any(|other| other.set_aside.is_none() && other.key() == run.key());
         // A run that is set aside with an invalid one keeps its validity.
         run.validity == Validity::Invalid

@@ -64,5 +64,5 @@ pub use surroundings::{BuildRecord, Host, MeasuredTarget, Setting};
 pub use term::{Term, TermResult};
 pub use text::{Text, TextKind};
 pub use trend::{SpeedTrend, changes_data};
-pub use verdict::{Doubt, Reason, Validity};
+pub use verdict::{Doubt, MOST_CRASHES, Reason, Validity};
 pub use words::{bytes, bytes_of, count, hex, short_sql};

@@ -280,6 +280,8 @@ impl RunEvent {
     pub const OWN_CHOICE: &'static str = "own choice";
     /// A run was measured again, with its number and the reason: the previous run no longer counts.
     pub const AGAIN: &'static str = "measured again";
+    /// The lines of the server's log about a crash of its process, a line each.
+    pub const CRASH: &'static str = "crash";
     /// A client aborted, with the reason.
     pub const ABORT: &'static str = "abort";
     /// Why another run replaced this one: the machine disturbed it.

@@ -121,6 +121,12 @@ impl PrintedCommand {
         self
     }
 
+    /// Its words, unquoted.
+    #[must_use]
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
     /// Whether it contains this word.
     #[must_use]
     pub fn has(&self, word: &str) -> bool {
@@ -201,6 +207,12 @@ pub fn word(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out + "'")
+}
+
+/// The words of a line as a POSIX shell splits it; `None` if a quote is not closed.
+#[must_use]
+pub fn words(line: &str) -> Option<Vec<String>> {
+    shlex::split(line)
 }
 
 /// Quotes text as one word of a shell.

@@ -13,6 +13,9 @@ pub enum Validity {
     Invalid,
 }
 
+/// Crashes of an arm after which its other runs are left out.
+pub const MOST_CRASHES: usize = 3;
+
 /// A reason for doubt; its text is in [`Reason::text`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,6 +40,8 @@ pub enum Reason {
     /// Another pgdyno measured on the same machine or server at the same time.
     #[serde(rename = "beside")]
     OtherPgdyno,
+    /// A process of the server crashed.
+    Crashed,
     /// Transactions failed or clients aborted.
     Errors,
     /// Closed load: some of the clients' time is in no figure.
@@ -75,6 +80,7 @@ impl Reason {
             Self::Trend => "speed changes",
             Self::OtherPrograms => "other programs",
             Self::OtherPgdyno => "another pgdyno",
+            Self::Crashed => "crashed",
             Self::Errors => "errors",
             Self::TimeNotCounted => "time not counted",
             Self::EmptyResults => "empty results",

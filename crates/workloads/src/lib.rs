@@ -43,6 +43,8 @@ pub use error::WrongOption;
 pub use fields::fields;
 pub use link::address_of;
 pub use list::{Preparation, PreparedFrom, Spec};
+pub use script::without_literals;
+
 pub use place::{HttpPlace, Places, PostgresPlace, RedisServer, ServerPlace, Site, TargetPlaces};
 pub use plans::{KeptPlan, SamplePlans, Slowest};
 pub use workload::{

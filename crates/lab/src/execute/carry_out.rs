@@ -25,7 +25,8 @@ use crate::lateness::judge_by_host;
 use crate::measure::{Keep, Turns};
 use crate::plan::{identity, resolve, setups, turns};
 use crate::runner::{
-    ExperimentStep, LabEvent, Pace, Progress, ProgressExt, Results, RunSteps, Runner, Stage, Turn,
+    CrashedRun, ExperimentStep, LabEvent, MeasuredRun, Pace, Progress, ProgressExt, Results, RunSteps,
+    Runner, Stage, Turn,
 };
 use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
@@ -397,7 +398,9 @@ impl<'a> Execution<'a> {
             let explain = self.plan.explains(&next.run);
             let steps = if self.calibrates() { RunSteps::NONE } else { RunSteps::FULL };
             let steps = RunSteps { more_clients: next.more_clients, explain, ..steps };
-            let done = self.runner.run(&next.run, &next.setup, steps, keep)?;
+            let done = self.runner.run(&next.run, &next.setup, steps, keep).map(|done| vec![done]);
+            let mut done = self.with_crashes(std::slice::from_ref(next), done)?;
+            let Some(done) = done.pop() else { return Ok(None) };
             let Some(taken) = self.take(course, &block.runs[..=position], done, start.elapsed())? else {
                 return Ok(None);
             };
@@ -423,7 +426,12 @@ impl<'a> Execution<'a> {
             explain: self.plan.explains(run),
         });
         let turns: Vec<_> = turns.collect();
-        let (done, lengths) = self.runner.run_in_turn(&turns, how, keep)?;
+        let measured = self.runner.run_in_turn(&turns, how, keep);
+        let (measured, lengths) = match measured {
+            Ok((done, lengths)) => (Ok(done), lengths),
+            Err(error) => (Err(error), None),
+        };
+        let done = self.with_crashes(&block.runs, measured)?;
         if let Some(lengths) = lengths {
             let runs = done.iter().map(|done| done.finished.run.uuid.clone()).collect();
             self.results.add_facts(vec![Fact::Transactions { runs, lengths }]);
@@ -439,12 +447,25 @@ impl<'a> Execution<'a> {
         Ok(Some(all))
     }
 
+    /// A crash of a server is a result of its arm. A search and a calibration end with it: they need each run.
+    fn with_crashes(
+        &mut self,
+        runs: &[Next],
+        measured: Result<Vec<MeasuredRun>, Error>,
+    ) -> Result<Vec<MeasuredRun>, Error> {
+        if self.calibrates() || self.plan.content.measure.search.is_some() {
+            return measured;
+        }
+        let runs: Vec<_> = runs.iter().map(|Next { run, setup, .. }| CrashedRun { run, setup }).collect();
+        self.runner.with_crashes(&runs, measured)
+    }
+
     /// Measures the last of these runs of a block; `None` when interrupted.
     fn take(
         &mut self,
         course: &dyn Course,
         over: &[Next],
-        mut done: crate::runner::MeasuredRun,
+        mut done: MeasuredRun,
         took: Duration,
     ) -> Result<Option<Taken>, Error> {
         let Some(next) = over.last() else { return Ok(None) };

@@ -138,7 +138,9 @@ impl<'g, 'a> Guard<'g, 'a> {
         let Err(error) = step else { return Ok(()) };
         let plan = self.plan;
         let fails = |run: &PlannedRun| is_meant(&setups::setup(plan, run));
-        self.failed.leave_out(fails, error, &mut *self.runner.progress)
+        self.failed.leave_out(fails, error, &mut *self.runner.progress)?;
+        // Others may use a server that crashed.
+        self.runner.recover()
     }
 
     /// Applies the settings of each arm once, if an arm may be left out. A server may refuse to start with settings

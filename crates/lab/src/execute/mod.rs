@@ -50,7 +50,7 @@ use crate::setup::At;
 use crate::strategies::{self, PastRun};
 use crate::words;
 use spec::plan::{Fact, Facts, Plan, PlannedRun};
-use spec::{Class, Error, Run, RunKey, RunKind};
+use spec::{Class, Doubt, Error, Reason, Run, RunKey, RunKind};
 
 /// Options of carrying out an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -407,7 +407,12 @@ fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<PastRun>, Er
     } else {
         let planned: HashSet<RunKey> = plan.runs.iter().map(PlannedRun::key).collect();
         let all = store.finished_runs(id)?.into_iter().filter(|key| planned.contains(key));
-        all.map(|key| Run::new(RunKind::Client, key)).collect()
+        let crashed: HashSet<RunKey> = store.crashed_runs(id)?.into_iter().collect();
+        // Crashes decide which arms go on.
+        let doubts =
+            |key: &RunKey| crashed.get(key).map(|_| Doubt { reason: Reason::Crashed, detail: String::new() });
+        all.map(|key| Run { doubts: doubts(&key).into_iter().collect(), ..Run::new(RunKind::Client, key) })
+            .collect()
     };
     Ok(runs.into_iter().map(|run| PastRun { run, cause: None, number: 0, in_turn: false }).collect())
 }

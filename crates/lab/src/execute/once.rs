@@ -18,7 +18,7 @@ use crate::experiment::ExperimentFile;
 use crate::lateness::judge_by_host;
 use crate::measure::Keep;
 use crate::plan::setups;
-use crate::runner::{ExperimentStep, LabEvent, MeasuredRun, Progress, ProgressExt, RunSteps};
+use crate::runner::{CrashedRun, ExperimentStep, LabEvent, MeasuredRun, Progress, ProgressExt, RunSteps};
 use crate::setup::Setup;
 
 /// The result of one run.
@@ -79,8 +79,11 @@ impl Execution<'_> {
             judge_by_host(&mut self.runner, run.seed);
         }
         let keep = Keep::Distributions(self.results.path());
+        let done = self.runner.run(run, &setup, RunSteps::FULL, keep)?;
+        let of = CrashedRun { run, setup: &setup };
+        let done = self.runner.with_crashes(&[of], Ok(vec![done]))?.pop();
         let MeasuredRun { finished, measured, lost, .. } =
-            self.runner.run(run, &setup, RunSteps::FULL, keep)?;
+            done.ok_or_else(|| Error::new(Class::Internal, "the run is gone"))?;
         let missing = || Error::new(Class::Internal, format!("no workload {}", setup.asked()));
         let ready = self.runner.ready(&setup.asked()).ok_or_else(missing)?;
         let clients = ready.workload.clients().ok_or_else(missing)?;

@@ -18,6 +18,9 @@ use crate::plan::{levels_of, preparations};
 /// # Errors
 /// When a file cannot be read, or a script does not parse.
 pub(super) fn learn(facts: &mut Facts, file: &ExperimentFile) -> Result<(), Error> {
+    if let Ok(path) = std::path::absolute(file.folder().join(".")) {
+        facts.learn(Fact::Folder { path });
+    }
     for (_, jobs) in preparations(file)? {
         of_preparation(facts, &jobs)?;
     }

@@ -4,6 +4,7 @@
 
 mod cache;
 mod changes;
+mod crash;
 mod credits;
 mod happened;
 mod job;
@@ -12,6 +13,7 @@ mod pace;
 mod plans;
 mod ready;
 mod record;
+mod reported;
 mod settle;
 pub(crate) mod texts;
 mod turns;
@@ -37,11 +39,13 @@ use workloads::{ClientWorkload, Places};
 
 pub use self::changes::FailedChange;
 pub(crate) use self::changes::check_undone;
+pub(crate) use self::crash::CrashedRun;
 use self::credits::Credits;
 pub(crate) use self::keep::{Results, Surroundings};
 pub(crate) use self::pace::Pace;
 pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
+use self::reported::reported;
 pub(crate) use self::settle::settle;
 pub(crate) use self::turns::Turn;
 use crate::collectors::{
@@ -180,6 +184,9 @@ impl<'a> Runner<'a> {
         match died.filter(|_| error.class() != Class::Interrupted) {
             Some(died) => died,
             None => {
+                if let Some(stage) = self.crashed_stage(&error) {
+                    return stage.explain(error);
+                }
                 let error = self.stages.values_mut().fold(error, |error, stage| stage.explain(error));
                 self.which_is_gone(error)
             }
@@ -374,21 +381,27 @@ impl<'a> Runner<'a> {
 
     /// Stops all copies but one, which is restarted: for runs that need to be alone.
     pub(crate) fn leave_alone(&mut self, at: &At) -> Result<(), Error> {
-        for (other, stage) in &mut self.stages {
-            if other == at { stage.start_alone()? } else { stage.rest()? }
-        }
-        Ok(())
+        let Self { stages, progress, .. } = self;
+        reported(&mut **progress, "the other servers to stop", || {
+            for (other, stage) in stages {
+                if other == at { stage.start_alone()? } else { stage.rest()? }
+            }
+            Ok(())
+        })
     }
 
     /// Stops all servers but one, which is restarted: no background work remains for another one, and each
     /// run begins in the same state.
     pub(crate) fn start_alone(&mut self, at: &At) -> Result<(), Error> {
-        self.stages.values_mut().try_for_each(Stage::rest)?;
-        self.stage(at)?.wake()
+        let Self { stages, progress, .. } = self;
+        reported(&mut **progress, "the servers to stop", || stages.values_mut().try_for_each(Stage::rest))?;
+        let stage = stages.get_mut(at).ok_or_else(not_opened)?;
+        reported(&mut **progress, "the server to start", || stage.wake())
     }
 
     pub(crate) fn wake_all(&mut self) -> Result<(), Error> {
-        self.stages.values_mut().try_for_each(Stage::wake)
+        let Self { stages, progress, .. } = self;
+        reported(&mut **progress, "the servers to restart", || stages.values_mut().try_for_each(Stage::wake))
     }
 
     pub(crate) fn remove_copies(&mut self) -> Result<(), Error> {
@@ -396,7 +409,9 @@ impl<'a> Runner<'a> {
             std::mem::take(&mut self.stages).into_iter().partition(|(at, _)| at.copy.is_some());
         self.stages = others;
         // Each of them, even if one fails.
-        let removed: Vec<_> = BTreeMap::into_values(copies).map(Stage::remove).collect();
+        let removed: Vec<_> = reported(&mut *self.progress, "the copies to stop", || {
+            BTreeMap::into_values(copies).map(Stage::remove).collect()
+        });
         removed.into_iter().collect()
     }
 
@@ -410,7 +425,8 @@ impl<'a> Runner<'a> {
         let on = setup.at().copy.map(|number| format!(", on copy {number}")).unwrap_or_default();
         progress.step(ExperimentStep::Settings, format!("{name}{on}"));
         let first = stage.in_force.arm.take().is_none();
-        let applied = stage.apply(&arm.settings)?;
+        let applied =
+            reported(&mut *progress, "the server to take its settings", || stage.apply(&arm.settings))?;
         for added in applied.added.iter().filter(|_| first) {
             progress.note(added.clone());
         }
@@ -643,7 +659,8 @@ impl<'a> Runner<'a> {
         let undone: Vec<_> = self.stages.values_mut().map(changes::undo_all).collect();
         let restored: Vec<_> = self.stages.values_mut().map(Stage::restore).collect();
         self.progress.step(ExperimentStep::Stop, "what was started");
-        self.stages.clear();
+        let stages = std::mem::take(&mut self.stages);
+        reported(&mut *self.progress, "the servers to stop", || drop(stages));
         std::iter::once(concluded).chain(undone).chain(restored).collect()
     }
 }

@@ -182,6 +182,7 @@ impl Stage {
             marker: None,
             copy: Some(in_use),
             at_rest: false,
+            log_seen: 0,
             control: None,
             looks_by: None,
             shared: Vec::new(),

@@ -1,6 +1,7 @@
 //! The servers of an experiment, open and ready: PostgreSQL, optionally a Redis, and a control connection.
 
 mod copies;
+mod crashed;
 mod pooled;
 mod replicas;
 mod shown;
@@ -68,6 +69,8 @@ pub(crate) struct Stage {
     /// Shows others that we measure, on a server by URL.
     marker: Option<Marker>,
     at_rest: bool,
+    /// Length of the server's log when its crashes were looked at last, bytes.
+    log_seen: u64,
     pub(crate) making: change::ChangeOptions,
     control: Option<Control>,
     /// The search path of an arm that the control connection uses.
@@ -194,6 +197,7 @@ impl Stage {
             copy: None,
             marker: None,
             at_rest: false,
+            log_seen: 0,
             making: change::ChangeOptions::default(),
             control: None,
             looks_by: None,
@@ -512,6 +516,17 @@ impl Stage {
         if let Some(ailing) = self.ailing_disk() {
             return ailing;
         }
+        let crash = self.new_crash().map(|crash| {
+            let signal = crash.signal;
+            format!("the server crashed (signal {signal}):\n{}", crate::crash::lines(&crash).join("\n"))
+        });
+        let error = match crash {
+            Some(crash) => {
+                let told = format!("{error}\n{crash}");
+                error.in_words(told)
+            }
+            None => error,
+        };
         self.with_log(error)
     }
 

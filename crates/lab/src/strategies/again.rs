@@ -57,7 +57,8 @@ pub(super) fn is_invalid_otherwise(run: &Run) -> bool {
     let is_grave = |reason| {
         matches!(
             reason,
-            Reason::Errors
+            Reason::Crashed
+                | Reason::Errors
                 | Reason::EmptyResults
                 | Reason::SettingsNotApplied
                 | Reason::TooShort

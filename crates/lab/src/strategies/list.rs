@@ -7,6 +7,7 @@ use spec::plan::{Plan, PlannedRun};
 use spec::{Run, RunKey};
 
 use super::again::{Again, Rule};
+use super::crashed::Crashed;
 use super::{Aside, Course, Next, PastRun, RunBlock, Strategy};
 use crate::plan::{levels, setups};
 
@@ -26,7 +27,9 @@ impl<'a> List<'a> {
         let again = self.again(done);
         let counted = done.iter().enumerate().filter(|(place, _)| !again.is_former(*place));
         let keys: HashSet<RunKey> = counted.map(|(_, done)| done.run.key()).collect();
-        let is_left = |run: &&PlannedRun| !keys.contains(&run.key()) && !aside.holds(run);
+        let crashed = Crashed::of(self.plan, done);
+        let is_left =
+            |run: &&PlannedRun| !keys.contains(&run.key()) && !aside.holds(run) && !crashed.has(run);
         self.plan.runs.iter().filter(|run| self.plan.is_measured_now(run)).filter(is_left).collect()
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod again;
 pub(crate) mod aside;
 pub(crate) mod calibration;
+mod crashed;
 pub(crate) mod limits;
 pub(crate) mod list;
 mod search;

@@ -1,7 +1,7 @@
-//! `pgdyno report`: the HTML page of an experiment, or one of its charts.
+//! `pgdyno report`: the HTML page of an experiment, a mail about it, or one of its charts.
 
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use report::{ChartFile, ReportData, visible};
@@ -21,7 +21,8 @@ const LIST: &str = "?";
 /// `pgdyno report`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// File to write; `-` for standard output [default: pgdyno-report.html, with --chart: what is named there]
+    /// File to write; `-` for standard output [default: pgdyno-report.html, with --chart: what is named there, with --format mail:
+    /// standard output]
     #[arg(long, short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
     /// One chart alone, as SVG or PNG: for a mail. Without a name: which charts there are
@@ -29,16 +30,125 @@ pub(crate) struct Args {
     chart: Option<PathBuf>,
     #[command(flatten)]
     selection: Selection,
-    /// How the names of the charts are printed
-    #[arg(long, value_enum, default_value_t, requires = "chart")]
-    format: OutputFormat,
+    /// How the report is written; with --chart alone, how the names of the charts are printed [default: html, with --chart: text]
+    #[arg(long, value_enum)]
+    format: Option<ReportFormat>,
+}
+
+/// How a report is written, or the names of its charts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ReportFormat {
+    /// One page for a browser
+    Html,
+    /// Plain text of 72 columns for a mailing list; with -o FILE.txt also the figures of all runs, as FILE.csv
+    Mail,
+    /// Names of charts: a table for people
+    Text,
+    /// Names of charts: an array of objects
+    Json,
+    /// Names of charts: comma-separated
+    Csv,
+    /// Names of charts: the same without apostrophes before formulas
+    CsvFormulas,
+    /// Names of charts: a Markdown table
+    Md,
+}
+
+impl ReportFormat {
+    /// As a table of names; `None` for a report.
+    fn of_names(self) -> Option<OutputFormat> {
+        match self {
+            Self::Html | Self::Mail => None,
+            Self::Text => Some(OutputFormat::Text),
+            Self::Json => Some(OutputFormat::Json),
+            Self::Csv => Some(OutputFormat::Csv),
+            Self::CsvFormulas => Some(OutputFormat::CsvFormulas),
+            Self::Md => Some(OutputFormat::Md),
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> ExitResult {
-    match &args.chart {
-        None => page(args),
-        Some(asked) if asked.as_os_str() == LIST => list(args),
-        Some(asked) => chart(args, asked),
+    let unsuited = |what: &str, hint: &str| {
+        Err(CommandFailure::with_code(USAGE, format!("--format: {what}"), Some(hint.to_owned())))
+    };
+    match (&args.chart, args.format) {
+        (None, None | Some(ReportFormat::Html)) => page(args),
+        (None, Some(ReportFormat::Mail)) => mail(args),
+        (None, Some(_)) => unsuited(
+            "a report is html or mail",
+            "pgdyno table and pgdyno compare print tables, with --format",
+        ),
+        (Some(asked), format) if asked.as_os_str() == LIST => {
+            match format.map_or(Some(OutputFormat::Text), ReportFormat::of_names) {
+                Some(format) => list(args, format),
+                None => {
+                    unsuited("names of charts are text, json, csv or md", "leave out --chart for a report")
+                }
+            }
+        }
+        (Some(asked), None) => chart(args, asked),
+        (Some(_), Some(_)) => unsuited("a chart is SVG or PNG, by the end of its name", "leave out --format"),
+    }
+}
+
+/// The mail, and next to it its attachment.
+fn mail(args: &Args) -> ExitResult {
+    let output = args.output.as_deref().filter(|output| output.as_os_str() != "-");
+    let attachment = output.map(attachment_of).transpose()?;
+    if let (Some(output), Some(attachment)) = (output, &attachment) {
+        check_writable(output)?;
+        check_writable(attachment)?;
+        is_replaceable(attachment)?;
+    }
+    let data = load(&args.selection)?;
+    is_no_probe(&data)?;
+    let Some((output, attachment)) = output.zip(attachment) else {
+        print::data(&report::mail::text(&data, None))?;
+        return Ok(SAME_OR_BETTER);
+    };
+    let name = attachment.file_name().unwrap_or_default().to_string_lossy();
+    let parts = [
+        (attachment.as_path(), report::mail::attachment(&data)),
+        (output, report::mail::text(&data, Some(&name))),
+    ];
+    for (path, text) in parts {
+        written::replace(path, text.as_bytes())
+            .map_err(|error| refused(path, &error.to_string(), "name another file with -o".into()))?;
+    }
+    print::talk(&format!(
+        "report: {}, with the figures of all runs in {}",
+        output.display(),
+        attachment.display()
+    ));
+    Ok(SAME_OR_BETTER)
+}
+
+/// The file next to a mail: the same name with `.csv` at its end.
+fn attachment_of(output: &Path) -> anyhow::Result<PathBuf> {
+    let attachment = output.with_extension("csv");
+    if attachment == output {
+        let what = format!("the mail {} would replace its own attachment", output.display());
+        let hint = format!("name it {}", output.with_extension("txt").display());
+        return Err(CommandFailure::with_code(USAGE, what, Some(hint)));
+    }
+    Ok(attachment)
+}
+
+/// Refuses to replace a CSV file that is not the attachment of a mail: nobody named it.
+fn is_replaceable(attachment: &Path) -> anyhow::Result<()> {
+    let begins_alike = |mut file: std::fs::File| -> io::Result<bool> {
+        let mut head = [0; report::mail::ATTACHMENT.len()];
+        file.read_exact(&mut head)?;
+        Ok(head == *report::mail::ATTACHMENT.as_bytes())
+    };
+    match std::fs::File::open(attachment).and_then(begins_alike) {
+        Ok(true) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Ok(false) | Err(_) => {
+            let what = format!("{} exists, and is not the attachment of a mail", attachment.display());
+            Err(CommandFailure::with_code(INPUT_OUTPUT, what, Some("name another file with -o".to_owned())))
+        }
     }
 }
 
@@ -72,15 +182,15 @@ fn is_no_probe(data: &ReportData) -> anyhow::Result<()> {
     }
 }
 
-fn list(args: &Args) -> ExitResult {
+fn list(args: &Args, format: OutputFormat) -> ExitResult {
     let charts = report::charts(&load(&args.selection)?).into_iter().map(|chart| [chart.name, chart.title]);
-    if args.format == OutputFormat::Text {
+    if format == OutputFormat::Text {
         print::data(&whole_lines(&charts.collect::<Vec<_>>()))?;
         return Ok(SAME_OR_BETTER);
     }
     let mut table = Table::new(["chart", "shows"]);
     charts.for_each(|chart| table.push(chart.map(Into::into).to_vec()));
-    super::print(&table, args.format)?;
+    super::print(&table, format)?;
     Ok(SAME_OR_BETTER)
 }
 
@@ -231,6 +341,25 @@ pub(crate) fn write(path: &Path, data: &ReportData) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_attachment_is_next_to_its_mail_and_replaces_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        for (mail, wanted) in [("x.txt", "x.csv"), ("x", "x.csv"), ("a.b.mail", "a.b.csv")] {
+            assert_eq!(attachment_of(&folder.path().join(mail)).unwrap(), folder.path().join(wanted));
+        }
+        assert!(attachment_of(Path::new("x.csv")).is_err());
+        let path = folder.path().join("x.csv");
+        is_replaceable(&path).unwrap();
+        for (text, is_ours) in [
+            (format!("{},tps\r\n", report::mail::ATTACHMENT), true),
+            ("name,price\n".into(), false),
+            (String::new(), false),
+        ] {
+            std::fs::write(&path, &text).unwrap();
+            assert_eq!(is_replaceable(&path).is_ok(), is_ours, "{text}");
+        }
+    }
 
     /// Lines were wrapped at 80 columns, even into a pipe, and could not be copied.
     #[test]

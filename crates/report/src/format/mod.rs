@@ -17,6 +17,7 @@ pub(crate) use markdown::escaped as markdown_text;
 use units::Units;
 
 use crate::block::{Block, Paragraph, Span};
+use crate::lines::TERMINAL;
 use crate::visible;
 
 /// How a table is printed.
@@ -98,9 +99,14 @@ pub fn print_as_named(table: &Table, format: TableFormat) -> String {
     printed(table, format, Units::Named)
 }
 
+/// As text of another width, characters.
+pub(crate) fn text_of_width(table: &Table, width: usize) -> String {
+    text::print(&Units::Suited.columns(table), Units::Suited, width)
+}
+
 fn printed(table: &Table, format: TableFormat, units: Units) -> String {
     match format {
-        TableFormat::Text => text::print(&units.columns(table), units),
+        TableFormat::Text => text::print(&units.columns(table), units, TERMINAL),
         TableFormat::Md => markdown::print(&units.columns(table), units),
         TableFormat::Json => json::print(table),
         TableFormat::Csv => csv::print(table, Formulas::Neutralised),

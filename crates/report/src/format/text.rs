@@ -9,8 +9,6 @@ use results::{CellValue, Table};
 use super::Units;
 use crate::visible;
 
-/// Width of a table in characters, if its columns can be narrowed to fit.
-const WIDTH: usize = 80;
 /// Blanks between columns: one of padding, one of the style.
 const GAP: usize = 2;
 const PADDING: u16 = 1;
@@ -22,9 +20,10 @@ const STYLE: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('-').junction('-'))
     .content_lines(ContentLineStyle::none());
 
-pub(super) fn print(table: &Table, units: Units) -> String {
+/// `most` is the width in characters, if the columns can be narrowed to fit.
+pub(super) fn print(table: &Table, units: Units, most: usize) -> String {
     let columns: Vec<Column> = (0..table.columns.len()).map(|at| Column::of(table, at, units)).collect();
-    let widths = widths(&columns);
+    let widths = widths(&columns, most);
     let mut grid = Grid::new();
     grid.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
     grid.set_width((total(&widths) + GAP) as u16);
@@ -105,11 +104,11 @@ fn pieces(name: &str) -> Vec<String> {
 }
 
 /// Natural widths, the widest narrowed first until the table fits or no column can be narrowed.
-fn widths(columns: &[Column]) -> Vec<usize> {
+fn widths(columns: &[Column], most: usize) -> Vec<usize> {
     let least: Vec<usize> = columns.iter().map(Column::least).collect();
     let mut widths: Vec<usize> = columns.iter().map(Column::natural).collect();
-    widths.iter_mut().zip(&least).for_each(|(width, least)| *width = (*width).min(WIDTH).max(*least));
-    while total(&widths) > WIDTH {
+    widths.iter_mut().zip(&least).for_each(|(width, least)| *width = (*width).min(most).max(*least));
+    while total(&widths) > most {
         let widest = (0..widths.len()).filter(|&at| widths[at] > least[at]).max_by_key(|&at| widths[at]);
         let Some(widest) = widest else { break };
         widths[widest] -= 1;

@@ -1,6 +1,8 @@
 //! How to repeat an experiment: its file and its texts, as a folder that can be run; or the command line
 //! with its scripts.
 
+mod located;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 

@@ -7,6 +7,7 @@ use spec::plan::Plan;
 use spec::{ArmRecord, ExperimentRecord, Host, MeasuredTarget, OrderScheme, RunEvent, Setting};
 
 use crate::block::Block;
+use crate::in_force::InForce;
 use crate::numbers;
 use results::ReportData;
 use results::data::when;
@@ -221,44 +222,30 @@ fn servers(data: &ReportData) -> Option<Block> {
     (!table.rows.is_empty()).then(|| table.into())
 }
 
-type InForce<'r> = (Option<&'r str>, BTreeMap<&'r str, &'r Setting>);
-
 /// What the server reported: settings that differ between arms, then non-default ones.
 fn in_force(data: &ReportData) -> Vec<Block> {
-    let of_arm = |arm: Option<&str>| {
-        data.grid_runs().find(|run| run.arm.as_deref() == arm && !run.settings.is_empty())
-    };
-    let sets = data.arms().into_iter().filter_map(|arm| {
-        Some((arm, of_arm(arm)?.settings.iter().map(|own| (own.name.as_str(), own)).collect()))
-    });
-    let sets: Vec<InForce<'_>> = sets.collect();
-    let names: BTreeSet<&str> = sets.iter().flat_map(|(_, set)| set.keys().copied()).collect();
-    let differs = |name: &str| {
-        let values = sets.iter().map(|(_, set)| set.get(name).map(|setting| &setting.value));
-        values.collect::<BTreeSet<_>>().len() > 1
-    };
-    let (different, mut changed): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| differs(name));
-    let is_changed = |setting: &&Setting| setting.source != "default";
-    changed.retain(|name| sets.iter().any(|(_, set)| set.get(name).is_some_and(is_changed)));
+    let InForce { arms, different, changed } = InForce::of(data);
     let mut blocks = Vec::new();
     if !different.is_empty() {
         let caption = "In force, as the server reported it: settings that differ between arms";
-        blocks.push(settings(caption, &different, &sets, "differs").into());
+        blocks.push(settings(caption, &different, &arms, "differs").into());
     }
     if !changed.is_empty() {
-        let alike = if sets.len() > 1 { " alike in all arms and" } else { "" };
+        let alike = if arms.len() > 1 { " alike in all arms and" } else { "" };
         let summary = format!("{}{alike} not at the default", numbers::counted(changed.len(), "setting"));
-        let table = settings("In force, and not at the default", &changed, &sets[..1], "");
+        let table = settings("In force, and not at the default", &changed, &arms[..1], "");
         blocks.extend(Block::details(summary, vec![table.into()]));
     }
     blocks
 }
 
-fn settings(caption: &str, names: &[&str], sets: &[InForce<'_>], class: &'static str) -> Table {
+type OfArm<'r> = (Option<&'r str>, BTreeMap<&'r str, &'r Setting>);
+
+fn settings(caption: &str, names: &[&str], sets: &[OfArm<'_>], class: &'static str) -> Table {
     let head = |arm: Option<&str>| arm.filter(|_| sets.len() > 1).unwrap_or("value").to_owned();
     let mut table = Table::captioned(caption).text(["setting"]).text(sets.iter().map(|(arm, _)| head(*arm)));
     for name in names {
-        let cell = |(_, set): &InForce<'_>| match set.get(name) {
+        let cell = |(_, set): &OfArm<'_>| match set.get(name) {
             Some(setting) => results::CellValue::marked(&setting.value, class),
             None => numbers::ABSENT.into(),
         };

@@ -4,6 +4,7 @@ mod answer;
 mod chart_file;
 mod ladder;
 mod limits;
+mod mail;
 mod page;
 mod phone;
 mod rungs;

@@ -251,3 +251,40 @@ fn scripts_of_one_mix_that_change_alike_are_one_line() {
     let lines: Vec<_> = answer.lines.iter().map(|line| (&line.scope, line.verdict)).collect();
     assert_eq!(lines, [(&LineScope::Whole, Verdict::Faster)]);
 }
+
+/// A crash ended the experiment, and nothing named it.
+#[test]
+fn a_crash_is_named_with_its_rounds_and_signals() {
+    let crash = |run: &mut Run, signal: &str| {
+        run.validity = Validity::Invalid;
+        run.doubts = vec![Doubt { reason: Reason::Crashed, detail: signal.into() }];
+        let detail = format!("LOG:  ended by {signal}\nDETAIL:  SELECT 0");
+        run.events.push(spec::RunEvent { time_us: 0, kind: spec::RunEvent::CRASH.into(), detail });
+    };
+    for (rounds_of, wanted) in [
+        (&[(2, "signal 6")][..], "B crashed in round 2 (signal 6)"),
+        (&[(2, "signal 11"), (5, "signal 6")][..], "B crashed in rounds 2 and 5 (signal 11, signal 6)"),
+        (
+            &[(1, "signal 6"), (2, "signal 6"), (3, "signal 6")][..],
+            "B crashed in rounds 1, 2 and 3 (signal 6); its other runs were left out",
+        ),
+        // Nothing was left to leave out.
+        (
+            &[(1, "signal 6"), (4, "signal 6"), (8, "signal 6")][..],
+            "B crashed in rounds 1, 4 and 8 (signal 6)",
+        ),
+    ] {
+        let mut runs = rounds("w", &[4], 0.1, 0.01);
+        for run in runs.iter_mut().filter(|run| run.arm.as_deref() == Some("B")) {
+            if let Some((_, signal)) = rounds_of.iter().find(|(round, _)| *round == run.round) {
+                crash(run, signal);
+            }
+        }
+        let data =
+            ReportData::new(experiment(&["A", "B"]), crate::fixture::host(), crate::fixture::target(), runs);
+        let answer = Answer::of(&data);
+        let [found] = &answer.crashes[..] else { panic!("{:?}", answer.crashes) };
+        assert_eq!(found.words(), wanted);
+        assert_eq!(found.lines, [format!("LOG:  ended by {}", rounds_of[0].1), "DETAIL:  SELECT 0".into()]);
+    }
+}

@@ -119,6 +119,17 @@ impl Store {
         )
     }
 
+    /// Those of the finished runs whose server crashed.
+    pub fn crashed_runs(&self, id: ExperimentId) -> Result<Vec<RunKey>, Error> {
+        self.rows(
+            "SELECT c.workload, c.factors, r.arm, r.round FROM run r JOIN cell c USING (cell_id)
+             WHERE r.experiment_id = ?1 AND r.set_aside IS NULL
+             AND EXISTS (SELECT 1 FROM event e WHERE e.run_id = r.run_id AND e.kind = ?2) ORDER BY r.sequence, r.run_id",
+            params![id.0, RunEvent::CRASH],
+            rows::key,
+        )
+    }
+
     /// Runs of an experiment that the machine disturbed and that were set aside for repeating, once for
     /// each time.
     pub fn superseded_runs(&self, id: ExperimentId) -> Result<Vec<RunKey>, Error> {

@@ -1,7 +1,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use spec::{Class, Error, ExperimentRecord};
+use spec::{Class, Error, ExperimentRecord, RunEvent};
 
 use super::*;
 use crate::fixture::{experiment, finished, host, run, target};
@@ -50,10 +50,27 @@ fn what_is_stored_comes_back_whole() {
     assert_eq!(format!("{got:?}"), format!("{:?}", put.clone()));
     put.seed = 1;
     assert_ne!(format!("{got:?}"), format!("{put:?}"));
+    assert!(store.crashed_runs(id).unwrap().is_empty());
     let keys = store.finished_runs(id).unwrap();
     assert_eq!(
         keys.iter().map(|key| (key.arm.as_deref(), key.round)).collect::<Vec<_>>(),
         [(Some("A"), 1), (Some("B"), 1), (Some("B"), 2)]
+    );
+}
+
+/// An arm that had crashed three times was measured again when the experiment went on.
+#[test]
+fn runs_whose_server_crashed_are_known_later() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path);
+    let mut put = run("reads", 8, Some("B"), 7, 1000.0);
+    let event = |kind: &str| RunEvent { time_us: 0, kind: kind.into(), detail: "LOG:  x".into() };
+    put.events = vec![event(RunEvent::REMARK), event(RunEvent::CRASH)];
+    store.store(id, &[finished(put)]).unwrap();
+    let crashed = store.crashed_runs(id).unwrap();
+    assert_eq!(
+        crashed.iter().map(|key| (key.arm.as_deref(), key.round)).collect::<Vec<_>>(),
+        [(Some("B"), 7)]
     );
 }
 

@@ -6,6 +6,7 @@
 
 mod auto_conf;
 mod copy;
+mod crash;
 mod create;
 mod data_folder;
 mod databases;
@@ -27,6 +28,7 @@ use spec::plan::storage::Storage;
 use spec::{Class, Error, is_disk_full};
 
 pub use copy::{disks_of, sizes_of};
+pub use crash::{FailedStatement, ServerCrash};
 pub use data_folder::DataFolderSizes;
 pub use installation::{Choice, Installation, no_server_in, real_folder};
 pub use network::NetworkAccess;
@@ -99,6 +101,8 @@ pub struct Cluster {
     log_start: u64,
     socket_folder: PathBuf,
     running: Running,
+    /// The signal that ended the server since its last start.
+    killed_by: Option<u32>,
     /// What network clients need; present for a running server with network.
     network: Option<Network>,
     /// Released when the server is stopped.
@@ -363,6 +367,7 @@ impl Cluster {
             log,
             socket_folder: PathBuf::new(),
             running: Running::No,
+            killed_by: None,
             network: None,
             _lock: lock,
             file_storage: None,

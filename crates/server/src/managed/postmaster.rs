@@ -115,6 +115,14 @@ pub(super) fn stop(pid: u32, data: &Dir, timeout: Duration) -> bool {
     !is_alive(pid)
 }
 
+/// Ends a postmaster at once, without a checkpoint.
+pub(super) fn quit(pid: u32) {
+    if let Some(pid) = as_pid(pid) {
+        // It may have ended just now.
+        let _ = rustix::process::kill_process(pid, Signal::QUIT);
+    }
+}
+
 /// Waits for server processes that outlived their postmaster in this data folder, and kills the last of them:
 /// a new postmaster next to them could destroy the data. Removes a pid file with an unrelated process's pid,
 /// because the new server would mistake it for its predecessor.

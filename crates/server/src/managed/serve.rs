@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use spec::{Class, Error};
 
+use super::crash::{ServerCrash, first_crash, recovers};
 use super::error::{LastLines, disk_full, server_file_error, storage_full, would_not_stop};
 use super::log::{disk_full_line, quote};
 use super::postmaster::{self, PidFile};
@@ -19,6 +20,8 @@ use crate::host::proc::is_alive;
 const START_BOUND: Duration = Duration::from_secs(1800);
 /// How long a fast shutdown may take (its last checkpoint) before it becomes an immediate one.
 pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a stop waits for a server that recovers from a crash.
+const RECOVERY_BOUND: Duration = Duration::from_secs(5);
 const LONGEST_SOCKET_NAME: &str = ".s.PGSQL.65535";
 
 impl Cluster {
@@ -40,6 +43,7 @@ impl Cluster {
         self.choose_port()?;
         self.ensure_certificate()?;
         self.log_start = self.log.length();
+        self.killed_by = None;
         let log = self.log.open().map_err(|error| server_file_error(&self.log.path(), error))?;
         let program = self.server_program();
         self.running = if self.marker.detached {
@@ -56,6 +60,7 @@ impl Cluster {
 
     /// Stops the server by a fast shutdown, unless it is stopped already.
     pub fn stop(&mut self) -> Result<(), Error> {
+        self.end_recovery();
         match std::mem::replace(&mut self.running, Running::No) {
             Running::No => Ok(()),
             Running::Watched(mut child) => {
@@ -79,6 +84,20 @@ impl Cluster {
                 Err(would_not_stop(pid))
             }
         }
+    }
+
+    /// A fast shutdown of a server that recovers from a crash hangs: it waits for a checkpointer that nobody stops
+    /// (seen in PostgreSQL 15). It is ended at once, and recovers at its next start.
+    fn end_recovery(&self) {
+        let Some(pid) = self.pid().filter(|_| self.recovers()) else { return };
+        let is_over = || !self.recovers() || self.stop.soon() || !is_alive(pid);
+        if !postmaster::wait_until(RECOVERY_BOUND, is_over) {
+            postmaster::quit(pid);
+        }
+    }
+
+    fn recovers(&self) -> bool {
+        recovers(&self.log.since(self.log_start))
     }
 
     /// Stops a server that is not our child; returns whether it is gone.
@@ -118,6 +137,24 @@ impl Cluster {
     #[must_use]
     pub fn last_log_lines(&self) -> String {
         quote(&self.log.since(self.log_start))
+    }
+
+    /// Length of the server's log, bytes: what it reports later follows there.
+    #[must_use]
+    pub fn log_length(&self) -> u64 {
+        self.log.length()
+    }
+
+    /// The first crash since the server's start: that the log reports after its first `start` bytes, or of the server
+    /// as a whole.
+    #[must_use]
+    pub fn crash_since(&self, start: u64) -> Option<ServerCrash> {
+        let log = self.log.since(start.max(self.log_start));
+        first_crash(&log).or_else(|| {
+            let is_of_it = |line: &&str| !line.contains("LOG:  checkpoint ");
+            let lines = quote(&log).lines().filter(is_of_it).map(str::to_owned).collect();
+            Some(ServerCrash { signal: self.killed_by?, lines, statement: None })
+        })
     }
 
     /// The log line that reports a full disk, if written since the server's start.
@@ -224,7 +261,12 @@ impl Cluster {
     fn ended(&mut self) -> Result<Option<String>, Error> {
         match &mut self.running {
             Running::No => Ok(Some("stopped".to_owned())),
-            Running::Watched(child) => Ok(child.wait(Duration::ZERO)?.map(|ended| ended.to_string())),
+            Running::Watched(child) => {
+                let end = child.wait(Duration::ZERO)?;
+                let signal = end.and_then(|end| end.signal).and_then(|signal| u32::try_from(signal).ok());
+                self.killed_by = self.killed_by.or(signal);
+                Ok(end.map(|ended| ended.to_string()))
+            }
             Running::Detached(pid) => Ok((!is_alive(*pid)).then(|| "ended".to_owned())),
         }
     }

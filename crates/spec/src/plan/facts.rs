@@ -24,6 +24,8 @@ pub enum Fact {
         /// CPUs that pgdyno may use; `None` if the system does not tell.
         cpus: Option<Cpus>,
     },
+    /// The folder of the experiment file: relative paths in it start there.
+    Folder { path: PathBuf },
     /// SHA-256 of a file, hex.
     File { path: PathBuf, sha256: String },
     /// SHA-256 of the scripts, layers and commands of a workload by name, with one level of an option or none.
@@ -114,6 +116,7 @@ impl Fact {
             | (Self::CopiesSoFar { .. }, Self::CopiesSoFar { .. })
             | (Self::Servers { .. }, Self::Servers { .. })
             | (Self::Clients { .. }, Self::Clients { .. })
+            | (Self::Folder { .. }, Self::Folder { .. })
             | (Self::Checked, Self::Checked) => true,
             (Self::ServerVersion { server, .. }, Self::ServerVersion { server: other, .. }) => {
                 server == other
@@ -268,6 +271,15 @@ impl Facts {
     pub fn found_from(&self, part: &str) -> Option<u32> {
         self.find(|fact| match fact {
             Fact::Found { what, from_round } if what == part => Some(*from_round),
+            _ => None,
+        })
+    }
+
+    /// The folder of the experiment file, absolute.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.0.iter().find_map(|fact| match fact {
+            Fact::Folder { path } => Some(path.as_path()),
             _ => None,
         })
     }

@@ -65,8 +65,9 @@ fn experiment(args: &ExportExperiment) -> ExitResult {
         );
         return Err(CommandFailure::with_code(BAD_INPUT, what, None));
     };
-    if args.redact {
-        kit.notes.push(redact::NOTE.to_owned());
+    match args.redact {
+        true => kit.notes.push(redact::NOTE.to_owned()),
+        false => kit = kit.located(&found),
     }
     if args.folder.as_os_str() == "-" {
         data(&match args.format.format {

@@ -2,7 +2,6 @@
 //! for the head of a page and for the lines at the end of a run.
 
 mod arm;
-mod lines;
 pub mod short;
 pub mod summary;
 mod uncompared;
@@ -43,6 +42,13 @@ impl<'a> AnswerBlocks<'a> {
     }
 
     pub(crate) fn blocks(&self, output: AnswerPlace) -> Vec<Block> {
+        let mut blocks = self.found(output);
+        blocks.extend(self.next());
+        blocks
+    }
+
+    /// The same without what to do next, which is for those who measure.
+    pub(crate) fn found(&self, output: AnswerPlace) -> Vec<Block> {
         let mut blocks = self.before_figures(output);
         blocks.extend(self.limits());
         blocks.extend(self.uncompared());
@@ -66,7 +72,6 @@ impl<'a> AnswerBlocks<'a> {
             }
         }
         blocks.extend(self.remarks(output));
-        blocks.extend(self.next());
         blocks
     }
 
@@ -80,7 +85,13 @@ impl<'a> AnswerBlocks<'a> {
         let chosen = "Chosen from its own data, by the same rule:";
         let own_choice = remarks.own_choice.iter().map(|own| warn(chosen, own));
         let notes = self.notes().map(|note| Block::text(format!("{note}.")));
-        different
+        let crashes = self.answer.crashes.iter().flat_map(|crash| {
+            let end = if crash.lines.is_empty() { "." } else { ":" };
+            let said = Paragraph::new("notice").strong(crash.words()).plain(end).into();
+            Block::group("notice", [said, Block::List(crash.lines.clone())])
+        });
+        crashes
+            .chain(different)
             .chain(same)
             .chain(nevertheless)
             .chain(own_choice)

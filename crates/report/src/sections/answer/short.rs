@@ -5,9 +5,9 @@ use results::answer::VerdictLine;
 use results::comparison::{CellComparison, Comparison, Metric};
 use stats::Verdict;
 
-use super::lines::{lines, wrapped};
 use super::{AnswerBlocks, AnswerPlace};
 use crate::compared::{indicative, value_of, with_doubt};
+use crate::lines::{TERMINAL, lines, wrapped};
 use crate::{numbers, visible};
 use results::ReportData;
 
@@ -26,10 +26,10 @@ pub fn text(data: &ReportData) -> Option<String> {
         return None;
     }
     let sides = [&of.base, &arm.arm].map(|name| label(data, name));
-    let head = wrapped(&sentence(&answer.answer.question, of, (cell, line), &sides)?);
+    let head = wrapped(&sentence(&answer.answer.question, of, (cell, line), &sides)?, TERMINAL);
     let speeds: String =
         speeds(data, of, cell, &sides).iter().map(|line| format!("{}\n", visible::line(line))).collect();
-    Some(head + &speeds + &lines(&answer.blocks(AnswerPlace::Short)))
+    Some(head + &speeds + &lines(&answer.blocks(AnswerPlace::Short), TERMINAL))
 }
 
 fn label(data: &ReportData, name: &str) -> String {

@@ -1,8 +1,8 @@
 //! The answer as the few plain lines at the end of a run.
 
-use super::lines::{lines, wrapped};
 use super::{AnswerBlocks, AnswerPlace};
 use crate::format::{self, TableFormat, markdown_text};
+use crate::lines::{TERMINAL, lines, wrapped};
 use crate::visible;
 use results::ReportData;
 
@@ -25,15 +25,15 @@ fn headed(head: &str, answer: &AnswerBlocks<'_>, format: TableFormat) -> String 
     let blocks = answer.blocks(AnswerPlace::Summary);
     match format {
         TableFormat::Md => format!("**{}**\n", escaped(head)) + &format::blocks(&blocks, format),
-        _ => wrapped(head) + &lines(&blocks),
+        _ => wrapped(head, TERMINAL) + &lines(&blocks, TERMINAL),
     }
 }
 
 /// A headline with notes below it, as lines of a terminal.
 #[must_use]
 pub fn paragraph(head: &str, notes: &[String]) -> String {
-    let notes: String = notes.iter().map(|note| wrapped(&format!("  {note}."))).collect();
-    format!("{}{notes}\n", wrapped(head))
+    let notes: String = notes.iter().map(|note| wrapped(&format!("  {note}."), TERMINAL)).collect();
+    format!("{}{notes}\n", wrapped(head, TERMINAL))
 }
 
 /// The same as Markdown.

@@ -1,22 +1,23 @@
-//! The blocks of an answer as lines of a terminal: indented, and wrapped between words.
+//! Blocks as lines of text: indented, and wrapped between words.
 
 use crate::block::Block;
 use crate::visible;
 
-const WIDTH: usize = 80;
+/// Width of a terminal, characters.
+pub(crate) const TERMINAL: usize = 80;
 
 /// Paragraphs are indented, lists and code further. A command stays on one line, for copying. Control
 /// characters are escaped, so that foreign text cannot control a terminal or forge a line.
-pub(super) fn lines(blocks: &[Block]) -> String {
-    blocks.iter().map(line).collect()
+pub(crate) fn lines(blocks: &[Block], width: usize) -> String {
+    blocks.iter().map(|block| line(block, width)).collect()
 }
 
-fn line(block: &Block) -> String {
+fn line(block: &Block, width: usize) -> String {
     match block {
-        Block::Paragraph(paragraph) => wrapped(&format!("  {}", paragraph.words())),
-        Block::List(items) => items.iter().map(|item| wrapped(&format!("    {item}"))).collect(),
+        Block::Paragraph(paragraph) => wrapped(&format!("  {}", paragraph.words()), width),
+        Block::List(items) => items.iter().map(|item| wrapped(&format!("    {item}"), width)).collect(),
         Block::Code(text) => format!("    {}\n", visible::line(text)),
-        Block::Group { blocks, .. } => lines(blocks),
+        Block::Group { blocks, .. } => lines(blocks, width),
         Block::Heading(_) | Block::Table(_) | Block::Chart(_) | Block::Picture(_) | Block::Details { .. } => {
             String::new()
         }
@@ -36,14 +37,14 @@ fn words(line: &str) -> impl Iterator<Item = String> {
 }
 
 /// Continuation lines are indented further.
-pub(super) fn wrapped(line: &str) -> String {
+pub(crate) fn wrapped(line: &str, most: usize) -> String {
     let line = visible::line(line);
     let indent = line.len() - line.trim_start().len();
     let mut out = " ".repeat(indent);
     let mut width = indent;
     for (position, word) in words(&line).enumerate() {
         let length = word.chars().count();
-        if position > 0 && width + 1 + length > WIDTH {
+        if position > 0 && width + 1 + length > most {
             out.push('\n');
             out.push_str(&" ".repeat(indent + 2));
             width = indent + 2;
