@@ -329,7 +329,7 @@ rounds = 2
 #[test]
 fn a_server_that_dies_in_a_run_is_told_and_finished_runs_stay() {
     let place = Place::with_private("tiny");
-    // Killed, it leaves no message; once the error lacked the log's path.
+    // Stopped at once by somebody else, it ends the experiment; the error names its log.
     for (number, how) in ["QUIT", "KILL"].into_iter().enumerate() {
         let text = MANAGED.replace("duration = \"500ms\"", &format!("duration = \"{}s\"", number + 2));
         let file = place.write("dies.toml", text);
@@ -344,13 +344,20 @@ fn a_server_that_dies_in_a_run_is_told_and_finished_runs_stay() {
             .expect("a pid");
         signal(server, how);
         let (status, stderr) = running.end();
+        place.wait_until_quiet(Duration::from_secs(10));
+        if how == "KILL" {
+            // It crashed: that is a result, and the other runs follow.
+            assert!(matches!(status.code(), Some(0..=2)), "{stderr}");
+            assert!(stderr.contains("stock crashed in round 1 (signal 9)"), "{stderr}");
+            continue;
+        }
         assert!(matches!(status.code(), Some(66 | 71)), "{stderr}");
         assert!(stderr.contains("error:") && stderr.contains("server"), "{stderr}");
         assert!(stderr.contains("tiny.1/server.log"), "{how}: {stderr}");
         assert!(place.home().join("clusters/tiny.1/server.log").exists(), "it is there to be read");
-        place.wait_until_quiet(Duration::from_secs(10));
     }
     assert_eq!(place.sql("select count(*) > 0 from v_run where kind = 'client'"), "1");
+    assert_eq!(place.sql("select count(*) from run_doubt where reason = 'crashed'"), "1");
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 use spec::{Class, Error};
@@ -37,25 +39,72 @@ pub struct BuildTree {
     pub parts: BTreeMap<String, String>,
 }
 
+/// What was read by this process: a plan needs it several times, and a build has 100 MB.
+static READ: Mutex<BTreeMap<Vec<FileState>, BuildTree>> = Mutex::new(BTreeMap::new());
+
+/// A file of a build: its part and path, and length, inode and time of change, which tell whether it is as it was.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct FileState {
+    part: String,
+    path: PathBuf,
+    state: (u64, u64, i64, i64),
+}
+
 /// Reads the build of this folder of programs. Nothing is executed.
 ///
 /// # Errors
 /// When a file cannot be read, or there is far more than a build has.
 pub fn tree_of(bin: &Path) -> Result<BuildTree, Error> {
-    let mut reading = Reading { files: 0, bytes: 0, parts: BTreeMap::new() };
+    let mut files = Files { all: Vec::new(), bytes: 0 };
     for program in PROGRAMS {
         let path = bin.join(program);
         if path.exists() {
-            reading.file(program.to_owned(), &path)?;
+            files.add(program.to_owned(), path)?;
         }
     }
     for folder in libraries(bin) {
-        reading.folder(&folder, Path::new(""), &|path| is_library(path).then(|| part_of_library(path)))?;
+        files.folder(&folder, Path::new(""), &|path| is_library(path).then(|| part_of_library(path)))?;
     }
     if let Some(folder) = shared(bin) {
-        reading.folder(&folder, Path::new(""), &|path| Some(part_of_shared(path)))?;
+        files.folder(&folder, Path::new(""), &|path| Some(part_of_shared(path)))?;
     }
-    Ok(reading.into_tree())
+    let known = READ.lock().unwrap_or_else(PoisonError::into_inner).get(&files.all).cloned();
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let tree = hashed(&files.all)?;
+    READ.lock().unwrap_or_else(PoisonError::into_inner).insert(files.all, tree.clone());
+    Ok(tree)
+}
+
+/// The parts of these files, which are in the order of their names.
+fn hashed(files: &[FileState]) -> Result<BuildTree, Error> {
+    let mut parts: BTreeMap<&str, Sha256> = BTreeMap::new();
+    let mut block = vec![0; BLOCK];
+    for FileState { part, path, .. } in files {
+        let failed = |error: io::Error| unreadable(path, &error);
+        let mut file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        let hash = parts.entry(part).or_default();
+        hash.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+        hash.update(length.to_le_bytes());
+        loop {
+            match file.read(&mut block).map_err(failed)? {
+                0 => break,
+                length => hash.update(&block[..length]),
+            }
+        }
+    }
+    let mut all = Sha256::new();
+    let mut hashes = BTreeMap::new();
+    for (name, hash) in parts {
+        let hash = spec::hex(&hash.finalize());
+        all.update(name.as_bytes());
+        all.update([0]);
+        all.update(&hash);
+        hashes.insert(name.to_owned(), hash[..DIGITS].to_owned());
+    }
+    Ok(BuildTree { sha256: spec::hex(&all.finalize()), parts: hashes })
 }
 
 fn is_library(path: &Path) -> bool {
@@ -82,14 +131,13 @@ fn part_of_shared(path: &Path) -> String {
     format!("extension {}", &name[..end])
 }
 
-struct Reading {
-    files: usize,
+struct Files {
+    all: Vec<FileState>,
     bytes: u64,
-    parts: BTreeMap<String, Sha256>,
 }
 
-impl Reading {
-    /// All files below, in the order of their names, each into the part that is chosen for it.
+impl Files {
+    /// All files below, in the order of their names, each of the part that is chosen for it.
     fn folder(
         &mut self,
         root: &Path,
@@ -108,45 +156,23 @@ impl Reading {
                     self.folder(root, &inside, part)?;
                 }
             } else if let Some(part) = part(&inside).filter(|_| path.is_file()) {
-                self.file(part, &path)?;
+                self.add(part, path)?;
             }
         }
         Ok(())
     }
 
-    fn file(&mut self, part: String, path: &Path) -> Result<(), Error> {
-        let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
-        let length = file.metadata().map_err(|error| unreadable(path, &error))?.len();
-        self.files += 1;
-        self.bytes += length;
-        if self.files > MOST_FILES || self.bytes > MOST_BYTES {
-            let what = format!("{} holds more than a build of PostgreSQL has", top(path).display());
+    fn add(&mut self, part: String, path: PathBuf) -> Result<(), Error> {
+        let found = std::fs::metadata(&path).map_err(|error| unreadable(&path, &error))?;
+        self.bytes += found.len();
+        if self.all.len() >= MOST_FILES || self.bytes > MOST_BYTES {
+            let what = format!("{} holds more than a build of PostgreSQL has", top(&path).display());
             let hint = "name the folder of a build that has a folder of its own: configure --prefix=FOLDER";
             return Err(Error::new(Class::BadInput, what).with_hint(hint));
         }
-        let hash = self.parts.entry(part).or_default();
-        hash.update(path.file_name().unwrap_or_default().as_encoded_bytes());
-        hash.update(length.to_le_bytes());
-        let mut block = vec![0; BLOCK];
-        loop {
-            match file.read(&mut block).map_err(|error| unreadable(path, &error))? {
-                0 => return Ok(()),
-                length => hash.update(&block[..length]),
-            }
-        }
-    }
-
-    fn into_tree(self) -> BuildTree {
-        let mut all = Sha256::new();
-        let mut parts = BTreeMap::new();
-        for (name, hash) in self.parts {
-            let hash = spec::hex(&hash.finalize());
-            all.update(name.as_bytes());
-            all.update([0]);
-            all.update(&hash);
-            parts.insert(name, hash[..DIGITS].to_owned());
-        }
-        BuildTree { sha256: spec::hex(&all.finalize()), parts }
+        let state = (found.len(), found.ino(), found.ctime(), found.ctime_nsec());
+        self.all.push(FileState { part, path, state });
+        Ok(())
     }
 }
 
