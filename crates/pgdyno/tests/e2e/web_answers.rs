@@ -91,7 +91,7 @@ fn pictures_are_measured_and_shown() {
     done.says(&["spots has pictures: PNG, 16 x 16 pixels", "have one colour", "probed tiles are empty"]);
     let page = std::fs::read_to_string(page).expect("the page");
     assert!(page.contains("<img src=\"data:image/png;base64,") && page.contains("16 x 16 pixels, PNG"));
-    assert!(!page.contains("not available: "));
+    assert!(!page.contains("not available: invalid"));
     assert_eq!(web.place.sql("select count(*) > 0 and max(failed) = 0 from v_run where clients > 0"), "1");
 }
 
