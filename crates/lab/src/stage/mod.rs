@@ -240,8 +240,11 @@ impl Stage {
         Ok(changed(&self.recorded, &now, &self.target.applied().session))
     }
 
-    /// Waits for a server that recovers from a crash, and lets nobody in meanwhile; at most a minute.
+    /// Waits for a server that recovers from a crash, and lets nobody in meanwhile; at most a minute for one by URL. The
+    /// crash of a server of ours is then known, and is none of the next run.
     pub(crate) fn wait_until_back(&mut self) {
+        // What fails here fails again below.
+        let _ = self.recover(&mut |_| {});
         let begun = std::time::Instant::now();
         while self.control().is_err() && begun.elapsed() < RECOVERY && !self.stop.soon() {
             std::thread::sleep(PAUSE);

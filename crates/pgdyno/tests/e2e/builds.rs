@@ -6,12 +6,12 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::Place;
+use crate::support::{Place, programs};
 
 /// A copy of the installed PostgreSQL, whose libraries can be changed: the folder of its programs.
 fn copied(place: &Place, name: &str) -> PathBuf {
     let ask = |option: &str| {
-        let told = Command::new("pg_config").arg(option).output().expect("pg_config").stdout;
+        let told = Command::new(programs().join("pg_config")).arg(option).output().expect("pg_config").stdout;
         PathBuf::from(String::from_utf8(told).unwrap().trim())
     };
     let (bin, share) = (ask("--bindir"), ask("--sharedir"));
@@ -80,7 +80,7 @@ fn builds_are_arms_under_the_names_of_their_folders() {
     let named = place.path().join("v2-0001");
     std::fs::rename(prefix, &named).unwrap();
     let share = named.join("share");
-    let told = Command::new("pg_config").arg("--sharedir").output().unwrap().stdout;
+    let told = Command::new(programs().join("pg_config")).arg("--sharedir").output().unwrap().stdout;
     symlink(String::from_utf8(told).unwrap().trim(), &share).unwrap();
     let against = format!("build: {}", named.display());
     let bench = ["bench", "--managed", "-S", "-T", "1", "--rounds", "2", "--against", &against];
