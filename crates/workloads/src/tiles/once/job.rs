@@ -4,7 +4,6 @@ use std::path::Path;
 
 use spec::figures::{self, Counters};
 use spec::{Artifact, Class, Error, MapPart, Phase, PhaseSource, ScriptRecord};
-use tile::Tile;
 
 use super::area::Area;
 use super::fetcher::{Fetcher, TileOrigin};
@@ -95,7 +94,6 @@ impl Once {
         }
         let limit_us = options.at_most_s.map(|seconds| (seconds * 1e6) as u64);
         let until_us = limit_us.map_or(u64::MAX, |limit| runtime.now_us().saturating_add(limit));
-        let again = progress.take_failed();
         let mut said = runtime.now_us();
         let mut doing = |zoom: u8, progress: &Progress| {
             let now = runtime.now_us();
@@ -107,7 +105,7 @@ impl Once {
         };
         for (zoom, of_zoom) in area.zooms.iter().enumerate() {
             let z = of_zoom.z();
-            let again: Vec<Tile> = again.iter().filter(|tile| tile.z == z).copied().collect();
+            let again = progress.failed_of(z);
             let is_left = progress.zooms[zoom].is_left(of_zoom);
             let wanted = [(!again.is_empty(), Wanted::Again(&again)), (is_left, Wanted::Left(of_zoom))];
             for (_, wanted) in wanted.into_iter().filter(|(is_wanted, _)| *is_wanted) {

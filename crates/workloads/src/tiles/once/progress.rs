@@ -82,15 +82,9 @@ impl Progress {
             })
     }
 
-    /// The failed tiles that are known by name, which are no longer counted; they are to be asked for again.
-    pub(super) fn take_failed(&mut self) -> Vec<Tile> {
-        let failed: Vec<Tile> = std::mem::take(&mut self.failed).into_iter().map(|(tile, _)| tile).collect();
-        for tile in &failed {
-            if let Some(zoom) = self.zooms.iter_mut().find(|zoom| zoom.z == tile.z) {
-                zoom.failed = zoom.failed.saturating_sub(1);
-            }
-        }
-        failed
+    /// The failed tiles of a zoom that are known by name. They stay failed until they are asked for again.
+    pub(super) fn failed_of(&self, z: u8) -> Vec<Tile> {
+        self.failed.iter().map(|(tile, _)| *tile).filter(|tile| tile.z == z).collect()
     }
 
     /// Other tiles, or another query, must not be gone on with.
@@ -105,8 +99,12 @@ impl Progress {
 
     pub(super) fn add(&mut self, zoom: usize, asked: &Asked) {
         let own = &mut self.zooms[zoom];
-        if let Some(at) = asked.at {
-            own.mark(at);
+        match asked.at {
+            Some(at) => own.mark(at),
+            None => {
+                own.failed -= 1;
+                self.failed.retain(|(tile, _)| *tile != asked.tile);
+            }
         }
         match &asked.result {
             Ok(bytes) => {
@@ -204,9 +202,14 @@ pub(super) mod tests {
         assert_eq!(serde_json::to_string(&again).unwrap(), stored);
         assert_eq!((again.zooms[0].next(), again.zooms[0].ahead()), (4, &BTreeSet::from([5])));
         assert_eq!(again.zooms[0].service.count(), 4);
-        assert_eq!(progress.take_failed(), [Tile { z: 3, x: 0, y: 0 }]);
+        assert_eq!(progress.failed_of(3), [Tile { z: 3, x: 0, y: 0 }]);
+        // An interruption before they are asked for again leaves them failed.
+        assert!(progress.fits(&area) && progress.count_failed() == 1);
+        progress.add(0, &Asked { at: None, ..asked(0, 9, Err("again")) });
+        assert_eq!((progress.failed.len(), progress.count_failed(), progress.done()), (1, 1, 5));
         progress.add(0, &Asked { at: None, ..asked(0, 9, Ok(3)) });
         assert_eq!((progress.zooms[0].tiles, progress.count_failed(), progress.done()), (5, 0, 5));
+        assert!(progress.fits(&area) && progress.failed_of(3).is_empty());
     }
 
     /// A progress without zooms ended pgdyno, and one of 10^18 tiles was believed.

@@ -31,6 +31,8 @@ use crate::workload::{GuardAgain, Guarded, JobWorkload, Prepared, RequestText, S
 
 /// Tiles of each zoom that are tried before the first run, and compared between arms.
 const PROBES: u64 = 8;
+/// Tiles at which the connection ended, before any came, after which a server is given up.
+const SILENT: usize = 2;
 /// Tiles of a list that are stored with an experiment; of a longer list its hash is.
 const LISTED: u64 = 200_000;
 
@@ -185,7 +187,9 @@ impl Once {
                 None => match FetchedTile::fetch(&mut *from, &layer, *tile) {
                     Err(error) if error.class() == Class::Unreachable => {
                         self.ended_at.insert(*tile, error.to_string());
-                        return Err(error.attach(GuardAgain));
+                        // Where nothing came at all, the next tile would be waited for in vain, too.
+                        let is_silent = failed.len() == number && self.ended_at.len() >= SILENT;
+                        return Err(if is_silent { error } else { error.attach(GuardAgain) });
                     }
                     fetched_tile => fetched_tile
                         .and_then(|fetched_tile| fetched_tile.check(&*from, &layer))
