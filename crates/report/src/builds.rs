@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use results::ReportData;
-use spec::{BuildRecord, MeasuredTarget};
+use spec::{BuildRecord, MeasuredTarget, build_options};
 
 /// The server of an arm; all arms without a separate server share one.
 struct Server<'a> {
@@ -29,17 +29,12 @@ const FACTS: [(&str, Fact); 6] = [
 
 /// Facts that are lists of words: only the words that differ are printed for each arm.
 const WORDS: [(&str, FactWords); 2] = [
-    ("configure", |build| build.configure.as_deref().map(shell_words)),
-    ("CFLAGS", |build| build.cflags.as_deref().map(shell_words)),
+    ("configure", |build| build.configure.as_deref().map(build_options::words)),
+    ("CFLAGS", |build| build.cflags.as_deref().map(build_options::words)),
 ];
 
 fn build(target: &MeasuredTarget) -> Option<&BuildRecord> {
     target.build.as_ref()
-}
-
-/// The words of a shell's line; another text is split at its blanks.
-fn shell_words(line: &str) -> Vec<String> {
-    spec::shell::words(line).unwrap_or_else(|| line.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Which options and flags are listed.
@@ -52,39 +47,9 @@ pub(crate) enum Detail {
 
 impl Detail {
     fn has(self, word: &str) -> bool {
-        let option = word.trim_start_matches('-');
-        let name = option.split('=').next().unwrap_or_default();
-        let is_place = (word.starts_with("--") && (name.ends_with("dir") || name == "prefix"))
-            || word.starts_with('/')
-            || OF_BUILDING.contains(&name);
-        let is_warning = word.starts_with("-W") && !word.starts_with("-Wl,") && !word.starts_with("-Wp,");
-        self == Self::All || !(is_place || is_warning)
+        self == Self::All || build_options::affects_speed(word)
     }
 }
-
-/// Options and variables of `configure` about how it builds.
-const OF_BUILDING: [&str; 20] = [
-    "AWK",
-    "CLANG",
-    "LLVM_CONFIG",
-    "MKDIR_P",
-    "PKG_CONFIG_PATH",
-    "PROVE",
-    "PYTHON",
-    "TAR",
-    "XSLTPROC",
-    "build",
-    "build_alias",
-    "disable-dependency-tracking",
-    "disable-maintainer-mode",
-    "disable-option-checking",
-    "disable-rpath",
-    "disable-silent-rules",
-    "enable-option-checking",
-    "enable-tap-tests",
-    "with-pgport",
-    "with-system-tzdata",
-];
 
 /// A line each: `configure: '--with-icu'`, or `configure (patched): --enable-cassert`.
 pub(crate) fn lines(data: &ReportData, detail: Detail) -> Vec<String> {

@@ -5,6 +5,7 @@
 
 mod answers;
 mod arrivals;
+pub mod build_options;
 mod derived;
 mod error;
 pub mod experiment;

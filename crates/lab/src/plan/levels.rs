@@ -143,7 +143,7 @@ pub(super) fn effect(content: &Content, cell: &Cell, arm: &str) -> Result<(Setup
     {
         *level = format!("{storage:?}");
     }
-    // Nor does that of a build.
+    // The name of a build does not matter either.
     if let Server::Target(At { version: Some(level), .. }) = &mut setup.server
         && let Some(build) = content.named.builds.get(level)
     {

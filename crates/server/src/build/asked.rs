@@ -1,4 +1,4 @@
-//! What a server tells of its own build.
+//! How a server was built, as it reports it.
 
 use protocol::postgres::sql::{Sql, SqlError};
 use spec::BuildRecord;

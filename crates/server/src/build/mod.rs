@@ -1,4 +1,4 @@
-//! How a PostgreSQL was built: the content of its files, and what the server tells of its compiler.
+//! How a PostgreSQL was built: the content of its files, and the compiler that the server reports.
 
 mod asked;
 mod places;

@@ -42,7 +42,7 @@ pub struct BuildTree {
 /// What was read by this process: a plan needs it several times, and a build has 100 MB.
 static READ: Mutex<BTreeMap<Vec<FileState>, BuildTree>> = Mutex::new(BTreeMap::new());
 
-/// A file of a build: its part and path, and length, inode and time of change, which tell whether it is as it was.
+/// A file of a build: its part and path, and length, inode and time of change, which show whether it changed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct FileState {
     part: String,

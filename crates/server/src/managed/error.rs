@@ -68,7 +68,7 @@ pub(super) fn is_of_other_catalog(error: &Error) -> bool {
 
 pub(super) fn other_catalog(name: &str, bin: &Path) -> Error {
     let what = format!(
-        "managed server {name:?} holds data of another catalog version than that of the programs in {}",
+        "managed server {name:?} holds data whose catalog version differs from the programs in {}",
         bin.display()
     );
     let hint = format!(

@@ -75,8 +75,8 @@ pub struct ServerOptions {
     pub detached: bool,
     /// Where some of its files are stored; all are in its folder when `None`.
     pub storage: Option<Storage>,
-    /// Whether data of another major version are removed: those of an arm that is a build, in a folder that may hold
-    /// another one now.
+    /// Whether data of another major version are removed. An arm that is a build needs this: its folder may hold another
+    /// build now.
     pub replaces_versions: bool,
 }
 

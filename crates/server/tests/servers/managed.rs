@@ -135,7 +135,7 @@ fn data_of_another_catalog_version_are_made_again() {
     Cluster::open(&place.home, "main", &watchdog(), &server::Stop::new()).unwrap().stop().unwrap();
     other();
     let error = ensure(&place, &ServerOptions::default()).unwrap_err();
-    assert!(error.to_string().contains("holds data of another catalog version"), "{error}");
+    assert!(error.to_string().contains("holds data whose catalog version differs"), "{error}");
     assert!(control.exists());
 }
 

@@ -2,35 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use spec::BuildRecord;
+use spec::{BuildRecord, build_options};
 
 use super::Names;
-
-/// Configure options that say only where files are, or who packed them.
-const OF_PLACES: [&str; 22] = [
-    "--prefix",
-    "--exec-prefix",
-    "--bindir",
-    "--sbindir",
-    "--libdir",
-    "--libexecdir",
-    "--includedir",
-    "--datadir",
-    "--datarootdir",
-    "--sysconfdir",
-    "--localstatedir",
-    "--sharedstatedir",
-    "--runstatedir",
-    "--mandir",
-    "--docdir",
-    "--htmldir",
-    "--infodir",
-    "--build",
-    "--host",
-    "--with-extra-version",
-    "build_alias",
-    "host_alias",
-];
 
 /// Flags and options that are named.
 const NAMED: usize = 5;
@@ -47,7 +21,11 @@ pub(in crate::execute) fn build_words(
         (has_base != has_other).then(|| format!("{with} {words}, and {without} {not}"))
     };
     let flags = |one: &Option<String>, other: &Option<String>| {
-        let (one, other) = (words_of(one.as_deref()?), words_of(other.as_deref()?));
+        let words = |line: &Option<String>| -> Option<BTreeSet<String>> {
+            let words = build_options::words(line.as_deref()?).into_iter();
+            Some(words.filter(|word| build_options::affects_speed(word)).collect())
+        };
+        let (one, other) = (words(one)?, words(other)?);
         let [only_one, only_other] = [one.difference(&other), other.difference(&one)].map(few);
         let told = [(of_base, only_one), (of_other, only_other)];
         let told: Vec<String> = told
@@ -94,28 +72,6 @@ fn compilers(base: &BuildRecord, other: &BuildRecord) -> Option<String> {
     };
     let (base, other) = (compiler(base)?, compiler(other)?);
     (base != other).then(|| format!("{base} and {other}"))
-}
-
-/// Words of a command line, with quotes removed, without those that name places.
-fn words_of(line: &str) -> BTreeSet<String> {
-    let mut words = Vec::new();
-    let (mut word, mut quoted) = (String::new(), false);
-    for letter in line.chars() {
-        match letter {
-            '\'' => quoted = !quoted,
-            letter if letter.is_whitespace() && !quoted => words.push(std::mem::take(&mut word)),
-            letter => word.push(letter),
-        }
-    }
-    words.push(word);
-    let is_place = |word: &String| {
-        let name = word.split('=').next().unwrap_or_default();
-        OF_PLACES.contains(&name)
-            || ["-ffile-prefix-map=", "-fdebug-prefix-map=", "-I", "-L"]
-                .iter()
-                .any(|start| word.starts_with(start))
-    };
-    words.into_iter().filter(|word| !word.is_empty() && !is_place(word)).collect()
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ const GENERIC: [&str; 13] = [
     "postgresql",
 ];
 
-/// The builds in these folders: each is that of the programs, or the one above it.
+/// The builds in these folders, each of programs or above them.
 ///
 /// # Errors
 /// What is wrong; advice is on a separate line.
