@@ -73,7 +73,7 @@ fn what_cannot_be_searched_is_told_in_words_of_the_command() {
         (&["--promise", "p99 < 1s", "-c", "0", "-S"], "at least 1, or auto"),
         (&["--promise", "p99 < 1s", "-S", "--undo", "x"], "--against"),
         (&["--promise", "p99 < 1s", "-S", "--against", "setting: x=1"], "did you mean 'settings: …'?"),
-        (&["--promise", "p99 < 1s", "-S", "--against", "version: 18"], "needs a private server"),
+        (&["--promise", "p99 < 1s", "-S", "--against", "version: 18"], "need a private server"),
         (&["--promise", "p99 < 1s", "--confirm", "0.5", "-S"], "--confirm must be rates that change"),
         (&["--promise", "p99 < 1s", "--confirm", "ramp 1..20 over 5s", "-S"], "10 times the limit"),
         (&["--promise", "p99 < 1s", "--confirm", "saw 1..2", "-S"], "--confirm cannot be \"saw 1..2\""),
