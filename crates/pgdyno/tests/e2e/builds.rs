@@ -96,3 +96,28 @@ fn builds_are_arms_under_the_names_of_their_folders() {
         .expect(64)
         .says(&["a comparison has two sides"]);
 }
+
+/// As root, copies of the servers were run by the system's PostgreSQL, so that any two builds of its version were the same.
+#[test]
+fn the_copy_of_an_arm_is_run_by_its_own_build() {
+    let place = Place::new();
+    let [one, two] = ["builds/one", "builds/two"].map(|name| copied(&place, name));
+    change_library(&two);
+    // Fails with any other program.
+    place.write(
+        "own.sql",
+        "SELECT 1 / count(*) FROM pg_config WHERE name = 'BINDIR' AND setting LIKE '%/builds/%';\n",
+    );
+    let versions = format!(
+        "question = \"?\"\n[target]\nmanaged = {{ name = \"own\" }}\n[workload.w]\npgbench = {{ files = [\"own.sql\"] }}\n\
+         [version.one]\nbin = \"{}\"\n[version.two]\nbin = \"{}\"\n[compare]\nfactor = \"version\"\nbase = \"one\"\n\
+         [factors]\nversion = [\"one\", \"two\"]\n[measure]\nwarmup = \"0.1s\"\nduration = \"0.3s\"\nrounds = 2\n",
+        one.display(),
+        two.display()
+    );
+    place.write("e.toml", versions);
+    let done = place.run(["run", "e.toml", "--allow-commands", "-v"]);
+    let all = done.stdout.clone() + &done.stderr;
+    assert!(all.contains("copy 1") && !all.contains("division by zero"), "{all}");
+    assert_eq!(place.sql("select count(distinct arm) || ' ' || sum(failed) from v_run"), "2 0");
+}

@@ -16,7 +16,7 @@ use super::error::{not_clean, not_ours, server_file_error};
 use super::file_storage::{FileStorage, part_name, storage_folder_of};
 use super::marker::{CopyOf, Marker};
 use super::storage_choice::StorageChoice;
-use super::{Cluster, Running, SOCKET_PORT, ServerOptions, create};
+use super::{Choice, Cluster, Running, SOCKET_PORT, ServerOptions, create};
 use crate::child::Account;
 use crate::error::sql_error;
 use crate::home::{Dir, Home, HomeFolder, passed_through};
@@ -181,7 +181,8 @@ impl Cluster {
         }
         if there()?.is_some() {
             let choice = StorageChoice::SharedWith(self.file_storage.as_ref());
-            let old = Self::prepare(home, &name, options, &self.watchdog, &self.stop, choice)?;
+            let options = ServerOptions { choice: self.same_programs(), ..options.clone() };
+            let old = Self::prepare(home, &name, &options, &self.watchdog, &self.stop, choice)?;
             if let Some(used_again) = old.if_as_made(made_for)? {
                 return Ok(used_again);
             }
@@ -297,7 +298,13 @@ impl Cluster {
         marker.write(&folder).map_err(|error| server_file_error(folder.path(), error))?;
         let _ = folder.remove_file(LINK);
         let choice = StorageChoice::SharedWith(self.file_storage.as_ref());
-        Self::prepare(home, &name, &ServerOptions::default(), &self.watchdog, &self.stop, choice)
+        let options = ServerOptions { choice: self.same_programs(), ..ServerOptions::default() };
+        Self::prepare(home, &name, &options, &self.watchdog, &self.stop, choice)
+    }
+
+    /// The programs of this server, named: root runs no others by a path that it reads from a file.
+    fn same_programs(&self) -> Choice {
+        Choice { pg_bin: Some(self.installation.bin.clone()), version: None }
     }
 
     /// Removes a copy whose files are not on the same storage as the server's.
