@@ -32,7 +32,7 @@ use server::child::{WATCHDOG_ARGUMENT, watchdog_main};
 /// Measures what pgdyno costs, compared with pgbench and redis-benchmark, and how much it detects.
 #[derive(Debug, Parser)]
 struct Args {
-    /// What to measure [default: all but believe, cpu and announced, which take long]
+    /// What to measure [default: all but believe, cpu, gate and announced, which take long]
     #[arg(value_enum)]
     what: Vec<What>,
     /// The program under test
@@ -41,7 +41,7 @@ struct Args {
     /// The pgbench to compare with [default: the server's]
     #[arg(long)]
     pgbench: Option<PathBuf>,
-    /// Pairs per row, comparisons of each part of believe and cpu [default: 5; 100 and 3 for believe; 3 for cpu]
+    /// Pairs per row, comparisons of each part of believe and cpu [default: 5; 100 and 3 for believe; 3 for cpu; 10 for gate, which passes four times as many equal arms]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pairs: Option<u32>,
     /// Seconds of each run; at least 20 where connecting many clients is subtracted
@@ -107,6 +107,8 @@ enum What {
     Believe,
     /// Intervals of throughput and of server CPU per transaction on a busy host (15 min)
     Cpu,
+    /// How often a gate finds a known slowdown, and fails equal arms, on a busy host (an hour)
+    Gate,
     /// Whether ten commands take as long as they announce (10 min)
     Announced,
 }
@@ -114,7 +116,7 @@ enum What {
 impl What {
     /// Whether it checks the answers of comparisons; the others measure cost.
     fn compares(self) -> bool {
-        matches!(self, Self::Believe | Self::Cpu | Self::Announced)
+        matches!(self, Self::Believe | Self::Cpu | Self::Gate | Self::Announced)
     }
 }
 
@@ -175,6 +177,7 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Users => users::tables(options),
         What::Believe => slices::believe::parts(options),
         What::Cpu => slices::cpu::table(options),
+        What::Gate => slices::gate::table(options),
         What::Announced => announced::times(options),
     }
 }

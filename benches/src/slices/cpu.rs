@@ -1,14 +1,10 @@
 //! How narrow are the intervals of throughput and of server CPU per transaction on a busy host? Tested
 //! without a difference, and with 3 % more work.
 
-use std::hint::black_box;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
-
 use anyhow::Context;
 use serde::Deserialize;
 
+use super::burners::Burners;
 use super::file::{Arms, CLIENTS, SliceComparison, SliceWorkload};
 use super::program::{TestedProgram, VERDICTS};
 use super::stored::WHOLE;
@@ -22,8 +18,6 @@ const ROUNDS: u32 = 12;
 const EACH_MS: u32 = 2_000;
 /// Programs that compete for the CPUs.
 const BURNERS: usize = 2;
-/// Memory that each of them goes through, so that they take caches as well.
-const BURNED_BYTES: usize = 8 << 20;
 /// One in this many transactions does its lookup twice: 3 % more.
 const ONE_IN: u32 = 33;
 
@@ -179,36 +173,6 @@ fn medians(found: &[BothMetrics]) -> String {
     }
 }
 
-/// Threads that keep CPUs busy until this value is dropped.
-struct Burners {
-    stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl Burners {
-    fn start(count: usize) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let burn = |stop: Arc<AtomicBool>| {
-            move || {
-                let mut memory = vec![1_u64; BURNED_BYTES / 8];
-                while !stop.load(Ordering::Relaxed) {
-                    memory.iter_mut().for_each(|word| *word = word.rotate_left(7).wrapping_mul(31));
-                    black_box(&memory);
-                }
-            }
-        };
-        let threads = (0..count).map(|_| std::thread::spawn(burn(Arc::clone(&stop)))).collect();
-        Self { stop, threads }
-    }
-}
-
-impl Drop for Burners {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.threads.drain(..).for_each(|thread| drop(thread.join()));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,10 +192,5 @@ mod tests {
         assert_eq!(medians(&[both]), "| **4.4 %** | | **2.8 %** | CPU 1.6 times as precise");
         let without = BothMetrics::parse(&format!("[{}]", line(WHOLE, ""))).unwrap();
         assert!(without.row().ends_with("| - | - | -"), "{}", without.row());
-    }
-
-    #[test]
-    fn burners_end() {
-        drop(Burners::start(2));
     }
 }

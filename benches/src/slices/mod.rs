@@ -2,8 +2,10 @@
 //! servers, and its answers are counted. The rules: docs/slices.md.
 
 pub(crate) mod believe;
+mod burners;
 pub(crate) mod cpu;
 mod file;
+pub(crate) mod gate;
 pub(crate) mod program;
 mod stored;
 pub(crate) mod table;

@@ -152,6 +152,16 @@ pub(crate) fn of_class(class: spec::Class) -> u8 {
     }
 }
 
+pub(crate) fn of_gate(outcome: spec::GateOutcome) -> u8 {
+    use spec::GateOutcome;
+    match outcome {
+        GateOutcome::Better | GateOutcome::Same => SAME_OR_BETTER,
+        GateOutcome::Worse => WORSE,
+        GateOutcome::Undecided => INCONCLUSIVE,
+        GateOutcome::Invalid => INVALID,
+    }
+}
+
 pub(crate) fn of_answer(outcome: answer::AnswerOutcome) -> u8 {
     match outcome {
         answer::AnswerOutcome::NothingSlower => SAME_OR_BETTER,

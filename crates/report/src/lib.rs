@@ -22,6 +22,7 @@ mod differences;
 mod explained;
 mod figures;
 pub mod format;
+pub mod gate;
 mod geopackage;
 mod heat;
 pub mod html;

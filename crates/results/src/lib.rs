@@ -5,6 +5,7 @@ pub mod cells;
 pub mod comparison;
 pub mod cross;
 pub mod data;
+pub mod gate;
 pub mod import;
 pub mod ladder;
 pub mod limits;

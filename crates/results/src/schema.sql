@@ -100,6 +100,23 @@ CREATE TABLE look (
     PRIMARY KEY (experiment_id, runs)
 ) STRICT, WITHOUT ROWID;
 
+-- What gates found about commits; gates of one name are one history. log_ratio is ln(new / base) over all cells.
+CREATE TABLE gate (
+    experiment_id INTEGER NOT NULL REFERENCES experiment,
+    commit_id     TEXT NOT NULL,
+    name          TEXT NOT NULL,
+    arm           TEXT NOT NULL,
+    base          TEXT NOT NULL,
+    subject       TEXT,
+    base_commit   TEXT,
+    judged_at     TEXT NOT NULL,
+    metric        TEXT NOT NULL,
+    outcome       TEXT NOT NULL,
+    log_ratio     REAL,
+    error         REAL,
+    PRIMARY KEY (experiment_id, commit_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE cell (
     cell_id       INTEGER PRIMARY KEY,
     experiment_id INTEGER NOT NULL REFERENCES experiment,

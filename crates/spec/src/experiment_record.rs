@@ -43,6 +43,13 @@ impl ExperimentRecord {
         let compare = self.plan.plan().and_then(|plan| plan.content.compare.as_ref());
         compare.map_or(WorkMetric::default(), |compare| compare.metric)
     }
+
+    /// How often its verdict may be looked at while rounds are added; at least 1.
+    #[must_use]
+    pub fn planned_looks(&self) -> u32 {
+        let compare = self.plan.plan().and_then(|plan| plan.content.compare.as_ref());
+        compare.map_or(1, |compare| compare.looks.max(1))
+    }
 }
 
 /// The arm that serves as control of two experiments: a level of the factor that both compare.

@@ -15,6 +15,7 @@ pub mod figures;
 mod file_command;
 #[cfg(test)]
 mod fixture;
+mod gate;
 pub mod given;
 mod job;
 mod limit;
@@ -50,6 +51,7 @@ pub use explained::{
 };
 pub use figures::Counts;
 pub use file_command::{ExecutedBy, FileCommand};
+pub use gate::{GateOutcome, GateRecord};
 pub use job::{Phase, PhaseSource, Relation, RelationKind};
 pub use limit::{AskedLimit, JudgedTrial};
 pub use map::{MapPart, TileFigures, TileProbe, TileSample, same_layers};

@@ -58,6 +58,37 @@ pub fn levels(series: &[f64], fewest: usize, least: f64) -> Vec<SeriesLevel> {
     settled(series, cuts, least)
 }
 
+/// Where two neighbouring levels may part: for each index the probability that the second level begins
+/// there, the most probable first. They add up to 1. Empty below three values.
+///
+/// The likelihood of one step in the mean, with normal noise of unknown variance (Hinkley 1970, DOI
+/// 10.1093/biomet/57.1.1), each place being as probable as any other beforehand.
+#[must_use]
+pub fn places_of_step(series: &[f64]) -> Vec<(usize, f64)> {
+    let squares = |part: &[f64]| {
+        let level = mean(part).unwrap_or_default();
+        part.iter().map(|value| (value - level).powi(2)).sum::<f64>()
+    };
+    if series.len() < 3 {
+        return Vec::new();
+    }
+    let power = series.len() as f64 / 2.0;
+    let all = squares(series);
+    // Without any noise the one place that leaves none is certain.
+    let floor = all * 1e-12 + f64::MIN_POSITIVE;
+    let likely = |at: usize| {
+        let (before, after) = series.split_at(at);
+        (at, -power * (squares(before) + squares(after)).max(floor).ln())
+    };
+    let mut places: Vec<(usize, f64)> = (1..series.len()).map(likely).collect();
+    let most = places.iter().map(|(_, log)| *log).fold(f64::NEG_INFINITY, f64::max);
+    places.iter_mut().for_each(|(_, log)| *log = (*log - most).exp());
+    let sum: f64 = places.iter().map(|(_, part)| part).sum();
+    places.iter_mut().for_each(|(_, part)| *part /= sum);
+    places.sort_by(|one, other| other.1.total_cmp(&one.1));
+    places
+}
+
 /// Cuts a part of a series, then the resulting parts.
 fn cut(
     series: &[f64],

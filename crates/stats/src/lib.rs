@@ -18,7 +18,7 @@ mod trend;
 mod usl;
 mod verdict;
 
-pub use change_points::{SeriesLevel, levels};
+pub use change_points::{SeriesLevel, levels, places_of_step};
 pub use detectable::DetectableChange;
 pub use grid::{GridEstimate, Heterogeneity, combined, grid, heterogeneity};
 pub use groups::{TwoGroups, ValueGroup, two_groups};

@@ -93,6 +93,12 @@ pub struct DoneJob {
     pub run: Run,
 }
 
+/// Attached to the error of an experiment that is finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FinishedExperiment {
+    pub experiment: ExperimentId,
+}
+
 /// Attached to the error of an experiment whose jobs were done and could not be stored.
 #[derive(Debug)]
 pub struct UnstoredJobs(pub Vec<DoneJob>);
@@ -395,7 +401,7 @@ fn finished(
              --rounds to extend it"
         ),
     };
-    Ok(Error::new(Class::Usage, what).with_hint(hint))
+    Ok(Error::new(Class::Usage, what).with_hint(hint).attach(FinishedExperiment { experiment: id }))
 }
 
 /// The stored runs of a plan, in order; for a search with their figures, which decide the next trials.

@@ -81,6 +81,8 @@ pub(crate) struct Compare {
     /// Smallest change that matters, as a share.
     pub(crate) margin: f64,
     pub(crate) metric: WorkMetric,
+    /// How often the verdict may be looked at while rounds are added.
+    pub(crate) looks: u32,
     /// Two arms may be the same: A against A.
     pub(crate) same: bool,
 }
@@ -169,6 +171,8 @@ pub struct ExperimentOverrides {
     /// Two arms may be the same: A against A.
     pub same: bool,
     pub metric: Option<WorkMetric>,
+    /// How often the verdict may be looked at while rounds are added.
+    pub looks: Option<u32>,
 }
 
 impl ExperimentFile {
@@ -179,7 +183,7 @@ impl ExperimentFile {
     /// a metric where nothing is compared.
     pub fn ask(
         &mut self,
-        ExperimentOverrides { slices, rounds, sets, same, metric }: ExperimentOverrides,
+        ExperimentOverrides { slices, rounds, sets, same, metric, looks }: ExperimentOverrides,
     ) -> Result<(), Error> {
         if self.has_only_jobs() && (slices.is_some() || rounds.is_some()) {
             let what = "--rounds and --slices are about runs, and without a workload there are none";
@@ -230,6 +234,11 @@ impl ExperimentFile {
                 let hint = "pgdyno compare --metric shows any metric of stored runs";
                 return Err(Error::new(Class::Usage, what).with_hint(hint));
             }
+        }
+        if let (Some(looks), Some(compare), Some(written)) =
+            (looks, &mut self.compare, &mut self.written.compare)
+        {
+            (compare.looks, written.looks) = (looks, (looks > 1).then(|| Whole::new(looks)));
         }
         if self.written != before {
             self.write_anew();
@@ -290,8 +299,27 @@ impl ExperimentFile {
         self.named.by_hand.keys().next().map(String::as_str)
     }
 
+    /// The metric that gives its answer.
+    #[must_use]
+    pub fn metric(&self) -> WorkMetric {
+        self.compare.as_ref().map_or(WorkMetric::default(), |compare| compare.metric)
+    }
+
+    /// Its name: the stem of its file.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it searches limits.
+    #[must_use]
+    pub fn searches_limits(&self) -> bool {
+        self.load.search.is_some()
+    }
+
     /// Whether it has a table `[compare]`.
-    pub(crate) fn names_a_base(&self) -> bool {
+    #[must_use]
+    pub fn names_a_base(&self) -> bool {
         self.written.compare.is_some()
     }
 

@@ -56,6 +56,7 @@ pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, E
             base: base_of(file, compare, &factors),
             margin: compare.margin,
             metric: compare.metric,
+            looks: compare.looks,
         }),
         measure: measure(file),
         calibrate: file.calibrate.clone(),

@@ -81,28 +81,10 @@ impl How<'_> {
 
     /// `level` belongs to a factor that is set by hand.
     pub(super) fn carry_out_by(&self, file: &ExperimentFile, level: Option<&str>, stop: &Stop) -> ExitResult {
-        for note in &file.notes {
-            warning(note);
-        }
         let mut screen = self.screen();
         let options = self.options(level);
-        let mut planned = execute::planned(file, &options, self.dry_run, stop)?;
+        let mut planned = self.announced(file, &options, &mut screen, stop)?;
         self.check_arms(file, &planned.plan)?;
-        let Planned { plan, facts, kept, .. } = &planned;
-        for line in plan::words(plan).into_iter().chain(foresee(plan, &options.results)) {
-            screen.line(&line);
-        }
-        if let Some(over) = plan::over_budget(plan, file) {
-            warning(&over);
-        }
-        if *kept > 0 {
-            screen.line(&format!(
-                "{kept} of {} runs are stored in {}",
-                plan.runs.len(),
-                options.results.display()
-            ));
-            plan::warm_up_words(plan, facts).iter().for_each(|words| screen.line(words));
-        }
         if self.dry_run {
             let shown = self.dry_run(file, &mut planned, &mut screen)?;
             return planned.fails.map_or(Ok(shown), |error| Err(error.into()));
@@ -134,7 +116,37 @@ impl How<'_> {
         }
     }
 
-    fn screen(&self) -> Screen {
+    /// Plans it, and says what will be done.
+    pub(super) fn announced(
+        &self,
+        file: &ExperimentFile,
+        options: &ExecutionOptions,
+        screen: &mut Screen,
+        stop: &Stop,
+    ) -> anyhow::Result<Planned> {
+        for note in &file.notes {
+            warning(note);
+        }
+        let planned = execute::planned(file, options, self.dry_run, stop)?;
+        let Planned { plan, facts, kept, .. } = &planned;
+        for line in plan::words(plan).into_iter().chain(foresee(plan, &options.results)) {
+            screen.line(&line);
+        }
+        if let Some(over) = plan::over_budget(plan, file) {
+            warning(&over);
+        }
+        if *kept > 0 {
+            screen.line(&format!(
+                "{kept} of {} runs are stored in {}",
+                plan.runs.len(),
+                options.results.display()
+            ));
+            plan::warm_up_words(plan, facts).iter().for_each(|words| screen.line(words));
+        }
+        Ok(planned)
+    }
+
+    pub(super) fn screen(&self) -> Screen {
         match self.is_brief && !self.dry_run && !self.output.verbose {
             true => Screen::brief(),
             false => Screen::new(self.output.verbose),

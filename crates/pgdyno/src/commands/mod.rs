@@ -10,6 +10,7 @@ mod compare;
 mod completion;
 mod doctor;
 mod export;
+mod gate;
 mod help;
 mod import;
 mod jobs;
@@ -71,6 +72,8 @@ enum Command {
     /// Behave as pgbench, option for option, with percentiles
     #[command(disable_help_flag = true)]
     Pgbench(Pgbench),
+    /// Judge a change in CI: base and new next to each other, with an exit code, a summary and a history
+    Gate(Box<gate::Args>),
     /// Print stored results as tables
     Table(table::Args),
     /// Compare the arms of stored experiments
@@ -160,6 +163,7 @@ pub(crate) fn run(cli: Cli) -> ExitResult {
         Command::Limit(args) => limit::run(&args),
         Command::Tiles(args) => tiles::run(&args),
         Command::Pgbench(args) => Ok(pgbench::main("pgdyno pgbench".to_owned(), &args.arguments)),
+        Command::Gate(args) => gate::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Report(args) => report::run(&args),

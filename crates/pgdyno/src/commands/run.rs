@@ -1,6 +1,6 @@
 //! `pgdyno run`: an experiment from a file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lab::experiment::{ExperimentFile, ExperimentOverrides, ReadOptions};
 
@@ -75,17 +75,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     how.can_report()?;
     let read =
         ReadOptions { full: args.full, data: args.data.as_ref().map(|path| path.display().to_string()) };
-    let mut file = ExperimentFile::read(&args.file, &read)?;
-    match args.dry_run {
-        true => allowed::show(&how.name, file.commands()),
-        false if args.allow_commands => {}
-        false if file.commands().is_empty() => {
-            // A path may have become a link to another place since it was checked.
-            file = ExperimentFile::read_held(&args.file, &read)?;
-            allowed::ask(&how.name, file.commands())?;
-        }
-        false => allowed::ask(&how.name, file.commands())?,
-    }
+    let mut file = self::read(&args.file, &read, &how)?;
     let slices = args.slices.as_ref().map(|slices| slices.asked);
     file.ask(ExperimentOverrides {
         slices,
@@ -93,6 +83,24 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         sets: args.sets,
         same: args.same,
         metric: args.metric.map(WorkMetric::from),
+        looks: None,
     })?;
     by_hand::carry_out(&how, &file, args.level.as_deref(), &listen(&file)?)
+}
+
+/// Reads an experiment file, with consent to what it executes.
+pub(super) fn read(path: &Path, options: &ReadOptions, how: &How<'_>) -> anyhow::Result<ExperimentFile> {
+    let file = ExperimentFile::read(path, options)?;
+    match how.dry_run {
+        true => allowed::show(&how.name, file.commands()),
+        false if how.consents => {}
+        false if file.commands().is_empty() => {
+            // A path may have become a link to another place since it was checked.
+            let held = ExperimentFile::read_held(path, options)?;
+            allowed::ask(&how.name, held.commands())?;
+            return Ok(held);
+        }
+        false => allowed::ask(&how.name, file.commands())?,
+    }
+    Ok(file)
 }

@@ -21,6 +21,7 @@ mod failed_arms;
 mod fetch;
 mod first_minutes;
 mod foreign_folder;
+mod gate;
 mod geopackage;
 mod import;
 mod install;

@@ -4,7 +4,10 @@ use super::text_width;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spacing {
+    /// From 0.
     Linear,
+    /// Not from 0: for values that are near each other.
+    Near,
     /// Equal ratios; values must be above 0.
     Log,
 }
@@ -32,7 +35,7 @@ impl AxisScale {
                 let low = if low > 0.0 { low } else { 1.0 };
                 (low.log10(), if high > low { high.log10() } else { low.log10() + 1.0 })
             }
-            Spacing::Linear => (low, if high > low { high } else { low + 1.0 }),
+            Spacing::Linear | Spacing::Near => (low, if high > low { high } else { low + 1.0 }),
         };
         Self { spacing, low, high, from, to }
     }
@@ -42,7 +45,7 @@ impl AxisScale {
         let value = match self.spacing {
             Spacing::Log if value > 0.0 => value.log10(),
             Spacing::Log => self.low,
-            Spacing::Linear => value,
+            Spacing::Linear | Spacing::Near => value,
         };
         let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
         self.from + (self.to - self.from) * if share.is_nan() { 0.0 } else { share }

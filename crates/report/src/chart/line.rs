@@ -163,6 +163,7 @@ impl LineChart {
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         let ticks = match self.y_spacing {
             Spacing::Linear => round_ticks(0.0, high, 4.0),
+            Spacing::Near => round_ticks(low, high, 4.0),
             Spacing::Log => log_ticks(low, high),
         };
         ticks.into_iter().map(|value| Tick { value, label: self.unit.tick(value) }).collect()

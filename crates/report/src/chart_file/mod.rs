@@ -79,21 +79,39 @@ fn in_words(text: &str, width: f64) -> Vec<String> {
     lines
 }
 
+/// A chart of no single experiment; `None` if it has no data.
+pub(crate) fn alone(chart: &dyn Chart) -> Option<ChartFile> {
+    let drawing = chart.draw(chart.width())?;
+    let source = format!("pgdyno {}", env!("CARGO_PKG_VERSION"));
+    let svg = framed(chart, drawing, "", &[source]);
+    Some(ChartFile { name: name_of(chart.title()), title: chart.title().to_owned(), svg })
+}
+
 fn svg(data: &ReportData, chart: &dyn Chart, drawing: Drawing) -> String {
+    let source = format!("{} · pgdyno {}", html::kicker(data), env!("CARGO_PKG_VERSION"));
+    let map = html::shows_map_data(data).then(|| format!("Map data {}, ODbL 1.0", tile::ATTRIBUTION));
+    framed(
+        chart,
+        drawing,
+        &data.experiment.question,
+        &[Some(source), map].into_iter().flatten().collect::<Vec<_>>(),
+    )
+}
+
+/// A drawing with its title, the question, its caption and the sources.
+fn framed(chart: &dyn Chart, drawing: Drawing, question: &str, sources: &[String]) -> String {
     let width = chart.width();
     let mut words = Lines { markup: Vec::new(), bottom: EDGE * 0.7 };
     words.add("title", TITLE, width, chart.title());
-    if !data.experiment.question.is_empty() {
-        words.add("", FONT, width, &data.experiment.question);
+    if !question.is_empty() {
+        words.add("", FONT, width, question);
     }
     let top = words.bottom + 14.0;
     words.bottom = top + drawing.height + 2.0;
     words.add("", FONT, width, &chart.caption());
     words.bottom += 6.0;
-    let source = format!("{} · pgdyno {}", html::kicker(data), env!("CARGO_PKG_VERSION"));
-    words.add("source", FONT, width, &source);
-    if html::shows_map_data(data) {
-        words.add("source", FONT, width, &format!("Map data {}, ODbL 1.0", tile::ATTRIBUTION));
+    for source in sources {
+        words.add("source", FONT, width, source);
     }
     let (whole, height) = (coordinate(width + 2.0 * EDGE), coordinate(words.bottom + EDGE * 0.7));
     let page = html! {

@@ -22,7 +22,7 @@ pub struct Crashes {
 
 impl Crashes {
     /// By arm, in the order of the first crash of each.
-    pub(super) fn of(data: &ReportData) -> Vec<Self> {
+    pub(crate) fn of(data: &ReportData) -> Vec<Self> {
         let mut found: Vec<(Self, usize)> = Vec::new();
         for run in data.measured_runs() {
             let mut signals = crashes_of(run).peekable();

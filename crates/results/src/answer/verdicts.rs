@@ -82,7 +82,7 @@ impl Verdicts {
             line.values = values::values(experiment, runs, &compared.base, &line.arm);
             line.suspect = suspect(runs, [&compared.base, &line.arm], &line.scope);
         }
-        let outcome = AnswerOutcome::of(&lines);
+        let outcome = AnswerOutcome::of(lines.iter().map(|line| line.verdict));
         Self { lines, outcome }
     }
 
@@ -118,12 +118,13 @@ impl AnswerOutcome {
         }
     }
 
-    fn of(lines: &[VerdictLine]) -> Self {
-        if lines.iter().all(|line| line.verdict == Verdict::Invalid) {
+    /// Of the lines of a comparison.
+    pub(crate) fn of(lines: impl Iterator<Item = Verdict> + Clone) -> Self {
+        if lines.clone().all(|verdict| verdict == Verdict::Invalid) {
             Self::Invalid
-        } else if lines.iter().any(|line| line.verdict == Verdict::Slower) {
+        } else if lines.clone().any(|verdict| verdict == Verdict::Slower) {
             Self::SomethingSlower
-        } else if lines.iter().all(|line| line.verdict.is_decided()) {
+        } else if lines.clone().all(Verdict::is_decided) {
             Self::NothingSlower
         } else {
             Self::Undecided

@@ -116,7 +116,10 @@ fn name_by_control(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&MeasuredExperimen
     let is_in_both = |name: &String| measured.iter().all(|arms| arms.contains(name));
     let is_alike = |arm: &&ArmRecord| {
         let other = new.arms.iter().find(|other| other.name == arm.name);
-        is_in_both(&arm.name) && other.is_some_and(|other| other.settings == arm.settings)
+        let is_same = |other: &ArmRecord| {
+            other.settings == arm.settings && are_of_one_build(arm, other).unwrap_or(true)
+        };
+        is_in_both(&arm.name) && other.is_some_and(is_same)
     };
     let mut alike: Vec<&ArmRecord> = base.arms.iter().filter(is_alike).collect();
     let is_base = |arm: &&ArmRecord| [base, new].iter().all(|of| of.base.as_ref() == Some(&arm.name));
@@ -139,6 +142,12 @@ fn name_by_control(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&MeasuredExperimen
         }
     }
     Some(control)
+}
+
+/// Whether the servers of two arms are of one build; `None` if that is not known of one.
+fn are_of_one_build(one: &ArmRecord, other: &ArmRecord) -> Option<bool> {
+    let tree = |arm: &ArmRecord| arm.target.as_ref()?.build.as_ref()?.tree.clone();
+    Some(tree(one)? == tree(other)?)
 }
 
 fn levels(run: &Run, factor: Option<&str>) -> Levels {

@@ -41,8 +41,13 @@ impl ControlChange {
         metric: Metric,
     ) -> Option<Self> {
         let which = experiment.control.clone()?;
-        let rule =
-            Rule { how: How::Unpaired, judge: Judge::MeasuredApart, margin: experiment.margin, metric };
+        let rule = Rule {
+            how: How::Unpaired,
+            judge: Judge::MeasuredApart,
+            margin: experiment.margin,
+            metric,
+            looks: 1,
+        };
         let own = cells.iter().filter(|(cell, _)| cell_like(&which, cell) == **cell);
         let compared = own.map(|(cell, runs)| unpaired::compare_cell(cell.clone(), runs, base, new, metric));
         let mut cells: Vec<CellComparison> = compared.collect();

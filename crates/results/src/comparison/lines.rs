@@ -57,7 +57,7 @@ pub(super) fn judge_cells(cells: &mut [CellComparison], rule: Rule) -> Option<Gr
 
 fn read_cell(cell: &mut CellComparison, lines: usize, rule: Rule) {
     let Some(estimate) = &mut cell.estimate else { return };
-    *estimate = estimate.among(lines);
+    *estimate = rule.among(*estimate, lines);
     cell.verdict = rule.verdict(estimate);
 }
 
@@ -107,7 +107,7 @@ fn read(figure: &mut GridFigure, only: Option<&CellComparison>, lines: usize, ru
     match only.and_then(|cell| Some((cell.estimate?, cell.verdict))) {
         Some((of_cell, verdict)) => (*estimate, figure.verdict) = (of_cell, verdict),
         None => {
-            *estimate = estimate.among(lines);
+            *estimate = rule.among(*estimate, lines);
             figure.verdict = rule.verdict(estimate);
         }
     }

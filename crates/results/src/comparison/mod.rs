@@ -115,6 +115,8 @@ pub struct Comparison {
     pub base: String,
     /// Margin for "same", a share.
     pub margin: f64,
+    /// How often the verdict may be looked at while rounds are added; at least 1.
+    pub looks: u32,
     pub rounds: usize,
     /// Whether the runs of a round are paired.
     pub paired: bool,
@@ -242,8 +244,9 @@ impl Comparison {
         };
         let new = experiment.arms.iter().map(|arm| &arm.name).find(|arm| **arm != base);
         let control = new.and_then(|new| ControlChange::of(experiment, &cells, (&base, new), metric));
-        let rule =
-            Rule { how, judge: Judge::of(experiment, control.as_ref()), margin: experiment.margin, metric };
+        let judge = Judge::of(experiment, control.as_ref());
+        let looks = experiment.planned_looks();
+        let rule = Rule { how, judge, margin: experiment.margin, metric, looks };
         let base_unsafe: BTreeSet<&String> = experiment
             .arms
             .iter()
@@ -282,6 +285,7 @@ impl Comparison {
             metric,
             base,
             margin: experiment.margin,
+            looks,
             rounds,
             paired: how == How::Paired,
             by_sets: how == How::BySets,
@@ -300,7 +304,8 @@ impl Comparison {
             (_, true) => How::BySets,
             _ => How::Unpaired,
         };
-        let rule = Rule { how, judge: self.judge, margin: self.margin, metric: self.metric };
+        let rule =
+            Rule { how, judge: self.judge, margin: self.margin, metric: self.metric, looks: self.looks };
         let mean = if let [_] = cells { rule.mean(cells) } else { rule.mean(&averaged(cells)) };
         Some(mean?.estimate.change_pct())
     }
@@ -407,9 +412,15 @@ struct Rule {
     judge: Judge,
     margin: f64,
     metric: Metric,
+    looks: u32,
 }
 
 impl Rule {
+    /// The estimate as one of this many lines, and as one of all planned looks at it (Bonferroni).
+    fn among(self, estimate: Estimate, lines: usize) -> Estimate {
+        estimate.among(lines.max(1) * self.looks as usize)
+    }
+
     fn verdict(self, estimate: &Estimate) -> Verdict {
         if self.how == How::BySets && estimate.standard_error.is_none() {
             return Verdict::OneSet { each: false };

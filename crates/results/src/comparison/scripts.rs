@@ -102,7 +102,7 @@ pub(super) fn judge(arms: &mut [&mut ArmComparison], rule: Rule) {
     let lines = arms.iter().flat_map(|arm| &arm.scripts).filter(has_interval).count();
     for script in arms.iter_mut().flat_map(|arm| &mut arm.scripts) {
         let Some(estimate) = &mut script.estimate else { continue };
-        *estimate = estimate.among(lines);
+        *estimate = rule.among(*estimate, lines);
         script.verdict = stats::verdict(estimate, rule.margin, Better::Smaller);
     }
 }

@@ -3,6 +3,7 @@
 mod course;
 mod earlier;
 mod facts;
+mod gates;
 mod import;
 mod lock;
 mod plans;

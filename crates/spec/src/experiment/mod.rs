@@ -33,6 +33,8 @@ const LONGEST: u64 = 30 * A_DAY;
 const SHORTEST: u64 = 1_000;
 /// Longest pause of a user, and longest promise, µs.
 const A_DAY: u64 = 24 * 3600 * 1_000_000;
+/// Most planned looks at a verdict: each makes the intervals wider.
+pub const MOST_LOOKS: u64 = 10;
 const MAX_SEED: u64 = i64::MAX as u64;
 /// Shortest and longest probe, µs.
 const PROBE_TIMES: [u64; 2] = [2_000_000, 3600 * 1_000_000];
@@ -198,6 +200,8 @@ pub struct Compare {
     /// Smallest change that matters; 3 % by default.
     pub margin: Option<Share>,
     pub metric: Option<WorkMetric>,
+    /// How often the verdict may be looked at while rounds are added; 1 by default.
+    pub looks: Option<Whole<1, MOST_LOOKS>>,
     pub take_apart: Option<String>,
     /// Two arms may be the same: A against A, to see random differences alone.
     #[serde(default, skip_serializing_if = "is_default")]

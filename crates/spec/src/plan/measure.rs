@@ -124,6 +124,18 @@ pub struct PlannedComparison {
     pub margin: f64,
     #[serde(default, skip_serializing_if = "WorkMetric::is_usual")]
     pub metric: WorkMetric,
+    /// How often its verdict may be looked at while rounds are added: all intervals allow for it.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub looks: u32,
+}
+
+fn once() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_once(looks: &u32) -> bool {
+    *looks == 1
 }
 
 /// The figure by which work is compared, and which gives the answer.

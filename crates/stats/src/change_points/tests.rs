@@ -169,3 +169,34 @@ fn the_end_of_credits_is_found() {
         assert!((end[1].mean / end[0].mean - 0.1).abs() < 0.01, "{found:?}");
     }
 }
+
+/// In 400 series with one step of two deviations, the places that hold 95 % held the true one.
+#[test]
+fn the_place_of_a_step_is_among_the_likely_ones() {
+    let mut noise = Noise(5);
+    let (mut first, mut held) = (0, 0);
+    for trial in 0..400 {
+        let at = 3 + trial % 9;
+        let series: Vec<f64> = (0..15).map(|i| noise.normal() + if i >= at { 2.0 } else { 0.0 }).collect();
+        let places = places_of_step(&series);
+        assert!((places.iter().map(|(_, part)| part).sum::<f64>() - 1.0).abs() < 1e-9);
+        first += usize::from(places[0].0 == at);
+        let mut sum = 0.0;
+        let likely = places.iter().take_while(|(_, part)| {
+            let is_needed = sum < 0.95;
+            sum += part;
+            is_needed
+        });
+        held += usize::from(likely.into_iter().any(|(place, _)| *place == at));
+    }
+    assert!(first > 200, "{first} of 400 named");
+    assert!((370..=400).contains(&held), "{held} of 400 held");
+}
+
+#[test]
+fn a_step_without_noise_has_one_place() {
+    assert!(places_of_step(&[1.0, 2.0]).is_empty());
+    let places = places_of_step(&[5.0, 5.0, 5.0, 6.0, 6.0]);
+    assert_eq!(places[0].0, 3);
+    assert!(places[0].1 > 0.999, "{places:?}");
+}

@@ -150,13 +150,14 @@ impl Builder<'_, '_> {
     }
 
     pub(super) fn compare(&mut self, written: written::Compare, known: &LevelNames<'_>) -> Compare {
-        let written::Compare { factor: key, base, margin, metric, same, take_apart: _ } = written;
+        let written::Compare { factor: key, base, margin, metric, looks, same, take_apart: _ } = written;
         let read = factor(&key, known).map(|factor| factor.read(&key, &base, known));
         let base = match read {
             Some(read) => self.noted(&["compare", "base"], read).unwrap_or_default(),
             None => base.as_str().unwrap_or_default().to_owned(),
         };
         let margin = margin.map_or(MARGIN, |margin| margin.0);
-        Compare { factor: key, base, margin, metric: metric.unwrap_or_default(), same }
+        let looks = looks.map_or(1, |looks| looks.0 as u32);
+        Compare { factor: key, base, margin, metric: metric.unwrap_or_default(), looks, same }
     }
 }

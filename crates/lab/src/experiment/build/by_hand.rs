@@ -75,5 +75,6 @@ impl Builder<'_, '_> {
 pub(super) fn compared(named: &Named, factors: &Factors) -> Option<Compare> {
     let factor = named.by_hand.keys().next()?;
     let base = factors.levels(factor).first().cloned().unwrap_or_default();
-    Some(Compare { factor: factor.clone(), base, margin: MARGIN, metric: WorkMetric::default(), same: false })
+    let metric = WorkMetric::default();
+    Some(Compare { factor: factor.clone(), base, margin: MARGIN, metric, looks: 1, same: false })
 }

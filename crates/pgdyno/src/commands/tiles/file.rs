@@ -127,7 +127,8 @@ fn compare_levels(
     let arms = levels.len();
     experiment.factors.insert(factor.clone(), levels.into_iter().collect());
     let margin = margin.map(Share::percent);
-    experiment.compare = Some(Compare { factor, base, margin, metric: None, take_apart: None, same: false });
+    experiment.compare =
+        Some(Compare { factor, base, margin, metric: None, looks: None, take_apart: None, same: false });
     arms
 }
 

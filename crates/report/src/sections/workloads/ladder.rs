@@ -48,7 +48,7 @@ impl<'a> LadderStep<'a> {
 
 fn place(x: Spacing, rate: f64) -> f64 {
     match x {
-        Spacing::Linear => rate,
+        Spacing::Linear | Spacing::Near => rate,
         Spacing::Log => rate.log10(),
     }
 }

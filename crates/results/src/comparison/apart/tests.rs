@@ -225,3 +225,20 @@ fn arms_of_one_name_that_set_other_things_are_told() {
     let apart = Apart::of(&base, &new).unwrap();
     assert_eq!(apart.notes, ["A is not the same in both: jit not set and off"]);
 }
+
+/// An arm of one name that was built anew is no control: its own change would be taken for drift.
+#[test]
+fn an_arm_of_another_build_is_no_control() {
+    let with = |label, tree: &str| {
+        let runs = together([rounds("reads", Some("A"), 1000.0), rounds("reads", Some("B"), 2000.0)]);
+        let mut of = measured(label, &["A", "B"], runs);
+        let mut built = target();
+        built.build = Some(spec::BuildRecord { tree: Some(tree.into()), ..built.build.unwrap_or_default() });
+        of.experiment.arms[0].target = Some(built);
+        of
+    };
+    let control =
+        |other: &str| compared(&with("1", "aa"), &with("2", other)).control.map(|control| control.arm);
+    assert_eq!(control("aa").as_deref(), Some("A"));
+    assert_eq!(control("bb").as_deref(), Some("B"));
+}

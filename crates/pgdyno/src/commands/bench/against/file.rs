@@ -68,6 +68,7 @@ impl Sides {
             base: self.base,
             margin: margin.map(Share::percent),
             metric: None,
+            looks: None,
             take_apart: None,
             same: false,
         });

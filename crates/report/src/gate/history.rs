@@ -1,0 +1,124 @@
+//! The history of a gate: a table, the changes in words, and a chart.
+
+use results::Table;
+use results::gate::{GateHistory, HistoryPoint};
+use spec::GateRecord;
+use stats::percent_change;
+
+use super::{noun, short, signed_pct};
+use crate::chart::axis::{Spacing, Tick};
+use crate::chart::line::{AxisUnit, ChartPoint, LineChart, Series};
+use crate::chart_file::{self, ChartFile};
+use crate::numbers;
+use crate::numbers::real_cell;
+
+/// Two-sided 95 % quantile of the normal distribution: the degrees of freedom of stored figures are not kept.
+const NORMAL_95: f64 = 1.96;
+/// Ticks with a commit below the chart.
+const TICKS: usize = 8;
+
+/// One line per judged commit.
+#[must_use]
+pub fn table(history: &GateHistory) -> Table {
+    let mut table = Table::new(["commit", "subject", "judged", "base", "metric"])
+        .numbers(["change_pct"])
+        .text(["outcome", "changed", "experiment"]);
+    for (at, point) in history.points.iter().enumerate() {
+        let gate = &point.gate;
+        let changed = history.changes.iter().find(|change| change.at == at);
+        table.push([
+            short(&gate.commit).into(),
+            gate.subject.clone().into(),
+            results::data::when(&gate.judged_at).into(),
+            gate.base_commit.as_deref().map_or(gate.base.as_str(), short).into(),
+            noun(gate.metric).into(),
+            real_cell(point.change_pct()),
+            gate.outcome.word().into(),
+            changed.map(|change| signed_pct(Some(change.change_pct))).into(),
+            point.experiment.0.to_string().into(),
+        ]);
+    }
+    table
+}
+
+fn named(gate: &GateRecord) -> String {
+    let subject = gate.subject.as_deref().map(|subject| format!(" ({subject})"));
+    format!("{}{}", short(&gate.commit), subject.unwrap_or_default())
+}
+
+/// A sentence for each change: by how much, and which commit most likely caused it.
+pub(super) fn changes(history: &GateHistory) -> Vec<String> {
+    let said = |change: &results::gate::HistoryChange| {
+        let metric = noun(history.points[change.at].gate.metric);
+        let cause = |at: usize| named(&history.points[at].gate);
+        let by = match &change.causes[..] {
+            [] => String::new(),
+            [only] => format!(", by {}", cause(only.at)),
+            [first, others @ ..] => {
+                let others: Vec<String> =
+                    others.iter().map(|of| format!("{} ({})", cause(of.at), share(of.probability))).collect();
+                format!(
+                    ", most likely by {} ({}), else by {}",
+                    cause(first.at),
+                    share(first.probability),
+                    others.join(", ")
+                )
+            }
+        };
+        format!("history: {metric} changed by {}{by}", numbers::change(change.change_pct))
+    };
+    history.changes.iter().map(said).collect()
+}
+
+fn share(probability: f64) -> String {
+    numbers::percent((probability * 100.0).round() / 100.0)
+}
+
+/// The figure over commits, a line for each base; `None` with fewer than two commits.
+#[must_use]
+pub fn chart(name: &str, history: &GateHistory) -> Option<ChartFile> {
+    let with: Vec<(usize, &HistoryPoint)> =
+        history.points.iter().enumerate().filter(|(_, point)| point.gate.log_ratio.is_some()).collect();
+    if with.len() < 2 {
+        return None;
+    }
+    let last = history.points.last()?;
+    let of_series = |series: usize| {
+        let own: Vec<&(usize, &HistoryPoint)> =
+            with.iter().filter(|(_, point)| point.series == series).collect();
+        let base = &own.first()?.1.gate;
+        let points = own.iter().filter_map(|(at, point)| {
+            let ratio = point.gate.log_ratio?;
+            let range = point
+                .gate
+                .error
+                .map(|error| [-1.0, 1.0].map(|side| percent_change(ratio + side * NORMAL_95 * error)));
+            let range = range.map(|[low, high]| (low, high));
+            Some(ChartPoint { x: *at as f64, y: percent_change(ratio), range })
+        });
+        let against = base.base_commit.as_deref().map_or(base.base.as_str(), short);
+        Some(Series::measured(format!("against {against}"), points.collect()))
+    };
+    let count = last.series + 1;
+    let series: Vec<Series> = (0..count).filter_map(of_series).collect();
+    let step = history.points.len().div_ceil(TICKS).max(1);
+    let is_marked = |at: usize| at % step == 0 || at + 1 == history.points.len();
+    let ticks = history.points.iter().enumerate().filter(|(at, _)| is_marked(*at));
+    let chart = LineChart {
+        title: format!("{name}: {} over commits", noun(last.gate.metric)),
+        caption:
+            "Change against the base, with its 95 % interval, in the order in which commits were judged."
+                .to_owned(),
+        x_name: "commit",
+        y_name: "change, %",
+        x_ticks: ticks
+            .map(|(at, point)| Tick { value: at as f64, label: point.gate.commit.chars().take(7).collect() })
+            .collect(),
+        y_spacing: Spacing::Near,
+        unit: AxisUnit::Percent,
+        markers: true,
+        series,
+        data: table(history),
+    };
+    chart_file::alone(&chart)
+}
