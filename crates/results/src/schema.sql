@@ -113,7 +113,8 @@ CREATE TABLE gate (
     metric        TEXT NOT NULL,
     outcome       TEXT NOT NULL,
     log_ratio     REAL,
-    error         REAL,
+    low           REAL,
+    high          REAL,
     PRIMARY KEY (experiment_id, commit_id)
 ) STRICT, WITHOUT ROWID;
 

@@ -55,6 +55,6 @@ pub struct GateRecord {
     pub outcome: GateOutcome,
     /// ln(new / base) over all cells; `None` without a valid pair.
     pub log_ratio: Option<f64>,
-    /// Its standard error.
-    pub error: Option<f64>,
+    /// Its 95 % interval, as it was judged.
+    pub interval: Option<(f64, f64)>,
 }

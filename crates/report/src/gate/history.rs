@@ -12,8 +12,6 @@ use crate::chart_file::{self, ChartFile};
 use crate::numbers;
 use crate::numbers::real_cell;
 
-/// Two-sided 95 % quantile of the normal distribution: the degrees of freedom of stored figures are not kept.
-const NORMAL_95: f64 = 1.96;
 /// Ticks with a commit below the chart.
 const TICKS: usize = 8;
 
@@ -89,11 +87,7 @@ pub fn chart(name: &str, history: &GateHistory) -> Option<ChartFile> {
         let base = &own.first()?.1.gate;
         let points = own.iter().filter_map(|(at, point)| {
             let ratio = point.gate.log_ratio?;
-            let range = point
-                .gate
-                .error
-                .map(|error| [-1.0, 1.0].map(|side| percent_change(ratio + side * NORMAL_95 * error)));
-            let range = range.map(|[low, high]| (low, high));
+            let range = point.gate.interval.map(|(low, high)| (percent_change(low), percent_change(high)));
             Some(ChartPoint { x: *at as f64, y: percent_change(ratio), range })
         });
         let against = base.base_commit.as_deref().map_or(base.base.as_str(), short);

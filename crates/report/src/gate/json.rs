@@ -3,6 +3,7 @@
 use results::gate::HistoryChange;
 use serde::Serialize;
 use spec::plan::WorkMetric;
+use stats::percent_change;
 
 use super::GateReport;
 
@@ -37,6 +38,8 @@ struct Point<'a> {
     base_commit: Option<&'a str>,
     outcome: &'static str,
     change_pct: Option<f64>,
+    low_pct: Option<f64>,
+    high_pct: Option<f64>,
     experiment: i64,
 }
 
@@ -95,6 +98,8 @@ impl GateReport<'_> {
                     base_commit: point.gate.base_commit.as_deref(),
                     outcome: point.gate.outcome.word(),
                     change_pct: point.change_pct(),
+                    low_pct: point.gate.interval.map(|(low, _)| percent_change(low)),
+                    high_pct: point.gate.interval.map(|(_, high)| percent_change(high)),
                     experiment: point.experiment.0,
                 })
                 .collect(),

@@ -14,7 +14,7 @@ fn gate(at: usize, change: f64) -> (ExperimentId, GateRecord) {
         metric: WorkMetric::Cpu,
         outcome: if change > 0.03 { GateOutcome::Worse } else { GateOutcome::Same },
         log_ratio: Some(change),
-        error: Some(0.003),
+        interval: Some((change - 0.01, change + 0.01)),
     };
     (ExperimentId(1), record)
 }

@@ -83,7 +83,7 @@ fn gate(commit: &str, base: &str, change: f64) -> (ExperimentId, GateRecord) {
         metric: WorkMetric::Tps,
         outcome: if change < -0.03 { GateOutcome::Worse } else { GateOutcome::Same },
         log_ratio: Some(change),
-        error: Some(0.004),
+        interval: Some((change - 0.01, change + 0.01)),
     };
     (ExperimentId(1), record)
 }

@@ -12,8 +12,8 @@ impl Store {
         let kept = self.write(|transaction| {
             transaction.execute(
                 "INSERT OR REPLACE INTO gate (experiment_id, commit_id, name, arm, base, subject, base_commit, judged_at, metric, outcome,
-                     log_ratio, error)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                     log_ratio, low, high)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                 params![
                     experiment.0,
                     gate.commit,
@@ -26,7 +26,8 @@ impl Store {
                     to_json(&gate.metric),
                     gate.outcome.word(),
                     gate.log_ratio,
-                    gate.error,
+                    gate.interval.map(|(low, _)| low),
+                    gate.interval.map(|(_, high)| high),
                 ],
             )
         });
@@ -39,7 +40,7 @@ impl Store {
     /// When the file cannot be read, or is damaged.
     pub fn gates(&self, name: Option<&str>) -> Result<Vec<(ExperimentId, GateRecord)>, Error> {
         self.rows(
-            "SELECT experiment_id, commit_id, name, arm, base, subject, base_commit, judged_at, metric, outcome, log_ratio, error
+            "SELECT experiment_id, commit_id, name, arm, base, subject, base_commit, judged_at, metric, outcome, log_ratio, low, high
              FROM gate WHERE ?1 IS NULL OR name = ?1 ORDER BY judged_at, experiment_id, commit_id",
             [name],
             |row| {
@@ -57,7 +58,7 @@ impl Store {
                     metric: json(row, 8)?,
                     outcome: outcome.ok_or_else(unknown)?,
                     log_ratio: row.get(10)?,
-                    error: row.get(11)?,
+                    interval: row.get::<_, Option<f64>>(11)?.zip(row.get(12)?),
                 };
                 Ok((ExperimentId(row.get(0)?), gate))
             },
@@ -87,7 +88,7 @@ mod tests {
             metric: WorkMetric::Cpu,
             outcome,
             log_ratio: Some(0.01),
-            error: None,
+            interval: None,
         };
         let [one, two] = [
             gate("b", "2026-01-01T00:00:00Z", GateOutcome::Worse),

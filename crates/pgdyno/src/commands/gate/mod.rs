@@ -218,7 +218,7 @@ fn concluded(
         metric: judgement.metric,
         outcome: judgement.outcome,
         log_ratio: change.map(|change| change.log_ratio),
-        error: change.and_then(|change| change.standard_error),
+        interval: change.and_then(|change| change.interval(0.95)),
     };
     let mut history = GateHistory::default();
     if let Some(found) = measured {
