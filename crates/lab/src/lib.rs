@@ -27,6 +27,7 @@ pub mod plan;
 mod promise;
 pub mod runner;
 pub mod setup;
+pub mod sources;
 mod stage;
 mod strategies;
 pub mod target_spec;

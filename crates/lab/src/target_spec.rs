@@ -46,10 +46,11 @@ pub(crate) fn by_url(url: &ConnectionString, redis: Option<String>, change_serve
 #[must_use]
 pub(crate) fn with_version(server: &TargetSpec, level: &str, build: Option<&Build>) -> TargetSpec {
     let mut spec = server.clone();
-    if let TargetSpec::Managed { name, version, bin, .. } = &mut spec {
+    if let TargetSpec::Managed { name, version, bin, initdb, .. } = &mut spec {
         *name = format!("{name}-{}", readable(level));
         *version = build.map_or_else(|| level.parse().ok(), |_| None);
         *bin = build.map(|build| build.bin.clone());
+        *initdb = build.map(|build| build.initdb.clone()).unwrap_or_default();
     }
     spec
 }

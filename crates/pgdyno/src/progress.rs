@@ -52,6 +52,20 @@ impl Screen {
         }
     }
 
+    /// Shows what takes long before there are runs; where nothing can be redrawn, a line for each step that begins.
+    pub(crate) fn now(&self, text: &str, begins: bool) {
+        if !self.interactive {
+            return if begins {
+                print::talk(text)
+            };
+        }
+        if !self.brief {
+            self.bar
+                .set_style(ProgressStyle::with_template("{spinner} {wide_msg}").expect("a valid template"));
+        }
+        self.message(text);
+    }
+
     /// Text next to the bar, which is redrawn: escaped.
     fn message(&self, text: &str) {
         self.bar.set_message(visible::line(text).into_owned());

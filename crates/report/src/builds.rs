@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use results::ReportData;
 use spec::{BuildRecord, MeasuredTarget, build_options};
 
+use crate::numbers;
+
 /// The server of an arm; all arms without a separate server share one.
 struct Server<'a> {
     arms: Vec<&'a str>,
@@ -37,25 +39,11 @@ fn build(target: &MeasuredTarget) -> Option<&BuildRecord> {
     target.build.as_ref()
 }
 
-/// Which options and flags are listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Detail {
-    All,
-    /// Without folders, tools and warnings, which do not change how fast a server is.
-    OfSpeed,
-}
-
-impl Detail {
-    fn has(self, word: &str) -> bool {
-        self == Self::All || build_options::affects_speed(word)
-    }
-}
-
 /// A line each: `configure: '--with-icu'`, or `configure (patched): --enable-cassert`.
-pub(crate) fn lines(data: &ReportData, detail: Detail) -> Vec<String> {
+pub(crate) fn lines(data: &ReportData) -> Vec<String> {
     let servers = servers(data);
     let facts = FACTS.iter().flat_map(|(name, of)| fact(name, &servers, *of));
-    let words = WORDS.iter().flat_map(|(name, of)| words(name, &servers, *of, detail));
+    let words = WORDS.iter().flat_map(|(name, of)| words(name, &servers, *of));
     let missing = servers.iter().filter(|server| server.target.build.is_none()).map(|server| {
         let what = "how it was built is not available: the results were stored without it";
         format!("{}: {what}", called(&server.arms, "the server"))
@@ -101,10 +89,8 @@ fn fact(name: &str, servers: &[Server<'_>], of: Fact) -> Vec<String> {
     values.iter().map(line).collect()
 }
 
-fn words(name: &str, servers: &[Server<'_>], of: FactWords, detail: Detail) -> Vec<String> {
-    let listed = |words: Vec<String>| words.into_iter().filter(|word| detail.has(word)).collect();
-    let each: Vec<Option<Vec<String>>> =
-        servers.iter().map(|server| of(server.target.build.as_ref()?).map(listed)).collect();
+fn words(name: &str, servers: &[Server<'_>], of: FactWords) -> Vec<String> {
+    let each: Vec<Option<Vec<String>>> = servers.iter().map(|server| of(build(server.target)?)).collect();
     let known: Vec<&Vec<String>> = each.iter().flatten().collect();
     let Some(first) = known.first() else { return Vec::new() };
     let is_in_all = |word: &&String| each.iter().flatten().all(|own| own.contains(word));
@@ -131,6 +117,106 @@ fn words(name: &str, servers: &[Server<'_>], of: FactWords, detail: Detail) -> V
         format!("{name} ({}{more}): {said}", server.arms.join(", "))
     });
     alike.into_iter().chain(own).collect()
+}
+
+/// First characters of a commit and of a hash: enough to find it.
+const COMMIT: usize = 12;
+const HASH: usize = 16;
+
+/// For a mail: what all servers have in common in one paragraph, then a paragraph for each server that differs. Of
+/// options only the few that tell builds apart are listed, and all that differ; the others are counted.
+pub(crate) fn in_short(data: &ReportData) -> Vec<String> {
+    short(&servers(data))
+}
+
+fn short(servers: &[Server<'_>]) -> Vec<String> {
+    let mut alike: Vec<String> = Vec::new();
+    let mut own: Vec<Vec<String>> = vec![Vec::new(); servers.len()];
+    for of in SHORT_FACTS {
+        let values: Vec<Option<String>> = servers.iter().map(|server| of(server.target)).collect();
+        if values.iter().all(|value| *value == values[0]) {
+            alike.extend(values.into_iter().next().flatten());
+        } else {
+            own.iter_mut().zip(values).for_each(|(own, value)| own.extend(value));
+        }
+    }
+    for (name, of) in WORDS {
+        let (common, each) = short_words(name, servers, of);
+        alike.extend(common);
+        own.iter_mut().zip(each).for_each(|(own, words)| own.extend(words));
+    }
+    for (own, server) in own.iter_mut().zip(servers) {
+        own.extend(build(server.target).is_none().then(|| "how it was built is not available".to_owned()));
+    }
+    let all = match servers.len() {
+        1 => "",
+        2 => "both: ",
+        _ => "all: ",
+    };
+    let alike = (!alike.is_empty()).then(|| format!("{all}{}", alike.join("; ")));
+    let own = servers.iter().zip(own).filter(|(_, own)| !own.is_empty());
+    let own = own.map(|(server, own)| match servers.len() < 2 {
+        true => own.join("; "),
+        false => format!("{}: {}", server.arms.join(", "), own.join("; ")),
+    });
+    alike.into_iter().chain(own).collect()
+}
+
+const SHORT_FACTS: [Fact; 4] = [
+    |target| match build(target) {
+        Some(_) => FACTS[0].1(target),
+        None => Some(format!("PostgreSQL {}", target.server_version)),
+    },
+    // Its first part is its own version; the others are those of its libraries.
+    |target| {
+        let full = target.postgis_version.as_ref()?;
+        let own = full.split('"').nth(1).unwrap_or(full);
+        Some(format!("PostGIS {own}"))
+    },
+    |target| {
+        let build = build(target)?;
+        let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
+        let Some(commit) = &build.commit else {
+            return build.tree.as_ref().map(|tree| format!("SHA-256 of its files {}", cut(tree, HASH)));
+        };
+        let (id, changed) = commit.split_once('-').map_or((commit.as_str(), ""), |(id, _)| (id, "-dirty"));
+        Some(format!("commit {}{changed}", cut(id, COMMIT)))
+    },
+    |target| Some(if build(target)?.assertions { "assertions ON" } else { "no assertions" }.to_owned()),
+];
+
+/// Words that all servers have, and those that each has beyond them.
+fn short_words(name: &str, servers: &[Server<'_>], of: FactWords) -> (Option<String>, Vec<Option<String>>) {
+    let is_flags = name == WORDS[1].0;
+    let each: Vec<Option<Vec<String>>> = servers.iter().map(|server| of(build(server.target)?)).collect();
+    let known: Vec<&Vec<String>> = each.iter().flatten().collect();
+    let Some(first) = known.first().filter(|_| known.len() == each.len()) else {
+        return (None, vec![None; servers.len()]);
+    };
+    let is_common = |word: &&String| known.iter().all(|own| own.contains(word));
+    let tells = |word: &&String| {
+        if is_flags { build_options::is_flag_of_speed(word) } else { build_options::is_of_speed(word) }
+    };
+    let written = |words: &[&String]| {
+        words.iter().map(|word| spec::shell::word(word).into_owned()).collect::<Vec<_>>().join(" ")
+    };
+    let common: Vec<&String> = first.iter().filter(is_common).collect();
+    let shown: Vec<&String> = common.iter().copied().filter(tells).collect();
+    let rest = common.len() - shown.len();
+    let counted = match (rest, is_flags) {
+        (0, _) | (_, true) => String::new(),
+        (rest, false) if shown.is_empty() => {
+            format!("with {}, none about speed", numbers::counted(rest, "option"))
+        }
+        (rest, false) => format!(" and {}", numbers::counted(rest, "other option")),
+    };
+    let alike = Some(written(&shown) + &counted).filter(|text| !text.is_empty());
+    let is_own = |word: &&String| !is_common(word) && build_options::affects_speed(word);
+    let own = each.iter().flatten().map(|words| {
+        let words: Vec<&String> = words.iter().filter(is_own).collect();
+        (!words.is_empty()).then(|| format!("{name} also {}", written(&words)))
+    });
+    (alike.map(|text| format!("{name} {text}")), own.collect())
 }
 
 #[cfg(test)]
@@ -164,7 +250,7 @@ mod tests {
         let servers: Vec<Server<'_>> =
             arms.iter().zip(targets).map(|(arm, target)| Server { arms: vec![*arm], target }).collect();
         let facts = FACTS.iter().flat_map(|(name, of)| fact(name, &servers, *of));
-        facts.chain(WORDS.iter().flat_map(|(name, of)| words(name, &servers, *of, Detail::All))).collect()
+        facts.chain(WORDS.iter().flat_map(|(name, of)| words(name, &servers, *of))).collect()
     }
 
     #[test]
@@ -186,20 +272,40 @@ mod tests {
     }
 
     #[test]
-    fn folders_tools_and_warnings_are_left_out_of_a_mail() {
-        for (word, is_kept) in [
-            ("--with-icu", true),
-            ("CFLAGS=-O2 -g", true),
-            ("-O2", true),
-            ("-Wl,-z,now", true),
-            ("-Wall", false),
-            ("--prefix=/usr", false),
-            ("--mandir=${prefix}/share/man", false),
-            ("TAR=/bin/tar", false),
-        ] {
-            assert_eq!(Detail::OfSpeed.has(word), is_kept, "{word}");
-            assert!(Detail::All.has(word));
-        }
+    fn a_mail_tells_what_is_alike_once() {
+        let master = built(
+            "'--with-icu' '--with-perl' '--prefix=/a' 'CFLAGS=-O2 -g'",
+            "-Wall -fwrapv -O2 -g",
+            &"a".repeat(40),
+        );
+        let patched = built(
+            "'--with-icu' '--with-perl' '--prefix=/b' --enable-cassert",
+            "-Wall -fwrapv -O3 -g",
+            "bbbb-dirty",
+        );
+        let shown = |targets: [&MeasuredTarget; 2]| {
+            let arms = ["master", "patched"];
+            short(
+                &arms
+                    .iter()
+                    .zip(targets)
+                    .map(|(arm, target)| Server { arms: vec![*arm], target })
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let wanted = [
+            "both: PostgreSQL 19devel on x86_64-pc-linux-gnu; no assertions; configure --with-icu and 1 other option",
+            "master: commit aaaaaaaaaaaa; configure also 'CFLAGS=-O2 -g'; CFLAGS also -O2",
+            "patched: commit bbbb-dirty; configure also --enable-cassert; CFLAGS also -O3",
+        ];
+        assert_eq!(shown([&master, &patched]), wanted);
+        assert_eq!(shown([&master, &master]).len(), 1);
+        let unknown = target(None);
+        let found = shown([&master, &unknown]);
+        assert!(
+            found.last().unwrap().ends_with("patched: PostgreSQL 19devel; how it was built is not available"),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -68,8 +68,18 @@ pub(crate) fn lacks(of: &GridFigure) -> Option<String> {
     }
 }
 
+/// What a reader must know of a figure over several cells.
 pub(crate) fn but(of: &GridFigure) -> String {
-    lacks(of).map(|lacks| format!("; {lacks}")).unwrap_or_default()
+    notes(of).map(|note| format!("; {note}")).collect()
+}
+
+pub(crate) fn notes(of: &GridFigure) -> impl Iterator<Item = String> {
+    lacks(of).into_iter().chain(undecided_cells(of).map(str::to_owned))
+}
+
+/// Set if a figure is decided only because its cells add up.
+pub(crate) fn undecided_cells(of: &GridFigure) -> Option<&'static str> {
+    of.no_cell_decided.then_some("no cell alone is decided")
 }
 
 /// `incomplete: 1 of 3 cells`: some cells of a figure have no valid pair.

@@ -12,6 +12,7 @@ mod answers;
 pub mod arrivals;
 mod block;
 mod builds;
+mod by_levels;
 mod chart;
 mod chart_file;
 mod compared;

@@ -20,6 +20,15 @@ pub(crate) fn words(data: &ReportData, of: &Comparison, arm: &ArmComparison) -> 
     Some(format!("By {noun}: {verdict}: {change} against {}.{reliable}", of.base))
 }
 
+/// Why the metric that does not give the answer is the more reliable one; `None` if it is not.
+pub(crate) fn more_reliable(data: &ReportData, of: &Comparison, arm: &ArmComparison) -> Option<String> {
+    let reliable = OtherMetric::of(data, of, arm)?.reliable?;
+    let metric = reliable.metric.filter(|metric| *metric != of.metric)?;
+    let busy: Vec<String> = reliable.busy.iter().map(busy).collect();
+    let why = if busy.is_empty() { String::new() } else { format!(": {}", busy.join(", ")) };
+    Some(format!("More reliable here is {}{why}.", metric.noun()))
+}
+
 /// Of all arms, a sentence or two each: for a table that shows one metric.
 pub(crate) fn of_arms(data: &ReportData, of: &Comparison) -> Vec<String> {
     let several = of.arms.len() > 1;

@@ -11,8 +11,8 @@ use spec::{
 
 use crate::cells::{CellFigures, InTime};
 use crate::comparison::{
-    Apart, ApartError, Cell, Comparison, Difference, Grouped, MeasuredExperiment, Metric, differences,
-    two_groups,
+    Apart, ApartError, ByLevels, Cell, Comparison, Difference, Grouped, LevelFigure, MeasuredExperiment,
+    Metric, differences, two_groups,
 };
 use crate::limits::Limits;
 use crate::store::{Course, ExperimentId, Store, StoredExperiment, StoredTile};
@@ -393,6 +393,24 @@ fn level_in_words(factor: &str, level: &str) -> String {
         ("clients", level) => format!("{level} clients"),
         (factor, level) => format!("{factor} {level}"),
     }
+}
+
+/// A level, or a cell: `4 clients`.
+pub fn level_name(of: &LevelFigure) -> String {
+    let factors: Vec<String> = of.levels.keys().cloned().collect();
+    let cell = Cell { workload: String::new(), factors: of.levels.clone() };
+    let label = Some(cell_label(&cell, &factors)).filter(|label| !label.is_empty());
+    of.workload.clone().into_iter().chain(label).collect::<Vec<_>>().join(", ")
+}
+
+/// All of them for one sentence: `4 clients`, `16`, `64`.
+pub fn level_names(of: &ByLevels) -> Vec<String> {
+    let alone = |level: &LevelFigure| Some(level.levels.get(of.factor.as_ref()?)?.0.clone());
+    let name = |(at, level): (usize, &LevelFigure)| match alone(level) {
+        Some(alone) if at > 0 => alone,
+        _ => level_name(level),
+    };
+    of.levels.iter().enumerate().map(name).collect()
 }
 
 /// All factors of a cell for programs: `clients 4, zoom 14`.

@@ -19,6 +19,7 @@ pub mod redis;
 pub mod replica;
 pub mod settings;
 pub mod sink;
+pub mod source_build;
 pub mod storage;
 pub mod tile_server;
 pub mod url;

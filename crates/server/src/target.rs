@@ -60,6 +60,8 @@ pub struct Target {
     /// Something was set for the whole server.
     changed: bool,
     recovered: Vec<Recovered>,
+    /// The commit that its PostgreSQL was built from, if pgdyno built it.
+    commit: Option<String>,
     /// Of the files of its PostgreSQL, once it was computed.
     tree: OnceCell<String>,
 }
@@ -145,6 +147,7 @@ impl Target {
             applied: Applied::default(),
             changed: false,
             recovered,
+            commit: None,
             tree: OnceCell::new(),
         }
     }
@@ -653,6 +656,11 @@ impl Target {
         }
     }
 
+    /// Notes the commit that pgdyno built its PostgreSQL from.
+    pub fn built_from(&mut self, commit: &str) {
+        self.commit = Some(commit.to_owned());
+    }
+
     /// How its PostgreSQL was built.
     ///
     /// # Errors
@@ -662,7 +670,7 @@ impl Target {
             .map_err(|error| sql_error("reading how it was built", error))?;
         if let TargetServer::Managed(cluster) = &self.server {
             build.tree = self.build_tree()?;
-            build.commit = build::commit_of(&cluster.installation().bin);
+            build.commit = self.commit.clone().or_else(|| build::commit_of(&cluster.installation().bin));
         }
         Ok(build)
     }

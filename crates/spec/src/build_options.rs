@@ -49,6 +49,52 @@ pub fn affects_speed(word: &str) -> bool {
     !(is_place || is_warning)
 }
 
+/// Options of `configure` that change how fast a server is, or may: assertions, JIT, compression, block sizes, I/O. Flags of
+/// the compiler are not among them: `pg_config` reports those in force.
+const OF_SPEED: [&str; 23] = [
+    "COPT",
+    "PROFILE",
+    "disable-atomics",
+    "disable-float8-byval",
+    "disable-spinlocks",
+    "disable-strong-random",
+    "enable-cassert",
+    "enable-coverage",
+    "enable-dtrace",
+    "enable-injection-points",
+    "enable-profiling",
+    "with-blocksize",
+    "with-icu",
+    "with-libnuma",
+    "with-liburing",
+    "with-llvm",
+    "with-lz4",
+    "with-segsize",
+    "with-wal-blocksize",
+    "with-wal-segsize",
+    "with-zstd",
+    "without-icu",
+    "without-zlib",
+];
+/// Flags that every build of PostgreSQL has, or that no code depends on.
+const USUAL_FLAGS: [&str; 7] =
+    ["-fexcess-precision=standard", "-fno-strict-aliasing", "-fwrapv", "-g", "-g0", "-ggdb", "-pipe"];
+
+/// Whether an option of `configure` or Meson is one of the few by which builds differ in speed. Flags of the compiler
+/// are in the build's CFLAGS, and are not repeated.
+#[must_use]
+pub fn is_of_speed(word: &str) -> bool {
+    let is_meson = word.starts_with("-D") && affects_speed(word);
+    let option = word.trim_start_matches('-');
+    is_meson || OF_SPEED.contains(&option.split('=').next().unwrap_or_default())
+}
+
+/// Whether a flag of the compiler tells a build from others: not those that every build of PostgreSQL has.
+#[must_use]
+pub fn is_flag_of_speed(word: &str) -> bool {
+    affects_speed(word) && !USUAL_FLAGS.contains(&word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +105,15 @@ mod tests {
         let kept: Vec<String> = words(line).into_iter().filter(|word| affects_speed(word)).collect();
         assert_eq!(kept, ["--with-icu", "CFLAGS=-O2 -g", "-Wl,-z,now"]);
         assert_eq!(words("it's -O2"), ["it's", "-O2"]);
+    }
+
+    #[test]
+    fn few_options_tell_builds_apart() {
+        let line = "--with-perl --with-llvm --enable-cassert 'CFLAGS=-O2' 'LDFLAGS=-Wl,-z,now' -Dbuildtype=release --without-icu";
+        let kept: Vec<String> = words(line).into_iter().filter(|word| is_of_speed(word)).collect();
+        assert_eq!(kept, ["--with-llvm", "--enable-cassert", "-Dbuildtype=release", "--without-icu"]);
+        let flags = words("-Wall -fwrapv -g -O3 -march=native -fno-omit-frame-pointer");
+        let kept: Vec<String> = flags.into_iter().filter(|word| is_flag_of_speed(word)).collect();
+        assert_eq!(kept, ["-O3", "-march=native", "-fno-omit-frame-pointer"]);
     }
 }

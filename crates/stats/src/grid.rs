@@ -1,4 +1,4 @@
-//! Combines the cells of a grid: one figure, and heterogeneity.
+//! Combines the cells of a grid: one figure.
 
 use crate::paired::{Estimate, mean, paired};
 
@@ -66,41 +66,6 @@ fn sum(parts: &[Estimate]) -> Option<Estimate> {
     Some(Estimate { log_ratio, standard_error: Some(total.sqrt()), df, n, lines: 1 })
 }
 
-/// How much cells differ beyond their own errors.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Heterogeneity {
-    /// Cochran's Q.
-    pub q: f64,
-    /// Share of the variation that is between cells, 0..=1 (Higgins & Thompson 2002).
-    pub i_squared: f64,
-}
-
-impl Heterogeneity {
-    /// Whether the cells differ by more than their own errors explain.
-    #[must_use]
-    pub fn is_beyond_noise(&self) -> bool {
-        self.i_squared > 0.5
-    }
-}
-
-/// Heterogeneity of at least two cells with positive standard errors; otherwise `None`.
-#[must_use]
-pub fn heterogeneity(cells: &[Estimate]) -> Option<Heterogeneity> {
-    let weighted: Vec<(f64, f64)> = cells
-        .iter()
-        .filter_map(|cell| cell.standard_error.filter(|&e| e > 0.0).map(|e| (cell.log_ratio, 1.0 / (e * e))))
-        .collect();
-    if weighted.len() < 2 {
-        return None;
-    }
-    let weights: f64 = weighted.iter().map(|(_, weight)| weight).sum();
-    let center = weighted.iter().map(|(value, weight)| value * weight).sum::<f64>() / weights;
-    let q: f64 = weighted.iter().map(|(value, weight)| weight * (value - center).powi(2)).sum();
-    let df = weighted.len() as f64 - 1.0;
-    let i_squared = if q > 0.0 { ((q - df) / q).max(0.0) } else { 0.0 };
-    Some(Heterogeneity { q, i_squared })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,15 +101,5 @@ mod tests {
         assert!(grid(&[vec![None, None]]).is_none());
         let one_round = grid(&[vec![Some(0.1)], vec![Some(0.2)]]).unwrap();
         assert_eq!(one_round.estimate.standard_error, None);
-    }
-
-    #[test]
-    fn equal_cells_are_homogeneous_and_different_ones_not() {
-        let cell = |log_ratio| Estimate { log_ratio, standard_error: Some(0.01), df: 7.0, n: 8, lines: 1 };
-        close(heterogeneity(&[cell(0.02), cell(0.02)]).unwrap().i_squared, 0.0, 1e-12);
-        let apart = heterogeneity(&[cell(0.0), cell(0.2)]).unwrap();
-        close(apart.q, 200.0, 1e-6);
-        close(apart.i_squared, 0.995, 1e-6);
-        assert!(heterogeneity(&[cell(0.0)]).is_none());
     }
 }

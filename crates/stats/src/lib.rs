@@ -8,11 +8,14 @@ pub mod credits;
 mod detectable;
 mod grid;
 mod groups;
+mod heterogeneity;
 mod histogram;
 mod limit;
 mod outliers;
 mod paired;
 mod rank_sum;
+#[cfg(test)]
+mod simulated;
 mod sparse;
 mod trend;
 mod usl;
@@ -20,8 +23,9 @@ mod verdict;
 
 pub use change_points::{SeriesLevel, levels, places_of_step};
 pub use detectable::DetectableChange;
-pub use grid::{GridEstimate, Heterogeneity, combined, grid, heterogeneity};
+pub use grid::{GridEstimate, combined, grid};
 pub use groups::{TwoGroups, ValueGroup, two_groups};
+pub use heterogeneity::{Heterogeneity, heterogeneity};
 pub use histogram::{Encoded, Histogram, HistogramError};
 pub use limit::{
     Goal as LimitGoal, Range as LimitRange, RateClass as LimitClass, Search as LimitSearch,

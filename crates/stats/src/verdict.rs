@@ -55,6 +55,16 @@ impl Verdict {
         if self.is_change() { Self::Differs } else { self }
     }
 
+    /// Whether a part is surely slower and its whole is not, or surely faster and its whole surely is not.
+    #[must_use]
+    pub fn contradicts(self, whole: Self) -> bool {
+        match self {
+            Self::Slower => whole != Self::Slower,
+            Self::Faster => matches!(whole, Self::Slower | Self::Same),
+            _ => false,
+        }
+    }
+
     /// Faster, slower or the same.
     #[must_use]
     pub fn is_decided(self) -> bool {

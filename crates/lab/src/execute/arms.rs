@@ -8,6 +8,7 @@ use crate::error::of_sql;
 use crate::experiment::ExperimentFile;
 use crate::plan::setups;
 use crate::runner::Progress;
+use crate::setup::At;
 use server::control::Control;
 use server::settings::{Catalog, Means, Refusal, catalog, check, is_in_force, without_right};
 
@@ -18,14 +19,15 @@ use server::settings::{Catalog, Means, Refusal, catalog, check, is_in_force, wit
 pub(super) fn check_arms(
     file: &ExperimentFile,
     plan: &Plan,
-    (control, means): (&mut Control, Means),
+    (at, control, means): (&At, &mut Control, Means),
     failed: &mut FailedArms<'_>,
     progress: &mut dyn Progress,
 ) -> Result<(), Error> {
+    let known = catalog(control)?;
+    check_build(plan, (at, control, means), &known, failed, progress)?;
     if plan.content.arms.iter().all(|arm| arm.settings.is_empty()) {
         return Ok(());
     }
-    let known = catalog(control)?;
     let mut problems = Vec::new();
     for arm in plan.content.arms.iter().filter(|arm| is_left(plan, failed, arm)) {
         let without_right = without_right(control, &known, &arm.settings, means).map_err(of_sql)?;
@@ -33,7 +35,7 @@ pub(super) fn check_arms(
             check(&known, &arm.settings, means).into_iter().chain(without_right).collect();
         problems.extend((!found.is_empty()).then_some((arm, found)));
     }
-    let has = |run: &PlannedRun, arm: &Arm| setups::setup(plan, run).arm.as_ref() == Some(arm);
+    let has = |run: &PlannedRun, arm: &Arm| is_of(plan, run, arm);
     let has_problem = |run: &PlannedRun| problems.iter().any(|(arm, _)| has(run, arm));
     if !problems.is_empty() && !failed.can_do_without(has_problem) {
         return Err(of_all(file, problems));
@@ -42,6 +44,37 @@ pub(super) fn check_arms(
         failed.leave_out(|run| has(run, arm), of_all(file, vec![(arm, found)]), progress)?;
     }
     differ(file, plan, &known, failed)
+}
+
+/// The settings of the build that a server runs: another build may know others.
+fn check_build(
+    plan: &Plan,
+    (at, control, means): (&At, &mut Control, Means),
+    known: &Catalog,
+    failed: &mut FailedArms<'_>,
+    progress: &mut dyn Progress,
+) -> Result<(), Error> {
+    let Some((level, build)) =
+        at.version.as_ref().and_then(|level| plan.content.named.builds.get_key_value(level))
+    else {
+        return Ok(());
+    };
+    let without_right = without_right(control, known, &build.settings, means).map_err(of_sql)?;
+    let mut found = check(known, &build.settings, means).into_iter().chain(without_right).peekable();
+    if found.peek().is_none() {
+        return Ok(());
+    }
+    let refusals: Vec<Refusal> = found.collect();
+    let told: Vec<String> =
+        refusals.iter().map(|refusal| format!("the settings of build {level}: {}", refusal.error)).collect();
+    let first = refusals.into_iter().next().expect("there is one");
+    let error = first.error.in_words(told.join("\n"));
+    failed.leave_out(|run| setups::setup(plan, run).at().template() == *at, error, progress)
+}
+
+/// Whether a run has the settings of this arm; its build may have added others.
+fn is_of(plan: &Plan, run: &PlannedRun, arm: &Arm) -> bool {
+    setups::setup(plan, run).arm.is_some_and(|own| own.name == arm.name)
 }
 
 /// One error for all refusals, in the order of their lines in the file, a line each.
@@ -73,8 +106,7 @@ fn differ(file: &ExperimentFile, plan: &Plan, known: &Catalog, failed: &FailedAr
 
 /// Whether a run of an arm is left, if it has runs.
 fn is_left(plan: &Plan, failed: &FailedArms<'_>, arm: &Arm) -> bool {
-    let mut own =
-        plan.runs.iter().filter(|run| setups::setup(plan, run).arm.as_ref() == Some(arm)).peekable();
+    let mut own = plan.runs.iter().filter(|run| is_of(plan, run, arm)).peekable();
     own.peek().is_none() || own.any(|run| failed.has(run))
 }
 

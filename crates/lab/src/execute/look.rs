@@ -11,6 +11,7 @@ use crate::experiment::ExperimentFile;
 use crate::jobs::{fits_at_hand, foresee};
 use crate::plan::{jobs_of, levels, resolve, setups};
 use crate::runner::Progress;
+use crate::setup::At;
 use crate::target_spec::TargetAccess;
 use server::control::{Control, connect};
 use server::home::Home;
@@ -47,7 +48,8 @@ pub fn look(
             Ok(found) => found,
             Err(why) => return Ok(Looked::NotChecked(why)),
         };
-        check_arms(file, plan, (&mut control, means), &mut failed, progress)?;
+        // Servers of builds are checked when they run.
+        check_arms(file, plan, (&At::default(), &mut control, means), &mut failed, progress)?;
     }
     failed.into_facts().into_iter().for_each(|fact| facts.learn(fact));
     *plan = resolve(file, facts)?;

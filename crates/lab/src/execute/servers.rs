@@ -254,6 +254,7 @@ fn opened(
     stop: &Stop,
 ) -> Result<(Stages, Vec<Fact>), Error> {
     let sets = plan.content.arms.iter().any(|arm| !arm.settings.is_empty());
+    let sets = sets || plan.content.named.builds.values().any(|build| !build.settings.is_empty());
     let sets = sets || !plan.content.named.changes.is_empty();
     let mut stages = Vec::new();
     let mut failed = FailedArms::new(plan);
@@ -271,6 +272,11 @@ fn opened(
                 continue;
             }
         };
+        if let Some(source) =
+            at.version.as_ref().and_then(|level| plan.content.named.builds.get(level)?.source.as_ref())
+        {
+            stage.target.built_from(&source.commit);
+        }
         stage.expect_connections(setups::most_connections(plan));
         stage.makes_changes(file.folder());
         progress.note(stage.target.redacted());
@@ -327,10 +333,21 @@ fn prepared(
     stop: &Stop,
 ) -> Result<(Jobs, Vec<Fact>), Error> {
     let mut failed = FailedArms::new(plan);
-    for (_, stage) in &mut *stages {
+    let sets_none = plan.content.arms.iter().all(|arm| arm.settings.is_empty());
+    for (at, stage) in &mut *stages {
+        let build = at.version.as_ref().and_then(|level| plan.content.named.builds.get(level));
+        if sets_none && build.is_none_or(|build| build.settings.is_empty()) {
+            continue;
+        }
         // Before the preparation, and not before the second arm.
-        check_arms(file, plan, stage.control_and_means()?, &mut failed, progress)?;
+        let (control, means) = stage.control_and_means()?;
+        check_arms(file, plan, (at, control, means), &mut failed, progress)?;
     }
+    // A server whose runs are all left out is not prepared.
+    stages.retain(|(at, _)| {
+        let mut own = plan.runs.iter().filter(|run| is_at(plan, run, at)).peekable();
+        own.peek().is_none() || own.any(|run| failed.has(run))
+    });
     let mut jobs = Vec::with_capacity(stages.len());
     while let Some((at, stage)) = stages.get_mut(jobs.len()) {
         let at = at.clone();

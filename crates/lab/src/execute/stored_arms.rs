@@ -12,7 +12,7 @@ use spec::plan::change::Change;
 use spec::plan::pooler::PoolerChoice;
 use spec::{Class, Error};
 
-use crate::factors::{SETTINGS, STORAGE};
+use crate::factors::{SETTINGS, STORAGE, VERSION};
 use crate::plan::setups;
 use crate::setup::{At, ConnectionPath};
 
@@ -56,9 +56,18 @@ fn arm(
     {
         settings.extend(pooler(options, stop)?);
     }
+    let build = content.named.builds.get(&name).filter(|_| content.compared() == VERSION);
+    if let Some(build) = build {
+        let shown =
+            |(name, value): (&String, &String)| (name.clone(), without_credentials(value).into_owned());
+        settings.extend(build.settings.iter().map(shown));
+        settings.extend((!build.initdb.is_empty()).then(|| ("initdb".to_owned(), build.initdb.join(" "))));
+    }
+    let of_build = build.map(|build| server::settings::weakens(&build.settings)).unwrap_or_default();
     let target = at.and_then(|at| targets.get(&at).cloned());
     let storage = content.named.storages.get(&name).filter(|_| content.compared() == STORAGE);
-    let unsafe_settings = storage.map(server::storage::weakens).unwrap_or_default();
+    let mut unsafe_settings = storage.map(server::storage::weakens).unwrap_or_default();
+    unsafe_settings.extend(of_build);
     Ok(spec::ArmRecord { settings, unsafe_settings, target, name })
 }
 

@@ -30,9 +30,22 @@ pub(super) fn commands(
     }
     servers.iter().for_each(|(name, server)| found.tile_servers(&["server", name], server));
     for (name, build) in builds {
-        let bin = build.bin.display();
-        let runs = format!("postgres, initdb and the other PostgreSQL programs in {bin}");
-        found.add(&["version", name, "bin"], runs, ExecutedBy::Pgdyno);
+        let (key, runs) = match &build.source {
+            None => {
+                let bin = build.bin.display();
+                ("bin", format!("postgres, initdb and the other PostgreSQL programs in {bin}"))
+            }
+            Some(source) => {
+                let (reference, folder) = (quoted(&source.reference), source.folder.display());
+                (
+                    "git",
+                    format!(
+                        "git, configure, make and all that they run, to build {reference} of {folder}, and its programs"
+                    ),
+                )
+            }
+        };
+        found.add(&["version", name, key], runs, ExecutedBy::Pgdyno);
     }
     found.changes(changes);
     for (index, load) in file.prepare.osm.iter().enumerate() {
@@ -147,6 +160,12 @@ impl Found<'_, '_> {
                 if !known {
                     self.commands.push(FileCommand { key, line, runs, by, outside: None });
                 }
+            }
+        }
+        for (name, build) in &file.named.builds {
+            for (setting, value) in build.settings.iter().filter(|(name, value)| is_code(name, value)) {
+                let runs = format!("the setting {setting} = {}, by the server", quoted(value));
+                self.add(&["version", name, "settings", setting], runs, ExecutedBy::Server);
             }
         }
     }

@@ -235,9 +235,15 @@ impl<'a> Document<'a> {
         }
     }
 
-    pub(super) fn exclusive(&mut self, table: &str, [one, other]: [&str; 2], why: &str) {
-        if self.value(&[table, one]).is_some() && self.value(&[table, other]).is_some() {
-            self.wrong(&[table, other], format!("`{one}` and `{other}` cannot stand together: {why}"), None);
+    pub(super) fn exclusive(&mut self, table: &str, keys: [&str; 2], why: &str) {
+        self.exclusive_in(&[table], keys, why);
+    }
+
+    /// The same in a table within others.
+    pub(super) fn exclusive_in(&mut self, table: &[&str], [one, other]: [&str; 2], why: &str) {
+        let [first, second] = [one, other].map(|key| [table, &[key]].concat());
+        if self.value(&first).is_some() && self.value(&second).is_some() {
+            self.wrong(&second, format!("`{one}` and `{other}` cannot stand together: {why}"), None);
         }
     }
 

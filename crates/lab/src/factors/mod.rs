@@ -36,6 +36,7 @@ pub(crate) use self::replicas::NAME as REPLICAS;
 pub(crate) use self::replication::NAME as REPLICATION;
 pub(crate) use self::settings::NAME as SETTINGS;
 pub(crate) use self::storage::NAME as STORAGE;
+pub(crate) use self::version::VERSION;
 use crate::setup::Setup;
 use spec::experiment::value::text;
 use spec::plan::{Arm, Cpus, Named};

@@ -7,11 +7,14 @@ use super::{Factor, LevelNames};
 use crate::setup::{Server, Setup};
 use spec::experiment::value::{text, whole_number};
 
+/// Name of the factor.
+pub(crate) const VERSION: &str = "version";
+
 pub(super) struct VersionFactor;
 
 impl Factor for VersionFactor {
     fn name(&self) -> &'static str {
-        "version"
+        VERSION
     }
 
     fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {

@@ -24,7 +24,7 @@ pub(super) fn learn(facts: &mut Facts, file: &ExperimentFile) -> Result<(), Erro
     for (_, jobs) in preparations(file)? {
         of_preparation(facts, &jobs)?;
     }
-    for build in file.named.builds.values() {
+    for build in file.named.builds.values().filter(|build| build.source.is_none()) {
         let bin = real_folder(&build.bin).ok_or_else(|| no_server_in(&build.bin))?;
         facts.learn(Fact::File { path: build.bin.clone(), sha256: tree_of(&bin)?.sha256 });
     }

@@ -100,7 +100,10 @@ impl Looked<'_> {
             }
             TargetSpec::Managed { version, bin, extensions, storage, .. } => {
                 let lacks_storage = storage.and_then(|storage| available(&storage.on).err());
+                let is_to_be_built = bin.as_ref().is_some_and(|bin| self.is_to_be_built(bin));
                 let lacks_programs = match bin {
+                    // Which extensions it will have is not known.
+                    _ if is_to_be_built => None,
                     Some(bin) if self.dry_run => lacks_unasked(&bin, &extensions),
                     bin => {
                         let pg_bin = bin.or_else(|| self.pg_bin.map(Path::to_owned));
@@ -117,6 +120,14 @@ impl Looked<'_> {
         };
         self.installed.insert(at.clone(), why.clone());
         why
+    }
+
+    /// Whether pgdyno makes this build before a run, and did not yet.
+    fn is_to_be_built(&self, bin: &Path) -> bool {
+        let mut builds = self.plan.content.named.builds.values();
+        self.dry_run
+            && !bin.join("initdb").is_file()
+            && builds.any(|build| build.bin == bin && build.source.is_some())
     }
 
     /// Why a placement cannot be calibrated; `None` if that shows only with its server.

@@ -50,7 +50,7 @@ pub(super) fn content(file: &ExperimentFile, facts: &Facts) -> Result<Content, E
             clients: beside.levels("clients").iter().filter_map(|level| level.parse().ok()).collect(),
         },
         arms,
-        named: named(file, facts)?,
+        named: named(file, facts, Machine { memory_bytes, cores })?,
         compare: file.compare.as_ref().map(|compare| PlannedComparison {
             factor: compare.factor.clone(),
             base: base_of(file, compare, &factors),
@@ -149,9 +149,17 @@ fn data(file: &ExperimentFile, facts: &Facts) -> Result<BTreeMap<String, Planned
     varied.map(|(at, jobs)| Ok((at.to_string(), planned_preparation(&jobs, facts)?))).collect()
 }
 
-fn named(file: &ExperimentFile, facts: &Facts) -> Result<Named, Error> {
+fn named(file: &ExperimentFile, facts: &Facts, machine: Machine) -> Result<Named, Error> {
     let mut named = file.named.clone();
-    for build in named.builds.values_mut() {
+    for (name, build) in &mut named.builds {
+        build.settings = resolve_all(&build.settings, machine).map_err(|error| {
+            let what = format!("{}: [version.{name}.settings] {error}", file.path.display());
+            Error::new(Class::BadInput, what)
+        })?;
+        // What pgdyno builds is known by what it is built from, before it is there.
+        if build.source.is_some() {
+            continue;
+        }
         let hash = facts.sha256(&build.bin).ok_or_else(|| unknown(&build.bin.display().to_string()))?;
         hash.clone_into(&mut build.hash);
     }

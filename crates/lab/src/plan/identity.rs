@@ -40,6 +40,10 @@ pub(super) fn identity(content: &Content) -> Value {
     // The folder of a build does not identify it.
     for name in content.named.builds.keys() {
         value["builds"][name]["bin"] = Value::Null;
+        // The hash of a build from git covers what it is made from.
+        if let Some(build) = value["builds"][name].as_object_mut() {
+            build.remove("source");
+        }
     }
     value
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::Until;
+use server::settings::weakens;
 use spec::plan::topology::Topology;
 use spec::plan::{
     Arm, AskedCounting, Content, Placement, PlannedLoad, PlannedPreparation, PlannedRun, TargetSpec,
@@ -80,6 +81,7 @@ pub(crate) fn setup(
             .ok_or_else(|| format!("there is no factor {key:?}"))?
             .apply(key, level, &mut setup, &known)?;
     }
+    add_settings_of_build(content, &mut setup);
     let given = target(content, &setup.at()).topology();
     let [replicas, replication] = varied;
     setup.topology = Topology::new(
@@ -105,6 +107,19 @@ pub(crate) fn setup(
         setup.sought = Some(asked.clone());
     }
     Ok(setup)
+}
+
+/// Servers of a build have its settings, unless the arm sets them.
+fn add_settings_of_build(content: &Content, setup: &mut Setup) {
+    let Some(build) = setup.at().version.and_then(|level| content.named.builds.get(&level)) else { return };
+    if build.settings.is_empty() {
+        return;
+    }
+    let arm =
+        setup.arm.get_or_insert_with(|| Arm { name: None, settings: BTreeMap::new(), weakens: Vec::new() });
+    let own = std::mem::take(&mut arm.settings);
+    arm.settings = build.settings.clone().into_iter().chain(own).collect();
+    arm.weakens = weakens(&arm.settings);
 }
 
 /// Sessions of each user, in place of a duration.
@@ -147,7 +162,7 @@ pub(super) fn effect(content: &Content, cell: &Cell, arm: &str) -> Result<(Setup
     if let Server::Target(At { version: Some(level), .. }) = &mut setup.server
         && let Some(build) = content.named.builds.get(level)
     {
-        level.clone_from(&build.hash);
+        *level = [std::slice::from_ref(&build.hash), &build.initdb].concat().join(" ");
     }
     for own in setup.changes.iter_mut().flat_map(BTreeMap::values_mut) {
         // A check has no effect.

@@ -102,7 +102,7 @@ impl Stage {
         let (stage, removed) = Self::reach(access, pg_bin, via, Rights::Restore, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
         if let Some(why) = stage.target.made_again() {
-            progress.note(format!("its data folder was made by {why} of PostgreSQL, and is made again"));
+            progress.note(format!("its data folder was made by {why}, and is made again"));
         }
         Ok(stage)
     }
@@ -150,11 +150,12 @@ impl Stage {
         remove_empty_socket_folders();
         let tile_servers = TileServers::find(spec.tile_servers(), &watchdog, stop)?;
         let (mut stage, removed) = match spec {
-            TargetSpec::Managed { name, version, extensions, redis, bin, storage, .. } => {
+            TargetSpec::Managed { name, version, extensions, redis, bin, initdb, storage, .. } => {
                 let options = ServerOptions {
                     choice: Choice { pg_bin: bin.clone().or(pg_bin), version: *version },
                     via,
                     storage: storage.clone(),
+                    initdb: initdb.clone(),
                     replaces_versions: bin.is_some(),
                     ..ServerOptions::default()
                 };

@@ -18,7 +18,8 @@ use spec::{Class, Error, FileCommand};
 
 use super::calibrate::shown as calibration;
 use super::{
-    by_zoom, jobs, loaded, print, print_answer, print_blocks, print_compared, report as page, signals, typed,
+    by_zoom, jobs, loaded, print, print_answer, print_blocks, print_compared, report as page, signals,
+    sources, typed,
 };
 use crate::exit::{self, ExitResult, SAME_OR_BETTER};
 use crate::options::{OutputArgs, OutputFormat};
@@ -83,6 +84,9 @@ impl How<'_> {
     pub(super) fn carry_out_by(&self, file: &ExperimentFile, level: Option<&str>, stop: &Stop) -> ExitResult {
         let mut screen = self.screen();
         let options = self.options(level);
+        let allowed = sources::Allowed { dry_run: self.dry_run, consents: self.consents };
+        let built = sources::built(allowed, (file, &options), &mut screen, stop)?;
+        let file = built.as_ref().map_or(file, |built| &built.file);
         let mut planned = self.announced(file, &options, &mut screen, stop)?;
         self.check_arms(file, &planned.plan)?;
         if self.dry_run {

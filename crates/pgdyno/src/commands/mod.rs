@@ -24,6 +24,7 @@ mod probe;
 mod report;
 mod run;
 mod signals;
+mod sources;
 mod sql;
 mod table;
 mod target;

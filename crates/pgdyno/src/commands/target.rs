@@ -6,6 +6,7 @@ use server::home::Home;
 use server::managed::{self, Choice, Cluster, Status};
 use server::settings::journal::{self, ForgetScope, LeftBy, Leftover, Recovered};
 use server::settings::restore_managed_settings;
+use server::source_build::{self, CachedBuild, CachedBuilds};
 use server::storage;
 use server::{self, Target};
 use spec::{Class, Error};
@@ -29,6 +30,8 @@ pub(crate) enum TargetCommand {
     Restore(RestoreArgs),
     /// Stop a private server and delete its data
     Destroy(NameArgs),
+    /// List or remove builds from git, which are kept for later comparisons
+    Builds(BuildsArgs),
 }
 
 /// `pgdyno target start`.
@@ -76,6 +79,16 @@ pub(crate) struct RestoreArgs {
     format: FormatOption,
 }
 
+/// `pgdyno target builds`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BuildsArgs {
+    /// Remove all builds, or those of this name or commit. Builds that a pgdyno uses now stay
+    #[arg(long, value_name = "NAME", num_args = 0..=1)]
+    remove: Option<Option<String>>,
+    #[command(flatten)]
+    format: FormatOption,
+}
+
 pub(crate) fn run(command: &TargetCommand) -> ExitResult {
     for name in managed::stop_orphans(&home()?) {
         talk(&format!(
@@ -91,6 +104,7 @@ pub(crate) fn run(command: &TargetCommand) -> ExitResult {
         TargetCommand::Status(args) => status(args),
         TargetCommand::Destroy(args) => destroy(args),
         TargetCommand::Restore(args) => restore(args),
+        TargetCommand::Builds(args) => builds(args),
     }?;
     Ok(SAME_OR_BETTER)
 }
@@ -137,6 +151,46 @@ fn destroy(args: &NameArgs) -> anyhow::Result<()> {
     }
     talk(&format!("server {:?} is stopped and its data removed", args.name));
     Ok(())
+}
+
+fn builds(args: &BuildsArgs) -> anyhow::Result<()> {
+    let home = home()?;
+    if let Some(which) = &args.remove {
+        let done = source_build::remove(&home, which.as_deref())?;
+        let words =
+            |names: &[String]| if names.is_empty() { "no builds".to_owned() } else { names.join(", ") };
+        talk(&format!("removed {} ({})", words(&done.removed), spec::bytes(done.bytes)));
+        if !done.in_use.is_empty() {
+            warning(&format!("a pgdyno uses these builds now, and they stay: {}", words(&done.in_use)));
+        }
+        return Ok(());
+    }
+    let CachedBuilds { folder, builds } = source_build::cached(&home)?;
+    let bytes: u64 = builds.iter().map(|(_, build, _)| build.bytes).sum();
+    let sum = format!("{} in {}", spec::bytes(bytes), folder.display());
+    talk(&match builds.is_empty() {
+        true => "no builds; make some with: pgdyno bench --managed --against 'build: git REF'".to_owned(),
+        false => format!("{sum}; remove them with: pgdyno target builds --remove"),
+    });
+    let mut table =
+        Table::new(["name", "commit", "source", "built by", "options", "built at", "size", "in use"]);
+    for (_, build, in_use) in builds {
+        let CachedBuild { name, commit, source, kind, options, built_at, bytes, .. } = build;
+        let options: Vec<_> = options.iter().map(|option| shell::word(option)).collect();
+        let way = kind.words().to_owned();
+        let texts = [
+            name,
+            commit[..commit.len().min(10)].to_owned(),
+            source.display().to_string(),
+            way,
+            options.join(" "),
+            built_at,
+        ];
+        let used = CellValue::Text(if in_use { "yes" } else { "no" }.to_owned());
+        let cells = texts.into_iter().map(CellValue::Text);
+        table.push(cells.chain([CellValue::Text(spec::bytes(bytes)), used]));
+    }
+    print(&table, args.format.format)
 }
 
 fn open(name: &str) -> anyhow::Result<Cluster> {

@@ -424,3 +424,22 @@ fn two_servers_that_do_not_hold_the_same_data_are_told_on_terminal_and_page() {
     let csv = place.run(["compare", "--format", "csv"]).stdout;
     assert!(csv.contains("rows of orders: other 12,000"), "{csv}");
 }
+
+#[test]
+fn lists_make_a_grid_whose_mail_fits_a_screen() {
+    let (place, server) = prepared();
+    let url = server.url();
+    let lists = ["bench", "-S", "-c", "1,2", "-M", "simple,prepared", "-T", "1", &url];
+    place.run(lists).expect(64).says(&["-c 1,2 lists several values", "--against", "pgdyno ladder -c"]);
+    let done = place.run(lists.iter().chain(&["--rounds", "4", "--against", "settings: work_mem=8MB"]));
+    assert!([0, 1, 2].contains(&done.status.code().unwrap()), "{}", done.stderr);
+    assert!(in_one_line(&done.stdout).contains("4 rounds x 4 cells"), "{}", done.stdout);
+    let cells = "select group_concat(value, ' ') from (select distinct name || value value from cell_factor \
+                 where name in ('clients', 'mode') order by 1)";
+    assert_eq!(place.sql(cells), "clients1 clients2 modeprepared modesimple");
+    let mail = place.run(["report", "--format", "mail"]).expect(0).stdout;
+    assert!(mail.lines().count() <= 50 && mail.lines().filter(|line| line.len() > 72).count() <= 2, "{mail}");
+    for wanted in ["all 4 hold at once", "simple", "prepared", "-c 1,2", "--rounds 4"] {
+        assert!(mail.contains(wanted), "no {wanted:?} in\n{mail}");
+    }
+}

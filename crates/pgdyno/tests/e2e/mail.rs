@@ -46,9 +46,9 @@ fn a_mail_has_its_rounds_and_an_export_runs_from_another_folder() {
         ["x.txt", "x.csv"].map(|name| std::fs::read_to_string(place.path().join(name)).unwrap());
     for words in [
         "Is more memory faster?",
-        "large against small: throughput",
-        "version: PostgreSQL ",
-        "work_mem: small 64kB, large 4MB",
+        "hold at once",
+        "Server: PostgreSQL ",
+        "Settings: small -> large: work_mem 64kB -> 4MB",
         "load while measuring: ",
         "pgdyno run memory.toml",
         "Attached: x.csv",

@@ -23,6 +23,7 @@ mod first_minutes;
 mod foreign_folder;
 mod gate;
 mod geopackage;
+mod git_builds;
 mod import;
 mod install;
 mod left_behind;

@@ -9,7 +9,7 @@ use spec::plan::WorkMetric;
 use spec::{GateOutcome, GateRecord};
 
 pub use self::history::{chart, table as history_table};
-use crate::builds::{self, Detail};
+use crate::builds;
 use crate::compared::change;
 use crate::format::{TableFormat, blocks, markdown_text};
 use crate::numbers::counted;
@@ -116,7 +116,7 @@ impl GateReport<'_> {
                 page += &format!("\n{}", blocks(&of, TableFormat::Md));
             }
             page += &format!("\n{}", summary::below(&data.experiment.question, data, TableFormat::Md));
-            let builds = builds::lines(data, Detail::OfSpeed);
+            let builds = builds::lines(data);
             if data.experiment.arms.iter().any(|arm| arm.target.is_some()) && !builds.is_empty() {
                 page += "\n<details><summary>Builds</summary>\n\n";
                 page += &builds.iter().map(|line| format!("- {}\n", escaped(line))).collect::<String>();

@@ -1,80 +1,240 @@
-//! The verdict of each cell, a table for each arm.
+//! The verdict of each cell: one table, in parts if there are several arms or metrics.
 
 use std::collections::BTreeSet;
 
-use results::comparison::{ArmComparison, Comparison, Metric};
+use results::comparison::{ArmComparison, CellComparison, Comparison, Metric};
 use results::data::{cell_label, varying};
 use results::{CellValue, ReportData, Table};
-use stats::Estimate;
+use stats::{Estimate, Verdict};
 
 use super::WIDTH;
 use super::ascii::ascii;
-use crate::compared::{indicative, value_of, verdict};
+use crate::compared::{indicative, value_of, verdict_by};
 use crate::format::text_of_width;
 use crate::lines::wrapped;
 use crate::numbers;
+use crate::sections::verdicts::sentence;
 use crate::spread::{repeats, spread_in_words};
 
-/// Cells of an arm with a line each; the mail names the file with all of them.
-const MOST: usize = 24;
 /// Longer names of arms do not fit above a number.
 const LONGEST_HEAD: usize = 14;
+const CLIENTS: &str = "clients";
 
-/// Tables with their captions. Without a comparison: mean and interval of each cell.
-pub(super) fn tables(data: &ReportData) -> Vec<String> {
+/// An arm by one metric.
+struct Part<'a> {
+    of: &'a Comparison,
+    arm: &'a ArmComparison,
+}
+
+/// The table with its caption; empty if there is none. Without a comparison: mean and interval of each cell.
+pub(super) fn table(data: &ReportData) -> String {
     if data.limits().is_some() {
-        return Vec::new();
+        return String::new();
     }
     let compared = data.comparisons();
     if compared.is_empty() {
         let found = repeats(data, Metric::Tps);
-        let table = spread_in_words(&found, Metric::Tps);
-        let caption = "Mean of each cell, with its 95 % interval";
-        return if found.is_empty() { Vec::new() } else { vec![printed(caption, &table)] };
+        let caption = "Mean of each cell, with its 95 % interval.";
+        let table = in_ascii(spread_in_words(&found, Metric::Tps));
+        let shown = || wrapped(caption, WIDTH) + &text_of_width(&table, WIDTH);
+        return if found.is_empty() { String::new() } else { shown() };
     }
-    let arms = compared.iter().flat_map(|of| of.arms.iter().map(move |arm| (*of, arm)));
-    arms.filter(|(_, arm)| !arm.cells.is_empty()).map(|(of, arm)| of_arm(of, arm)).collect()
+    let parts = compared.iter().flat_map(|of| of.arms.iter().map(move |arm| Part { of, arm }));
+    let parts: Vec<Part<'_>> = parts.filter(|part| !part.arm.cells.is_empty()).collect();
+    if parts.is_empty() { String::new() } else { of_parts(&parts) }
 }
 
-fn of_arm(of: &Comparison, arm: &ArmComparison) -> String {
-    let names = [&of.base, &arm.arm].map(|name| ascii(name));
-    let heads = match names.iter().all(|name| name.len() <= LONGEST_HEAD) {
-        true => names,
-        false => ["base", "arm"].map(str::to_owned),
+/// What names a cell: its workload, or a level of a factor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Name {
+    Workload,
+    Factor(String),
+}
+
+/// What is needed to tell the cells apart, clients last.
+fn names(cells: &[&CellComparison]) -> Vec<Name> {
+    let factors = varying(cells.iter().map(|cell| &cell.cell));
+    let workloads: BTreeSet<&str> = cells.iter().map(|cell| cell.cell.workload.as_str()).collect();
+    let (clients, others): (Vec<String>, Vec<String>) = factors.into_iter().partition(|name| name == CLIENTS);
+    let workload = (workloads.len() > 1 || others.is_empty() && clients.is_empty()).then_some(Name::Workload);
+    workload.into_iter().chain(others.into_iter().chain(clients).map(Name::Factor)).collect()
+}
+
+/// A column for each name, or as few of the first ones as possible in lines above the rows. If that is too wide,
+/// one column of text, which is wrapped.
+fn of_parts(parts: &[Part<'_>]) -> String {
+    let cells: Vec<&CellComparison> = parts.iter().flat_map(|part| &part.arm.cells).collect();
+    let names = names(&cells);
+    let is_narrow = |text: &String| text.lines().all(|line| line.len() <= WIDTH);
+    let in_columns = (0..names.len()).map(|above| in_columns(parts, names.split_at(above))).find(is_narrow);
+    let clients = clients_everywhere(&cells, &names);
+    wrapped(&ascii(&caption(parts, clients)), WIDTH) + &in_columns.unwrap_or_else(|| in_text(parts, &names))
+}
+
+fn in_columns(parts: &[Part<'_>], (above, beside): (&[Name], &[Name])) -> String {
+    let mut table = Table::default();
+    for name in beside {
+        table = match name {
+            Name::Workload => table.text(["workload"]),
+            Name::Factor(factor) => table.numbers([factor]),
+        };
+    }
+    table = with_figures(table, parts);
+    let mut rows: Vec<(usize, String)> = Vec::new();
+    for part in parts {
+        let mut groups: Vec<(String, Vec<&CellComparison>)> = Vec::new();
+        for cell in &part.arm.cells {
+            let group = in_words(cell, above);
+            match groups.iter_mut().find(|(known, _)| *known == group) {
+                Some((_, own)) => own.push(cell),
+                None => groups.push((group, vec![cell])),
+            }
+        }
+        for (group, cells) in groups {
+            let group = Some(group).filter(|group| !group.is_empty());
+            let line: Vec<String> = group.into_iter().chain([subhead(parts, part)]).collect();
+            rows.push((cells.len(), line.join(", ")));
+            for cell in cells {
+                let levels = beside.iter().map(|name| match name {
+                    Name::Workload => cell.cell.workload.as_str().into(),
+                    Name::Factor(factor) => level(cell, factor),
+                });
+                table.push(levels.chain(figures(part.of, cell)));
+            }
+        }
+    }
+    divided(&text_of_width(&in_ascii(table), WIDTH), &rows)
+}
+
+fn in_text(parts: &[Part<'_>], names: &[Name]) -> String {
+    let mut table = with_figures(Table::default().text(["cell"]), parts);
+    for part in parts {
+        for cell in &part.arm.cells {
+            table.push([CellValue::from(in_words(cell, names))].into_iter().chain(figures(part.of, cell)));
+        }
+    }
+    let rows: Vec<(usize, String)> =
+        parts.iter().map(|part| (part.arm.cells.len(), subhead(parts, part))).collect();
+    divided(&text_of_width(&in_ascii(table), WIDTH), &rows)
+}
+
+fn with_figures(table: Table, parts: &[Part<'_>]) -> Table {
+    table.numbers(heads(parts)).numbers(["change [95 %]"]).text(["verdict"])
+}
+
+fn level(cell: &CellComparison, factor: &str) -> CellValue {
+    cell.cell.factors.get(factor).map_or(numbers::ABSENT, |level| level.0.as_str()).into()
+}
+
+/// `select-only, 4 clients`.
+fn in_words(cell: &CellComparison, names: &[Name]) -> String {
+    let workload = names.contains(&Name::Workload).then(|| cell.cell.workload.clone());
+    let factors = names.iter().filter_map(|name| match name {
+        Name::Workload => None,
+        Name::Factor(factor) => Some(factor.clone()),
+    });
+    let levels = cell_label(&cell.cell, &factors.collect::<Vec<_>>());
+    workload
+        .into_iter()
+        .chain(Some(levels).filter(|levels| !levels.is_empty()))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The names of the compared arms, if they are short and the same in all parts.
+fn heads(parts: &[Part<'_>]) -> [String; 2] {
+    let [base, arm] = [ascii(&parts[0].of.base), ascii(&parts[0].arm.arm)];
+    let is_one = parts.iter().all(|part| part.arm.arm == parts[0].arm.arm);
+    let short = |name: String, otherwise: &str| match name.len() <= LONGEST_HEAD {
+        true => name,
+        false => otherwise.to_owned(),
     };
-    let mut table =
-        Table::default().text(["cell"]).numbers(heads).numbers(["change [95 %]"]).text(["verdict"]);
-    let mut factors = varying(arm.cells.iter().map(|cell| &cell.cell));
-    // The number of clients is shown even if it is the same in all cells.
-    factors.extend(Some("clients".to_owned()).filter(|clients| !factors.contains(clients)));
-    let is_several = arm.workload_names().len() > 1;
-    for cell in arm.cells.iter().take(MOST) {
-        let levels = cell_label(&cell.cell, &factors);
-        let workload = Some(&cell.cell.workload).filter(|_| is_several || levels.is_empty());
-        let parts = workload.cloned().into_iter().chain(Some(levels).filter(|levels| !levels.is_empty()));
-        table.push([
-            parts.collect::<Vec<_>>().join(", ").into(),
-            value_of(cell, of.metric, cell.base).into(),
-            value_of(cell, of.metric, cell.new).into(),
-            cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
-            verdict(cell.verdict, of.margin).into(),
-        ]);
-    }
-    let what = if arm.cells.iter().all(|cell| cell.job) { "time from start to end" } else { of.noun() };
-    let from = if of.paired { "pairs of the same round" } else { "all runs" };
-    // It is the same for all cells that have as many rounds.
-    let doubts: BTreeSet<&str> =
-        arm.cells.iter().filter_map(|cell| cell.estimate.as_ref().and_then(indicative)).collect();
-    let doubts: String = doubts.iter().map(|doubt| format!("; {doubt}")).collect();
-    let caption = format!("{} against {}: {what}, changes from {from}{doubts}", arm.arm, of.base);
-    let more = arm.cells.len().saturating_sub(MOST);
-    let more = (more > 0).then(|| format!("and {}\n", numbers::counted(more, "more cell")));
-    printed(&caption, &table) + &more.unwrap_or_default()
+    [short(base, "base"), if is_one { short(arm, "arm") } else { "arm".to_owned() }]
 }
 
-/// The table is made from ASCII, so that its columns stay aligned.
-fn printed(caption: &str, table: &Table) -> String {
-    let mut table = table.clone();
+fn figures(of: &Comparison, cell: &CellComparison) -> [CellValue; 4] {
+    let verdict = match cell.verdict {
+        Verdict::Same => "same".to_owned(),
+        other => verdict_by(other, of),
+    };
+    [
+        value_of(cell, of.metric, cell.base).into(),
+        value_of(cell, of.metric, cell.new).into(),
+        cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
+        verdict.into(),
+    ]
+}
+
+fn change(of: &Estimate) -> String {
+    numbers::change_with_interval(of.change_pct(), of.interval_pct())
+}
+
+/// `; 4 clients`, if the number of clients is the same in all cells.
+fn clients_everywhere(cells: &[&CellComparison], names: &[Name]) -> Option<String> {
+    let clients: BTreeSet<&str> =
+        cells.iter().filter_map(|cell| Some(cell.cell.factors.get(CLIENTS)?.0.as_str())).collect();
+    let only = clients
+        .first()
+        .filter(|_| clients.len() == 1 && !names.contains(&Name::Factor(CLIENTS.to_owned())))?;
+    Some(if *only == "1" { "1 client".to_owned() } else { format!("{only} clients") })
+}
+
+/// What the numbers are, and how sure: once for all parts.
+fn caption(parts: &[Part<'_>], clients: Option<String>) -> String {
+    let Part { of, arm } = &parts[0];
+    let what = if parts.len() == 1 { format!("{}; ", subhead(parts, &parts[0])) } else { String::new() };
+    let lines = arm.cells.iter().filter_map(|cell| cell.estimate).map(|of| of.lines).max().unwrap_or(1);
+    let together = match (lines, of.arms.len()) {
+        (0 | 1, _) => String::new(),
+        (lines, 1) => format!("; all {lines} hold at once"),
+        (lines, arms) => format!("; all {lines} of {arms} arms hold at once"),
+    };
+    let from = if of.paired { "from pairs of a round" } else { "from all runs" };
+    let cells = parts.iter().flat_map(|part| &part.arm.cells);
+    let doubts: BTreeSet<&str> =
+        cells.filter_map(|cell| cell.estimate.as_ref().and_then(indicative)).collect();
+    let notes: Vec<String> = clients.into_iter().chain(doubts.into_iter().map(str::to_owned)).collect();
+    let notes = notes.iter().map(|note| format!("; {note}")).collect::<String>();
+    let text = format!("{what}95 % intervals {from}{together}{notes}.");
+    sentence(&text)
+}
+
+fn subhead(parts: &[Part<'_>], Part { of, arm }: &Part<'_>) -> String {
+    let what = match (of.metric, arm.cells.iter().all(|cell| cell.job)) {
+        (Metric::Tps, true) => "time from start to end (changes of speed)".to_owned(),
+        (Metric::Tps, false) => "throughput per second".to_owned(),
+        (Metric::Cpu, _) => "server CPU per transaction (less is better)".to_owned(),
+        (other, _) => other.noun().to_owned(),
+    };
+    let is_named = heads(parts)[1] != ascii(&arm.arm);
+    if is_named { format!("{what}, {} against {}", arm.arm, of.base) } else { what }
+}
+
+/// Puts a line above the rows of each part, if there are several parts. If rows were wrapped, the parts are listed
+/// above all of them, in their order.
+fn divided(printed: &str, above: &[(usize, String)]) -> String {
+    if above.len() < 2 {
+        return printed.to_owned();
+    }
+    let lines: Vec<&str> = printed.lines().collect();
+    let ruler = lines.iter().position(|line| line.starts_with("---")).unwrap_or(0);
+    let (head, mut body) = lines.split_at(ruler + 1);
+    if body.len() != above.iter().map(|(rows, _)| rows).sum::<usize>() {
+        let parts: Vec<String> = above.iter().map(|(rows, what)| format!("{rows} of {what}")).collect();
+        return wrapped(&ascii(&format!("Cells: {}.", parts.join("; "))), WIDTH) + printed;
+    }
+    let mut out = head.join("\n") + "\n";
+    for (rows, what) in above {
+        let (own, rest) = body.split_at(*rows);
+        out += &wrapped(&ascii(&format!("{what}:")), WIDTH);
+        own.iter().for_each(|line| out += &format!("{line}\n"));
+        body = rest;
+    }
+    out
+}
+
+/// Made ASCII before it is printed, so that its columns stay aligned.
+fn in_ascii(mut table: Table) -> Table {
     for value in table.rows.iter_mut().flatten() {
         if let CellValue::Text(text) = value {
             *text = ascii(text);
@@ -83,9 +243,5 @@ fn printed(caption: &str, table: &Table) -> String {
     for column in &mut table.columns {
         column.name = ascii(&column.name);
     }
-    wrapped(&ascii(caption), WIDTH) + &text_of_width(&table, WIDTH)
-}
-
-fn change(of: &Estimate) -> String {
-    numbers::change_with_interval(of.change_pct(), of.interval_pct())
+    table
 }

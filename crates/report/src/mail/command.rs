@@ -3,11 +3,13 @@
 use results::ReportData;
 use spec::shell::{self, PrintedCommand};
 
-use super::ascii::{ascii, word};
+use super::ascii::word;
+use super::labelled::labelled;
 use super::{INDENT, WIDTH};
 use crate::lines::wrapped;
-use crate::repeat::Kit;
+use crate::repeat::{Kit, WRITTEN};
 
+const LABEL: &str = "Command";
 /// Ends a line whose command goes on in the next one.
 const GOES_ON: &str = " \\";
 
@@ -18,9 +20,9 @@ pub(super) fn lines(data: &ReportData) -> String {
         let said = known.map_or("not known: the results were imported".to_owned(), |command| {
             format!("not stored; this repeats it: {command}")
         });
-        return wrapped(&ascii(&format!("{INDENT}{said}")), WIDTH);
+        return labelled(LABEL, &[said]);
     };
-    let command = match command.has("run") {
+    let command = match takes_rounds(command) {
         true => {
             command.clone().without_options(&["--rounds"]).option("--rounds", &experiment.rounds.to_string())
         }
@@ -28,16 +30,21 @@ pub(super) fn lines(data: &ReportData) -> String {
     };
     let file = (!experiment.file_text.trim().is_empty()).then(|| {
         let hash: String = experiment.hash.chars().take(16).collect();
-        let told =
-            format!("identity {hash}, seed {}; pgdyno export experiment writes its file", experiment.seed);
-        wrapped(&format!("{INDENT}{told}"), WIDTH)
+        format!("identity of the experiment {hash}, seed {}", experiment.seed)
     });
-    broken(&command) + &file.unwrap_or_default()
+    let file = file.map(|file| wrapped(&format!("{INDENT}{file}"), WIDTH));
+    broken(&command.without_options(&WRITTEN)) + &file.unwrap_or_default()
+}
+
+/// Commands are stored without their rounds, so that further ones can be added.
+fn takes_rounds(command: &PrintedCommand) -> bool {
+    let mut words = command.words().iter();
+    words.any(|word| word == "run" || word == "ladder" || word.starts_with("--against"))
 }
 
 /// Words are not broken: a longer one makes a longer line.
 fn broken(command: &PrintedCommand) -> String {
-    let mut lines = vec![INDENT.to_owned()];
+    let mut lines = vec![format!("{LABEL}: ")];
     for (at, own) in command.words().iter().enumerate() {
         let shown = word(&shell::word(own), own);
         let line = lines.last_mut().expect("a line");
@@ -45,7 +52,7 @@ fn broken(command: &PrintedCommand) -> String {
             line.push_str(&shown);
         } else if line.len() + 1 + shown.len() + GOES_ON.len() > WIDTH {
             line.push_str(GOES_ON);
-            lines.push(format!("{INDENT}{INDENT}{shown}"));
+            lines.push(format!("{INDENT}{shown}"));
         } else {
             line.push(' ');
             line.push_str(&shown);
@@ -63,7 +70,8 @@ mod tests {
         let text = "pgdyno bench -S -c 4 -s 10 --managed --against 'version: /opt/patched build, /opt/master' --rounds 12 -T 30";
         let shown = broken(&PrintedCommand::read(text).unwrap());
         assert!(shown.lines().all(|line| line.len() <= WIDTH), "{shown}");
-        assert_eq!(spec::shell::words(&shown.replace("\\\n", "")), spec::shell::words(text));
+        let typed = shown.strip_prefix("Command: ").unwrap();
+        assert_eq!(spec::shell::words(&typed.replace("\\\n", "")), spec::shell::words(text));
         assert_eq!(shown.lines().count(), 2, "{shown}");
     }
 }

@@ -16,6 +16,9 @@ const LOAD: [Figure; 5] = [
     figures::STEAL_PCT,
 ];
 
+/// Below this most, in percent of the CPUs, the hypervisor took nothing worth a word.
+const LITTLE_STEAL_PCT: f64 = 1.0;
+
 pub(super) fn lines(data: &ReportData) -> Vec<String> {
     let host = &data.host;
     let cores = (host.cores > 0).then(|| numbers::counted(host.cores as usize, "CPU"));
@@ -34,8 +37,9 @@ pub(super) fn lines(data: &ReportData) -> Vec<String> {
         true => "load while measuring: not available".to_owned(),
         false => format!("load while measuring: {}", load.join(", ")),
     };
-    let lines = [hardware.join(", "), facts.join(", "), load];
-    lines.into_iter().filter(|line| !line.is_empty()).collect()
+    let host: Vec<String> = hardware.into_iter().chain(facts).collect();
+    let parts = [host.join(", "), load].into_iter().filter(|part| !part.is_empty());
+    vec![parts.collect::<Vec<_>>().join("; ")]
 }
 
 /// `CPU busy 60 % to 99 %`: least and most of all measured runs.
@@ -47,7 +51,14 @@ fn range(data: &ReportData, figure: Figure) -> Option<String> {
         true => numbers::percent(value / 100.0),
         false => numbers::fixed(value, 1),
     };
-    let [least, most] = [least, most].map(written);
-    let range = if least == most { most } else { format!("{least} to {most}") };
+    let shown = [least, most].map(written);
+    let range = match &shown {
+        [one, other] if one == other => one.clone(),
+        // `70 to 100 %`: the unit once.
+        [one, other] => format!("{} to {other}", one.strip_suffix(" %").unwrap_or(one)),
+    };
+    if figure == figures::STEAL_PCT && most < LITTLE_STEAL_PCT {
+        return None;
+    }
     Some(format!("{} {range}", figure.label))
 }

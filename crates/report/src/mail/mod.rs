@@ -3,14 +3,19 @@
 mod ascii;
 mod cells;
 mod command;
+mod labelled;
 mod machine;
 mod settings;
 
+use std::collections::BTreeSet;
+
 use results::ReportData;
 use results::data::when;
+use spec::Run;
 
 use self::ascii::ascii;
-use crate::builds::{self, Detail};
+use self::labelled::labelled;
+use crate::builds;
 use crate::format::{TableFormat, print};
 use crate::lines::{lines, wrapped};
 use crate::numbers;
@@ -29,33 +34,36 @@ pub const ATTACHMENT: &str = "run,round,workload,cell,arm";
 #[must_use]
 pub fn text(data: &ReportData, attached: Option<&str>) -> String {
     let answer = AnswerBlocks::of(data);
-    let found = ascii(&lines(&answer.found(AnswerPlace::Summary), usize::MAX));
-    let found: String = found.lines().map(|line| wrapped(line, WIDTH)).collect();
+    let found = ascii(&lines(&answer.found(AnswerPlace::Mail), usize::MAX));
+    let found: String = found.lines().map(|line| wrapped(unindented(line), WIDTH)).collect();
     let mut out = wrapped(&ascii(&answer.answer.question), WIDTH) + "\n" + &found;
-    for table in cells::tables(data) {
+    let table = cells::table(data);
+    if !table.is_empty() {
         out += &format!("\n{table}");
     }
-    let sections = [
-        (
-            "PostgreSQL (without the build's folders, tools and warnings)",
-            builds::lines(data, Detail::OfSpeed),
-        ),
+    out += "\n";
+    for (label, facts) in [
+        ("Server", builds::in_short(data)),
         ("Settings", settings::lines(data)),
-        ("Machine", machine::lines(data)),
-        ("Measured", measured(data)),
-    ];
-    for (head, lines) in sections.iter().filter(|(_, lines)| !lines.is_empty()) {
-        let lines: String =
-            lines.iter().map(|line| wrapped(&ascii(&format!("{INDENT}{line}")), WIDTH)).collect();
-        out += &format!("\n{head}\n{lines}");
+        ("Host", machine::lines(data)),
+        ("Measured", vec![measured(data)]),
+    ] {
+        out += &labelled(label, &facts);
     }
-    out += &format!("\nCommand\n{}", command::lines(data));
-    let attached = match attached {
-        Some(name) => format!("Attached: {name}, every run with its figures as CSV."),
-        None => "Not attached: every run with its figures as CSV. \"pgdyno report --format mail --output mail.txt\" writes it as mail.csv."
-            .to_owned(),
-    };
-    out + "\n" + &wrapped(&ascii(&attached), WIDTH)
+    out += &command::lines(data);
+    let every = "every run with its figures as CSV";
+    out + &match attached {
+        Some(name) => labelled("Attached", &[format!("{name}, {every}")]),
+        None => {
+            let how = "\"pgdyno report --format mail --output mail.txt\" writes mail.csv";
+            labelled("Not attached", &[format!("{every}; {how}")])
+        }
+    }
+}
+
+/// Without the indent of a terminal's paragraphs; lists keep the rest of theirs.
+fn unindented(line: &str) -> &str {
+    line.strip_prefix(INDENT).unwrap_or(line)
 }
 
 /// The attachment: every run in order of execution, as CSV.
@@ -64,7 +72,7 @@ pub fn attachment(data: &ReportData) -> String {
     print(&runs(data), TableFormat::Csv)
 }
 
-fn measured(data: &ReportData) -> Vec<String> {
+fn measured(data: &ReportData) -> String {
     let experiment = &data.experiment;
     let lengths: Vec<f64> = data.grid_runs().map(|run| run.measured_s).collect();
     let least = lengths.iter().copied().fold(f64::INFINITY, f64::min);
@@ -72,19 +80,21 @@ fn measured(data: &ReportData) -> Vec<String> {
     let [least, most] = [least, most].map(numbers::duration);
     let length = match () {
         () if lengths.is_empty() => String::new(),
-        () if least == most => format!(", of {most} each"),
-        () => format!(", of {least} to {most}"),
+        () if least == most => format!(" of {most}"),
+        () => format!(" of {least} to {most}"),
     };
-    let rounds = data.grid_runs().map(|run| run.round).collect::<std::collections::BTreeSet<_>>().len();
-    let runs = numbers::counted(lengths.len(), "run");
+    let rounds = data.grid_runs().map(|run| run.round).collect::<BTreeSet<_>>().len();
+    let slices = data.grid_runs().any(Run::is_sliced);
+    let slices = if slices { ", arms by turns in slices" } else { "" };
     let margin = (experiment.compare_factor.is_some())
-        .then(|| format!("; \"same\" means: surely within {}", numbers::percent(experiment.margin)));
-    let program = data.target.versions.get("pgdyno").map(|version| format!("by pgdyno {version}"));
-    let said = format!(
-        "{}: {runs} in {}{length}{}",
+        .then(|| format!("; \"same\": surely within {}", numbers::percent(experiment.margin)));
+    let program = data.target.versions.get("pgdyno").map(|version| format!(", pgdyno {version}"));
+    format!(
+        "{}{}: {}{length} in {}{slices}{}",
         when(&experiment.created_at),
+        program.unwrap_or_default(),
+        numbers::counted(lengths.len(), "run"),
         numbers::counted(rounds, "round"),
         margin.unwrap_or_default()
-    );
-    [said].into_iter().chain(program).collect()
+    )
 }

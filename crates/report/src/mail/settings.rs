@@ -1,4 +1,4 @@
-//! Settings that somebody changed: by arm where they differ, then what all arms have in common.
+//! Settings that somebody changed: the values of all arms where they differ, then what all arms have in common.
 
 use results::ReportData;
 
@@ -36,7 +36,7 @@ const OF_PLACES: [&str; 27] = [
 ];
 const BEGINNINGS: [&str; 4] = ["lc_", "unix_socket_", "shared_memory_size", "stats_temp_"];
 
-/// A line for each setting that differs, and one for all others.
+/// One paragraph for the settings that differ, one for those that do not, and the number of others.
 pub(super) fn lines(data: &ReportData) -> Vec<String> {
     let InForce { arms, different, changed } = InForce::of(data);
     if arms.is_empty() {
@@ -52,21 +52,31 @@ pub(super) fn lines(data: &ReportData) -> Vec<String> {
         |name: &str| arms.iter().any(|(_, set)| set.get(name).is_some_and(|own| own.source != "default"));
     let (set, defaults): (Vec<&str>, Vec<&str>) =
         different.iter().copied().filter(|name| !is_of_places(name)).partition(|name| is_changed(name));
-    let differing = set.iter().map(|name| {
-        let each =
-            (0..arms.len()).map(|arm| format!("{} {}", arms[arm].0.unwrap_or("all"), value(arm, name)));
-        format!("{name}: {}", each.collect::<Vec<_>>().join(", "))
-    });
+    let differing: Vec<String> = set
+        .iter()
+        .map(|name| {
+            let each: Vec<&str> = (0..arms.len()).map(|arm| value(arm, name)).collect();
+            format!("{name} {}", each.join(" → "))
+        })
+        .collect();
+    let names: Vec<&str> = arms.iter().map(|(arm, _)| arm.unwrap_or("all")).collect();
+    let differing =
+        (!differing.is_empty()).then(|| format!("{}: {}", names.join(" → "), differing.join(", ")));
     let common = changed.iter().filter(|name| !is_of_places(name));
     let common: Vec<String> = common.map(|name| format!("{name} = {}", value(0, name))).collect();
-    let of = if arms.len() > 1 { "all arms, not at the default" } else { "not at the default" };
+    let of = match arms.len() {
+        1 => "not at the default",
+        2 => "both, not at the default",
+        _ => "all, not at the default",
+    };
     let common = (!common.is_empty()).then(|| format!("{of}: {}", common.join(", ")));
     let defaults = match defaults.len() {
         0 => None,
         1 => Some("1 other setting differs by its default".to_owned()),
         several => Some(format!("{several} other settings differ by their defaults")),
     };
-    differing.chain(common).chain(defaults).collect()
+    let rest: Vec<String> = common.into_iter().chain(defaults).collect();
+    differing.into_iter().chain((!rest.is_empty()).then(|| rest.join("; "))).collect()
 }
 
 fn is_of_places(name: &str) -> bool {

@@ -11,12 +11,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::Kit;
-use crate::builds::{self, Detail};
+use crate::builds;
 
 /// Keys of programs and data, which are not in the folder of the export.
-const OUTSIDE: [&str; 4] = ["bin", "extract", "program", "path"];
+const OUTSIDE: [&str; 5] = ["bin", "extract", "program", "path", "source"];
 /// Those whose values are always paths; others may be names.
-const FOLDERS: [&str; 2] = ["bin", "path"];
+const FOLDERS: [&str; 3] = ["bin", "path", "source"];
 
 /// A value of the file: its keys, its place with its quotes, and its text.
 struct Value {
@@ -77,8 +77,7 @@ fn head(data: &ReportData) -> String {
     if targets.into_iter().all(|target| target.build.is_none()) {
         return String::new();
     }
-    let lines =
-        builds::lines(data, Detail::All).into_iter().map(|line| format!("#   {}\n", visible::line(&line)));
+    let lines = builds::lines(data).into_iter().map(|line| format!("#   {}\n", visible::line(&line)));
     format!("# Measured on PostgreSQL:\n{}", lines.collect::<String>())
 }
 

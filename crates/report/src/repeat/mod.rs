@@ -50,7 +50,7 @@ pub struct KitFile {
 }
 
 /// Options that name files to write: no part of what is repeated.
-const WRITTEN: [&str; 4] = ["--results", "--report", "--save", "--log-prefix"];
+pub(crate) const WRITTEN: [&str; 4] = ["--results", "--report", "--save", "--log-prefix"];
 
 impl Kit {
     /// `None` for imported results: how to repeat them is not recorded.

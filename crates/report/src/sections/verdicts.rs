@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 
 use results::answer::{self, LineScope, Next, OtherMetric, Verdicts, speed_trend};
-use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
+use results::comparison::{ArmComparison, CellComparison, Comparison, GridFigure, Grouped, Metric, Sliced};
 use results::{CellValue, Table};
 use spec::figures;
 use stats::{Better, Estimate, Verdict};
 
 use crate::arrivals::Columns;
 use crate::block::{Block, Paragraph};
+use crate::by_levels::words as words_of_levels;
 use crate::chart::forest::{Forest, ForestRow};
 use crate::compared::{
-    ComparedPart, Tone, better_and_worse, change, control, groups_of_pair, indicative, lacks, strong, tally,
-    value_of, verdict, verdict_by, verdict_with_need, with_doubt,
+    ComparedPart, Tone, better_and_worse, change, control, groups_of_pair, indicative, notes, strong, tally,
+    undecided_cells, value_of, verdict, verdict_by, verdict_with_need, with_doubt,
 };
 use crate::differences;
 use crate::next;
@@ -52,7 +53,7 @@ fn of_comparison(of: &Comparison, groups: &[Grouped]) -> Vec<Block> {
     blocks
 }
 
-pub(super) fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
@@ -67,8 +68,9 @@ fn forest(of: &Comparison, arm: &ArmComparison) -> Forest {
         .iter()
         .filter_map(|cell| Some(row(cell_text(&cell.cell), cell.estimate.as_ref()?, cell.verdict, false)));
     let whole = arm.grid.as_ref().map(|figure| {
-        let lacks = lacks(figure).map(|lacks| format!(" ({lacks})")).unwrap_or_default();
-        row(format!("whole grid{lacks}"), &figure.grid.estimate, figure.verdict, true)
+        let notes: Vec<String> = notes(figure).collect();
+        let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+        row(format!("whole grid{notes}"), &figure.grid.estimate, figure.verdict, true)
     });
     let noun = of.noun();
     let mut data = Table::captioned(format_args!("Change of {noun}, with its 95 % interval"))
@@ -182,7 +184,7 @@ fn excluded(arm: &ArmComparison) -> Option<Block> {
 ///
 /// The cells' figures are per second or in µs, by the metric; changes and intervals (95 %) in percent, and
 /// p, all adjusted for the lines of their kind. `answer` is "yes" for the lines that are the answer; these
-/// have the compared values, and `doubt` if a third of their runs are suspect. `indicative` is set if a
+/// have the compared values, `by_levels` if their cells differ by more than noise, and `doubt` if a third of their runs are suspect. `indicative` is set if a
 /// change rests on too few rounds, `groups` if the runs of a cell fall into two. `remarks` lists arms with
 /// other answers or other questions, and why something was not run: its line has nothing else.
 /// `differences`, in the line of a workload, lists other counters that differ much; `interleaved` is "no"
@@ -201,6 +203,8 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     let optional = [
         "answer",
         "values",
+        "no_cell_decided",
+        "by_levels",
         "doubt",
         "indicative",
         "groups",
@@ -229,6 +233,8 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
             line.verdict.clone().into(),
             line.answers.map(|_| "yes").into(),
             line.answers.map(|own| own.values.clone()).into(),
+            line.figure.filter(|figure| figure.no_cell_decided).map(|_| "yes").into(),
+            by_levels(line, found).into(),
             line.answers.and_then(|own| own.suspect).map(|suspect| suspect.words()).into(),
             line.change.and_then(indicative).into(),
             line.groups.clone().into(),
@@ -265,7 +271,8 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
         let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
         let values =
             line.answers.filter(|answer| answer.scope != LineScope::Whole).map(|own| own.values.clone());
-        let parts = [Some(verdict), values, line.groups.clone(), line.remarks.clone()];
+        let alone = line.figure.and_then(undecided_cells).map(str::to_owned);
+        let parts = [Some(verdict), alone, values, line.groups.clone(), line.remarks.clone()];
         vec![parts.into_iter().flatten().collect::<Vec<_>>().join("; ").into()]
     })
 }
@@ -306,6 +313,8 @@ struct VerdictRow<'a> {
     figures: [Option<f64>; 2],
     is_job: bool,
     change: Option<&'a Estimate>,
+    /// Of the lines of workloads and of the whole grid.
+    figure: Option<&'a GridFigure>,
     verdict: String,
     answers: Option<&'a answer::VerdictLine>,
     groups: Option<String>,
@@ -371,6 +380,12 @@ fn table(
         table.push(row);
     }
     table
+}
+
+/// The levels of a line of the answer whose cells differ, for programs.
+fn by_levels(line: &VerdictRow<'_>, of: &Comparison) -> Option<String> {
+    let by = line.answers?.levels.as_ref()?;
+    Some(words_of_levels(of, by).1.join("; "))
 }
 
 /// The reference of a change, if the arms of two experiments have a control.
@@ -460,7 +475,7 @@ fn lines<'a>(
         let other = if is_whole { OtherMetric::of(data, of, arm) } else { None };
         let (arm, workload) = (arm.arm.as_str(), part.name());
         let line = VerdictRow { arm, workload, cell, change, verdict, remarks, ..VerdictRow::default() };
-        Some(VerdictRow { differences, is_whole, next, answers, other, ..line })
+        Some(VerdictRow { figure: part.figure, differences, is_whole, next, answers, other, ..line })
     });
     let scripts = answer.of_arm(&arm.arm).filter_map(|own| script_line(own, next.as_ref(), of.margin));
     arm.cells.iter().map(cell).chain(scripts).chain(parts).collect()

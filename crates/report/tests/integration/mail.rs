@@ -105,5 +105,5 @@ fn without_a_comparison_each_cell_has_its_mean() {
 #[test]
 fn the_number_of_clients_is_shown_even_if_it_is_the_same_everywhere() {
     let text = mail::text(&data(&Shape { clients: vec![4], ..Shape::small() }), None);
-    assert!(text.contains("\n4 clients  "), "{text}");
+    assert!(text.contains("; 4 clients."), "{text}");
 }

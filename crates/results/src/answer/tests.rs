@@ -2,6 +2,7 @@ use spec::{Doubt, OfferedLoad, Reason, Run, Validity};
 use stats::{Better, TooFew, Verdict};
 
 use super::*;
+use crate::data::level_name;
 use crate::fixture::{experiment, run};
 
 /// Eight rounds of a workload with these clients: B against A at this log ratio, which scatters by `noise`
@@ -286,5 +287,111 @@ fn a_crash_is_named_with_its_rounds_and_signals() {
         let [found] = &answer.crashes[..] else { panic!("{:?}", answer.crashes) };
         assert_eq!(found.words(), wanted);
         assert_eq!(found.lines, [format!("LOG:  ended by {}", rounds_of[0].1), "DETAIL:  SELECT 0".into()]);
+    }
+}
+
+/// Changes of a grid of clients and modes, by the two levels.
+fn grid(of: impl Fn(u32, &str) -> f64, noise: f64) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for clients in [4, 16, 64] {
+        for mode in ["simple", "prepared"] {
+            let own = rounds("a", &[clients], of(clients, mode), noise).into_iter();
+            runs.extend(own.map(|mut run| {
+                run.factors.insert("mode".into(), mode.into());
+                run
+            }));
+        }
+    }
+    runs
+}
+
+/// The factor, and each level with its change.
+type NamedLevels = (Option<String>, Vec<String>);
+
+fn levels_of(runs: &[Run]) -> (VerdictLine, Option<NamedLevels>) {
+    let (_, answer) = answered(&["A", "B"], runs, Metric::Tps);
+    let [line] = &answer.lines[..] else { panic!("{:?}", answer.lines) };
+    let levels = line.levels.as_ref().map(|by| {
+        let named = |level| format!("{} {:.0}", level_name(level), level.estimate.change_pct());
+        (by.factor.clone(), by.levels.iter().map(named).collect())
+    });
+    (line.clone(), levels)
+}
+
+/// The example.
+#[test]
+fn cells_that_differ_are_told_by_the_factor_that_explains_most() {
+    let by_clients = |clients: u32| {
+        f64::from(match clients {
+            4 => 117,
+            16 => 137,
+            _ => 125,
+        }) / 100.0
+    };
+    let runs = [4, 16, 64].map(|clients| rounds("a", &[clients], by_clients(clients).ln(), 0.02)).concat();
+    let wanted = |levels: &[&str]| levels.iter().map(|level| (*level).to_owned()).collect::<Vec<_>>();
+    let (line, levels) = levels_of(&runs);
+    let clients = Some("clients".to_owned());
+    assert_eq!(
+        (line.verdict, levels),
+        (
+            Verdict::Faster,
+            Some((clients.clone(), wanted(&["4 clients 17", "16 clients 37", "64 clients 25"])))
+        )
+    );
+    // The same interval as in the table of cells.
+    let (compared, _) = answered(&["A", "B"], &runs, Metric::Tps);
+    let by = line.levels.unwrap();
+    for (level, cell) in by.levels.iter().zip(&compared.arms[0].cells) {
+        assert_eq!((Some(level.estimate), level.verdict, level.cells), (cell.estimate, cell.verdict, 1));
+    }
+    // With modes that hardly matter, then with clients that do not matter at all.
+    let little = |mode: &str| if mode == "simple" { 0.0 } else { 0.02 };
+    let (_, levels) = levels_of(&grid(|clients, mode| by_clients(clients).ln() + little(mode), 0.02));
+    assert_eq!(levels, Some((clients, wanted(&["4 clients 18", "16 clients 38", "64 clients 26"]))));
+    let (line, levels) = levels_of(&grid(|_, mode| 0.1 + 5.0 * little(mode), 0.02));
+    assert_eq!(levels, Some((Some("mode".to_owned()), wanted(&["mode prepared 22", "mode simple 11"]))));
+    assert_eq!(line.levels.unwrap().levels[0].cells, 3);
+    // Both together, and neither alone.
+    let crossed = |clients: u32, mode: &str| if (clients == 16) == (mode == "simple") { 0.3 } else { 0.1 };
+    let (_, levels) = levels_of(&grid(crossed, 0.02));
+    let (factor, levels) = levels.unwrap();
+    assert_eq!((factor, levels.len()), (None, 6), "{levels:?}");
+    assert_eq!(levels[0], "mode prepared, 4 clients 35");
+}
+
+#[test]
+fn cells_that_are_alike_keep_one_line() {
+    let (line, levels) = levels_of(&grid(|_, _| 0.1, 0.02));
+    assert_eq!((line.verdict, levels), (Verdict::Faster, None));
+    let (_, levels) = levels_of(&rounds("a", &[4], 0.1, 0.02));
+    assert_eq!(levels, None);
+}
+
+/// "faster" of a grid, where no cell was.
+#[test]
+fn a_grid_that_is_decided_says_where_none_of_its_cells_is() {
+    // The cells scatter in turn, so that their mean scatters less than each.
+    let mut runs = Vec::new();
+    for (at, clients) in [1u32, 2, 4, 8].into_iter().enumerate() {
+        let sign = if at % 2 == 0 { 0.06 } else { -0.055 };
+        runs.extend(rounds("a", &[clients], 0.04, sign));
+    }
+    let (compared, answer) = answered(&["A", "B"], &runs, Metric::Tps);
+    let arm = &compared.arms[0];
+    assert!(
+        arm.cells.iter().all(|cell| matches!(cell.verdict, Verdict::Inconclusive { .. })),
+        "{:?}",
+        arm.cells
+    );
+    let [line] = &answer.lines[..] else { panic!("{:?}", answer.lines) };
+    assert_eq!((line.verdict, line.figure.unwrap().no_cell_decided), (Verdict::Faster, true));
+    assert!(arm.workloads["a"].no_cell_decided);
+    // With clearer cells it is not said; nor of a single one.
+    for runs in
+        [rounds("a", &[1, 8], 0.1, 0.02), rounds("a", &[1], 0.1, 0.02), rounds("a", &[1, 8], 0.0, 0.2)]
+    {
+        let (compared, _) = answered(&["A", "B"], &runs, Metric::Tps);
+        assert!(!compared.arms[0].grid.unwrap().no_cell_decided);
     }
 }

@@ -7,7 +7,7 @@ use stats::{Estimate, Verdict};
 use super::doubts::SuspectRuns;
 use super::values;
 use crate::comparison::{
-    ArmComparison, Cell, CellComparison, Comparison, GridFigure, ScriptComparison, TakenApart,
+    ArmComparison, ByLevels, Cell, CellComparison, Comparison, GridFigure, ScriptComparison, TakenApart,
 };
 use crate::ladder::{Ladder, LadderOutcome};
 use crate::limits::{Limits, RatioVerdict, SearchOutcome};
@@ -29,6 +29,8 @@ pub struct VerdictLine {
     pub figure: Option<GridFigure>,
     pub estimate: Option<Estimate>,
     pub verdict: Verdict,
+    /// Set if the cells of an arm or workload differ by more than their noise.
+    pub levels: Option<ByLevels>,
     /// The compared values of the base and the arm: `work_mem 4MB → 64MB`.
     pub values: String,
     /// Set if a third or more of the runs are suspect.
@@ -180,6 +182,7 @@ fn of_figure(arm: &ArmComparison, scope: LineScope, figure: Option<&GridFigure>)
         estimate: figure.map(|figure| figure.grid.estimate),
         verdict: figure.map_or(none, |figure| figure.verdict),
         figure: figure.copied(),
+        levels: workload.map_or(arm.grid_levels.as_ref(), |name| arm.workload_levels.get(name)).cloned(),
         ..VerdictLine::empty(arm, scope)
     }
 }
@@ -205,6 +208,7 @@ impl VerdictLine {
             figure: None,
             estimate: None,
             verdict: Verdict::Invalid,
+            levels: None,
             values: String::new(),
             suspect: None,
         }

@@ -6,14 +6,16 @@ use std::collections::BTreeSet;
 
 use stats::{Estimate, Verdict};
 
-use super::{ArmComparison, CellComparison, GridFigure, Judge, Rule, TakenApart, averaged, scripts, sets};
+use super::{
+    ArmComparison, CellComparison, GridFigure, Judge, Rule, TakenApart, averaged, levels, scripts, sets,
+};
 
 /// Gives every line its interval and verdict. Parts of an arm that is taken apart are judged separately.
 pub(super) fn judge(arms: &mut [ArmComparison], apart: Option<&TakenApart>, rule: Rule) {
     let (parts, whole): (Vec<_>, Vec<_>) =
         arms.iter_mut().partition(|arm| apart.is_some_and(|apart| apart.is_part(&arm.arm)));
     for mut together in [parts, whole] {
-        cells(&mut together, rule);
+        let lines = cells(&mut together, rule);
         figures(&mut together, rule);
         if matches!(rule.judge, Judge::ControlDiffers) {
             continue;
@@ -33,6 +35,8 @@ pub(super) fn judge(arms: &mut [ArmComparison], apart: Option<&TakenApart>, rule
                 grid.verdict = verdict;
             }
             sets::tell_each(arm);
+            levels::find(arm, lines, rule);
+            tell_undecided_cells(arm);
         }
     }
 }
@@ -41,9 +45,11 @@ fn counted<'e>(estimates: impl Iterator<Item = &'e Estimate>) -> usize {
     estimates.filter(|estimate| estimate.standard_error.is_some()).count()
 }
 
-fn cells(arms: &mut [&mut ArmComparison], rule: Rule) {
+/// The number of cells that are read together.
+fn cells(arms: &mut [&mut ArmComparison], rule: Rule) -> usize {
     let lines = counted(arms.iter().flat_map(|arm| &arm.cells).filter_map(|cell| cell.estimate.as_ref()));
     arms.iter_mut().flat_map(|arm| &mut arm.cells).for_each(|cell| read_cell(cell, lines, rule));
+    lines
 }
 
 /// Verdicts of some cells that are judged separately, and the figure over them.
@@ -92,7 +98,7 @@ fn figures(arms: &mut [&mut ArmComparison], rule: Rule) {
 fn figure(cells: &[&CellComparison], rule: Rule) -> Option<GridFigure> {
     let averaged = averaged(cells);
     let grid = rule.mean(&averaged)?;
-    Some(GridFigure { grid, verdict: Verdict::Invalid, cells: averaged.len() })
+    Some(GridFigure { grid, verdict: Verdict::Invalid, cells: averaged.len(), no_cell_decided: false })
 }
 
 /// The only cell of a figure; `None` if there are several.
@@ -113,13 +119,27 @@ fn read(figure: &mut GridFigure, only: Option<&CellComparison>, lines: usize, ru
     }
 }
 
+/// Marks figures that are decided while none of their cells is: a mean over cells has a narrower interval than each.
+fn tell_undecided_cells(arm: &mut ArmComparison) {
+    let ArmComparison { cells, workloads, grid, .. } = arm;
+    let mark = |figure: &mut GridFigure, name: Option<&str>| {
+        let of_it = |cell: &&CellComparison| name.is_none_or(|name| cell.cell.workload == name);
+        let own: Vec<&CellComparison> = cells.iter().filter(of_it).filter(|cell| !cell.scheduled).collect();
+        let is_said = |verdict: Verdict| verdict.is_decided() || verdict.is_change();
+        figure.no_cell_decided =
+            own.len() > 1 && is_said(figure.verdict) && !own.iter().any(|cell| is_said(cell.verdict));
+    };
+    workloads.iter_mut().for_each(|(name, figure)| mark(figure, Some(name)));
+    grid.iter_mut().for_each(|figure| mark(figure, None));
+}
+
 /// Whether the scripts of a workload differ: its throughput is a mean over them, and does not hold for any
 /// of them.
 fn scripts_differ(arm: &ArmComparison, workload: &str) -> bool {
     let whole = arm.workloads[workload].verdict;
     let own = || arm.scripts.iter().filter(|script| script.workload == workload);
     let estimates: Vec<Estimate> = own().filter_map(|script| script.estimate).collect();
-    own().any(|script| contradicts(script.verdict, whole)) || are_unlike(&estimates)
+    own().any(|script| script.verdict.contradicts(whole)) || are_unlike(&estimates)
 }
 
 fn without_answer(verdict: Verdict) -> Verdict {
@@ -133,7 +153,7 @@ fn without_answer(verdict: Verdict) -> Verdict {
 fn of_workload(arm: &ArmComparison, name: &str) -> Verdict {
     let own = arm.workloads[name].verdict;
     let mut cells = arm.cells.iter().filter(|cell| cell.cell.workload == name && !cell.scheduled);
-    if cells.any(|cell| contradicts(cell.verdict, own)) { Verdict::PartsDiffer } else { own }
+    if cells.any(|cell| cell.verdict.contradicts(own)) { Verdict::PartsDiffer } else { own }
 }
 
 /// A mean over workloads that differ does not hold for any of them.
@@ -154,15 +174,6 @@ fn of_grid(arm: &ArmComparison) -> Verdict {
 
 fn are_unlike(estimates: &[Estimate]) -> bool {
     stats::heterogeneity(estimates).is_some_and(|spread| spread.is_beyond_noise())
-}
-
-/// Whether a part is surely slower and its whole is not, or surely faster and its whole surely is not.
-fn contradicts(part: Verdict, whole: Verdict) -> bool {
-    match part {
-        Verdict::Slower => whole != Verdict::Slower,
-        Verdict::Faster => matches!(whole, Verdict::Slower | Verdict::Same),
-        _ => false,
-    }
 }
 
 fn same_kind(one: Verdict, other: Verdict) -> bool {

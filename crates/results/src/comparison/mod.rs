@@ -11,6 +11,7 @@ mod control;
 mod crosstab;
 mod differences;
 mod groups;
+mod levels;
 mod lines;
 mod metric;
 mod pairs;
@@ -25,13 +26,14 @@ pub mod zooms;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stats::{Better, Estimate, GridEstimate, Heterogeneity, TooFew, Verdict};
+use stats::{Better, Estimate, GridEstimate, TooFew, Verdict};
 
 pub use apart::{Apart, ApartError, MeasuredExperiment};
 pub use control::ControlChange;
 pub use crosstab::{Crosstab, CrosstabRow, crosstabs};
 pub use differences::{Difference, Quantity, differences, largest};
 pub use groups::{Grouped, SameCpu, two_groups};
+pub use levels::{ByLevels, LevelFigure};
 pub use metric::Metric;
 pub use pairs::{Cell, Excluded, Level};
 use pairs::{CellRuns, cells_of, least_error};
@@ -83,6 +85,8 @@ pub struct GridFigure {
     pub verdict: Verdict,
     /// Cells in it; [`GridEstimate::cells`] of them have a valid pair.
     pub cells: usize,
+    /// Whether it is decided, and none of its several cells is.
+    pub no_cell_decided: bool,
 }
 
 impl GridFigure {
@@ -104,8 +108,10 @@ pub struct ArmComparison {
     pub grid: Option<GridFigure>,
     /// Cells that are not averaged, because an offered rate or think times set their throughput. 0 for response times.
     pub scheduled: usize,
-    /// How much cells differ beyond their errors.
-    pub heterogeneity: Option<Heterogeneity>,
+    /// Of workloads whose cells differ by more than their noise.
+    pub workload_levels: BTreeMap<String, ByLevels>,
+    /// Set if the cells of the whole grid differ by more than their noise.
+    pub grid_levels: Option<ByLevels>,
 }
 
 /// All arms against the base, by one metric.
@@ -470,8 +476,6 @@ fn compare_arm(
             cell.verdict != Verdict::Invalid || cell.estimate.is_some() || !cell.excluded.is_empty()
         })
         .collect();
-    let estimates: Vec<Estimate> =
-        compared.iter().filter(|cell| !cell.scheduled).filter_map(|cell| cell.estimate).collect();
     ArmComparison {
         arm: arm.to_owned(),
         unsafe_settings,
@@ -479,7 +483,8 @@ fn compare_arm(
         workloads: BTreeMap::new(),
         grid: None,
         scheduled: compared.iter().filter(|cell| cell.scheduled).count(),
-        heterogeneity: stats::heterogeneity(&estimates),
+        workload_levels: BTreeMap::new(),
+        grid_levels: None,
         cells: compared,
     }
 }

@@ -33,6 +33,23 @@ impl Account {
         choose(asked.as_deref(), look_up).map(Some)
     }
 
+    /// The account that reads this folder for root: its owner, or [`Self::unprivileged`] if root owns it. `None` when
+    /// pgdyno does not run as root.
+    ///
+    /// # Errors
+    /// As [`Self::unprivileged`].
+    pub fn of_owner(folder: &Metadata) -> Result<Option<Self>, Error> {
+        let unprivileged = Self::unprivileged()?;
+        if unprivileged.is_none() || folder.uid() == 0 {
+            return Ok(unprivileged);
+        }
+        let known = User::from_uid(nix::unistd::Uid::from_raw(folder.uid())).ok().flatten();
+        Ok(Some(match known {
+            Some(user) => Self { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw() },
+            None => Self { name: format!("uid {}", folder.uid()), uid: folder.uid(), gid: folder.gid() },
+        }))
+    }
+
     /// Whether it may enter a folder and each one above it.
     #[must_use]
     pub fn may_enter(&self, folder: &Path) -> bool {

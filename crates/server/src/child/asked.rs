@@ -29,18 +29,45 @@ pub(crate) fn ask_all(program: &Path, arguments: &[&str], account: Option<&Accou
     ask_within(program, arguments, account, (TIMEOUT, true))
 }
 
+/// What a program answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProgramAnswer {
+    /// Whether it exited with code 0.
+    pub(crate) succeeded: bool,
+    /// Without blanks around it; bytes that are not UTF-8 are replaced.
+    pub(crate) text: String,
+}
+
+/// As [`ask`], for a command that is prepared; a failing program is not an error here.
+pub(crate) fn ask_command(
+    mut command: Command,
+    account: Option<&Account>,
+    with_errors: bool,
+) -> io::Result<ProgramAnswer> {
+    as_account(&mut command, account);
+    answer(command, (TIMEOUT, with_errors))
+}
+
 fn ask_within(
     program: &Path,
     arguments: &[&str],
     account: Option<&Account>,
-    (timeout, with_errors): (Duration, bool),
+    bounds: (Duration, bool),
 ) -> io::Result<String> {
     let mut command = Command::new(program);
+    as_account(&mut command, account).args(arguments);
+    let answered = answer(command, bounds)?;
+    match answered.succeeded {
+        true => Ok(answered.text),
+        false => Err(io::Error::other("it failed")),
+    }
+}
+
+fn answer(mut command: Command, (timeout, with_errors): (Duration, bool)) -> io::Result<ProgramAnswer> {
     // SAFETY: the closure makes one system call and touches no memory of the parent.
     unsafe {
         command.pre_exec(|| setsid().map(drop).map_err(Into::into));
     }
-    as_account(&mut command, account).args(arguments);
     let (output, input) = io::pipe()?;
     let errors = if with_errors { Stdio::from(input.try_clone()?) } else { Stdio::null() };
     let mut child = command.stdin(Stdio::null()).stdout(input).stderr(errors).spawn()?;
@@ -55,7 +82,7 @@ fn ask_within(
     answer
 }
 
-fn hear(child: &mut Child, mut output: PipeReader, end: Instant) -> io::Result<String> {
+fn hear(child: &mut Child, mut output: PipeReader, end: Instant) -> io::Result<ProgramAnswer> {
     let mut answer = Vec::new();
     let mut part = [0; 4096];
     loop {
@@ -82,10 +109,8 @@ fn hear(child: &mut Child, mut output: PipeReader, end: Instant) -> io::Result<S
             None => std::thread::sleep(Duration::from_millis(1)),
         }
     };
-    match status.success() {
-        true => Ok(String::from_utf8_lossy(&answer).trim().to_owned()),
-        false => Err(io::Error::other(format!("it ended with {status}"))),
-    }
+    let text = String::from_utf8_lossy(&answer).trim().to_owned();
+    Ok(ProgramAnswer { succeeded: status.success(), text })
 }
 
 #[cfg(test)]

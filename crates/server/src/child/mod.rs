@@ -24,7 +24,7 @@ mod watchdog;
 
 pub use account::Account;
 pub(crate) use account::as_account;
-pub(crate) use asked::{ask, ask_all};
+pub(crate) use asked::{ProgramAnswer, ask, ask_all, ask_command};
 pub use captured::Captured;
 pub use guard::watchdog_main;
 pub use lines::{OutputLine, Stream};

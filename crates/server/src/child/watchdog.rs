@@ -52,6 +52,16 @@ impl Watchdog {
         self.spawn(program, false, stdout.into(), stderr.into())
     }
 
+    /// Starts a program that writes its output to one file and its errors to another.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_apart(&self, program: &Program, output: &File, errors: &File) -> Result<Child, Error> {
+        let files = output.try_clone().and_then(|output| Ok((output, errors.try_clone()?)));
+        let (stdout, stderr) = files.map_err(|source| self.failed(source))?;
+        self.spawn(program, false, stdout.into(), stderr.into())
+    }
+
     /// Starts a server that continues when pgdyno ends; returns its pid.
     pub fn start_detached(&self, program: &Program, log: &File) -> Result<u32, Error> {
         let outputs = log.try_clone().and_then(|out| Ok((out, log.try_clone()?)));

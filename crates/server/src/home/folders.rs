@@ -24,6 +24,8 @@ pub enum HomeFolder {
     TileServers,
     /// A folder per filesystem made for servers.
     Storage,
+    /// Builds of PostgreSQL and of extensions from git, a folder for each.
+    Builds,
     /// What must be undone on servers of others.
     Journal,
     /// Extracts of OpenStreetMap, fetched or synthetic.
@@ -43,6 +45,7 @@ impl HomeFolder {
             Self::Replicas => "replicas",
             Self::TileServers => "tile-servers",
             Self::Storage => "storage",
+            Self::Builds => "builds",
             Self::Journal => "journal",
             Self::Extracts => "extracts",
             Self::Logs => "logs",

@@ -302,7 +302,8 @@ impl Cluster {
         Self::prepare(home, &name, &options, &self.watchdog, &self.stop, choice)
     }
 
-    /// The programs of this server, named: root runs no others by a path that it reads from a file.
+    /// A copy is run by the programs of its template. As root those of a build would not be taken from the marker, and
+    /// the system's of the same major version would run it.
     fn same_programs(&self) -> Choice {
         Choice { pg_bin: Some(self.installation.bin.clone()), version: None }
     }

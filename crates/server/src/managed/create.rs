@@ -7,6 +7,7 @@ use spec::{Class, Error};
 
 use super::error::{disk_full, server_file_error, storage_full};
 use super::file_storage::FileStorage;
+use super::initdb_options;
 use super::installation::Installation;
 use super::log::disk_full_line;
 use super::{DATA, SUPERUSER};
@@ -22,27 +23,31 @@ const QUOTED_LINES: usize = 6;
 pub(super) fn init(
     folder: &Dir,
     file_storage: Option<&FileStorage>,
-    installation: &Installation,
+    installation: (&Installation, &[String]),
     account: Option<&Account>,
     watchdog: &Watchdog,
     stop: &Stop,
 ) -> Result<&'static str, Error> {
+    if initdb_options::names_a_locale(installation.1) {
+        init_with(None, folder, file_storage, installation, account, watchdog, stop)?;
+        return Ok("as asked");
+    }
     // C.UTF-8 does not exist everywhere (macOS, old RHEL); C always does. initdb's reason is only free text,
     // so C is tried after any failure, and its error then counts.
-    match init_with("C.UTF-8", folder, file_storage, installation, account, watchdog, stop) {
+    match init_with(Some("C.UTF-8"), folder, file_storage, installation, account, watchdog, stop) {
         Ok(()) => Ok("C.UTF-8"),
         Err(error) if error.class() == Class::Child => {
-            init_with("C", folder, file_storage, installation, account, watchdog, stop).map(|()| "C")
+            init_with(Some("C"), folder, file_storage, installation, account, watchdog, stop).map(|()| "C")
         }
         Err(error) => Err(error),
     }
 }
 
 fn init_with(
-    locale: &str,
+    locale: Option<&str>,
     folder: &Dir,
     file_storage: Option<&FileStorage>,
-    installation: &Installation,
+    (installation, options): (&Installation, &[String]),
     account: Option<&Account>,
     watchdog: &Watchdog,
     stop: &Stop,
@@ -53,10 +58,11 @@ fn init_with(
     let program = Program::server(installation.program("initdb"), folder.path(), account)
         .arg("-D")
         .arg(&data)
-        .args(["-U", SUPERUSER, "-E", "UTF8", "--data-checksums", "--no-instructions"])
+        .args(["-U", SUPERUSER, "--no-instructions"])
         .args(["--auth-local=trust", "--auth-host=scram-sha-256"])
         .args(wal.map(|wal| [OsString::from("--waldir"), wal.into()]).into_iter().flatten())
-        .arg(format!("--locale={locale}"));
+        .args(locale.map(|locale| format!("--locale={locale}")))
+        .args(initdb_options::with_ours(options, installation.major));
     let mut lines = Vec::new();
     let finished = watchdog.run(&program, &|| stop.at_once(), &mut |line| lines.push(line.text))?;
     if finished.success() {
@@ -73,7 +79,8 @@ fn init_with(
         });
     }
     let output = lines.split_off(lines.len().saturating_sub(QUOTED_LINES)).join("\n");
-    Err(Error::new(Class::Child, format!("initdb failed in {}:\n{output}", folder.path().display())))
+    let with = if options.is_empty() { String::new() } else { format!(" with {}", options.join(" ")) };
+    Err(Error::new(Class::Child, format!("initdb failed in {}{with}:\n{output}", folder.path().display())))
 }
 
 /// Makes the data folder again, empty, for the account; also the folders of files stored elsewhere.

@@ -39,6 +39,9 @@ pub(super) struct Marker {
     /// Where some of its files are, if not in its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) storage: Option<Storage>,
+    /// Options of initdb besides ours.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) initdb: Vec<String>,
     /// Present for a copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) copy: Option<CopyOf>,
@@ -122,6 +125,7 @@ mod tests {
             detached: false,
             is_kept: false,
             storage: None,
+            initdb: Vec::new(),
             copy: None,
         };
         marker.write(&folder).expect("own folder");

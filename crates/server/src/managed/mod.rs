@@ -12,6 +12,7 @@ mod data_folder;
 mod databases;
 mod error;
 mod file_storage;
+mod initdb_options;
 mod installation;
 mod log;
 mod marker;
@@ -30,6 +31,7 @@ use spec::{Class, Error, is_disk_full};
 pub use copy::{disks_of, sizes_of};
 pub use crash::{FailedStatement, ServerCrash};
 pub use data_folder::DataFolderSizes;
+pub use initdb_options::check_initdb_option;
 pub use installation::{Choice, Installation, no_server_in, real_folder};
 pub use network::NetworkAccess;
 pub use orphans::stop_orphans;
@@ -78,6 +80,9 @@ pub struct ServerOptions {
     /// Whether data of another major version are removed. An arm that is a build needs this: its folder may hold another
     /// build now.
     pub replaces_versions: bool,
+    /// Further options of initdb ([`check_initdb_option`]). A server that was made with others is made again, if its versions
+    /// may be replaced.
+    pub initdb: Vec<String>,
 }
 
 /// A managed server in use; dropping it stops the server, unless it is detached.
@@ -157,11 +162,11 @@ impl Cluster {
         };
         self.make_data()?;
         self.start()?;
-        self.made_again = Some("another catalog version");
+        self.made_again = Some("another catalog version of PostgreSQL");
         Ok(())
     }
 
-    /// Why its data folder was made again, if it was: `another catalog version`.
+    /// Why its data folder was made again, if it was: `another catalog version of PostgreSQL`.
     #[must_use]
     pub fn made_again(&self) -> Option<&'static str> {
         self.made_again
@@ -346,7 +351,8 @@ impl Cluster {
             Some(marker) => (installation_for(&marker, &options.choice, name)?, marker),
             None if is_empty(&folder) => {
                 let installation = Installation::find(&options.choice)?;
-                let marker = Marker { storage: options.storage.clone(), ..fresh_marker(&installation) };
+                let (storage, initdb) = (options.storage.clone(), options.initdb.clone());
+                let marker = Marker { storage, initdb, ..fresh_marker(&installation) };
                 (installation, marker)
             }
             None => return Err(not_ours(folder.path())),
@@ -394,8 +400,14 @@ impl Cluster {
         self.write_marker()?;
         let account = self.account.as_ref();
         let file_storage = self.file_storage.as_ref();
-        let made =
-            create::init(&self.folder, file_storage, &self.installation, account, &self.watchdog, &self.stop);
+        let made = create::init(
+            &self.folder,
+            file_storage,
+            (&self.installation, &self.marker.initdb),
+            account,
+            &self.watchdog,
+            &self.stop,
+        );
         if let (Err(_), Some(file_storage)) = (&made, file_storage) {
             // A partial server on a full disk is useless; the next try starts over.
             let _ = file_storage.remove();
@@ -507,6 +519,7 @@ fn fresh_marker(installation: &Installation) -> Marker {
         detached: false,
         is_kept: false,
         storage: None,
+        initdb: Vec::new(),
         copy: None,
     }
 }

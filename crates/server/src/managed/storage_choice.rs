@@ -67,13 +67,24 @@ pub(super) fn without_other_version(
     options: &ServerOptions,
 ) -> Result<(Option<Marker>, Option<&'static str>), Error> {
     let Some(marker) = found else { return Ok((None, None)) };
+    let other_initdb = options.replaces_versions && marker.initdb != options.initdb;
     if !options.replaces_versions || marker.is_kept || marker.detached {
+        if other_initdb {
+            let name = folder.path().file_name().unwrap_or_default().display();
+            let what = format!("private server {name} was made by initdb with other options, and is kept");
+            return Err(Error::new(Class::Usage, what)
+                .with_hint(format!("remove it with: pgdyno target destroy {name}")));
+        }
         return Ok((Some(marker), None));
+    }
+    if marker.initdb != options.initdb {
+        clear(folder)?;
+        return Ok((None, Some("initdb with other options")));
     }
     match Installation::find(&options.choice) {
         Ok(asked) if asked.major != marker.major => {
             clear(folder)?;
-            Ok((None, Some("another major version")))
+            Ok((None, Some("another major version of PostgreSQL")))
         }
         _ => Ok((Some(marker), None)),
     }

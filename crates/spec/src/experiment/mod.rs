@@ -124,11 +124,24 @@ pub struct TargetChoice {
     pub replication: Option<Replication>,
 }
 
-/// A build of PostgreSQL.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A build of PostgreSQL: a folder of programs, or a commit that pgdyno builds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Version {
-    pub bin: String,
+    pub bin: Option<String>,
+    /// A branch, tag or commit; `.` for the working tree with its changes.
+    pub git: Option<String>,
+    /// Folder of the repository; the file's own if it is missing.
+    pub source: Option<String>,
+    /// Options of configure or meson, or variables of make.
+    #[serde(skip_serializing_if = "ValueList::is_empty")]
+    pub configure: ValueList,
+    /// Options of initdb.
+    #[serde(skip_serializing_if = "ValueList::is_empty")]
+    pub initdb: ValueList,
+    /// Settings that only servers of this build have.
+    #[serde(skip_serializing_if = "is_default")]
+    pub settings: Tables<Value>,
 }
 
 /// A private server.

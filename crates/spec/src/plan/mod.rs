@@ -41,5 +41,5 @@ pub use probe::ProbeOptions;
 pub use recorded::Recorded;
 pub use run::{PlannedRun, SHOWN_APART};
 pub use slicing::Slicing;
-pub use target::{Build, TargetSpec, UrlReplica};
+pub use target::{Build, BuildSource, TargetSpec, UrlReplica};
 pub use workload::{PlannedPreparation, PlannedWorkload, WorkloadOptions};

@@ -1,6 +1,7 @@
 //! The target of an experiment, and its identity. The address of a server given by URL may hold a password,
 //! and is not part of a plan.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,9 @@ pub enum TargetSpec {
         /// Folder of PostgreSQL's programs, for a user's build.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bin: Option<PathBuf>,
+        /// Further options of initdb.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        initdb: Vec<String>,
         /// Storage of its files, if not in pgdyno's home.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         storage: Option<Storage>,
@@ -77,6 +81,7 @@ impl TargetSpec {
             extensions: extensions.iter().map(|&extension| extension.to_owned()).collect(),
             redis: false,
             bin: None,
+            initdb: Vec::new(),
             storage: None,
             tile_servers: Vec::new(),
             topology: Topology::default(),
@@ -141,9 +146,34 @@ impl TargetSpec {
 }
 
 /// A folder with PostgreSQL's programs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
     pub bin: PathBuf,
-    /// SHA-256 over the content of all its files, hex: distinguishes two builds of one version.
+    /// SHA-256, hex, which distinguishes two builds of one version: over the content of all its files, or, if pgdyno
+    /// builds it, over everything that the content follows from.
     pub hash: String,
+    /// What pgdyno builds it from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<BuildSource>,
+    /// Further options of initdb.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub initdb: Vec<String>,
+    /// Settings of its servers; those of an arm go first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+}
+
+/// A commit that pgdyno builds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildSource {
+    /// As given: a branch, a tag, a commit, or `.` for the working tree with its changes.
+    pub reference: String,
+    /// Folder of the sources.
+    pub folder: PathBuf,
+    /// Options of configure or meson, or variables of make.
+    pub options: Vec<String>,
+    /// 40 hex digits, with `-dirty` behind them for a working tree with changes; empty until it was looked up.
+    pub commit: String,
+    /// How it is built, in words, with the compiler; empty until it was looked up.
+    pub way: String,
 }

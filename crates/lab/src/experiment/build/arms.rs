@@ -108,8 +108,8 @@ impl Builder<'_, '_> {
         arms
     }
 
-    pub(super) fn setting(&mut self, place: &[&str; 3], name: &str, written: &Value) -> Option<String> {
-        let key = place[2];
+    pub(super) fn setting(&mut self, place: &[&str], name: &str, written: &Value) -> Option<String> {
+        let key = place.last().copied().unwrap_or_default();
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || !name.chars().all(plain) {
             self.document.wrong_key(place, format!("`{key}` is not the name of a setting"), None);

@@ -11,12 +11,14 @@ use super::Builder;
 use crate::experiment::tile_servers;
 use crate::factors::{self};
 use crate::target_spec::by_url;
+use server::managed::check_initdb_option;
 use server::pooler;
+use sha2::{Digest, Sha256};
 use spec::experiment::value::{text, whole_number};
 use spec::experiment::{self as written, Tables, ValueList};
 use spec::plan::tile_server;
 use spec::plan::topology::{MOST_REPLICAS, Replication, Topology};
-use spec::plan::{Build, Placement, TargetSpec, UrlReplica};
+use spec::plan::{Build, BuildSource, Placement, TargetSpec, UrlReplica};
 
 impl Builder<'_, '_> {
     pub(super) fn servers(&mut self, written: Tables<written::TargetChoice>) -> BTreeMap<String, TargetSpec> {
@@ -39,17 +41,70 @@ impl Builder<'_, '_> {
         self.names_are_names("version", "a version");
         let mut builds = BTreeMap::new();
         for (name, written) in written {
-            let place = ["version", &name, "bin"];
-            let Some(bin) = self.expanded(&place, &written.bin) else { continue };
-            let bin = self.folder().join(bin);
-            if self.look && !bin.join("initdb").is_file() {
-                let hint = "the folder with initdb and postgres, such as /usr/lib/postgresql/15/bin";
-                let message = format!("there is no initdb in {}", bin.display());
-                self.document.wrong(&place, message, Some(hint));
+            let made = match (&written.git, &written.bin) {
+                (Some(reference), _) => self.source(&name, reference, &written),
+                (None, Some(bin)) => self.folder_of_build(&name, bin),
+                (None, None) => {
+                    self.document.missing(&["version", &name], "bin");
+                    None
+                }
+            };
+            let initdb = self.initdb(&name, &written.initdb);
+            let mut settings = BTreeMap::new();
+            for (key, value) in written.settings.iter() {
+                let place = ["version", &name, "settings", key.as_str()];
+                let setting = key.to_ascii_lowercase();
+                if let Some(value) = self.setting(&place, &setting, value) {
+                    settings.insert(setting, value);
+                }
             }
-            builds.insert(name, Build { bin, hash: String::new() });
+            builds.extend(made.map(|build| (name, Build { initdb, settings, ..build })));
         }
         builds
+    }
+
+    fn folder_of_build(&mut self, name: &str, bin: &str) -> Option<Build> {
+        let place = ["version", name, "bin"];
+        for key in ["source", "configure"] {
+            if self.document.value(&["version", name, key]).is_some() {
+                let message = format!("`{key}` is for a build from git, and `bin` names one that is there");
+                self.document.wrong(&["version", name, key], message, None);
+            }
+        }
+        let bin = self.expanded(&place, bin)?;
+        let bin = self.folder().join(bin);
+        if self.look && !bin.join("initdb").is_file() {
+            let hint = "the folder with initdb and postgres, such as /usr/lib/postgresql/15/bin";
+            let message = format!("there is no initdb in {}", bin.display());
+            self.document.wrong(&place, message, Some(hint));
+        }
+        Some(Build { bin, ..Build::default() })
+    }
+
+    /// A build from git; what it is built from is looked up later ([`crate::sources`]).
+    fn source(&mut self, name: &str, reference: &str, written: &written::Version) -> Option<Build> {
+        let why = "a build is a folder, or is made from git";
+        self.document.exclusive_in(&["version", name], ["bin", "git"], why);
+        let folder = self.expanded(&["version", name, "source"], written.source.as_deref().unwrap_or("."))?;
+        let place = ["version", name, "configure"];
+        let options = self.each(&place, &written.configure, |_, _, value| text(value));
+        let source = BuildSource {
+            reference: reference.to_owned(),
+            folder: self.folder().join(folder),
+            options,
+            ..BuildSource::default()
+        };
+        let unknown = format!("{} {:?} {:?}", source.reference, source.folder, source.options);
+        let hash = spec::hex(&Sha256::digest(unknown));
+        Some(Build { hash, source: Some(source), ..Build::default() })
+    }
+
+    fn initdb(&mut self, name: &str, written: &ValueList) -> Vec<String> {
+        let place = ["version", name, "initdb"];
+        self.each(&place, written, |_, _, value| {
+            let option = text(value)?;
+            check_initdb_option(&option).map(|()| option)
+        })
     }
 
     pub(super) fn target(&mut self, table: &[&str], written: Option<written::TargetChoice>) -> TargetSpec {
@@ -69,6 +124,7 @@ impl Builder<'_, '_> {
             extensions: Vec::new(),
             redis: true,
             bin: None,
+            initdb: Vec::new(),
             storage: None,
             tile_servers: Vec::new(),
             topology: Topology::default(),
@@ -149,6 +205,7 @@ impl Builder<'_, '_> {
             extensions,
             redis: written.redis,
             bin: None,
+            initdb: Vec::new(),
             storage: None,
             tile_servers: Vec::new(),
             topology: Topology::default(),

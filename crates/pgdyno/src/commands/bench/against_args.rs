@@ -4,14 +4,34 @@ use std::path::PathBuf;
 
 use crate::options::{AnswerMetric, WrittenSlices};
 
+/// How builds from git are made.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(in crate::commands) struct BuildArgs {
+    /// Repository of 'build: git …': PostgreSQL, or an extension with PGXS [default: the current folder]
+    #[arg(long, value_name = "FOLDER", requires = "against")]
+    pub(in crate::commands) source: Option<PathBuf>,
+    /// Options of all builds from git: of configure or meson, or variables of make for an extension, such as
+    /// '--with-icu CFLAGS=-O3'. Without them configure compiles with -O2
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, requires = "against")]
+    pub(in crate::commands) configure: Option<String>,
+}
+
+impl BuildArgs {
+    pub(in crate::commands) fn is_given(&self) -> bool {
+        self.source.is_some() || self.configure.is_some()
+    }
+}
+
 /// What is changed on the other side.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Comparison")]
 pub(in crate::commands) struct Compare {
     /// Compare with one change: 'settings: jit=off', 'script: new.sql', 'url: postgres://…', 'version: 18', 'build:
-    /// ~/pg/master, ~/pg/patched' or 'sql: create index …'
+    /// git master, git my-branch', 'build: ~/pg/master, ~/pg/patched' or 'sql: create index …'
     #[arg(long, value_name = "KIND: WHAT", allow_hyphen_values = true)]
     pub(in crate::commands) against: Vec<String>,
+    #[command(flatten)]
+    pub(in crate::commands) builds: BuildArgs,
     /// SQL that undoes 'sql: …'. Needed on a server that pgdyno did not make
     #[arg(long, value_name = "SQL", requires = "against")]
     pub(in crate::commands) undo: Option<String>,

@@ -12,6 +12,8 @@ use toml::Value;
 
 use super::against_args::AgainstArgs;
 use super::given::Given;
+use super::listed::{self, Listed};
+use super::query_protocol::QueryProtocolArg;
 use super::usage_with;
 use super::user_args::UserArgs;
 use crate::options::{Driver, KnownValues, OutputArgs, WaitChoice};
@@ -165,9 +167,10 @@ impl TableArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = None::<&str>)]
 pub(super) struct BenchLoadArgs {
-    /// Number of clients; with --users, of users
-    #[arg(short = 'c', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) client: u32,
+    /// Number of clients; with --users, of users. With --against also several, such as 1,4,16: both sides are compared at
+    /// each
+    #[arg(short = 'c', long, value_name = "N[,N…]", default_value = "1", value_parser = listed::clients)]
+    pub(super) client: Listed<u32>,
     /// Number of threads
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) jobs: u32,
@@ -217,9 +220,10 @@ pub(crate) struct Scripts {
     /// All of -f, -b, -S and -N in the order they were given: scripts are numbered by it.
     #[arg(skip)]
     pub(crate) in_order: Vec<ScriptChoice>,
-    /// Query protocol
-    #[arg(short = 'M', long = "protocol", value_enum, default_value_t, value_name = "MODE")]
-    pub(super) mode: QueryProtocolArg,
+    /// Query protocol: simple (variables are pasted into the text), extended (parse, bind and execute each time) or
+    /// prepared (parse once per connection). With bench --against also several, such as simple,prepared
+    #[arg(short = 'M', long = "protocol", value_name = "MODE[,MODE…]", default_value = "simple", value_parser = MODES, hide_possible_values = true)]
+    pub(in crate::commands) mode: Listed<QueryProtocolArg>,
     /// Set a script variable
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
@@ -318,6 +322,9 @@ impl Conduct {
 const BUILTINS: KnownValues<String> =
     KnownValues { read: |text| Ok(text.to_owned()), names: &["tpcb-like", "simple-update", "select-only"] };
 
+const MODES: KnownValues<Listed<QueryProtocolArg>> =
+    KnownValues { read: listed::modes, names: &["simple", "extended", "prepared"] };
+
 fn seconds(text: &str) -> Result<u64, String> {
     let seconds = text.parse::<u64>().ok().filter(|seconds| *seconds >= 1);
     seconds.ok_or_else(|| "must be whole seconds, at least 1, as pgbench has it".to_owned())
@@ -402,29 +409,6 @@ impl Replicas {
             (self.target.is_some(), "--target"),
         ];
         all.into_iter().find_map(|(given, option)| given.then_some(option))
-    }
-}
-
-/// Query protocol, as in pgbench.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum QueryProtocolArg {
-    /// Variables are pasted into the text
-    #[default]
-    Simple,
-    /// Parse, bind and execute each time
-    Extended,
-    /// Parse once per connection
-    Prepared,
-}
-
-impl QueryProtocolArg {
-    /// pgbench's name of it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Simple => "simple",
-            Self::Extended => "extended",
-            Self::Prepared => "prepared",
-        }
     }
 }
 

@@ -5,7 +5,9 @@ pub(super) mod against_args;
 mod args;
 pub(super) mod asked;
 mod given;
+mod listed;
 mod once;
+mod query_protocol;
 mod show;
 mod tables;
 #[cfg(test)]
@@ -138,7 +140,8 @@ fn check_bounds(args: &Args) -> anyhow::Result<()> {
     };
     within("--warmup (seconds)", args.load.warmup, 0.0, MONTH_S)?;
     within("--time (seconds)", args.load.time.map(|seconds| seconds as f64), 1.0, MONTH_S)?;
-    within("--client", Some(f64::from(args.load.client)), 1.0, MOST_CLIENTS)?;
+    let most = args.load.client.each().iter().copied().max().map(f64::from);
+    within("--client", most, 1.0, MOST_CLIENTS)?;
     within("--jobs", Some(f64::from(args.load.jobs)), 1.0, MOST_THREADS)?;
     within("--latency-limit (ms)", args.pace.latency_limit, LEAST_LIMIT_MS, DAY_MS)
 }

@@ -131,6 +131,9 @@ fn refused(done: &OneRun) -> Option<(anyhow::Error, Option<Reason>)> {
     Some((CommandFailure::with_code(GUARD, what, hint), Some(empty.reason)))
 }
 
+const SEVERAL_CLIENTS: &str =
+    "two sides at each: --against 'KIND: WHAT'; one side at each: pgdyno ladder -c 1,4,16";
+
 /// The experiment of one run a round.
 fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
     check_bounds(args)?;
@@ -138,7 +141,7 @@ fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
         return Err(usage("--max-tries 0 needs a bound: a duration (-T) or a latency limit (-L)"));
     }
     args.scripts.in_order.iter().try_for_each(check_script)?;
-    let (asked, clients) = (BenchRequest::of(args), args.load.client);
+    let (asked, clients) = (BenchRequest::of(args), args.load.client.only("-c", SEVERAL_CLIENTS)?);
     let folder = Folder::of(None);
     check_users(args, &asked)?;
     let each = if args.users.is_asked() { "user" } else { "client" };

@@ -73,9 +73,9 @@ fn head(out: &mut String, args: &BenchArgs, done: &OneRun) {
     };
     let _ = writeln!(out, "transaction type: {kind}");
     let _ = writeln!(out, "scaling factor: {}", done.scale.unwrap_or(1));
-    let _ = writeln!(out, "query mode: {}", args.scripts.mode.name());
+    let _ = writeln!(out, "query mode: {}", args.scripts.mode.first().name());
     let each = if args.users.is_asked() { "users" } else { "clients" };
-    let _ = writeln!(out, "number of {each}: {}", args.load.client);
+    let _ = writeln!(out, "number of {each}: {}", args.load.client.first());
     let _ = writeln!(out, "number of threads: {}", done.run.threads);
     let _ = match args.until() {
         Until::Elapsed(ns) => writeln!(out, "duration: {} s", ns / 1_000_000_000),
@@ -445,7 +445,7 @@ fn run(done: &OneRun, args: &BenchArgs) -> Vec<CellValue> {
     let own = [
         run.clients.into(),
         run.threads.into(),
-        args.scripts.mode.name().into(),
+        args.scripts.mode.first().name().into(),
         done.scale.unwrap_or(1).into(),
         run.offered_rate.into(),
         run.warmup_s.into(),

@@ -19,13 +19,13 @@ use results::gate::{GateHistory, GateJudgement};
 use results::{ExperimentId, Store};
 use server::Stop;
 use spec::plan::WorkMetric;
-use spec::{GateOutcome, GateRecord};
+use spec::{Error, GateOutcome, GateRecord};
 
 pub(crate) use self::args::Args;
 use self::budget::Budget;
 use self::files::GateFolder;
 use super::carry_out::{How, Shown, listen};
-use super::{chosen, loaded};
+use super::{chosen, loaded, sources};
 use crate::exit::{self, BAD_INPUT, CommandFailure, ExitResult};
 use crate::options::OutputFormat;
 use crate::print::{data, talk, warning};
@@ -116,34 +116,18 @@ fn measured(
     (planned, base): (u32, Option<&MeasuredExperiment>),
     stop: &Stop,
 ) -> anyhow::Result<Found> {
-    let results = args.out.results.path();
     let mut budget = Budget::of(args.budget);
     let mut has_added = false;
     loop {
-        let mut screen = how.screen();
-        let options = how.options(None);
-        let ready = how.announced(file, &options, &mut screen, stop)?;
-        if let Some(arms) = plan::equal_arms(&ready.plan).filter(|_| base.is_none() && !file.allows_same()) {
-            return Ok(Found::Same(arms));
-        }
-        let rounds = ready.plan.rounds;
         let began = Instant::now();
-        let measured = {
-            let _measuring = args.out.measuring(&mut screen);
-            execute::run(file, ready.facts, &options, &mut screen, stop)
+        let experiment = match once(&how, file, base.is_none(), stop)? {
+            Once::Measured(experiment) => experiment,
+            Once::Same(arms) => return Ok(Found::Same(arms)),
         };
-        let experiment = match measured {
-            Ok(outcome) => outcome.experiment,
-            // Nothing that it measures changed since: its stored runs are judged.
-            Err(error) => match error.attached() {
-                Some(FinishedExperiment { experiment }) => *experiment,
-                None => return Err(error.into()),
-            },
-        };
-        let mut store = Store::create_or_open(&results)?;
+        let mut store = Store::create_or_open(&args.out.results.path())?;
         store.look(experiment)?;
         let data = loaded(&store, experiment)?;
-        let looks = data.course.looks;
+        let (looks, rounds) = (data.course.looks, data.experiment.rounds);
         let judgement = judged(&store, experiment, &data, base, planned)?;
         budget.spent(&data, rounds, has_added.then(|| began.elapsed()));
         let may_look =
@@ -154,6 +138,42 @@ fn measured(
         talk(&format!("undecided after {rounds} rounds: measuring {} more", more - rounds));
         file.ask(ExperimentOverrides { rounds: Some(more), looks: Some(planned), ..Default::default() })?;
         (how.again, has_added) = (false, true);
+    }
+}
+
+enum Once {
+    Measured(ExperimentId),
+    /// Base and arm, which are the same.
+    Same([String; 2]),
+}
+
+/// Carries the experiment out as it is, or finds it finished: then nothing that it measures changed since.
+fn once(how: &How<'_>, file: &ExperimentFile, is_together: bool, stop: &Stop) -> anyhow::Result<Once> {
+    let mut screen = how.screen();
+    let options = how.options(None);
+    let allowed = sources::Allowed { dry_run: false, consents: how.consents };
+    let built = match sources::built(allowed, (file, &options), &mut screen, stop) {
+        Ok(built) => built,
+        Err(error) => return finished(error).map(Once::Measured),
+    };
+    let file = built.as_ref().map_or(file, |built| &built.file);
+    let ready = how.announced(file, &options, &mut screen, stop)?;
+    if let Some(arms) = plan::equal_arms(&ready.plan).filter(|_| is_together && !file.allows_same()) {
+        return Ok(Once::Same(arms));
+    }
+    let _measuring = how.output.measuring(&mut screen);
+    match execute::run(file, ready.facts, &options, &mut screen, stop) {
+        Ok(outcome) => Ok(Once::Measured(outcome.experiment)),
+        Err(error) => finished(error.into()).map(Once::Measured),
+    }
+}
+
+/// The experiment that is finished already; any other error as it is.
+fn finished(error: anyhow::Error) -> anyhow::Result<ExperimentId> {
+    let found = error.downcast_ref::<Error>().and_then(Error::attached);
+    match found {
+        Some(FinishedExperiment { experiment }) => Ok(*experiment),
+        None => Err(error),
     }
 }
 

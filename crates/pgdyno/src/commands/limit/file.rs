@@ -8,7 +8,7 @@ use super::args::{ClientsArg, LimitArgs, Search};
 use crate::commands::bench::against::base::Folder;
 use crate::commands::bench::against::file::{Compared, made as compared};
 use crate::commands::bench::against::kind::AgainstChange;
-use crate::commands::bench::against::parts::{make_room, of_scripts, seed};
+use crate::commands::bench::against::parts::{SEVERAL_MODES, make_room, of_scripts, seed};
 
 /// First number of clients with `auto`.
 const FIRST_CLIENTS: u32 = 8;
@@ -25,13 +25,14 @@ pub(super) fn made(
     let promise = args.search.promise.join(" and ");
     let mut made = match change {
         Some(change) => {
+            args.made.scripts.mode.only("-M", SEVERAL_MODES)?;
             let question =
                 |base: &str, other: &str| format!("Can {other} take more than {base} at {promise}?");
             let of = Compared {
                 asked: args.made.asked(),
                 change,
                 compare: &args.compare,
-                clients: clients(&args.search),
+                clients: vec![clients(&args.search)],
                 saved_by: super::SAVED_BY,
                 question: &question,
                 load: load(args, &promise),

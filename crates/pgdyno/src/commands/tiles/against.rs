@@ -3,8 +3,10 @@
 use workloads::tiles::Via;
 
 use super::ways;
-use crate::commands::bench::against::kind::{AgainstChange, parts};
-use crate::commands::bench::against::usage;
+use crate::commands::bench::against::kind::AgainstChange;
+use crate::commands::bench::against::written::parts;
+use crate::commands::bench::against::{looked_up, usage};
+use crate::commands::bench::against_args::BuildArgs;
 use crate::options::AGAINST as KINDS;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -46,6 +48,23 @@ impl Against {
                     "one now and the other later; or --save FILE, and give the file further levels",
                 ))
             }
+        }
+    }
+}
+
+impl Against {
+    /// The same with the names of builds from git.
+    ///
+    /// # Errors
+    /// As of [`looked_up`].
+    pub(super) fn looked_up(self, args: &BuildArgs) -> anyhow::Result<Self> {
+        match self {
+            Self::Change(change) => looked_up(change, args).map(Self::Change),
+            _ if args.is_given() => {
+                let what = "--source and --configure are for builds from git";
+                Err(usage(what, "--against 'build: git master'"))
+            }
+            other => Ok(other),
         }
     }
 }

@@ -8,7 +8,7 @@ use workloads::tiles::Via;
 
 use super::ways::way;
 use super::zooms::zooms;
-use crate::commands::bench::against_args::{Compare, margin};
+use crate::commands::bench::against_args::{BuildArgs, Compare, margin};
 use crate::options::{KnownValues, OutputArgs, WrittenSlices};
 
 /// `pgdyno tiles`.
@@ -192,6 +192,8 @@ pub(super) struct Arms {
     /// Differences below this count as "the same", in percent [default: 3]
     #[arg(long, value_name = "PCT", value_parser = margin, allow_negative_numbers = true, requires = "against")]
     margin: Option<f64>,
+    #[command(flatten)]
+    pub(super) builds: BuildArgs,
     /// Whether the sides take turns in short slices within a round: auto, true, false or a length such as 100ms
     /// [default: auto]
     #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true, requires = "against")]
@@ -204,8 +206,14 @@ pub(super) struct Arms {
 impl Arms {
     /// As in `bench`, without the change.
     pub(super) fn compare(&self) -> Compare {
-        let Self { undo, change_server, margin, .. } = self;
-        Compare { against: Vec::new(), undo: undo.clone(), change_server: *change_server, margin: *margin }
+        let Self { undo, change_server, margin, builds, .. } = self;
+        Compare {
+            against: Vec::new(),
+            builds: builds.clone(),
+            undo: undo.clone(),
+            change_server: *change_server,
+            margin: *margin,
+        }
     }
 }
 

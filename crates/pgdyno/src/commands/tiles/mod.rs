@@ -26,7 +26,7 @@ const SAVED_BY: &str = "Made by pgdyno tiles; docs/experiment.md explains every 
 const NOWHERE: &str = "tiles";
 
 pub(crate) fn run(args: &Args) -> ExitResult {
-    let against = Against::read(&args.arms.against)?;
+    let against = Against::read(&args.arms.against)?.looked_up(&args.arms.builds)?;
     if args.save.is_some() && args.tiles.via.as_ref().is_some_and(ways::has_login) {
         let what = "--via: a user and a password stand in the URL, which no file is to hold";
         return Err(usage(what, "leave --save out, or user and password"));

@@ -8,8 +8,8 @@ use workloads::tiles::Via;
 
 use super::layers::Layers;
 use crate::commands::bench::against::base::BaseServer;
-use crate::commands::bench::against::kind::parts;
 use crate::commands::bench::against::usage;
+use crate::commands::bench::against::written::parts;
 
 /// Most database connections of a tile server by default.
 const POOL: u32 = 50;

@@ -70,6 +70,10 @@ impl AnswerBlocks<'_> {
             } else {
                 blocks.push(lead.plain(format!(": {}", line.figures)).into());
             }
+            if let Some((head, levels)) = &line.levels {
+                let list = Block::List(levels.clone());
+                blocks.extend(Block::group("besides", [Block::remark(head), list]));
+            }
             let is_last = lines.peek().is_none_or(|next| next.workload != line.workload);
             if let Some(workload) = line.workload.as_deref().filter(|_| is_last) {
                 blocks.extend(self.differences_of(of, arm, workload, output));

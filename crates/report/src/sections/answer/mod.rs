@@ -2,6 +2,7 @@
 //! for the head of a page and for the lines at the end of a run.
 
 mod arm;
+mod in_mail;
 pub mod short;
 pub mod summary;
 mod uncompared;
@@ -34,6 +35,14 @@ pub(crate) enum AnswerPlace {
     Summary,
     /// Below the sentence of a short answer: unexpected facts only.
     Short,
+    /// Above a table of the cells: what it does not show.
+    Mail,
+}
+
+impl AnswerPlace {
+    fn is_brief(self) -> bool {
+        matches!(self, Self::Short | Self::Mail)
+    }
 }
 
 impl<'a> AnswerBlocks<'a> {
@@ -53,7 +62,11 @@ impl<'a> AnswerBlocks<'a> {
         blocks.extend(self.limits());
         blocks.extend(self.uncompared());
         for (of, arm, answer) in self.arms() {
-            blocks.extend(Block::group(answer.box_class(), self.of_arm((of, arm), &answer, output)));
+            let own = match output {
+                AnswerPlace::Mail => self.arm_in_mail((of, arm), &answer),
+                _ => self.of_arm((of, arm), &answer, output),
+            };
+            blocks.extend(Block::group(answer.box_class(), own));
         }
         blocks.extend(self.trends().into_iter().map(Block::notice));
         if output == AnswerPlace::Summary {
@@ -66,7 +79,7 @@ impl<'a> AnswerBlocks<'a> {
         let looked = next::looked(&self.data.course);
         blocks.extend(looked.map(|looked| Block::remark(format!("{}.", verdicts::sentence(&looked)))));
         match output {
-            AnswerPlace::Page => blocks.extend(self.overload().map(Block::notice)),
+            AnswerPlace::Page | AnswerPlace::Mail => blocks.extend(self.overload().map(Block::notice)),
             AnswerPlace::Summary | AnswerPlace::Short => {
                 blocks.extend(self.in_time().into_iter().map(Block::text))
             }
@@ -80,7 +93,7 @@ impl<'a> AnswerBlocks<'a> {
         let warn =
             |head: &str, said: &str| Paragraph::new("notice").strong(head).plain(format!(" {said}.")).into();
         let different = remarks.different.iter().map(|said| warn("The arms do not do the same:", said));
-        let same = self.same().filter(|_| output != AnswerPlace::Short).map(Block::remark);
+        let same = self.same().filter(|_| !output.is_brief()).map(Block::remark);
         let nevertheless = remarks.sliced_all_the_same.iter().map(|why| warn("In slices nevertheless:", why));
         let chosen = "Chosen from its own data, by the same rule:";
         let own_choice = remarks.own_choice.iter().map(|own| warn(chosen, own));
@@ -125,15 +138,27 @@ impl<'a> AnswerBlocks<'a> {
         let not_run =
             not_run.map(|part| notice(format!("Not run: {}", part.what), format!(": {}.", part.why)));
         // Why there were no slices is not unexpected: the report shows it.
-        let uncut = self.uncut().filter(|_| output != AnswerPlace::Short);
+        let uncut = self.uncut().filter(|_| !output.is_brief());
+        let noticed = self.answer.remarks.noticed.iter().filter(|_| output != AnswerPlace::Mail).cloned();
         let is_doubtful = self.answer.doubts.suspect.runs + self.answer.doubts.invalid.runs > 0;
         let class = if is_doubtful { "validity doubt" } else { "validity" };
-        let shows_validity = output != AnswerPlace::Short || is_doubtful || self.answer.doubts.again.runs > 0;
+        let shows_validity = match output {
+            AnswerPlace::Page | AnswerPlace::Summary => true,
+            AnswerPlace::Short => is_doubtful || self.answer.doubts.again.runs > 0,
+            // Suspect runs are in the line of the answer if they are many.
+            AnswerPlace::Mail => {
+                let is_said = self.answer.lines.iter().any(|line| line.suspect.is_some());
+                is_doubtful && !(is_said && self.answer.doubts.invalid.runs == 0)
+            }
+        };
         let validity = shows_validity.then(|| Paragraph::new(class).plain(self.validity()).into());
         let groups = self.groups();
-        let groups =
-            groups.and_then(|(head, lines)| Block::group("notice", [Block::text(head), Block::List(lines)]));
-        let units = self.units().chain(uncut).map(Block::remark);
+        let groups = groups.and_then(|(head, lines)| match output {
+            // Which ones are in the attached runs.
+            AnswerPlace::Mail => Some(Block::text(format!("{head}."))),
+            _ => Block::group("notice", [Block::text(format!("{head}:")), Block::List(lines)]),
+        });
+        let units = self.units().chain(noticed).chain(uncut).map(Block::remark);
         taste.chain(not_run).chain(units).chain(validity).chain(groups).collect()
     }
 

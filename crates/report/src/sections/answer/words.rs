@@ -11,7 +11,7 @@ use stats::Verdict;
 use super::AnswerBlocks;
 use crate::arrivals;
 use crate::compared::{
-    FROM_SLICES, Tone, against, but, cell_and_arm, control, grouped_cell, tally, value_of,
+    FROM_SLICES, Tone, against, cell_and_arm, control, grouped_cell, lacks, tally, undecided_cells, value_of,
     verdict_or_invalid, with_doubt,
 };
 use crate::sections::verdicts::sentence;
@@ -32,6 +32,8 @@ pub(super) struct ArmAnswer {
     pub(super) unsafe_settings: String,
     /// Other remarks: cells that change in the opposite direction, excluded pairs.
     pub(super) remarks: Vec<String>,
+    /// Those that a reader of the table of cells must know.
+    pub(super) doubts: Vec<String>,
 }
 
 pub(super) struct AnswerLine {
@@ -39,6 +41,8 @@ pub(super) struct AnswerLine {
     pub(super) head: String,
     pub(super) verdict: String,
     pub(super) figures: String,
+    /// A head, and a phrase for each level, if cells differ by more than their noise.
+    pub(super) levels: Option<(String, Vec<String>)>,
     pub(super) workload: Option<String>,
 }
 
@@ -85,13 +89,17 @@ impl<'a> AnswerBlocks<'a> {
     fn arm_answer(&self, of: &Comparison, arm: &ArmComparison) -> ArmAnswer {
         let own: Vec<&VerdictLine> = self.answer.lines.iter().filter(|line| line.arm == arm.arm).collect();
         let interleaved = self.not_interleaved();
-        let remarks = interleaved.into_iter().chain(remarks(arm)).chain(self.averages_leave_out(&arm.arm));
+        let left_out = self.averages_leave_out(&arm.arm);
+        let doubts = interleaved.iter().cloned().chain(doubts(arm)).chain(left_out.clone());
+        let doubts = doubts.collect();
+        let remarks = interleaved.into_iter().chain(remarks(arm)).chain(left_out);
         ArmAnswer {
             arm: self.name_of(&arm.arm),
             lines: own.iter().map(|line| self.line(of, arm, line)).collect(),
             tone: Tone::of_all(own.iter().map(|line| line.verdict)),
             unsafe_settings: arm.unsafe_settings.join(", "),
             remarks: remarks.collect(),
+            doubts,
         }
     }
 
@@ -125,7 +133,9 @@ impl<'a> AnswerBlocks<'a> {
                     Some(control) => format!("{figures}; {control}"),
                     None => figures,
                 };
-                (verdict_or_invalid(line.verdict, of), figures)
+                let alone = line.figure.as_ref().and_then(undecided_cells);
+                let alone = alone.map(|alone| format!(", but {alone}")).unwrap_or_default();
+                (verdict_or_invalid(line.verdict, of) + &alone, figures)
             }
             None => Self::without_figure(of, arm, line.verdict),
         };
@@ -145,7 +155,9 @@ impl<'a> AnswerBlocks<'a> {
             LineScope::Workload(workload) | LineScope::Script { workload, .. } => Some(workload.clone()),
             LineScope::Cell(cell) => Some(cell.workload.clone()),
         };
-        AnswerLine { head, verdict: with_doubt(verdict, line.suspect.as_ref()), figures, workload }
+        let levels = line.levels.as_ref().filter(|_| line.verdict != Verdict::PartsDiffer);
+        let levels = levels.map(|by| crate::by_levels::words(of, by));
+        AnswerLine { head, verdict: with_doubt(verdict, line.suspect.as_ref()), figures, levels, workload }
     }
 
     fn without_figure(of: &Comparison, arm: &ArmComparison, why: Verdict) -> (String, String) {
@@ -206,16 +218,14 @@ impl<'a> AnswerBlocks<'a> {
         self.data.notes.iter().cloned().chain(cached)
     }
 
-    /// Throughput that does not count database transactions, and remarks from before the measurement.
+    /// Throughput that does not count database transactions.
     pub(super) fn units(&self) -> impl Iterator<Item = String> {
-        let remarks = &self.answer.remarks;
         // A longer pipeline has fewer transactions, and is not necessarily slower.
-        let pipelines = remarks.pipelines.iter().map(|name| {
+        self.answer.remarks.pipelines.iter().map(|name| {
             format!(
                 "{name}: a transaction is a pipeline of several commands; throughput is compared in commands per second."
             )
-        });
-        pipelines.chain(remarks.noticed.iter().cloned())
+        })
     }
 
     /// Why arms did not take turns in slices, and in which rounds: a sentence for each reason.
@@ -291,7 +301,7 @@ impl<'a> AnswerBlocks<'a> {
         if groups.len() > NAMED_GROUPS {
             lines.push(format!("{} more: pgdyno table cells", groups.len() - NAMED_GROUPS));
         }
-        let head = format!("Runs of {cells} fall into two groups by their transactions per second:");
+        let head = format!("Runs of {cells} fall into two groups by their transactions per second");
         (!lines.is_empty()).then_some((head, lines))
     }
 }
@@ -316,7 +326,8 @@ fn over(of: &Comparison, line: &VerdictLine) -> String {
     let Some(figure) = line.figure else { return format!("over {rounds}") };
     let cells = numbers::counted(figure.grid.cells, "cell");
     let grid = if line.scope == LineScope::Whole { "over this grid," } else { "over" };
-    format!("{grid} {rounds} x {cells}{}", but(&figure))
+    let lacks = lacks(&figure).map(|lacks| format!("; {lacks}")).unwrap_or_default();
+    format!("{grid} {rounds} x {cells}{lacks}")
 }
 
 fn cell_and_change(of: &CellComparison) -> String {
@@ -329,13 +340,6 @@ fn remarks(arm: &ArmComparison) -> Vec<String> {
     let other_way: Vec<String> = arm.against().into_iter().map(cell_and_change).collect();
     if !other_way.is_empty() {
         remarks.push(format!("The other way: {}.", other_way.join("; ")));
-    }
-    let decided = arm.grid.is_some_and(|figure| figure.verdict != Verdict::PartsDiffer);
-    if let Some(spread) = arm.heterogeneity.filter(|spread| decided && spread.is_beyond_noise()) {
-        remarks.push(format!(
-            "Cells differ by more than their noise (I² = {}), but none goes another way: see the verdicts per cell.",
-            numbers::percent((spread.i_squared * 100.0).round() / 100.0)
-        ));
     }
     remarks.extend(slices(arm));
     match arm.excluded() {
@@ -385,4 +389,21 @@ fn slices(arm: &ArmComparison) -> Option<String> {
 pub(super) fn extremes(of: &Comparison, arm: &ArmComparison) -> Option<String> {
     let (best, worst) = arm.extremes(of.metric.better()).filter(|_| arm.cells.len() > 1)?;
     Some(format!("Best: {}; worst: {}.", cell_and_change(best), cell_and_change(worst)))
+}
+
+/// What a reader of the table must know of its pairs.
+fn doubts(arm: &ArmComparison) -> Vec<String> {
+    let left_out = match arm.excluded() {
+        0 => None,
+        n => Some(format!("{} left out, because of an invalid run.", numbers::counted(n, "pair"))),
+    };
+    let correlated = arm.cells.iter().filter_map(|cell| cell.sliced).filter(Sliced::is_correlated).count();
+    let correlated = match correlated {
+        0 => None,
+        n => Some(format!(
+            "In {}, disturbances outlasted the slices; the intervals allow for it.",
+            numbers::counted(n, "cell")
+        )),
+    };
+    left_out.into_iter().chain(correlated).collect()
 }

@@ -11,8 +11,9 @@ use toml::Value;
 
 use super::usage;
 use super::values::{flag, one_or_many, scalar, toml_table};
-use crate::commands::bench::args::{self, QueryProtocolArg, Rows, ScriptChoice};
+use crate::commands::bench::args::{self, Rows, ScriptChoice};
 use crate::commands::bench::asked::BenchRequest;
+use crate::commands::bench::query_protocol::QueryProtocolArg;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::commands) enum BaseServer {
@@ -209,10 +210,10 @@ fn options_of(
     });
     let define: toml::Table = define.collect::<anyhow::Result<_>>()?;
     let conduct = args.conduct;
-    let mode = match args.scripts.mode {
-        QueryProtocolArg::Simple => None,
-        QueryProtocolArg::Extended => Some("extended"),
-        QueryProtocolArg::Prepared => Some("prepared"),
+    // Several are levels of a factor.
+    let mode = match args.scripts.mode.each() {
+        [only] if *only != QueryProtocolArg::Simple => Some(only.name()),
+        _ => None,
     };
     Ok([
         ("mode", mode.map(Value::from)),

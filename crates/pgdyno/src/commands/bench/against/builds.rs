@@ -1,12 +1,35 @@
-//! Builds of PostgreSQL as sides of a comparison: `build: /src/master/inst, /src/v3/inst`.
+//! Builds of PostgreSQL as sides of a comparison: `build: /src/master/inst, /src/v3/inst`, `build: git master, git v3`.
 
 use std::path::{Path, PathBuf};
 
-/// A build, by the folder of its programs.
+use server::managed::check_initdb_option;
+use server::source_build::SourceTree;
+use spec::Error;
+
+use super::written::{settings, split};
+
+/// A build: what it is called, where it comes from, and what its servers are made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::commands) struct NamedBuild {
     pub(in crate::commands) name: String,
-    pub(in crate::commands) bin: PathBuf,
+    pub(in crate::commands) from: BuildOrigin,
+    /// Options of initdb.
+    pub(in crate::commands) initdb: Vec<String>,
+    pub(in crate::commands) settings: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::commands) enum BuildOrigin {
+    /// The folder of its programs.
+    Folder(PathBuf),
+    /// A branch, tag or commit, or `.`, with the options of configure, and the folder of the sources once it was looked up.
+    Git { reference: String, options: Vec<String>, source: PathBuf },
+}
+
+impl NamedBuild {
+    fn new(name: &str, from: BuildOrigin) -> Self {
+        Self { name: name.to_owned(), from, initdb: Vec::new(), settings: Vec::new() }
+    }
 }
 
 /// Folders that say nothing about the build in them.
@@ -31,8 +54,87 @@ const GENERIC: [&str; 13] = [
 /// # Errors
 /// What is wrong; advice is on a separate line.
 pub(super) fn named(folders: &[&str]) -> Result<Vec<NamedBuild>, String> {
-    let builds = folders.iter().map(|written| bin(written).map(|bin| NamedBuild { name: name(&bin), bin }));
+    let builds = folders.iter().map(|written| build(written));
     Ok(told_apart(builds.collect::<Result<_, _>>()?))
+}
+
+/// `git master, git v3 --with-icu`, or one build and what its servers are made with:
+/// `git v3; initdb: --wal-segsize=64; settings: new_guc=on`.
+///
+/// # Errors
+/// As [`named`].
+pub(super) fn parse(what: &str) -> Result<Vec<NamedBuild>, String> {
+    let mut builds: Vec<NamedBuild> = Vec::new();
+    for section in split(what, &[';'])? {
+        let of_servers = section.split_once(':').map(|(kind, what)| (kind.trim(), what.trim()));
+        match of_servers.filter(|(kind, _)| OF_SERVERS.contains(kind)) {
+            None => {
+                for written in split(section, &[','])? {
+                    builds.push(build(written)?);
+                }
+            }
+            Some((kind, what)) => {
+                let [only] = &mut builds[..] else {
+                    return Err(format!(
+                        "{kind}: stands behind one build\ngive each build its own --against: --against 'build: git master' \
+                         --against 'build: git v3; {kind}: …'"
+                    ));
+                };
+                match kind {
+                    "initdb" => only.initdb = initdb(what)?,
+                    _ => only.settings = settings(what)?,
+                }
+            }
+        }
+    }
+    Ok(told_apart(builds))
+}
+
+/// What may stand behind a build and a semicolon.
+const OF_SERVERS: [&str; 2] = ["initdb", "settings"];
+
+fn initdb(what: &str) -> Result<Vec<String>, String> {
+    let options = words(what)?;
+    options.iter().try_for_each(|option| check_initdb_option(option))?;
+    Ok(options)
+}
+
+fn words(what: &str) -> Result<Vec<String>, String> {
+    spec::shell::words(what).ok_or_else(|| "a quote is not closed".to_owned())
+}
+
+fn build(written: &str) -> Result<NamedBuild, String> {
+    let is_git = written.split_whitespace().next() == Some("git") && !Path::new(written).exists();
+    if !is_git {
+        let bin = bin(written)?;
+        return Ok(NamedBuild::new(&name(&bin), BuildOrigin::Folder(bin)));
+    }
+    let mut words = words(written)?.into_iter().skip(1);
+    let Some(reference) = words.next() else {
+        return Err("git needs a branch, a tag or a commit\nwrite 'build: git master', or 'build: git .' for the working tree".to_owned());
+    };
+    let from = BuildOrigin::Git { options: words.collect(), source: PathBuf::new(), reference };
+    Ok(NamedBuild::new("", from))
+}
+
+/// Gives builds from git their names and the folder of the repository, by asking git there; `shared` are options of all
+/// of them.
+///
+/// # Errors
+/// When git is missing, or there is no such commit.
+pub(super) fn looked_up(
+    builds: Vec<NamedBuild>,
+    folder: &Path,
+    shared: &[String],
+) -> Result<Vec<NamedBuild>, Error> {
+    let look = |build: NamedBuild| {
+        let BuildOrigin::Git { reference, options, .. } = build.from else { return Ok(build) };
+        let tree = SourceTree::look(folder, &reference)?;
+        let options = shared.iter().cloned().chain(options).collect();
+        let from = BuildOrigin::Git { reference, options, source: tree.folder() };
+        Ok(NamedBuild { name: plain(tree.name()), from, ..build })
+    };
+    Ok(told_apart(builds.into_iter().map(look).collect::<Result<_, Error>>()?))
 }
 
 /// The same builds, with numbers behind equal names.
@@ -46,18 +148,14 @@ pub(super) fn told_apart(builds: Vec<NamedBuild>) -> Vec<NamedBuild> {
 }
 
 fn bin(written: &str) -> Result<PathBuf, String> {
-    if written.split_whitespace().next() == Some("git") && !Path::new(written).exists() {
-        return Err("not available: pgdyno does not build source trees yet\n\
-                    configure, make and install it with a prefix of its own, and name that folder"
-            .to_owned());
-    }
     let folder = std::path::absolute(written).unwrap_or_else(|_| written.into());
     let found = [folder.join("bin"), folder.clone()].into_iter().find(|bin| bin.join("initdb").is_file());
     found.ok_or_else(|| {
         let folder = folder.display();
         format!(
             "{folder} holds no build of PostgreSQL: there is neither {folder}/bin/initdb nor {folder}/initdb\n\
-             name the folder that configure --prefix=… or meson's prefix named, after make install"
+             name the folder that configure --prefix=… or meson's prefix named, after make install; a branch, tag or commit \
+             stands behind the word git: 'build: git master'"
         )
     })
 }
@@ -67,8 +165,12 @@ fn name(bin: &Path) -> String {
     let names = bin.components().rev().map(|part| part.as_os_str().to_string_lossy());
     let names: Vec<_> = names.filter(|name| name != "/").collect();
     let said = names.iter().find(|name| !GENERIC.contains(&&***name));
-    let said = said.map_or_else(|| "build".to_owned(), |name| name.to_string());
-    let plain: String = said
+    plain(&said.map_or_else(|| "build".to_owned(), |name| name.to_string()))
+}
+
+/// A name of an arm: up to 30 letters, digits, dots and dashes.
+fn plain(name: &str) -> String {
+    let plain: String = name
         .chars()
         .map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' })
         .take(30)
@@ -100,7 +202,7 @@ mod tests {
         ] {
             assert_eq!(name(Path::new(bin)), wanted, "{bin}");
         }
-        let taken = [NamedBuild { name: "x".into(), bin: "/x/bin".into() }];
+        let taken = [NamedBuild::new("x", BuildOrigin::Folder("/x/bin".into()))];
         assert_eq!(unique("x", &taken), "x-2");
     }
 
@@ -118,9 +220,43 @@ mod tests {
             found.iter().map(|build| build.name.as_str()).collect::<Vec<_>>(),
             ["one", "one-2", "other"]
         );
-        assert_eq!(found.iter().map(|build| &build.bin).collect::<Vec<_>>(), [&one, &one, &other]);
+        let bins = found.iter().map(|build| build.from.clone());
+        let wanted = [&one, &one, &other].map(|bin| BuildOrigin::Folder(bin.clone()));
+        assert_eq!(bins.collect::<Vec<_>>(), wanted);
         let why = named(&[&text(top.path())]).unwrap_err();
         assert!(why.contains("holds no build of PostgreSQL") && why.contains("/bin/initdb"), "{why}");
-        assert!(named(&["git master"]).unwrap_err().starts_with("not available: "));
+    }
+
+    #[test]
+    fn refs_stand_with_their_options_and_with_what_servers_are_made_with() {
+        let git = |reference: &str, options: &[&str]| {
+            let options = options.iter().map(|&option| option.to_owned()).collect();
+            BuildOrigin::Git { reference: reference.to_owned(), options, source: PathBuf::new() }
+        };
+        let found = parse("git master, git v3-0002 --with-icu CFLAGS='-O3, -g'").unwrap();
+        let from: Vec<BuildOrigin> = found.into_iter().map(|build| build.from).collect();
+        assert_eq!(from, [git("master", &[]), git("v3-0002", &["--with-icu", "CFLAGS=-O3, -g"])]);
+        let found =
+            parse("git v3; initdb: --wal-segsize=64 -k; settings: new_guc=on, work_mem='1 MB'").unwrap();
+        let [build] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((&build.from, build.initdb.join(" ").as_str()), (&git("v3", &[]), "--wal-segsize=64 -k"));
+        let settings = [("new_guc", "on"), ("work_mem", "1 MB")];
+        assert_eq!(build.settings, settings.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        for (what, wanted) in [
+            ("git", "needs a branch"),
+            ("git a, git b; settings: x=1", "stands behind one build"),
+            ("settings: x=1", "stands behind one build"),
+            ("git a; initdb: -D/x", "pgdyno decides that"),
+            ("git a; settings: x", "is no setting"),
+            ("git master, v3", "behind the word git"),
+            ("git 'a", "not closed"),
+        ] {
+            let why = parse(what).unwrap_err();
+            assert!(
+                why.contains(wanted) && why.contains('\n') || why.contains("not closed"),
+                "{what}: {why}"
+            );
+        }
+        assert_eq!((plain("feature/v3").as_str(), plain("16").as_str()), ("feature-v3", "pg-16"));
     }
 }

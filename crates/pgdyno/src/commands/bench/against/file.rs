@@ -1,5 +1,7 @@
 //! Turns the command line into an experiment.
 
+use std::path::Path;
+
 use protocol::without_credentials;
 use server::managed::{Choice, Installation};
 use spec::experiment::{
@@ -9,7 +11,7 @@ use spec::experiment::{
 use toml::Value;
 
 use super::base::{BaseServer, BaseWorkload, Folder, plain};
-use super::builds::{self, NamedBuild};
+use super::builds::{self, BuildOrigin, NamedBuild};
 use super::kind::AgainstChange;
 use super::made::MadeExperiment;
 use super::parts::{self, ROOM, prepared, seed};
@@ -31,7 +33,8 @@ pub(in crate::commands) struct Compared<'a> {
     pub(in crate::commands) asked: BenchRequest<'a>,
     pub(in crate::commands) change: &'a AgainstChange,
     pub(in crate::commands) compare: &'a Compare,
-    pub(in crate::commands) clients: u32,
+    /// At least one: the levels of a factor.
+    pub(in crate::commands) clients: Vec<u32>,
     pub(in crate::commands) saved_by: &'static str,
     pub(in crate::commands) question: &'a dyn Fn(&str, &str) -> String,
     pub(in crate::commands) load: LoadShape,
@@ -95,7 +98,7 @@ pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a AgainstChange) -> Co
         asked: BenchRequest::of(args),
         change,
         compare: &args.against.compare,
-        clients: args.load.client,
+        clients: args.load.client.each().to_vec(),
         saved_by: super::SAVED_BY,
         question: &|base, other| format!("Is {other} faster than {base}?"),
         load,
@@ -135,7 +138,8 @@ pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Re
     }
     made.experiment.workload.insert(&base.name, base.value(&asked, folder)?);
     // `max_connections` of a private server, if its default is too low.
-    let room = (server.is_managed() && of.clients > ROOM).then_some(of.clients);
+    let most = of.clients.iter().copied().max().unwrap_or(0);
+    let room = (server.is_managed() && most > ROOM).then_some(most);
     let sides = match change {
         AgainstChange::Scripts(scripts) => {
             of_scripts(&asked, &BaseWorkload::of_other(scripts), &base, folder, &mut made)?
@@ -147,7 +151,11 @@ pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Re
     }
     made.name = plain(&format!("{}-{}", base.name, sides.short)).replace(' ', "-");
     made.experiment.question = Some(sides.question(of.question));
-    made.experiment.factors.insert("clients".to_owned(), [i64::from(of.clients)].into_iter().collect());
+    let clients = of.clients.iter().map(|clients| i64::from(*clients));
+    made.experiment.factors.insert("clients".to_owned(), clients.collect());
+    if let modes @ [_, _, ..] = asked.scripts.mode.each() {
+        made.experiment.factors.insert("mode".to_owned(), modes.iter().map(|mode| mode.name()).collect());
+    }
     sides.compare(&mut made.experiment, compare.margin);
     Ok(made)
 }
@@ -342,8 +350,20 @@ fn of_builds(builds: &[NamedBuild], workload: &str, experiment: &mut Experiment)
 
 /// Adds a build to the experiment; its level.
 fn with_build(build: NamedBuild, experiment: &mut Experiment) -> String {
-    let bin = build.bin.display().to_string().replace('$', "$$");
-    experiment.version.insert(&build.name, Version { bin });
+    let path = |path: &Path| Some(path.display().to_string().replace('$', "$$"));
+    let texts = |texts: Vec<String>| texts.into_iter().map(Value::from).collect();
+    let initdb = texts(build.initdb);
+    let settings = build.settings.iter().map(|(name, value)| (name.clone(), scalar(value))).collect();
+    let version = match build.from {
+        BuildOrigin::Folder(bin) => Version { bin: path(&bin), ..Version::default() },
+        BuildOrigin::Git { reference, options, source } => Version {
+            git: Some(reference),
+            source: path(&source),
+            configure: texts(options),
+            ..Version::default()
+        },
+    };
+    experiment.version.insert(&build.name, Version { initdb, settings, ..version });
     build.name
 }
 

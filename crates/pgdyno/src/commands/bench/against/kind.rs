@@ -6,6 +6,7 @@ use protocol::nearest;
 use script::Weighted;
 
 use super::builds::{self, NamedBuild};
+use super::written::{parts, settings, shown, unquoted};
 use crate::commands::bench::args::ScriptChoice;
 use crate::options::AGAINST as KINDS;
 
@@ -52,19 +53,9 @@ impl AgainstChange {
             "script" => scripts(what).map(Self::Scripts).map_err(wrong),
             "url" => Ok(Self::Url(what.to_owned())),
             "version" => version(what).map_err(wrong),
-            "build" => builds::named(&parts(what).map_err(wrong)?).map(Self::Builds).map_err(wrong),
+            "build" => builds::parse(what).map(Self::Builds).map_err(wrong),
             _ => Ok(Self::Sql(what.to_owned())),
         }
-    }
-}
-
-/// The input, unless it has characters of connection strings.
-fn shown(written: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-./ ".contains(c);
-    if written.len() <= 80 && written.chars().all(plain) {
-        written.to_owned()
-    } else {
-        "(not shown)".to_owned()
     }
 }
 
@@ -74,65 +65,11 @@ fn example(kind: &str) -> &'static str {
         "script" => "'script: new.sql'",
         "url" => "'url: postgres://me@db2.example/shop'",
         "version" => "'version: 18'",
-        "build" => "'build: /home/me/pg/master, /home/me/pg/patched', the base first",
+        "build" => {
+            "'build: git master, git my-branch' or 'build: /home/me/pg/master, /home/me/pg/patched', the base first"
+        }
         _ => "'sql: create index on t (x)'",
     }
-}
-
-/// `jit=off, search_path='a, b'; work_mem=64MB`.
-fn settings(what: &str) -> Result<Vec<(String, String)>, String> {
-    let mut found: Vec<(String, String)> = Vec::new();
-    for part in parts(what)? {
-        let example = "write name=value, several separated by commas";
-        let (name, value) =
-            part.split_once('=').ok_or_else(|| format!("{} is no setting\n{example}", shown(part)))?;
-        let (name, value) = (name.trim(), unquoted(value.trim()));
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-        if name.is_empty() || !name.chars().all(plain) {
-            return Err(format!("{} is no name of a setting\n{example}", shown(name)));
-        }
-        let value = value.ok_or_else(|| format!("{name} has no value\n{example}; an empty one is ''"))?;
-        if value.contains(char::is_whitespace) && !part.trim_end().ends_with(['\'', '"']) {
-            return Err(format!("{name}: a value with spaces stands in quotes\n{example}"));
-        }
-        if found.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
-            return Err(format!("{name} is given twice"));
-        }
-        found.push((name.to_ascii_lowercase(), value));
-    }
-    Ok(found)
-}
-
-/// Splits at commas or semicolons outside of quotes.
-pub(in crate::commands) fn parts(what: &str) -> Result<Vec<&str>, String> {
-    let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
-    for (at, c) in what.char_indices() {
-        match (quote, c) {
-            (Some(open), _) if open == c => quote = None,
-            (None, '\'' | '"') => quote = Some(c),
-            (None, ',' | ';') => {
-                parts.push(&what[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    if quote.is_some() {
-        return Err("a quote is not closed".to_owned());
-    }
-    parts.push(&what[start..]);
-    Ok(parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect())
-}
-
-/// Removes quotes, which are doubled inside; `None` if empty.
-fn unquoted(value: &str) -> Option<String> {
-    for quote in ['\'', '"'] {
-        let inside = value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote));
-        if let Some(inside) = inside {
-            return Some(inside.replace(&format!("{quote}{quote}"), &quote.to_string()));
-        }
-    }
-    (!value.is_empty()).then(|| value.to_owned())
 }
 
 /// `a.sql@2, b.sql`: files, else built-in scripts.

@@ -14,12 +14,15 @@ mod saved;
 #[cfg(test)]
 mod tests;
 pub(in crate::commands) mod values;
+pub(in crate::commands) mod written;
+
+use std::path::Path;
 
 pub(super) use self::advice::of_options;
-use self::builds::NamedBuild;
+use self::builds::{BuildOrigin, NamedBuild};
 use self::kind::AgainstChange;
 use self::made::Use;
-use super::against_args::Compare;
+use super::against_args::{BuildArgs, Compare};
 use super::asked::BenchRequest;
 use super::{BenchArgs, check_bounds};
 use crate::commands::carry_out::Shown;
@@ -72,7 +75,7 @@ pub(super) fn run(args: &BenchArgs) -> ExitResult {
 pub(in crate::commands) fn change(compare: &Compare) -> anyhow::Result<Option<AgainstChange>> {
     match &compare.against[..] {
         [] => Ok(None),
-        [one] => parsed(one).map(Some),
+        [one] => looked_up(parsed(one)?, &compare.builds).map(Some),
         several => {
             let mut builds: Vec<NamedBuild> = Vec::new();
             for one in several {
@@ -85,9 +88,35 @@ pub(in crate::commands) fn change(compare: &Compare) -> anyhow::Result<Option<Ag
                     }
                 }
             }
-            Ok(Some(AgainstChange::Builds(builds::told_apart(builds))))
+            looked_up(AgainstChange::Builds(builds::told_apart(builds)), &compare.builds).map(Some)
         }
     }
+}
+
+/// The change with the names of its builds; those from git are looked up in the folder of `--source`, else in the
+/// current one.
+///
+/// # Errors
+/// As of [`builds::looked_up`]; or the options are for no build from git.
+pub(in crate::commands) fn looked_up(
+    change: AgainstChange,
+    args: &BuildArgs,
+) -> anyhow::Result<AgainstChange> {
+    let is_git = |build: &NamedBuild| matches!(build.from, BuildOrigin::Git { .. });
+    let builds = match change {
+        AgainstChange::Builds(builds) if builds.iter().any(is_git) => builds,
+        _ if args.is_given() => {
+            return Err(usage(
+                "--source and --configure are for builds from git",
+                "--against 'build: git master'",
+            ));
+        }
+        other => return Ok(other),
+    };
+    let shared = spec::shell::words(args.configure.as_deref().unwrap_or_default());
+    let shared = shared.ok_or_else(|| usage("--configure: a quote is not closed", ""))?;
+    let folder = args.source.as_deref().unwrap_or(Path::new("."));
+    Ok(AgainstChange::Builds(builds::looked_up(builds, folder, &shared)?))
 }
 
 fn parsed(change: &str) -> anyhow::Result<AgainstChange> {

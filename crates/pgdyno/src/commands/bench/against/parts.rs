@@ -13,6 +13,10 @@ use crate::commands::bench::asked::BenchRequest;
 /// Connections that a private server allows by default, without pgdyno's and superusers'.
 pub(in crate::commands) const ROOM: u32 = 90;
 
+/// What takes several query protocols.
+pub(in crate::commands) const SEVERAL_MODES: &str =
+    "two sides with each: pgdyno bench --against 'KIND: WHAT'; otherwise one command for each";
+
 /// An experiment with its question, target, data and one workload of pgbench scripts.
 ///
 /// `saved_by` is the first line of its file; the question contains the workload's name.
@@ -23,6 +27,7 @@ pub(in crate::commands) fn of_scripts(
     folder: &Folder,
 ) -> anyhow::Result<MadeExperiment> {
     let (server, workload) = (BaseServer::of(asked)?, BaseWorkload::of(asked)?);
+    asked.scripts.mode.only("-M", SEVERAL_MODES)?;
     asked.tables_fit(workload.asks_pgbench_tables())?;
     let mut made = MadeExperiment::new(&plain(&workload.name).replace(' ', "-"), saved_by, &[&server]);
     let experiment = &mut made.experiment;

@@ -68,6 +68,29 @@ fn a_private_server_lets_in_as_many_clients_as_are_asked_for() {
     assert!(!text(" -S --managed -c 90 --against |settings: jit=off").contains("max_connections"));
 }
 
+/// Lists of clients and of query modes are factors, and a private server has room for the most clients.
+#[test]
+fn lists_are_factors() {
+    let text =
+        made(" -S -c 1,16,120 -M simple,prepared --managed --against |settings: jit=off").unwrap().text();
+    for wanted in
+        ["clients = [1, 16, 120]\n", "mode = [\"simple\", \"prepared\"]\n", "max_connections = 130\n"]
+    {
+        assert!(text.contains(wanted), "no {wanted:?} in\n{text}");
+    }
+    assert_eq!(text.matches("mode =").count(), 1, "{text}");
+    let plan = plan(&text);
+    let cells: std::collections::BTreeSet<_> =
+        plan.runs.iter().map(|run| (run.factors.get("clients"), run.factors.get("mode"))).collect();
+    assert_eq!(cells.len(), 6, "{cells:?}");
+    // One value is written as before.
+    let text = made(" -S -c 4 -M prepared shop --against |settings: jit=off").unwrap().text();
+    assert!(
+        text.contains("clients = 4\n") && text.contains("builtin = \"select-only\"\nmode = \"prepared\"\n"),
+        "{text}"
+    );
+}
+
 #[test]
 fn every_kind_becomes_a_file_that_can_be_read() {
     let cases = [

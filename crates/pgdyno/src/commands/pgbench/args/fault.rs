@@ -30,6 +30,12 @@ impl ArgumentError {
         self.and(LogLevel::Hint, format!("Try \"{NAME} --help\" for more information."))
     }
 
+    /// Names what takes a list, if the value is one: pgbench takes none.
+    pub(super) fn of_list(self, value: &str) -> Self {
+        let hint = "pgbench takes one value. Several at a time: pgdyno bench with --against.";
+        if value.contains(',') { self.and(LogLevel::Hint, hint) } else { self }
+    }
+
     pub(super) fn behind(mut self, messages: Vec<ArgumentMessage>) -> Self {
         self.lines.splice(0..0, messages);
         self

@@ -104,7 +104,14 @@ pub(super) static PGBENCH: [OptionSpec; 44] = [
     spec("no-vacuum", b'n', Both, Flag(|all| all.preparation.no_vacuum = true)),
     spec("port", b'p', Both, Text(|all, text| keep(&mut all.connection.port, text))),
     spec("progress", b'P', Run, Number(FROM_1, |all, seconds| all.progress.seconds = Some(seconds))),
-    spec("protocol", b'M', Run, Text(|all, text| put(&mut all.workload.mode, values::mode(text)))),
+    spec(
+        "protocol",
+        b'M',
+        Run,
+        Text(|all, text| {
+            put(&mut all.workload.mode, values::mode(text).map_err(|error| error.of_list(text)))
+        }),
+    ),
     spec("quiet", b'q', Init, Flag(|all| all.init.tables.quiet = true)),
     spec("report-per-command", b'r', Run, Flag(|all| all.output.per_command = true)),
     spec("rate", b'R', Run, Text(|all, text| some(&mut all.load.rate, values::rate(text)))),
@@ -192,7 +199,8 @@ fn startup_script(all: &mut Parsed, path: &OsStr, env: &dyn Env) -> ParseEnd {
 }
 
 fn client(all: &mut Parsed, value: &OsStr, env: &dyn Env) -> ParseEnd {
-    let clients = whole_number(value, "-c/--client", &FROM_1)?;
+    let clients = whole_number(value, "-c/--client", &FROM_1)
+        .map_err(|error| error.of_list(&value.to_string_lossy()))?;
     all.load.clients = Some(clients);
     and_on(check_open_files(clients, env))
 }
