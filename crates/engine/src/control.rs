@@ -34,6 +34,8 @@ pub(crate) struct Order {
     pub(crate) until: Time,
     /// When the measured part begins, or began; `None` in warm-up.
     pub(crate) measured: Option<Time>,
+    /// Number of the part, from 0: with another one, the figures so far are handed over.
+    pub(crate) part: u32,
 }
 
 impl RunControl {
@@ -150,6 +152,11 @@ pub(crate) enum ThreadReport {
     },
     Failed {
         error: Error,
+    },
+    /// The figures of a part of a held run; it goes on with the next one.
+    Part {
+        thread: usize,
+        figures: Box<ThreadFigures>,
     },
     Finished {
         thread: usize,

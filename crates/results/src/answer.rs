@@ -21,6 +21,7 @@ pub use self::trend::speed_trend;
 pub use self::uncompared::Uncompared;
 pub use self::verdicts::{AnswerOutcome, LineScope, VerdictLine, Verdicts};
 pub use self::work::{Busy, OtherMetric, Precision, Reliable};
+use crate::aging::Aging;
 use crate::comparison::{Cell, Comparison, Difference, Metric};
 use crate::data::ReportData;
 
@@ -34,6 +35,8 @@ pub struct Answer {
     pub is_answered: bool,
     pub uncompared: Uncompared,
     pub doubts: Doubts,
+    /// What was tested for a change with the age of sessions, with what is claimed.
+    pub aging: Vec<Aging>,
     /// Arms whose servers crashed.
     pub crashes: Vec<Crashes>,
     /// Large differences between arms besides speed.
@@ -77,6 +80,7 @@ impl Answer {
             is_answered,
             uncompared: Uncompared::of(data),
             doubts: Doubts::of(data),
+            aging: data.aging.clone(),
             crashes: Crashes::of(data),
             causes: data.differences.iter().filter(|own| own.large).cloned().collect(),
             next: found.and_then(|found| Next::of(data, found, &lines)),

@@ -9,6 +9,7 @@ use spec::{
     Validity,
 };
 
+use crate::aging::{Aging, aging};
 use crate::cells::{CellFigures, InTime};
 use crate::comparison::{
     Apart, ApartError, ByLevels, Cell, Comparison, Difference, Grouped, LevelFigure, MeasuredExperiment,
@@ -38,6 +39,8 @@ pub struct ReportData {
     /// Remarks before any figure, a sentence each: for two experiments, their other differences.
     pub notes: Vec<String>,
     pub differences: Vec<Difference>,
+    /// What was tested for a change with the age of sessions; empty without a comparison, and for searches.
+    pub aging: Vec<Aging>,
     /// The command that measured it, and how often its verdict was seen, and extended.
     pub course: Course,
     /// Commands and programs that the experiment file names, or why that is not known; empty before
@@ -157,6 +160,7 @@ impl ReportData {
             texts,
             notes,
             differences,
+            aging: Vec::new(),
             course,
             commands: Ok(Vec::new()),
             tiles: Vec::new(),
@@ -166,8 +170,17 @@ impl ReportData {
             beside,
         };
         data.grid = CellFigures::of(data.grid_runs(), &data.arms(), &data.groups);
+        data.aging = data.aging_of_sessions();
         data.beside = CellFigures::of(data.runs_beside(), &[None], &data.groups);
         data
+    }
+
+    fn aging_of_sessions(&self) -> Vec<Aging> {
+        let Some((base, of)) = self.base().zip(self.compared()).filter(|_| self.limits().is_none()) else {
+            return Vec::new();
+        };
+        let arms: Vec<&str> = self.arms().into_iter().flatten().collect();
+        aging(self.grid_runs(), &arms, base, of.margin)
     }
 
     /// The same with another base arm.

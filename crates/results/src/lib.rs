@@ -1,5 +1,6 @@
 //! The results file: the SQLite schema, queries, comparisons, imports.
 
+pub mod aging;
 pub mod answer;
 pub mod cells;
 pub mod comparison;

@@ -3,6 +3,7 @@
 //! Written by `lab` and by `results` (imports), stored by `results`, read by `report`. Derived values are
 //! here if every reader must compute them alike.
 
+mod age;
 mod answers;
 mod arrivals;
 pub mod build_options;
@@ -40,6 +41,7 @@ pub mod visible;
 mod words;
 pub mod written;
 
+pub use age::{AgePoint, AgingQuantity};
 pub use answers::{
     AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms, PictureDifference,
 };
@@ -61,7 +63,7 @@ pub use prices::{Price, Prices};
 pub use profile::{Piece, Profile, ProfileError};
 pub use promise::Promise;
 pub use run::{Artifact, OfferedLoad, Run, RunEvent, RunKey, RunKind, ScriptRecord, SeriesPoint};
-pub use sample::{REPLICA, Sample, Scope, WAITS, WAITS_UNIT};
+pub use sample::{BACKENDS, PRIVATE_BYTES, REPLICA, Sample, Scope, WAITS, WAITS_UNIT};
 pub use slice::Slice;
 pub use surroundings::{BuildRecord, Host, MeasuredTarget, Setting};
 pub use term::{Term, TermResult};

@@ -294,6 +294,8 @@ impl RunEvent {
     pub const SLICED_ALL_THE_SAME: &'static str = "sliced all the same";
     /// Number and length of the slices of a run.
     pub const SLICED: &'static str = "slices";
+    /// Whether the sessions of a run were new, or kept from the round before, and for how long they had worked.
+    pub const SESSIONS: &str = "sessions";
     /// The CPUs on which the processes of all arms were placed in turn.
     pub const SPREAD: &'static str = "spread";
     /// A remark on a workload, made before it was timed.

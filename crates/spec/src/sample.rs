@@ -22,6 +22,12 @@ pub const WAITS: &str = "waits";
 /// The suffix of these names: they count server processes.
 pub const WAITS_UNIT: &str = "_backends";
 
+/// Source of the samples on the server processes of an arm's clients, taken between its slices. Their time is the
+/// time at work of the arm since its first slice.
+pub const BACKENDS: &str = "backends";
+/// Its sample of their private memory together, bytes.
+pub const PRIVATE_BYTES: &str = "private_bytes";
+
 /// Source of the samples on a replica, followed by its number from 1: `replay_lag_bytes`, `replay_lag_ms`.
 pub const REPLICA: &str = "replica";
 

@@ -10,6 +10,7 @@ mod grid;
 mod groups;
 mod heterogeneity;
 mod histogram;
+mod life;
 mod limit;
 mod outliers;
 mod paired;
@@ -27,6 +28,7 @@ pub use grid::{GridEstimate, combined, grid};
 pub use groups::{TwoGroups, ValueGroup, two_groups};
 pub use heterogeneity::{Heterogeneity, heterogeneity};
 pub use histogram::{Encoded, Histogram, HistogramError};
+pub use life::{LifePoint, change_over_life, exceeds};
 pub use limit::{
     Goal as LimitGoal, Range as LimitRange, RateClass as LimitClass, Search as LimitSearch,
     SearchResult as LimitEnded, SearchStep as LimitStep, Trial,

@@ -69,7 +69,7 @@ fn slope_p(series: &[f64], times: &[f64], has_bend: bool, noise: Option<KnownNoi
 }
 
 /// Factor by which autocorrelation increases the variance of the slope.
-fn widening(rests: &[f64], left: f64, parameters: f64) -> f64 {
+pub(crate) fn widening(rests: &[f64], left: f64, parameters: f64) -> f64 {
     let count = rests.len() as f64;
     let alike = if rests.len() < ENOUGH || left == 0.0 {
         ALIKE.0

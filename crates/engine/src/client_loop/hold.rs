@@ -7,6 +7,8 @@ use crate::measured::Stretch;
 pub(super) struct Hold {
     /// Release orders that the thread has seen.
     pub(super) orders_seen: u64,
+    /// Number of the part that the figures are of.
+    pub(super) part: u32,
     /// Clients at work: in a transaction, about to start one, or connecting.
     at_work: usize,
     /// Its `at_work` is the sum of the clients' ends minus the sum of their starts; it wraps in between.

@@ -14,6 +14,7 @@ use crate::client::Time;
 use crate::control::{RunControl, ThreadReport};
 use crate::driver::Driver;
 use crate::error::NotConnected;
+use crate::measured::ThreadFigures;
 use crate::plan::{Pace, Until};
 use crate::recorder::{Activity, SessionEnd};
 
@@ -42,6 +43,10 @@ impl Coordination {
     pub(super) fn report(&self, report: ThreadReport) {
         // The caller may be gone.
         let _ = self.reports.send(report);
+    }
+
+    pub(super) fn report_part(&self, figures: Box<ThreadFigures>) {
+        self.report(ThreadReport::Part { thread: self.thread, figures });
     }
 
     fn report_open(&mut self, open: usize) {

@@ -14,13 +14,17 @@ use crate::driver::Driver;
 impl<D: Driver> ClientLoop<D> {
     /// Releases the clients, if that was ordered since the last turn.
     pub(super) fn take_order(&mut self) {
-        let Self { thread, coordination, seats, .. } = self;
+        let Self { thread, coordination, .. } = self;
         if !thread.progress.is_held() || thread.progress.is_setup() {
             return;
         }
         let Some((seen, order)) = coordination.control.order_after(thread.hold.orders_seen) else { return };
         thread.turn.start_clock(order.behind);
         thread.hold.orders_seen = seen;
+        if std::mem::replace(&mut thread.hold.part, order.part) != order.part {
+            self.end_part();
+        }
+        let Self { thread, seats, .. } = self;
         let late = thread.turn.now.saturating_sub(order.from);
         // Some clients may be idle by now while others are not: the stretch continues for those.
         if thread.hold.reported {
@@ -40,6 +44,20 @@ impl<D: Driver> ClientLoop<D> {
             client.resume_later();
         }
         self.gap(late);
+    }
+
+    /// Hands over the figures of a part while all clients are idle.
+    #[cold]
+    fn end_part(&mut self) {
+        let Self { thread, coordination, driver, .. } = self;
+        let (progress, now) = (&mut thread.progress, thread.turn.now);
+        let cost = &mut thread.recorder.figures.cost;
+        cost.cpu = progress.cpu_at_start.take().map(|start| driver.cpu().since(start)).unwrap_or_default();
+        cost.spun = driver.spun().saturating_sub(progress.spun_at_start);
+        cost.measured = now.saturating_sub(progress.window.measured);
+        progress.window.measured = Time::MAX;
+        let figures = Box::new(thread.recorder.end_part(now));
+        coordination.report_part(figures);
     }
 
     pub(super) fn is_newly_idle(&self) -> bool {

@@ -138,6 +138,17 @@ impl Recorder {
         (self.second_start, self.second_end) = (now, self.window.second_end(now));
     }
 
+    /// Ends a part of a held run between two stretches, and returns its figures: what comes now is the warm-up of
+    /// the next part.
+    pub(crate) fn end_part(&mut self, now: Time) -> ThreadFigures {
+        self.finish(now);
+        self.window.measured = Time::MAX;
+        self.second.clear();
+        (self.second_start, self.second_end) = (now, self.window.second_end(now));
+        let next = ThreadFigures::new(self.figures.statements.len(), self.figures.items.len());
+        std::mem::replace(&mut self.figures, next)
+    }
+
     /// Response times so far of a warm-up without a known end; `None` after it.
     pub(crate) fn warm_up(&self) -> Option<Histogram> {
         (self.window.measured == Time::MAX).then(|| {

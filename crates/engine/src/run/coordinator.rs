@@ -25,10 +25,9 @@ const MESSAGES_KEPT: usize = 1000;
 const MESSAGE_BYTES_KEPT: usize = 1 << 20;
 
 /// Decides for all threads, from their [`ThreadReport`]s.
-pub(crate) struct Coordinator<'a> {
-    plan: &'a RunPlan,
+pub(crate) struct Coordinator {
+    plan: RunPlan,
     control: Arc<RunControl>,
-    observer: &'a mut dyn Observer,
     /// How long before its start the load is announced, so that all threads are awake, and how long before its
     /// planned end the end is, so that all clients are still connected.
     lead: Time,
@@ -66,11 +65,10 @@ struct Gathered {
     batches: Vec<Sender<Box<Batch>>>,
 }
 
-impl<'a> Coordinator<'a> {
+impl Coordinator {
     pub(crate) fn new(
-        plan: &'a RunPlan,
+        plan: &RunPlan,
         control: Arc<RunControl>,
-        observer: &'a mut dyn Observer,
         lead: Time,
         clients: usize,
         recycle: Vec<Recycle>,
@@ -79,9 +77,8 @@ impl<'a> Coordinator<'a> {
         let (seconds, batches) =
             recycle.into_iter().map(|recycle| (recycle.seconds, recycle.batches)).unzip();
         Self {
-            plan,
+            plan: plan.clone(),
             control,
-            observer,
             lead,
             clients,
             threads: Threads { count, ready: 0, idle: 0, idle_since: 0, accounted: 0, gone: 0 },
@@ -132,7 +129,7 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Does what time or the user requires.
-    pub(crate) fn tick(&mut self, now: Time, stop: &StopFlag) {
+    pub(crate) fn tick(&mut self, now: Time, stop: &StopFlag, observer: &mut dyn Observer) {
         let driver_now = now;
         let now = self.hold.run_time(driver_now);
         if stop.is_set() && !self.control.stopped() {
@@ -150,7 +147,7 @@ impl<'a> Coordinator<'a> {
                 }
             };
             if self.control.end() == Time::MAX {
-                report(self.observer);
+                report(observer);
             }
         }
         let end = self.planned_end().min(self.control.end());
@@ -158,12 +155,12 @@ impl<'a> Coordinator<'a> {
             self.told_waiting = true;
             match self.control.open() {
                 0 => {}
-                clients => self.observer.waiting(clients),
+                clients => observer.waiting(clients),
             }
         }
     }
 
-    pub(crate) fn take(&mut self, report: ThreadReport, now: Time) {
+    pub(crate) fn take(&mut self, report: ThreadReport, now: Time, observer: &mut dyn Observer) {
         match report {
             ThreadReport::Up { driver, note } => {
                 self.gathered.measured.driver = driver;
@@ -172,13 +169,11 @@ impl<'a> Coordinator<'a> {
             ThreadReport::Ready => {
                 self.threads.ready += 1;
                 if self.threads.ready == self.threads.count {
-                    self.start_load(now);
+                    self.start_load(now, observer);
                 }
             }
-            ThreadReport::Second { thread, second } => {
-                self.gathered.merge.take(thread, second, self.observer)
-            }
-            ThreadReport::Batch { thread, batch } => self.gathered.pass_on(thread, batch, self.observer),
+            ThreadReport::Second { thread, second } => self.gathered.merge.take(thread, second, observer),
+            ThreadReport::Batch { thread, batch } => self.gathered.pass_on(thread, batch, observer),
             ThreadReport::Idle { at } => {
                 self.threads.idle += 1;
                 self.threads.idle_since = self.threads.idle_since.max(at);
@@ -192,9 +187,13 @@ impl<'a> Coordinator<'a> {
                 self.failure.get_or_insert(error);
                 self.cancel();
             }
+            ThreadReport::Part { thread, figures } => {
+                self.gathered.merge.finished(thread, observer);
+                self.gathered.figures.push(*figures);
+            }
             ThreadReport::Finished { thread, figures } => {
                 self.threads.accounted += 1;
-                self.gathered.merge.finished(thread, self.observer);
+                self.gathered.merge.finished(thread, observer);
                 self.gathered.figures.push(*figures);
             }
             ThreadReport::Gone => {
@@ -230,9 +229,28 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Ends the warm-up of a held run: the next stretch counts.
-    pub(crate) fn measure(&mut self) {
+    pub(crate) fn measure(&mut self, observer: &mut dyn Observer) {
         self.hold.measure();
-        self.observer.measuring();
+        observer.measuring();
+    }
+
+    /// Orders the threads of a held run to hand over the figures of a part.
+    pub(crate) fn end_part(&mut self, now: Time) {
+        if self.control.end() == Time::MAX {
+            self.control.release(self.hold.end_part(now));
+            self.control.wake_all();
+        }
+    }
+
+    /// Whether all threads have handed over a part, and their clients are idle.
+    pub(crate) fn is_part_over(&self) -> bool {
+        self.gathered.figures.len() == self.threads.count && self.is_idle()
+    }
+
+    /// The figures of a part that is over.
+    pub(crate) fn take_part(&mut self, observer: &mut dyn Observer) -> EngineResult {
+        let end = self.hold.run_time(0);
+        self.take_figures(end, observer)
     }
 
     /// Ends a held run now.
@@ -258,30 +276,38 @@ impl<'a> Coordinator<'a> {
     ///
     /// # Errors
     /// Of the first thread that could not continue.
-    pub(crate) fn into_measured(self) -> Result<EngineResult, Error> {
+    pub(crate) fn into_measured(mut self, observer: &mut dyn Observer) -> Result<EngineResult, Error> {
         let end = self.planned_end().min(self.control.end());
-        let Self { plan, observer, gathered, hold, load, failure, clients, .. } = self;
-        if let Some(failure) = failure {
-            return Err(failure);
+        match self.failure.take() {
+            Some(failure) => Err(failure),
+            None => Ok(self.take_figures(end, observer)),
         }
-        let Gathered { mut measured, figures, merge, outages, stalled, .. } = gathered;
-        measured.scripts = merge.into_totals(observer);
+    }
+
+    /// The figures since the part before, of a part that ended at `end`.
+    fn take_figures(&mut self, end: Time, observer: &mut dyn Observer) -> EngineResult {
+        let Self { plan, gathered, hold, clients, .. } = self;
+        let (mut measured, figures) = (gathered.take_measured(), std::mem::take(&mut gathered.figures));
+        let outages = std::mem::take(&mut gathered.outages);
+        let stalled = std::mem::take(&mut gathered.stalled);
+        gathered.message_bytes = 0;
+        measured.scripts = gathered.merge.take_totals(observer);
         ThreadFigures::merge(&figures, &mut measured);
         measured.own.stalled_ns = measured.own.stalled_ns.max(stalled);
         let is_closed = !matches!(plan.load, Load::Rate(_)) && !plan.count_drained;
         measured.client_time = is_closed.then(|| ThreadFigures::client_time(&figures));
         measured.users = matches!(plan.load, Load::Users(_)).then(|| ThreadFigures::of_users(&figures));
-        if let Some(load) = load {
+        if let Some(load) = self.load {
             let start = load.saturating_add(plan.warmup);
             let last_end = figures.iter().map(|thread| thread.last_end).max().unwrap_or_default();
             let end = if plan.count_drained { end.max(last_end) } else { end };
             measured.elapsed = end.saturating_sub(start);
             if plan.until == Until::Caller {
-                (measured.stretches, measured.elapsed) = hold.into_stretches(clients);
+                (measured.stretches, measured.elapsed) = hold.take_stretches(*clients);
             }
             (measured.outages, measured.outages_dropped) = outages.into_outages(start, end);
         }
-        Ok(measured)
+        measured
     }
 
     fn planned_end(&self) -> Time {
@@ -293,7 +319,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    fn start_load(&mut self, now: Time) {
+    fn start_load(&mut self, now: Time, observer: &mut dyn Observer) {
         if self.control.end() != Time::MAX {
             return;
         }
@@ -302,7 +328,7 @@ impl<'a> Coordinator<'a> {
         self.gathered.measured.connecting = now;
         self.control.set_load(load);
         self.control.wake_all();
-        self.observer.loading(now);
+        observer.loading(now);
     }
 
     /// Ends the run at `at` on its clock; the driver's clock is at `now`.
@@ -318,6 +344,20 @@ impl<'a> Coordinator<'a> {
 }
 
 impl Gathered {
+    /// What was measured; the next part has the same driver and CPUs.
+    fn take_measured(&mut self) -> EngineResult {
+        let EngineResult { driver, driver_note, connecting, cpus, spin, .. } = &self.measured;
+        let next = EngineResult {
+            driver,
+            driver_note: driver_note.clone(),
+            connecting: *connecting,
+            cpus: cpus.clone(),
+            spin: *spin,
+            ..EngineResult::default()
+        };
+        std::mem::replace(&mut self.measured, next)
+    }
+
     /// Passes a thread's notices and records to the observer, and keeps some of them.
     fn pass_on(&mut self, thread: usize, mut batch: Box<Batch>, observer: &mut dyn Observer) {
         if !batch.entries.is_empty() {

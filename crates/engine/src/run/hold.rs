@@ -67,6 +67,14 @@ impl Hold {
         self.order
     }
 
+    /// The order that ends a part: no transaction starts, and what follows is warm-up.
+    pub(super) fn end_part(&mut self, now: Time) -> Order {
+        self.release(now, 0);
+        self.order.part += 1;
+        self.order.measured = None;
+        self.order
+    }
+
     /// The order that starts the clocks after the run's end was set, so that the end comes.
     pub(super) fn wind_up(&mut self, now: Time) -> Order {
         if self.is_idle() {
@@ -82,10 +90,11 @@ impl Hold {
     }
 
     /// The measured part's stretches, and the average time at work per client, ns.
-    pub(super) fn into_stretches(mut self, clients: usize) -> (Vec<Stretch>, Time) {
+    pub(super) fn take_stretches(&mut self, clients: usize) -> (Vec<Stretch>, Time) {
         self.keep_stretch();
-        let at_work: Time = self.stretches.iter().map(|stretch| stretch.at_work).sum();
-        (self.stretches, at_work / clients.max(1) as Time)
+        let stretches = std::mem::take(&mut self.stretches);
+        let at_work: Time = stretches.iter().map(|stretch| stretch.at_work).sum();
+        (stretches, at_work / clients.max(1) as Time)
     }
 
     fn keep_stretch(&mut self) {

@@ -44,11 +44,13 @@ impl Merge {
         self.pass_on(observer);
     }
 
-    /// The totals of the measured part, per script.
-    pub(super) fn into_totals(mut self, observer: &mut dyn Observer) -> Vec<ScriptFigures> {
+    /// The totals of the measured part, per script; a further part begins without any.
+    pub(super) fn take_totals(&mut self, observer: &mut dyn Observer) -> Vec<ScriptFigures> {
         self.latest.fill(i64::MAX);
         self.pass_on(observer);
-        self.totals
+        self.latest.fill(i64::MIN);
+        let none = vec![ScriptFigures::default(); self.totals.len()];
+        std::mem::replace(&mut self.totals, none)
     }
 
     fn pass_on(&mut self, observer: &mut dyn Observer) {

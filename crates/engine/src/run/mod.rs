@@ -55,22 +55,23 @@ pub fn run(
     observer: &mut dyn Observer,
     stop: &StopFlag,
 ) -> Result<EngineResult, Error> {
-    HeldRun::begin(plan, clients, observer, stop)?.conclude()
+    HeldRun::begin(plan, clients, observer, stop)?.conclude(observer)
 }
 
 /// A held run: its clients work only while they are released.
 ///
-/// Its clock is stopped in between, so that warm-up, end, seconds and timers do not see the pauses.
-/// Dropping it ends it at once.
-pub struct HeldRun<'a> {
-    coordinator: Coordinator<'a>,
+/// Its clock is stopped in between, so that warm-up, end, seconds and timers do not see the pauses. It may have
+/// several parts, each with its own warm-up and figures, on the same connections. Observers are called only
+/// during the calls that take one. Dropping it ends it at once.
+pub struct HeldRun {
+    coordinator: Coordinator,
     inbox: Receiver<ThreadReport>,
     epoch: Epoch,
     stop: StopFlag,
     threads: Threads,
 }
 
-impl<'a> HeldRun<'a> {
+impl HeldRun {
     /// Connects all `clients` of a `plan` whose end is [`crate::Until::Caller`]. Waits until they are ready,
     /// and holds them.
     ///
@@ -80,13 +81,13 @@ impl<'a> HeldRun<'a> {
     /// # Panics
     /// As [`run`].
     pub fn start(
-        plan: &'a RunPlan,
+        plan: &RunPlan,
         clients: Vec<Box<dyn Client>>,
-        observer: &'a mut dyn Observer,
+        observer: &mut dyn Observer,
         stop: &StopFlag,
     ) -> Result<Self, Error> {
         let mut run = Self::begin(plan, clients, observer, stop)?;
-        run.attend(None, |coordinator| coordinator.is_idle());
+        run.attend(None, observer, Coordinator::is_idle);
         match run.coordinator.take_failure() {
             Some(failure) => Err(failure),
             None => Ok(run),
@@ -101,9 +102,9 @@ impl<'a> HeldRun<'a> {
 
     /// Waits up to `timeout` until all clients are idle again; returns the stretch. `None` if some still work
     /// then, or the run is over.
-    pub fn wait_until_idle(&mut self, timeout: Duration) -> Option<Stretch> {
+    pub fn wait_until_idle(&mut self, timeout: Duration, observer: &mut dyn Observer) -> Option<Stretch> {
         let until = Instant::now().checked_add(timeout);
-        self.attend(until, |coordinator| coordinator.is_idle());
+        self.attend(until, observer, Coordinator::is_idle);
         self.coordinator.last_stretch().filter(|_| !self.is_over())
     }
 
@@ -114,8 +115,17 @@ impl<'a> HeldRun<'a> {
     }
 
     /// Ends the warm-up: the next stretch counts. Call it while the clients are idle.
-    pub fn measure(&mut self) {
-        self.coordinator.measure();
+    pub fn measure(&mut self, observer: &mut dyn Observer) {
+        self.coordinator.measure(observer);
+    }
+
+    /// Ends a part: returns its figures. The clients stay connected, and what they do from now on is the warm-up of
+    /// the next part. Call it while the clients are idle. `None` if the run is over: [`Self::finish`] has the
+    /// figures.
+    pub fn end_part(&mut self, observer: &mut dyn Observer) -> Option<EngineResult> {
+        self.coordinator.end_part(self.epoch.now());
+        self.attend(None, observer, Coordinator::is_part_over);
+        (!self.is_over()).then(|| self.coordinator.take_part(observer))
     }
 
     /// Whether it ended: stopped, failed, or all clients gave up.
@@ -124,22 +134,22 @@ impl<'a> HeldRun<'a> {
         self.coordinator.is_ended()
     }
 
-    /// Ends the run, and returns the figures.
+    /// Ends the run, and returns the figures of its last part.
     ///
     /// # Errors
     /// As [`run`].
     ///
     /// # Panics
     /// As [`run`].
-    pub fn finish(mut self) -> Result<EngineResult, Error> {
+    pub fn finish(mut self, observer: &mut dyn Observer) -> Result<EngineResult, Error> {
         self.coordinator.finish(self.epoch.now());
-        self.conclude()
+        self.conclude(observer)
     }
 
     fn begin(
-        plan: &'a RunPlan,
+        plan: &RunPlan,
         clients: Vec<Box<dyn Client>>,
-        observer: &'a mut dyn Observer,
+        observer: &mut dyn Observer,
         stop: &StopFlag,
     ) -> Result<Self, Error> {
         check(plan, &clients)?;
@@ -154,7 +164,7 @@ impl<'a> HeldRun<'a> {
         observer.began(SystemTime::now());
         let threads =
             Threads { control: Arc::clone(&control), handles: Vec::with_capacity(assignments.len()) };
-        let coordinator = Coordinator::new(plan, control, observer, LEAD, seats, recycle);
+        let coordinator = Coordinator::new(plan, control, LEAD, seats, recycle);
         let mut run = Self { coordinator, inbox, epoch, stop: stop.clone(), threads };
         for assignment in assignments {
             let name = format!("{LOAD_THREAD}{}", assignment.thread);
@@ -172,16 +182,21 @@ impl<'a> HeldRun<'a> {
     }
 
     /// Serves the run until all threads are gone, and returns the figures.
-    fn conclude(mut self) -> Result<EngineResult, Error> {
-        self.attend(None, |_| false);
+    fn conclude(mut self, observer: &mut dyn Observer) -> Result<EngineResult, Error> {
+        self.attend(None, observer, |_| false);
         if let Some(panic) = self.threads.join() {
             std::panic::resume_unwind(panic);
         }
-        self.coordinator.into_measured()
+        self.coordinator.into_measured(observer)
     }
 
     /// Handles the threads' reports until `is_so`, the time `until`, or all are gone.
-    fn attend(&mut self, until: Option<Instant>, is_so: impl Fn(&Coordinator<'a>) -> bool) {
+    fn attend(
+        &mut self,
+        until: Option<Instant>,
+        observer: &mut dyn Observer,
+        is_so: impl Fn(&Coordinator) -> bool,
+    ) {
         while !self.coordinator.is_over() && !is_so(&self.coordinator) {
             let tick = self
                 .coordinator
@@ -197,11 +212,11 @@ impl<'a> HeldRun<'a> {
             let overslept = (with_sleep() - before).saturating_sub(timeout.as_nanos() as Time);
             self.coordinator.stalled(overslept, self.epoch.now());
             match report {
-                Ok(report) => self.coordinator.take(report, self.epoch.now()),
+                Ok(report) => self.coordinator.take(report, self.epoch.now(), observer),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            self.coordinator.tick(self.epoch.now(), &self.stop);
+            self.coordinator.tick(self.epoch.now(), &self.stop, observer);
         }
     }
 }

@@ -59,10 +59,13 @@ pub enum NextHold {
         /// Whether this stretch and all later ones count; otherwise it is warm-up.
         measured: bool,
     },
+    /// The part ends: what follows is the warm-up of the next one, on the same connections.
+    EndPart,
     Finish,
 }
 
-/// As [`simulate`], with a held run. `next` decides after each stretch, which is its argument.
+/// As [`simulate`], with a held run. `next` decides after each stretch, which is its argument. The figures are those
+/// of the last part.
 ///
 /// # Errors
 /// As [`simulate`].
@@ -72,8 +75,23 @@ pub fn simulate_held(
     server: &mut dyn SimServer,
     observer: &mut dyn Observer,
     stop: &StopFlag,
-    mut next: impl FnMut(Option<Stretch>) -> NextHold,
+    next: impl FnMut(Option<Stretch>) -> NextHold,
 ) -> Result<EngineResult, Error> {
+    Ok(simulate_parts(plan, clients, server, observer, stop, next)?.1)
+}
+
+/// As [`simulate_held`], with the figures of the parts before the last one.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_parts(
+    plan: &RunPlan,
+    clients: Vec<Box<dyn Client>>,
+    server: &mut dyn SimServer,
+    observer: &mut dyn Observer,
+    stop: &StopFlag,
+    mut next: impl FnMut(Option<Stretch>) -> NextHold,
+) -> Result<(Vec<EngineResult>, EngineResult), Error> {
     check(plan, &clients)?;
     let (reports, inbox) = mpsc::channel();
     let control = Arc::new(RunControl::new());
@@ -85,7 +103,7 @@ pub fn simulate_held(
 
     let clock = SimClock::default();
     let world = RefCell::new(World::new(server, clock.clone(), assignments.len()));
-    let mut coordinator = Coordinator::new(plan, control, observer, LEAD, seats, recycle);
+    let mut coordinator = Coordinator::new(plan, control, LEAD, seats, recycle);
     let mut threads: Vec<Thread<'_, '_>> = assignments
         .into_iter()
         .map(|assignment| {
@@ -96,16 +114,25 @@ pub fn simulate_held(
             Thread { client_loop, bell, last_turn: None, over: false }
         })
         .collect();
-    let mut is_warm = true;
+    let (mut is_warm, mut ends_part) = (true, false);
+    let mut parts = Vec::new();
     loop {
-        if let Some(stretch) = coordinator.last_stretch().filter(|_| !coordinator.is_ended()) {
+        if ends_part && coordinator.is_part_over() {
+            parts.push(coordinator.take_part(observer));
+            (is_warm, ends_part) = (true, false);
+        }
+        if let Some(stretch) = coordinator.last_stretch().filter(|_| !coordinator.is_ended() && !ends_part) {
             match next(Some(stretch).filter(|stretch| stretch.until > stretch.from)) {
                 NextHold::Release { held, length, measured } => {
                     if measured && std::mem::take(&mut is_warm) {
-                        coordinator.measure();
+                        coordinator.measure(observer);
                     }
                     clock.set(clock.now() + held);
                     coordinator.release(clock.now(), length);
+                }
+                NextHold::EndPart => {
+                    coordinator.end_part(clock.now());
+                    ends_part = true;
                 }
                 NextHold::Finish => coordinator.finish(clock.now()),
             }
@@ -113,11 +140,11 @@ pub fn simulate_held(
         let Some((thread, at)) = next_turn(&threads, &world, clock.now()) else { break };
         let at = world.borrow_mut().generator_runs_at(at).max(at);
         clock.set(at);
-        coordinator.tick(at, stop);
-        threads[thread].turn(at, &mut coordinator, &inbox);
+        coordinator.tick(at, stop, observer);
+        threads[thread].turn(at, &mut coordinator, &inbox, observer);
     }
     drop(threads);
-    coordinator.into_measured()
+    Ok((parts, coordinator.into_measured(observer)?))
 }
 
 struct Thread<'w, 's> {
@@ -128,19 +155,25 @@ struct Thread<'w, 's> {
 }
 
 impl Thread<'_, '_> {
-    fn turn(&mut self, now: Time, coordinator: &mut Coordinator<'_>, inbox: &Receiver<ThreadReport>) {
+    fn turn(
+        &mut self,
+        now: Time,
+        coordinator: &mut Coordinator,
+        inbox: &Receiver<ThreadReport>,
+        observer: &mut dyn Observer,
+    ) {
         self.last_turn = Some(now);
         let outcome = self.client_loop.turn();
         for report in inbox.try_iter() {
-            coordinator.take(report, now);
+            coordinator.take(report, now, observer);
         }
         match outcome {
             Ok(true) => return,
             Ok(false) => {}
-            Err(error) => coordinator.take(ThreadReport::Failed { error }, now),
+            Err(error) => coordinator.take(ThreadReport::Failed { error }, now, observer),
         }
         self.over = true;
-        coordinator.take(ThreadReport::Gone, now);
+        coordinator.take(ThreadReport::Gone, now, observer);
     }
 }
 

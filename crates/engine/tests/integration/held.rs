@@ -2,7 +2,7 @@
 
 use crate::support::server::Simple;
 use crate::support::{Asker, Heard, Loss, MS, SECOND, askers, body, frame, held_plan, plan, run, run_held};
-use engine::sim::{Greeting, NextHold, Replies, SimServer, simulate, simulate_held};
+use engine::sim::{Greeting, NextHold, Replies, SimServer, simulate, simulate_held, simulate_parts};
 use engine::{
     Address, EngineResult, Load, Observer, RunPlan, Second, StopFlag, Stretch, Time, TransactionEntry, Until,
     Users,
@@ -87,6 +87,50 @@ fn stretches(count: usize, length: Time, mut draws: Draws) -> impl FnMut(Option<
         left -= 1;
         let held = (draws.next() * 300.0) as Time * MS;
         NextHold::Release { held, length, measured: true }
+    }
+}
+
+/// Sessions that are kept: each part has a warm-up and figures of its own, on the same connections.
+#[test]
+fn parts_have_their_own_figures_on_the_same_connections() {
+    struct Counted(Serving);
+    impl SimServer for Counted {
+        fn connect(&mut self, connection: usize, address: &Address, now: Time) -> Greeting {
+            assert!(connection < 4, "a client connected again");
+            self.0.connect(connection, address, now)
+        }
+
+        fn received(&mut self, connection: usize, bytes: &[u8], replies: &mut Replies) {
+            self.0.received(connection, bytes, replies);
+        }
+    }
+    let stretch = |measured| NextHold::Release { held: 300 * MS, length: 100 * MS, measured };
+    for threads in [1, 3] {
+        let of_part = |stretches: usize| {
+            let measured = std::iter::repeat_n(stretch(true), stretches);
+            std::iter::once(stretch(false)).chain(measured).chain([NextHold::EndPart])
+        };
+        let mut orders = of_part(10).chain(of_part(20)).chain(of_part(30).take(31)).chain([NextHold::Finish]);
+        let next = |_| orders.next().expect("it ends with the last order");
+        let mut server = Counted(Serving::new(Service::Fixed(1e6)));
+        let mut heard = Heard::default();
+        let plan = RunPlan { threads, ..held_plan() };
+        let (parts, last) = simulate_parts(&plan, askers(4), &mut server, &mut heard, &StopFlag::new(), next)
+            .expect("it runs");
+        let all: Vec<&EngineResult> = parts.iter().chain([&last]).collect();
+        let stretches: Vec<usize> = all.iter().map(|part| part.stretches.len()).collect();
+        assert_eq!(stretches, [10, 20, 30]);
+        for (part, length) in all.iter().zip([1, 2, 3]) {
+            // A request and its reply take about a millisecond; a stretch ends with its last transaction.
+            let done = part.totals().processed();
+            assert!((3800 * length..=4100 * length).contains(&done), "{done} in part {length}");
+            let elapsed = part.elapsed as f64 / SECOND as f64;
+            assert!((elapsed - length as f64).abs() < 0.05 * length as f64, "{elapsed} s in part {length}");
+            assert_eq!(part.driver, last.driver);
+        }
+        let measured: Vec<i64> =
+            heard.seconds.iter().map(|second| second.start_ns).filter(|start| *start == 0).collect();
+        assert_eq!(measured.len(), 3, "the seconds of each part begin anew");
     }
 }
 

@@ -193,7 +193,7 @@ const HAND_IN: Duration = Duration::from_secs(1);
 /// In runs of this length at most a tenth of what was counted is not reported yet, if processes go on.
 const LONG: Duration = Duration::from_secs(10);
 const PROCESSES_STAY: &str = "counts of transactions, blocks, rows, temporary files and WAL records are not available: the server's processes \
-     that served the clients go on, as behind a pooler, and report up to a second of their counts later; runs of 10 s or more \
+     that served the clients go on, behind a pooler or because sessions are kept, and report up to a second of their counts later; runs of 10 s or more \
      have them";
 
 /// The share of such counters that belongs to the transactions in the throughput. It assumes that

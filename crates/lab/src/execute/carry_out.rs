@@ -522,7 +522,9 @@ impl<'a> Execution<'a> {
             return Ok(());
         }
         if self.round != run.round {
-            self.runner.mark_restart();
+            if self.round == 0 || !self.plan.content.keeps_sessions() {
+                self.runner.mark_restart();
+            }
             (self.round, self.alone) = (run.round, None);
             self.runner.wake_all()?;
         }

@@ -129,6 +129,8 @@ pub(crate) struct Measure {
     pub(crate) order: CellOrder,
     /// Whether arms take turns in slices; `None` for wherever possible.
     pub(crate) slices: Option<Slices>,
+    /// Whether sessions are kept from round to round; `None` for the default.
+    pub(crate) keep_sessions: Option<bool>,
     /// Most repetitions of a disturbed block; `None` for the default.
     pub(crate) repeat_disturbed: Option<u32>,
     /// Whether a sample of transactions is explained; `None` for the default.
@@ -165,6 +167,8 @@ pub fn asked_slices(text: &str) -> Result<AskedSlices, String> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExperimentOverrides {
     pub slices: Option<AskedSlices>,
+    /// Whether sessions of arms in slices are kept from round to round.
+    pub keep_sessions: Option<bool>,
     pub rounds: Option<u32>,
     /// Sets of each level of a factor that is set by hand.
     pub sets: Option<u32>,
@@ -183,16 +187,20 @@ impl ExperimentFile {
     /// a metric where nothing is compared.
     pub fn ask(
         &mut self,
-        ExperimentOverrides { slices, rounds, sets, same, metric, looks }: ExperimentOverrides,
+        ExperimentOverrides { slices, keep_sessions, rounds, sets, same, metric, looks }: ExperimentOverrides,
     ) -> Result<(), Error> {
-        if self.has_only_jobs() && (slices.is_some() || rounds.is_some()) {
-            let what = "--rounds and --slices are about runs, and without a workload there are none";
+        if self.has_only_jobs() && (slices.is_some() || rounds.is_some() || keep_sessions.is_some()) {
+            let what = "--rounds, --slices and --keep-sessions are about runs, and without a workload there are none";
             return Err(Error::new(Class::Usage, what).with_hint("leave them out"));
         }
         let before = self.written.clone();
         if let Some(AskedSlices(slices)) = slices {
             self.measure.slices = slices;
             self.written.measure.slices = slices.map(value_of);
+        }
+        if keep_sessions.is_some() {
+            self.measure.keep_sessions = keep_sessions;
+            self.written.measure.keep_sessions = keep_sessions;
         }
         if let Some(sets) = sets {
             if self.by_hand().is_none() {

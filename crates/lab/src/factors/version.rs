@@ -7,8 +7,7 @@ use super::{Factor, LevelNames};
 use crate::setup::{Server, Setup};
 use spec::experiment::value::{text, whole_number};
 
-/// Name of the factor.
-pub(crate) const VERSION: &str = "version";
+pub(crate) use spec::plan::VERSION;
 
 pub(super) struct VersionFactor;
 

@@ -2,9 +2,11 @@
 //! the engine.
 
 mod cpu_by_arm;
+mod memory;
 mod own_cost;
 mod plan;
 mod series;
+mod sessions;
 mod turns;
 mod users;
 
@@ -22,6 +24,7 @@ use workloads::{ClientWorkload, Places};
 
 pub(crate) use self::cpu_by_arm::Postmasters;
 use self::series::Series;
+pub(crate) use self::sessions::Sessions;
 pub(crate) use self::turns::{LONGEST, SHORTEST, Taken, Turns, USUAL, fits};
 use crate::collectors::Collector;
 use crate::setup::Setup;
@@ -97,8 +100,17 @@ pub(crate) trait Arrival {
     fn connected(&mut self, load: usize);
 }
 
+/// What loads that took turns came to.
+pub(crate) struct MeasuredInTurn {
+    pub(crate) measured: Vec<Measured>,
+    pub(crate) taken: Taken,
+    /// The clients, still connected, if they are kept and nothing happened to any of them.
+    pub(crate) sessions: Option<Vec<Sessions>>,
+}
+
 /// Runs several loads on their servers in turns; their threads are kept on `cpus` unless a load sets its own.
-/// The CPU time of the servers is read around each turn.
+/// The CPU time of the servers is read around each turn. Clients that were `kept` work on, in the order of the loads;
+/// without them all connect.
 ///
 /// # Errors
 /// With the index of the load that did not start.
@@ -108,44 +120,87 @@ pub(crate) fn measure_in_turn(
     cpus: Option<&[usize]>,
     arrival: &mut dyn Arrival,
     stop: &Stop,
-) -> Result<(Vec<Measured>, Taken), (usize, Error)> {
-    let mut parts = Vec::with_capacity(loads.len());
-    for (number, load) in loads.into_iter().enumerate() {
-        parts.push(Part::of(load, cpus).map_err(|error| (number, error))?);
-    }
-    let engine_stop = engine::StopFlag::from(stop.flag());
-    let mut runs = Vec::with_capacity(parts.len());
-    for (number, part) in parts.iter_mut().enumerate() {
-        let clients = std::mem::take(&mut part.clients);
-        arrival.connecting(number);
-        let run = engine::HeldRun::start(&part.plan, clients, &mut part.watch, &engine_stop);
-        runs.push(run.map_err(|error| (number, error))?);
-        arrival.connected(number);
-    }
-    let taken = turns::take(&mut runs, turns, servers).map_err(|error| (0, error))?;
+    kept: Option<Vec<Sessions>>,
+) -> Result<MeasuredInTurn, (usize, Error)> {
+    let mut arms = match kept {
+        Some(kept) => loads
+            .into_iter()
+            .zip(kept)
+            .enumerate()
+            .map(|(number, (load, sessions))| Part::kept(load, sessions).map_err(|error| (number, error)))
+            .collect::<Result<Vec<_>, _>>()?,
+        None => connect((loads, servers), cpus, arrival, stop)?,
+    };
+    let ages = arms.iter().map(|arm| arm.sessions.age()).collect();
+    let taken = turns::take(&mut arms, turns, servers).map_err(|error| (0, error))?;
+    let taken = Taken { ages, ..taken };
     let _concluding = stop.concluding();
-    let finished: Result<Vec<_>, _> = runs.into_iter().map(engine::HeldRun::finish).collect();
-    let finished = finished.map_err(|error| (0, error))?;
-    finished.iter().for_each(|engine| end_abandoned(&engine.abandoned));
-    let ended = parts.into_iter().zip(finished).map(|(part, engine)| part.watch.end(engine)).collect();
-    Ok((ended, taken))
+    let keeps = turns.keep && taken.hung.is_none();
+    let (mut measured, mut sessions) = (Vec::with_capacity(arms.len()), Vec::with_capacity(arms.len()));
+    for Part { sessions: own, mut watch } in arms {
+        let (engine, own) = own.end(turns, keeps, &mut watch).map_err(|error| (0, error))?;
+        end_abandoned(&engine.abandoned);
+        measured.push(watch.end(engine));
+        sessions.extend(own);
+    }
+    let sessions = (sessions.len() == measured.len()).then_some(sessions);
+    Ok(MeasuredInTurn { measured, taken, sessions })
 }
 
-struct Part<'w, 'c> {
+/// Connects all loads.
+fn connect<'w, 'c>(
+    (loads, servers): (Vec<Measurement<'w, 'c>>, &Postmasters),
+    cpus: Option<&[usize]>,
+    arrival: &mut dyn Arrival,
+    stop: &Stop,
+) -> Result<Vec<Part<'w, 'c>>, (usize, Error)> {
+    let mut ready = Vec::with_capacity(loads.len());
+    for (number, load) in loads.into_iter().enumerate() {
+        ready.push(ReadyLoad::of(load, cpus).map_err(|error| (number, error))?);
+    }
+    let stop = engine::StopFlag::from(stop.flag());
+    let mut arms = Vec::with_capacity(ready.len());
+    for (number, mut load) in ready.into_iter().enumerate() {
+        arrival.connecting(number);
+        let postmaster = servers.by_arm.get(number).copied().flatten();
+        let sessions =
+            Sessions::connect(load.plan, load.clients, load.names, postmaster, (&mut load.watch, &stop));
+        arms.push(Part { sessions: sessions.map_err(|error| (number, error))?, watch: load.watch });
+        arrival.connected(number);
+    }
+    Ok(arms)
+}
+
+struct ReadyLoad<'w, 'c> {
     plan: engine::RunPlan,
     clients: Vec<Box<dyn engine::Client>>,
     watch: Watch<'w, 'c>,
-    _names: Option<Names>,
+    /// DNS names are resolved again while clients may reconnect.
+    names: Option<Names>,
 }
 
-impl<'w, 'c> Part<'w, 'c> {
+impl<'w, 'c> ReadyLoad<'w, 'c> {
     fn of(load: Measurement<'w, 'c>, cpus: Option<&[usize]>) -> Result<Self, Error> {
         Ok(Self {
             plan: plan::held(load.setup, load.workload, cpus),
             clients: load.workload.clients(load.places, load.setup.clients())?,
-            _names: Names::follow(load.places.names()),
+            names: Names::follow(load.places.names()),
             watch: Watch::begin(load)?,
         })
+    }
+}
+
+/// A load that takes turns: its clients, and who observes this round of them.
+struct Part<'w, 'c> {
+    sessions: Sessions,
+    watch: Watch<'w, 'c>,
+}
+
+impl<'w, 'c> Part<'w, 'c> {
+    fn kept(load: Measurement<'w, 'c>, sessions: Sessions) -> Result<Self, Error> {
+        let mut watch = Watch::begin(load)?;
+        watch.loading(0);
+        Ok(Self { sessions, watch })
     }
 }
 

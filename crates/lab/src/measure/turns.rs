@@ -6,13 +6,15 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{HeldRun, Stretch};
+use engine::Stretch;
 use server::host::{HostSample, ServerCpu};
 use spec::plan::TransactionLengths;
 use spec::{Class, Error, Slice, figures};
 use stats::Histogram;
 
 use super::cpu_by_arm::{self, CpuByArm, Postmasters};
+use super::memory::MemoryLooks;
+use super::{Part, Sessions};
 
 /// Bounds of a slice.
 pub(crate) const SHORTEST: Duration = Duration::from_millis(50);
@@ -39,6 +41,8 @@ pub(crate) struct Turns {
     pub(crate) strict: bool,
     /// Whether the processes of all arms take turns on CPUs: if no placement is set.
     pub(crate) spread: bool,
+    /// Whether clients stay connected for the next round.
+    pub(crate) keep: bool,
 }
 
 #[derive(Debug, Default)]
@@ -54,6 +58,8 @@ pub(crate) struct Taken {
     pub(crate) hung: Option<usize>,
     /// Lengths of transactions in the warm-up, which decide about slices; the inner `None` if none ended.
     pub(crate) lengths: Option<Option<TransactionLengths>>,
+    /// How long the sessions of each arm had worked before.
+    pub(crate) ages: Vec<Duration>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -70,17 +76,17 @@ enum Cut {
 }
 
 /// Lets connected, held runs take turns until each has had its load.
-pub(crate) fn take(runs: &mut [HeldRun<'_>], turns: &Turns, servers: &Postmasters) -> Result<Taken, Error> {
-    let mut taken = Taken { slices: vec![Vec::new(); runs.len()], ..Taken::default() };
-    for (arm, run) in runs.iter_mut().enumerate() {
+pub(super) fn take(arms: &mut [Part<'_, '_>], turns: &Turns, servers: &Postmasters) -> Result<Taken, Error> {
+    let mut taken = Taken { slices: vec![Vec::new(); arms.len()], ..Taken::default() };
+    for (number, Part { sessions: Sessions { run, .. }, watch }) in arms.iter_mut().enumerate() {
         run.release(turns.warmup);
         // The length of its transactions is still unknown.
-        if run.wait_until_idle(turns.warmup + PATIENCE).is_none() {
-            taken.hung = (!run.is_over()).then_some(arm);
+        if run.wait_until_idle(turns.warmup + PATIENCE, watch).is_none() {
+            taken.hung = (!run.is_over()).then_some(number);
             return Ok(taken);
         }
     }
-    let warm: Vec<&Histogram> = runs.iter().map(HeldRun::warm_up).collect();
+    let warm: Vec<&Histogram> = arms.iter().map(|arm| arm.sessions.run.warm_up()).collect();
     let lengths = lengths(&warm, turns);
     taken.lengths = Some(lengths);
     let (quads, each, drain) = match Cut::of(lengths, turns)? {
@@ -94,9 +100,10 @@ pub(crate) fn take(runs: &mut [HeldRun<'_>], turns: &Turns, servers: &Postmaster
     taken.short = (taken.uncut.is_none() && each < wanted).then(|| {
         format!("slices of {} are shorter than 20 of its transactions, {}", words(each), words(wanted))
     });
-    runs.iter_mut().for_each(HeldRun::measure);
+    arms.iter_mut().for_each(|arm| arm.sessions.run.measure(&mut arm.watch));
     let mut conductor = Conductor {
-        runs,
+        memory: MemoryLooks::begin(arms.len()),
+        arms,
         each,
         drain,
         start: Instant::now(),
@@ -105,7 +112,7 @@ pub(crate) fn take(runs: &mut [HeldRun<'_>], turns: &Turns, servers: &Postmaster
     };
     if taken.uncut.is_some() {
         // One after the other, without slices.
-        for arm in 0..conductor.runs.len() {
+        for arm in 0..conductor.arms.len() {
             match conductor.slice(arm, 0) {
                 Ok(slice) => taken.server_cpu_s.push(slice.server_cpu_us.map(|us| us / 1e6)),
                 Err(hung) => {
@@ -128,8 +135,9 @@ pub(crate) fn take(runs: &mut [HeldRun<'_>], turns: &Turns, servers: &Postmaster
     Ok(taken)
 }
 
-struct Conductor<'a, 'r> {
-    runs: &'a mut [HeldRun<'r>],
+struct Conductor<'a, 'w, 'c> {
+    arms: &'a mut [Part<'w, 'c>],
+    memory: MemoryLooks,
     each: Duration,
     /// A longer drain voids its quad; so does a gap of the generator.
     drain: Duration,
@@ -138,10 +146,13 @@ struct Conductor<'a, 'r> {
     cpu: CpuByArm<'a, ServerCpu, fn(u32) -> Option<ServerCpu>>,
 }
 
-impl Conductor<'_, '_> {
+impl Conductor<'_, '_, '_> {
     /// All arms in order and back; an error when it could not be completed, with the arm that hung.
     fn quad(&mut self, quad: u32, slices: &mut [Vec<Slice>]) -> Result<(), Option<usize>> {
-        let there = 0..self.runs.len();
+        if quad == 0 {
+            self.look();
+        }
+        let there = 0..self.arms.len();
         let mut is_void = false;
         for arm in there.clone().chain(there.rev()) {
             let slice = self.slice(arm, quad)?;
@@ -152,21 +163,29 @@ impl Conductor<'_, '_> {
             let all = slices.iter_mut().flatten();
             all.filter(|slice| slice.quad == quad).for_each(|slice| slice.is_void = true);
         }
+        self.look();
         Ok(())
+    }
+
+    /// Reads the memory of all arms, which are held now, if that is due.
+    fn look(&mut self) {
+        let arms = self.arms.iter_mut();
+        self.memory.look(arms.map(|arm| (arm.sessions.backends.as_ref(), &mut arm.watch.samples)));
     }
 
     /// One slice of an arm; an error when the arm has ended, or does not stop.
     fn slice(&mut self, arm: usize, quad: u32) -> Result<Slice, Option<usize>> {
         let start_us = self.start.elapsed().as_micros() as i64;
         self.cpu.turn_begins(arm);
-        let run = &mut self.runs[arm];
+        let Part { sessions: Sessions { run, .. }, watch } = &mut self.arms[arm];
         run.release(self.each);
-        let stretch = match run.wait_until_idle(self.each + self.drain) {
+        let stretch = match run.wait_until_idle(self.each + self.drain, watch) {
             Some(stretch) => stretch,
             None if run.is_over() => return Err(None),
-            None => run.wait_until_idle(PATIENCE).ok_or_else(|| (!run.is_over()).then_some(arm))?,
+            None => run.wait_until_idle(PATIENCE, watch).ok_or_else(|| (!run.is_over()).then_some(arm))?,
         };
         let server_cpu_us = self.cpu.turn_ended(arm).map(|seconds| seconds * 1e6);
+        self.memory.worked(arm, (stretch.until - stretch.from + stretch.drain()) / 1000);
         let now = HostSample::take(None);
         let before = std::mem::replace(&mut self.host, now);
         let steal_pct = now.figures_since(&before).get(figures::STEAL_PCT);
@@ -302,6 +321,7 @@ mod tests {
             length: asked_ms.map(Duration::from_millis),
             strict: true,
             spread: false,
+            keep: false,
         };
         Cut::of(lengths(&[&base, &other], &turns), &turns).map_err(|error| error.to_string())
     }
@@ -374,6 +394,7 @@ mod tests {
             length: Some(Duration::from_millis(50)),
             strict: false,
             spread: false,
+            keep: false,
         };
         let length = Cut::of(lengths(&[&warm], &turns), &turns).unwrap();
         assert!(matches!(&length, Cut::Uncut { why } if why.contains("less than two")), "{length:?}");

@@ -31,7 +31,8 @@ pub(super) fn arm_placement(content: &Content, facts: &Facts) -> Option<Decision
     let arms = content.arm_names().len() as u32;
     let copies = match content.compared() {
         SETTINGS if arms_need_restart(&content.arms) || needs_servers_to_slice(content) => {
-            Copies::new(arms, true)
+            // Sessions that are kept stay on their server.
+            Copies::new(arms, !content.keeps_sessions())
         }
         change if content.named.changes.contains_key(change) => Copies::new(arms, false),
         "version" | "server" => Copies::new(1, false),

@@ -114,6 +114,7 @@ fn measure(file: &ExperimentFile) -> PlannedMeasure {
         counting: file.measure.counting,
         threads: file.measure.threads,
         slices: file.measure.slices,
+        keep_sessions: file.measure.keep_sessions,
         search: file.load.search.clone(),
     }
 }

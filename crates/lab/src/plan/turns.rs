@@ -33,6 +33,7 @@ pub(crate) fn turns(plan: &Plan, run: &PlannedRun) -> Option<Turns> {
         strict: run.round == 1,
         spread: !plan.chooses_placement()
             && plan.placement().is_some_and(|chosen| chosen.placement == Placement::default()),
+        keep: plan.content.keeps_sessions(),
     })
 }
 
@@ -104,6 +105,20 @@ pub fn warm_up_words(plan: &Plan, facts: &Facts) -> Option<String> {
     })
 }
 
+/// Whether sessions are kept from round to round; `None` if that is neither so nor asked for.
+fn sessions_words(plan: &Plan) -> Option<&'static str> {
+    let in_slices = || plan.decisions.slices.values().any(|slicing| *slicing.value() == Slicing::Slices);
+    match (plan.content.keeps_sessions(), plan.content.measure.keep_sessions) {
+        (true, _) if in_slices() => {
+            Some("sessions are kept over all rounds, on one start of each server (keep_sessions)")
+        }
+        (true, Some(true)) => {
+            Some("sessions are new in each round all the same: only those of arms in slices can be kept")
+        }
+        _ => None,
+    }
+}
+
 /// Whether arms take turns, or why not; empty if the question does not apply.
 pub(crate) fn slicing_words(plan: &Plan) -> String {
     let mut by_reason: BTreeMap<(Slicing, &str), Vec<&str>> = BTreeMap::new();
@@ -117,5 +132,5 @@ pub(crate) fn slicing_words(plan: &Plan) -> String {
         (Slicing::Uncut, true) => format!("no slices: {why}"),
         (Slicing::Uncut, false) => format!("no slices for {}: {why}", names.join(", ")),
     });
-    words.collect::<Vec<_>>().join("; ")
+    words.chain(sessions_words(plan).map(str::to_owned)).collect::<Vec<_>>().join("; ")
 }

@@ -195,7 +195,11 @@ pub(crate) fn arm_placement_words(plan: &Plan) -> String {
                 true => String::new(),
                 false => format!("; half-rounds for {}: {}", copies.apart.join(", "), why_apart(copies)),
             };
-            format!("side by side {each}, restarted every round ({why}){apart}")
+            let restarted = match plan.content.keeps_sessions() {
+                true => "one start of each",
+                false => "restarted every round",
+            };
+            format!("side by side {each}, {restarted} ({why}){apart}")
         }
     }
 }

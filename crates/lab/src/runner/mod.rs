@@ -9,6 +9,7 @@ mod credits;
 mod happened;
 mod job;
 mod keep;
+mod kept;
 mod pace;
 mod plans;
 mod ready;
@@ -42,6 +43,7 @@ pub(crate) use self::changes::check_undone;
 pub(crate) use self::crash::CrashedRun;
 use self::credits::Credits;
 pub(crate) use self::keep::{Results, Surroundings};
+use self::kept::KeptSessions;
 pub(crate) use self::pace::Pace;
 pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
@@ -114,6 +116,7 @@ pub(crate) struct Runner<'a> {
     credits: Credits,
     /// How late 1 % of the arrivals start on this host with nothing to do, µs, if schedules are judged by it.
     host_lag_us: Option<f64>,
+    kept: KeptSessions,
 }
 
 impl<'a> Runner<'a> {
@@ -132,6 +135,7 @@ impl<'a> Runner<'a> {
             probes: BTreeMap::new(),
             credits: Credits::default(),
             host_lag_us: None,
+            kept: KeptSessions::default(),
         }
     }
 
@@ -653,6 +657,7 @@ impl<'a> Runner<'a> {
     }
 
     pub(crate) fn close(mut self) -> Result<(), Error> {
+        self.kept.end_all();
         let concluded = self.conclude();
         self.progress.step(ExperimentStep::Restore, "the server's own settings");
         // Each of them, even if one fails.

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use engine::{NotConnected, Observer, Second, Time};
 use protocol::postgres::Place;
@@ -18,7 +19,9 @@ use super::{
     not_opened,
 };
 use crate::collectors::{self, Collector, Watched};
-use crate::measure::{Arrival, Keep, Measured, Measurement, Postmasters, Taken, Turns, measure_in_turn};
+use crate::measure::{
+    Arrival, Keep, Measured, MeasuredInTurn, Measurement, Postmasters, Taken, Turns, measure_in_turn,
+};
 use crate::setup::{At, Setup};
 use crate::strategies::Cause;
 
@@ -59,13 +62,21 @@ impl Runner<'_> {
             // Known from the guard; a pair with an invalid run is useless.
             return Ok((self.one_by_one(turns, keep, "an arm is invalid before it begins")?, None));
         }
-        let Some((measured, taken, cpus)) = self.measure_turns(&ready, how, keep)? else {
+        let mut measured = self.measure_turns(&ready, how, keep)?;
+        if measured.is_none() && self.kept.end_all() {
+            // Those of other cells were in the way.
+            measured = self.measure_turns(&ready, how, keep)?;
+        }
+        let Some((measured, taken, cpus)) = measured else {
             let why = "connected at the same time, all arms need more connections than the server takes";
             return Ok((self.one_by_one(turns, keep, why)?, None));
         };
         let mut done = Vec::with_capacity(ready.len());
         for (arm, (mut turn, measured)) in ready.into_iter().zip(measured).enumerate() {
             turn.record.events.extend(cpus.as_deref().map(|cpus| event(RunEvent::SPREAD, by_turns(cpus))));
+            if how.keep {
+                note_age(&mut turn.record, taken.ages.get(arm).copied().unwrap_or_default());
+            }
             done.push(self.conclude_turn(turn, arm, measured, &taken)?);
         }
         Ok((done, taken.lengths))
@@ -100,9 +111,12 @@ impl Runner<'_> {
         let asked: BTreeSet<String> = ready.iter().map(|turn| turn.setup.asked()).collect();
         let under_test: Option<Vec<_>> = asked.iter().map(|asked| self.under_test(asked)).collect();
         let under_test: Option<Vec<u32>> = under_test.map(|all| all.concat());
-        let Self { stages, workloads, progress, stop, .. } = self;
+        let Self { stages, workloads, progress, stop, kept, .. } = self;
         let mut servers = Servers::of(stages, ready)?;
         let postmasters = servers.postmasters(ready)?;
+        let cell: Vec<_> =
+            ready.iter().zip(&postmasters).map(|(turn, server)| (&turn.record, *server)).collect();
+        let earlier = kept.take(&cell);
         let managed = servers.managed(ready);
         let read_by_arm = Postmasters { by_arm: postmasters.clone(), own: servers.own };
         let placed = servers.place(ready)?;
@@ -129,13 +143,14 @@ impl Runner<'_> {
         let cpus = spread.as_ref().map(|spread| spread.cpus().to_vec());
         let mut arrival = Placing { spread, postmasters: &managed };
         let loads = (loads.collect(), &read_by_arm);
-        let result = measure_in_turn(loads, how, cpus.as_deref(), &mut arrival, stop);
+        let result = measure_in_turn(loads, how, cpus.as_deref(), &mut arrival, stop, earlier);
         drop((watched, tellers, placed));
-        let (measured, taken) = match result {
-            Ok(both) => both,
+        let MeasuredInTurn { measured, taken, sessions } = match result {
+            Ok(measured) => measured,
             Err((_, error)) if is_crowded(&error) => return Ok(None),
             Err((arm, error)) => return Err(self.not_started(&ready[arm].setup.at(), error)),
         };
+        kept.keep(&cell, sessions);
         self.progress.step(ExperimentStep::Collect, "counters and verdict");
         Ok(Some((measured, taken, cpus)))
     }
@@ -274,6 +289,15 @@ fn by_turns(cpus: &[usize]) -> String {
         "client threads and the server's processes for them by turns on CPUs {}, alike for all arms",
         cpus.join(", ")
     )
+}
+
+fn note_age(record: &mut Run, age: Duration) {
+    record.figures.set(figures::SESSION_AGE_S, age.as_secs_f64());
+    let detail = match age.is_zero() {
+        true => "new, and kept for the rounds that follow".to_owned(),
+        false => format!("kept from the round before, after {:.1} s at work", age.as_secs_f64()),
+    };
+    record.events.push(event(RunEvent::SESSIONS, detail));
 }
 
 fn note(record: &mut Run, arm: usize, taken: &Taken) {

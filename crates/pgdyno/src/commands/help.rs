@@ -258,6 +258,7 @@ mod tests {
                 "metric",
                 "rounds",
                 "slices",
+                "keep_sessions",
                 "save",
                 "dry_run",
                 "again",

@@ -48,6 +48,9 @@ pub(crate) struct Args {
     /// value
     #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true)]
     slices: Option<WrittenSlices>,
+    /// Whether the sessions of arms in slices are kept from round to round: true or false, instead of the file's value
+    #[arg(long, value_name = "WHETHER")]
+    keep_sessions: Option<bool>,
     /// The metric that gives the answer, instead of the file's. The answer names the other one, too
     #[arg(long, short = 'm', value_enum, value_name = "METRIC")]
     metric: Option<AnswerMetric>,
@@ -79,6 +82,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     let slices = args.slices.as_ref().map(|slices| slices.asked);
     file.ask(ExperimentOverrides {
         slices,
+        keep_sessions: args.keep_sessions,
         rounds: args.rounds,
         sets: args.sets,
         same: args.same,

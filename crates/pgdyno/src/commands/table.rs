@@ -55,6 +55,8 @@ enum TableKind {
     Differences,
     /// All figures and counters of each run: a line for each, with its unit and which way is better
     Figures,
+    /// What changes with the age of sessions: what was tested, at the beginning and at the end of a life
+    Aging,
     /// What was decided about the experiment, and why: copies, slices, placement, driver, seed, what was left out
     Decisions,
     /// How far the answers of arms differ from the base: rows, and relative errors of numbers
@@ -88,6 +90,9 @@ impl TableKind {
                 Some("no lag: no run had replicas (--replicas 1, or replicas = 1 in [target] of a file)")
             }
             Self::Sizes => Some("no sizes: no run recorded tables"),
+            Self::Aging => Some(
+                "nothing was tested for the age of sessions: that takes two arms, closed load and four slices or seconds a round",
+            ),
             Self::Differences => {
                 Some("no differences: nothing was counted besides, or there are no two arms")
             }
@@ -298,6 +303,7 @@ fn table(kind: TableKind, data: &ReportData) -> Table {
         TableKind::Settings => tables::settings(data),
         TableKind::Differences => tables::differences(data),
         TableKind::Figures => tables::figures(data),
+        TableKind::Aging => tables::aging(data),
         TableKind::Decisions => tables::decisions(data),
         TableKind::Answers => tables::answers(data),
     }

@@ -42,6 +42,7 @@ mod replicas;
 mod reports;
 mod requests;
 mod secrets;
+mod sessions;
 mod sides;
 mod silence;
 mod slices;

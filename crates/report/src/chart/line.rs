@@ -48,12 +48,14 @@ pub(crate) enum AxisUnit {
     PerSecond,
     Nanoseconds,
     Percent,
+    /// A number whose unit is in the name of the axis.
+    Plain,
 }
 
 impl AxisUnit {
     fn tick(self, value: f64) -> String {
         match self {
-            Self::PerSecond => numbers::figure_short(value),
+            Self::PerSecond | Self::Plain => numbers::figure_short(value),
             Self::Percent => format!("{} %", numbers::figure_short(value)),
             Self::Nanoseconds if value == 0.0 => "0".to_owned(),
             Self::Nanoseconds => numbers::latency_tick(value),
@@ -62,7 +64,7 @@ impl AxisUnit {
 
     pub(crate) fn text(self, value: f64) -> String {
         match self {
-            Self::PerSecond => numbers::tps(value),
+            Self::PerSecond | Self::Plain => numbers::figure_text(value),
             Self::Percent => numbers::percent(value / 100.0),
             Self::Nanoseconds => numbers::latency_ns(value),
         }

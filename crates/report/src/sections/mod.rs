@@ -1,5 +1,6 @@
 //! The sections of a report, a file each: functions from stored results to blocks for the writers.
 
+pub(crate) mod aging;
 pub mod answer;
 mod beside;
 mod costs;
@@ -29,10 +30,11 @@ pub(crate) struct Section {
     pub(crate) blocks: fn(&ReportData) -> Vec<Block>,
 }
 
-pub(crate) const SECTIONS: [Section; 17] = [
+pub(crate) const SECTIONS: [Section; 18] = [
     section("limit", "Limit", limit::blocks),
     section("worth", "What each setting is worth", worth::blocks),
     section("verdicts", "Verdicts", verdicts::blocks),
+    section("aging", "The age of sessions", aging::blocks),
     section("workloads", "Workloads", workloads::blocks),
     section("users", "Users", users::blocks),
     section("zooms", "Tiles by layer and zoom", zooms::blocks),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use results::aging::Aging;
 use results::answer::{self, LineScope, Next, OtherMetric, Verdicts, speed_trend};
 use results::comparison::{ArmComparison, CellComparison, Comparison, GridFigure, Grouped, Metric, Sliced};
 use results::{CellValue, Table};
@@ -19,6 +20,7 @@ use crate::compared::{
 use crate::differences;
 use crate::next;
 use crate::numbers::{self, real_cell};
+use crate::sections::answer::aging::sentences;
 use crate::work;
 use results::InTime;
 use results::ReportData;
@@ -398,7 +400,11 @@ fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmC
     let said = data.remarks_of(&cell.cell, &arm.arm).into_iter().chain(relative(of));
     let without =
         cell.excluded.iter().filter(|_| cell.verdict == Verdict::Invalid).map(|pair| pair.why.clone());
-    let all: BTreeSet<String> = said.chain(without).chain(speed_trend(data, &cell.cell).words()).collect();
+    let of_it = |own: &&Aging| own.cell == cell.cell && own.arm == arm.arm;
+    let aging: Vec<Aging> = data.aging.iter().filter(of_it).cloned().collect();
+    let aging = sentences(&of.base, &aging).into_iter().map(|(head, rest)| head + rest.trim_end_matches('.'));
+    let all: BTreeSet<String> =
+        said.chain(without).chain(speed_trend(data, &cell.cell).words()).chain(aging).collect();
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 

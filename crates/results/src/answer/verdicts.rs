@@ -52,7 +52,9 @@ pub enum LineScope {
 }
 
 impl LineScope {
-    fn has(&self, cell: &Cell) -> bool {
+    /// Whether a line covers this cell.
+    #[must_use]
+    pub fn has(&self, cell: &Cell) -> bool {
         match self {
             Self::Whole => true,
             Self::Workload(name) | Self::Script { workload: name, .. } => cell.workload == *name,

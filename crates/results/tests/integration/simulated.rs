@@ -6,8 +6,11 @@
 
 use std::f64::consts::TAU;
 
+use results::ReportData;
 use results::comparison::{CellComparison, Comparison, Metric};
-use spec::{ArmRecord, ExperimentRecord, OrderScheme, Run, RunKey, RunKind, Slice, figures};
+use spec::{
+    ArmRecord, ExperimentRecord, Host, MeasuredTarget, OrderScheme, Run, RunKey, RunKind, Slice, figures,
+};
 
 const COMPARISONS: u64 = 10_000;
 /// Comparisons for each kind of disturbance alone.
@@ -344,4 +347,39 @@ fn what_is_slower_is_called_slower_in_any_weather() {
     let found = outcomes.iter().filter(|(_, is_slower)| *is_slower).count();
     assert!((mean - slower).abs() < 0.002, "{mean}");
     assert!(found * 10 > outcomes.len() * 8, "{found} of {}", outcomes.len());
+}
+
+/// The same of the age of sessions: its intervals hold together, and have to lie beyond the margin. With new sessions in
+/// each round, and with kept ones.
+#[test]
+fn nearly_no_arm_is_said_to_change_with_the_age_of_its_sessions() {
+    let data = |kept: bool, number: u64| {
+        let mut runs = runs(ALL, SHORT, seed("age", number));
+        for run in runs.iter_mut().filter(|_| kept) {
+            run.figures.set(figures::SESSION_AGE_S, 2.0 * f64::from(run.round - 1));
+        }
+        let host = Host {
+            uuid: String::new(),
+            name: String::new(),
+            cpu: String::new(),
+            cores: 2,
+            memory_bytes: 0,
+            facts: [].into(),
+        };
+        let target = MeasuredTarget {
+            kind: "managed".into(),
+            dsn_redacted: String::new(),
+            server_version: String::new(),
+            postgis_version: None,
+            versions: [].into(),
+            build: None,
+        };
+        ReportData::new(experiment(SHORT.rounds), host, target, runs)
+    };
+    for kept in [false, true] {
+        let tested = data(kept, 0).aging;
+        assert!(!tested.is_empty() && tested.iter().all(|own| own.is_kept == kept), "{tested:?}");
+        let claimed = share(2_000, |number| data(kept, number).aging.iter().any(|own| own.is_claimed));
+        assert!(claimed < 0.02, "kept {kept}: {claimed}");
+    }
 }

@@ -3,6 +3,7 @@
 //! Everything is read from the kernel's files; where one is missing (another system, a closed container) the
 //! fact is left out, never guessed.
 
+mod backends;
 pub(crate) mod cgroup;
 mod counters;
 mod disk;
@@ -14,6 +15,7 @@ mod traffic;
 
 use std::path::Path;
 
+pub use backends::{Backends, ClientsToCome};
 pub use cgroup::quota_files;
 pub use counters::HardwareCounters;
 pub use disk::Disk;

@@ -284,6 +284,8 @@ pub struct Measure {
     pub order: Option<CellOrder>,
     /// `true`, `false` or a length.
     pub slices: Option<Value>,
+    /// Whether the sessions of arms that take turns are kept from round to round.
+    pub keep_sessions: Option<bool>,
     pub repeat_disturbed: Option<Whole<0, 2>>,
     pub explain: Option<bool>,
     /// Whether each script is executed once before the first run; true by default.

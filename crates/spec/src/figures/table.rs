@@ -175,6 +175,7 @@ rows! {
     TIME_CONNECTING_S time_connecting_s, "time connecting", Seconds, Run, Lower, "Clients' time for connecting and preparing, after the load started";
     TIME_IDLE_S time_idle_s, "time idle", Seconds, Run, Lower, "Clients' time without a transaction: its number of transactions is done (-t), it gave up, or its thread served others";
     SLICE_MS slice_ms, "slice", Milliseconds, None, Neither, "Length of a slice, where arms take turns";
+    SESSION_AGE_S session_age_s, "session age", Seconds, None, Neither, "Sessions kept from round to round: for how long they had worked before the run, 0 where they were new";
     QUADS quads, "quads", Count, Run, Neither, "Quads of slices, where arms take turns";
     VOID_QUADS void_quads, "void quads", Count, Run, Lower, "Quads that do not count";
 }

@@ -13,6 +13,8 @@ use super::{
 pub const SETTINGS: &str = "settings";
 /// The factor whose levels are storages of a managed server.
 pub const STORAGE: &str = "storage";
+/// The factor whose levels are versions and builds of the server.
+pub const VERSION: &str = "version";
 /// The factor whose levels are states of the caches at the start of a run.
 pub const CACHE: &str = "cache";
 
@@ -168,6 +170,13 @@ impl Content {
     #[must_use]
     pub fn starts_cold(&self) -> bool {
         self.factors.get(CACHE).is_some_and(|levels| levels.iter().any(|level| level == "cold"))
+    }
+
+    /// Whether arms that take turns keep their sessions from round to round: as asked, else where versions or builds
+    /// of the server are compared. A leak, or a cache that slows with age, shows only in sessions that last.
+    #[must_use]
+    pub fn keeps_sessions(&self) -> bool {
+        self.measure.keep_sessions.unwrap_or(self.compare.is_some() && self.compared() == VERSION)
     }
 
     /// Whether runs use servers on several storages. Then each server runs alone, since late writes of one

@@ -171,16 +171,18 @@ impl Plan {
     }
 
     /// Whether servers are restarted before this run of the list: at the start of each round, if arms run on
-    /// copies.
+    /// copies; only at the first if sessions are kept.
     #[must_use]
     pub fn restarts_servers(&self, before: Option<&PlannedRun>, run: &PlannedRun) -> bool {
-        self.copies().is_some() && before.is_none_or(|before| before.round != run.round)
+        let begins = |before: &PlannedRun| before.round != run.round && !self.content.keeps_sessions();
+        self.copies().is_some() && before.is_none_or(begins)
     }
 
     /// How often servers are restarted over these runs.
     #[must_use]
     pub fn starts(&self, runs: &[&PlannedRun]) -> usize {
-        let started: BTreeSet<_> = runs.iter().map(|run| (run.round, &run.arm)).collect();
+        let round = |run: &PlannedRun| if self.content.keeps_sessions() { 0 } else { run.round };
+        let started: BTreeSet<_> = runs.iter().map(|run| (round(run), &run.arm)).collect();
         started.len()
     }
 }

@@ -28,6 +28,9 @@ pub struct PlannedMeasure {
     pub threads: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slices: Option<Slices>,
+    /// Whether the sessions of arms that take turns are kept from round to round; `None` for the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_sessions: Option<bool>,
     #[serde(default, skip_serializing_if = "AskedDriver::is_auto")]
     pub driver: AskedDriver,
     #[serde(default, skip_serializing_if = "Waiting::is_auto")]

@@ -24,7 +24,7 @@ pub mod topology;
 mod workload;
 
 pub use arm_placement::{ArmPlacement, Copies};
-pub use content::{Arm, Beside, CACHE, Content, PlannedCalibration, SETTINGS, STORAGE, TOPOLOGY};
+pub use content::{Arm, Beside, CACHE, Content, PlannedCalibration, SETTINGS, STORAGE, TOPOLOGY, VERSION};
 pub use cpus::Cpus;
 pub use decision::{Decision, DecisionRow, Decisions, Needed, NotRun};
 pub use expanded::{PLACEMENT, Plan};

@@ -77,6 +77,7 @@ impl Builder<'_, '_> {
             threads: written.threads.map_or(1, |threads| threads.0 as u32),
             order: written.order.unwrap_or(CellOrder::Random),
             slices: written.slices.and_then(|written| self.noted(&["measure", "slices"], slices(&written))),
+            keep_sessions: written.keep_sessions,
             repeat_disturbed: written.repeat_disturbed.map(|times| times.0 as u32),
             explain: written.explain,
             try_first: written.try_first,

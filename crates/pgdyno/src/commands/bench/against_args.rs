@@ -56,6 +56,10 @@ pub(crate) struct AgainstArgs {
     /// [default: auto]
     #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true, requires = "against")]
     pub(super) slices: Option<WrittenSlices>,
+    /// Whether both sides keep their sessions from round to round, so that what changes with a session's age shows: true
+    /// or false [default: true for versions and builds]
+    #[arg(long, value_name = "WHETHER", requires = "against")]
+    pub(super) keep_sessions: Option<bool>,
     /// The metric that gives the answer, which names the other one, too [default: tps]
     #[arg(long, value_enum, value_name = "METRIC", requires = "against")]
     pub(super) metric: Option<AnswerMetric>,

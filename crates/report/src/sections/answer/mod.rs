@@ -1,6 +1,7 @@
 //! The answer below the question: verdict with interval, effects on safety, and validity. One list of blocks,
 //! for the head of a page and for the lines at the end of a run.
 
+pub(crate) mod aging;
 mod arm;
 mod in_mail;
 pub mod short;
@@ -68,6 +69,8 @@ impl<'a> AnswerBlocks<'a> {
             };
             blocks.extend(Block::group(answer.box_class(), own));
         }
+        blocks.extend(self.aging());
+        blocks.extend(self.kept_sessions().filter(|_| output != AnswerPlace::Short));
         blocks.extend(self.trends().into_iter().map(Block::notice));
         if output == AnswerPlace::Summary {
             let zooms = zooms::summary(self.data).into_iter().chain(explained::layer_summary(self.data));

@@ -26,7 +26,9 @@ pub fn text(data: &ReportData) -> Option<String> {
         return None;
     }
     let sides = [&of.base, &arm.arm].map(|name| label(data, name));
-    let head = wrapped(&sentence(&answer.answer.question, of, (cell, line), &sides)?, TERMINAL);
+    let by_age = answer.depends_on_age(of.metric, &arm.arm, &line.scope).unwrap_or_default();
+    let head = sentence(&answer.answer.question, of, (cell, line), &sides, &by_age)?;
+    let head = wrapped(&head, TERMINAL);
     let speeds: String =
         speeds(data, of, cell, &sides).iter().map(|line| format!("{}\n", visible::line(line))).collect();
     Some(head + &speeds + &lines(&answer.blocks(AnswerPlace::Short), TERMINAL))
@@ -55,6 +57,7 @@ fn sentence(
     of: &Comparison,
     (cell, line): (&CellComparison, &VerdictLine),
     labels: &[String; 2],
+    by_age: &str,
 ) -> Option<String> {
     let workload = &cell.cell.workload;
     let named = (format!("{workload} with {}", labels[1]), labels[0].clone());
@@ -73,7 +76,7 @@ fn sentence(
     let interval = parts.join("; ");
     let rounds = of.rests_on();
     let figures = format!("{change} {} over {rounds} ({interval})", of.noun());
-    let figures = with_doubt(figures, line.suspect.as_ref());
+    let figures = with_doubt(figures, line.suspect.as_ref()) + by_age;
     if of.metric == Metric::Cpu {
         return by_cpu(line.verdict, of, [&other, &base], &figures);
     }

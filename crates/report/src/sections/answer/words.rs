@@ -125,7 +125,8 @@ impl<'a> AnswerBlocks<'a> {
                 };
                 let figures = against(estimate, noun, &of.base);
                 let took = line.figure.map(|figure| self.took(of, arm, &figure)).unwrap_or_default();
-                let figures = format!("{figures}, {}{took}", over(of, line));
+                let by_age = self.depends_on_age(of.metric, &arm.arm, &line.scope).unwrap_or_default();
+                let figures = format!("{figures}, {}{took}{by_age}", over(of, line));
                 let figures = match control(of) {
                     Some(control) if of.control.as_ref().is_some_and(ControlChange::differs) => {
                         format!("{control}; {figures}")

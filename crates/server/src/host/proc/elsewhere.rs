@@ -18,6 +18,14 @@ pub(in crate::host) fn disk_bytes(_pid: u32) -> Option<(u64, u64)> {
     None
 }
 
+pub(in crate::host) fn private_bytes(_pid: u32) -> Option<u64> {
+    None
+}
+
+pub(in crate::host) fn title(_pid: u32) -> String {
+    String::new()
+}
+
 pub(crate) fn process(_pid: u32) -> Option<Process> {
     None
 }

@@ -59,6 +59,20 @@ pub(in crate::host) fn disk_bytes(pid: u32) -> Option<(u64, u64)> {
     Some((io.read_bytes, io.write_bytes))
 }
 
+/// Anonymous memory of a process in RAM, bytes. `/proc/PID/status` is read by line: the whole of it has far more
+/// fields than are needed, and this is read while a load is held.
+pub(in crate::host) fn private_bytes(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    Some(1024 * line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?)
+}
+
+/// The title of a process, which servers set; empty if it is gone.
+pub(in crate::host) fn title(pid: u32) -> String {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).into_owned()
+}
+
 pub(crate) fn processes() -> impl Iterator<Item = Process> {
     let all = procfs::process::all_processes().into_iter().flatten();
     all.filter_map(|process| read(&process.ok()?))

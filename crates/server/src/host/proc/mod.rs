@@ -4,7 +4,9 @@
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod system;
 
-pub(super) use system::{child_pids, children, cpu_ns, cpu_ticks, disk_bytes, pressure_us};
+pub(super) use system::{
+    child_pids, children, cpu_ns, cpu_ticks, disk_bytes, pressure_us, private_bytes, title,
+};
 pub(crate) use system::{process, processes, signal_with_variable};
 
 /// Whether a process of this pid exists and is not a zombie.

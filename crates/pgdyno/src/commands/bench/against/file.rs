@@ -91,6 +91,7 @@ pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a AgainstChange) -> Co
         duration: Some(LengthOrBounds::Fixed(BoundedDuration::seconds(round_s / 2.0))),
         rounds: Some(Whole::new(args.against.rounds.unwrap_or(ROUNDS))),
         slices: args.against.slices.as_ref().and_then(WrittenSlices::value),
+        keep_sessions: args.against.keep_sessions,
         threads: (args.load.jobs != 1).then(|| Whole::new(args.load.jobs)),
         ..Measure::default()
     };

@@ -81,6 +81,7 @@ const USUAL: &[(&str, &str)] = &[
     ("measure.warmup", "--warmup"),
     ("measure.rounds", "--rounds"),
     ("measure.slices", "--slices"),
+    ("measure.keep_sessions", "--keep-sessions"),
     ("measure.threads", "-j"),
 ];
 
