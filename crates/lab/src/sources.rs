@@ -52,6 +52,7 @@ pub fn look(file: &mut ExperimentFile, pg_bin: Option<&Path>) -> Result<Sources,
         let order = BuildOrder::new(&home, tree, source.options.clone(), &installed).map_err(of_version)?;
         source.commit = order.source().commit();
         source.way = order.words();
+        source.leaves_out_changes = order.source().leaves_out_changes();
         build.bin = order.bin();
         order.key().clone_into(&mut build.hash);
         sources.home = Some(home);

@@ -122,6 +122,8 @@ fn words(name: &str, servers: &[Server<'_>], of: FactWords) -> Vec<String> {
 /// First characters of a commit and of a hash: enough to find it.
 const COMMIT: usize = 12;
 const HASH: usize = 16;
+/// Options that only one server has: of more, those that do not tell builds apart are counted.
+const MOST_OWN: usize = 6;
 
 /// For a mail: what all servers have in common in one paragraph, then a paragraph for each server that differs. Of
 /// options only the few that tell builds apart are listed, and all that differ; the others are counted.
@@ -211,10 +213,22 @@ fn short_words(name: &str, servers: &[Server<'_>], of: FactWords) -> (Option<Str
         (rest, false) => format!(" and {}", numbers::counted(rest, "other option")),
     };
     let alike = Some(written(&shown) + &counted).filter(|text| !text.is_empty());
-    let is_own = |word: &&String| !is_common(word) && build_options::affects_speed(word);
+    // The flags of the compiler that are in force are a fact of their own.
+    let is_own = |word: &&String| {
+        !is_common(word)
+            && if is_flags {
+                tells(word)
+            } else {
+                build_options::affects_speed(word) && !word.contains("FLAGS=")
+            }
+    };
     let own = each.iter().flatten().map(|words| {
         let words: Vec<&String> = words.iter().filter(is_own).collect();
-        (!words.is_empty()).then(|| format!("{name} also {}", written(&words)))
+        let few = words.len() <= MOST_OWN;
+        let shown: Vec<&String> = words.iter().copied().filter(|word| few || tells(word)).collect();
+        let rest = words.len() - shown.len();
+        let rest = if rest > 0 { format!(" and {}", numbers::counted(rest, "other")) } else { String::new() };
+        (!words.is_empty()).then(|| format!("{name} also {}{rest}", written(&shown)))
     });
     (alike.map(|text| format!("{name} {text}")), own.collect())
 }
@@ -295,7 +309,7 @@ mod tests {
         };
         let wanted = [
             "both: PostgreSQL 19devel on x86_64-pc-linux-gnu; no assertions; configure --with-icu and 1 other option",
-            "master: commit aaaaaaaaaaaa; configure also 'CFLAGS=-O2 -g'; CFLAGS also -O2",
+            "master: commit aaaaaaaaaaaa; CFLAGS also -O2",
             "patched: commit bbbb-dirty; configure also --enable-cassert; CFLAGS also -O3",
         ];
         assert_eq!(shown([&master, &patched]), wanted);

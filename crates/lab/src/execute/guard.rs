@@ -226,6 +226,17 @@ impl<'g, 'a> Guard<'g, 'a> {
                 crate::words::count(ours.tables.len(), "table")
             )),
         }
+        for (setup, name) in [(base, of.as_str()), (other, called.as_str())] {
+            if let Some(source) = self.with_changes_left_out(setup) {
+                let folder = source.folder.display();
+                let told = format!(
+                    "{}: {name} was built as committed: {folder} had changes that are not in it",
+                    other.workload
+                );
+                // The plan warned of it.
+                self.remark(&other.asked(), arm, RunEvent::REMARK, told);
+            }
+        }
         if let Some(built) = self.builds_differ(base, other, Names { base: &of, other: arm })? {
             let told = format!("{}: the builds of {of} and {called} differ: {built}", other.workload);
             self.runner.progress.warn(told.clone());
@@ -239,6 +250,12 @@ impl<'g, 'a> Guard<'g, 'a> {
             self.remark(&other.asked(), arm, RunEvent::REMARK, told);
         }
         Ok(())
+    }
+
+    /// The sources of a server's build, if changes of the working tree are not in it.
+    fn with_changes_left_out(&self, setup: &Setup) -> Option<spec::plan::BuildSource> {
+        let build = self.plan.content.named.builds.get(setup.at().version.as_ref()?)?;
+        build.source.clone().filter(|source| source.leaves_out_changes)
     }
 
     /// How the builds of two servers differ besides their source.

@@ -155,6 +155,8 @@ fn an_extension_is_compared_on_copies_of_one_postgres() {
     let source = top.to_str().unwrap();
     let bench = ["bench", "--managed", "--prepare", "prepare.sql", "-f", "q.sql", "-T", "1", "--rounds", "2"];
     let against = ["--source", source, "--against", "build: git master", "--against", "build: git v2"];
+    // Changes that are not committed.
+    std::fs::write(top.join("told.c"), code(3)).unwrap();
     let done = place.run(bench.iter().chain(&against));
     // The library is not installed in the system: both copies run their own build.
     assert!(matches!(done.status.code(), Some(0..=2)), "{done:?}");
@@ -162,8 +164,9 @@ fn an_extension_is_compared_on_copies_of_one_postgres() {
     let done = done.says(&["returns other values than master in 16 of 16"]);
     assert!(!programs().parent().unwrap().join("lib/told.so").exists(), "{done:?}");
 
-    // Changes that are not committed.
-    std::fs::write(top.join("told.c"), code(3)).unwrap();
+    let answer = place.run(["compare"]);
+    let words: Vec<&str> = answer.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains("master was built as committed: "), "{answer:?}");
     let plan = |against: &str| {
         place.run(bench.iter().chain(&["--source", source, "--against", against, "--dry-run"])).expect(0)
     };

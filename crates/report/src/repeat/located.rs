@@ -66,7 +66,11 @@ impl Kit {
             data.experiment.plan.plan().into_iter().flat_map(|plan| plan.content.prepare.inputs.clone());
         let builds =
             data.experiment.plan.plan().into_iter().flat_map(|plan| plan.content.named.builds.iter());
-        let builds = builds.map(|(name, build)| (format!("version.{name}.bin"), build.hash.clone()));
+        // What identifies a build from git is its commit.
+        let builds = builds.map(|(name, build)| match &build.source {
+            None => (format!("version.{name}.bin"), build.hash.clone()),
+            Some(source) => (format!("version.{name}.git"), source.commit.clone()),
+        });
         inputs.chain(texts).chain(placed).chain(builds).filter(|(_, hash)| !hash.is_empty()).collect()
     }
 }
@@ -125,7 +129,10 @@ fn change(
     let is_relative = !Path::new(path).is_absolute() && !path.contains(['$', '\n']) && !path.contains("://");
     let place = folder.filter(|_| is_outside && is_relative && is_path(path) && !is_kept(path));
     let absolute = place.map(|folder| format!("{}{weight}", folder.join(path).display()));
-    let of_build = hashes.get(&value.keys.join(".")).map(|hash| format!("SHA-256 of its postgres: {hash}"));
+    let of_build = hashes.get(&value.keys.join(".")).map(|hash| match key {
+        "git" => format!("commit {hash}"),
+        _ => format!("SHA-256 of its postgres: {hash}"),
+    });
     let of_file = hashes.get(path).map(|hash| format!("{path}: SHA-256 {hash}"));
     Change {
         place: value.place.clone(),

@@ -107,7 +107,8 @@ impl SourceTree {
         }
         let index = git.answer(&["rev-parse", "--path-format=absolute", "--git-path", "index"], &[])?;
         let mut copy = Command::new("cp");
-        copy.args(["--", &index]).arg(changes.path().join("index"));
+        // With its time: git compares it with those of files, to see a change within the same second.
+        copy.args(["-p", "--", &index]).arg(changes.path().join("index"));
         // Without an index all files are new.
         let _ = ask_command(copy, git.account(), true);
         let mut found =
@@ -373,6 +374,7 @@ mod tests {
         };
         let clean = SourceTree::look(top.path(), WORKING_TREE).unwrap();
         assert_eq!((clean.name(), clean.commit().len()), ("master", 40));
+        // The same length, within the second in which it was committed.
         std::fs::write(top.path().join("a"), "2").unwrap();
         let before = state();
         let committed = SourceTree::look(top.path(), "master").unwrap();

@@ -176,4 +176,7 @@ pub struct BuildSource {
     pub commit: String,
     /// How it is built, in words, with the compiler; empty until it was looked up.
     pub way: String,
+    /// Whether it was checked out, and the working tree had changes that are not in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leaves_out_changes: bool,
 }

@@ -151,6 +151,13 @@ fn identify(kit: &Kit, folder: &Path, results: &Path) {
     let Some(path) = &kit.experiment else { return };
     let path = folder.join(path);
     let planned = ExperimentFile::read(&path, &ReadOptions::default()).map_err(anyhow::Error::from);
+    if planned.as_ref().is_ok_and(lab::sources::has_any) {
+        // An export executes nothing of the experiment, and git runs what a repository names.
+        talk(
+            "it builds refs from git: whether it is the same experiment depends on where the refs are when it is run",
+        );
+        return;
+    }
     match planned.and_then(|file| Ok(plan::resolve(&file, &facts::of_files(&file)?)?)) {
         Ok(plan) if plan::hash(&plan.content) == kit.hash => {
             let results = std::path::absolute(results).unwrap_or_else(|_| results.to_owned());

@@ -9,7 +9,7 @@ use workloads::tiles::Via;
 use super::ways::way;
 use super::zooms::zooms;
 use crate::commands::bench::against_args::{BuildArgs, Compare, margin};
-use crate::options::{KnownValues, OutputArgs, WrittenSlices};
+use crate::options::{AnswerMetric, KnownValues, OutputArgs, WrittenSlices};
 
 /// `pgdyno tiles`.
 #[derive(Debug, Args)]
@@ -198,6 +198,9 @@ pub(super) struct Arms {
     /// [default: auto]
     #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true, requires = "against")]
     pub(super) slices: Option<WrittenSlices>,
+    /// The metric that gives the answer, which names the other one, too [default: tps]
+    #[arg(long, value_enum, value_name = "METRIC", requires = "against")]
+    pub(super) metric: Option<AnswerMetric>,
     /// Allow both sides to be the same, to see what chance alone gives
     #[arg(long, requires = "against")]
     pub(super) same: bool,

@@ -1,6 +1,7 @@
 //! Turns the command line into an experiment.
 
 use spec::experiment::{BoundedDuration, Compare, Experiment, LengthOrBounds, Measure, Share, Whole};
+use spec::plan::WorkMetric;
 use toml::{Table, Value};
 
 use super::against::{Against, listed};
@@ -107,6 +108,9 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
         }
         (None, None) => 1,
     };
+    if let Some(compared) = &mut experiment.compare {
+        compared.metric = args.arms.metric.map(WorkMetric::from);
+    }
     measured(args, arms, ways.is_explained(), experiment);
     let of_sessions = args.tiles.picker.as_deref() == Some("sessions");
     let connections = ways.connections(args.load.clients, if of_sessions { LINKS } else { 1 });

@@ -8,6 +8,7 @@ use super::args::TilesArgs;
 use crate::commands::bench::against::base::Folder;
 use crate::commands::bench::against::usage;
 use crate::commands::bench::against::values::{flag, toml_table};
+use crate::options::AnswerMetric;
 
 /// Rounds of a comparison: each is a pass over all tiles.
 pub(super) const ROUNDS_COMPARED: u32 = 3;
@@ -25,6 +26,10 @@ pub(super) fn options(args: &TilesArgs, folder: &Folder) -> anyhow::Result<Optio
         let what =
             "--rate and --latency-limit are of a load, and --once asks for each tile as soon as it can";
         return Err(usage(what, "leave them out"));
+    }
+    if args.arms.metric == Some(AnswerMetric::Cpu) {
+        let what = "--metric cpu is CPU time per transaction, and --once is a job without transactions";
+        return Err(usage(what, "leave it out: passes are compared by the time they take"));
     }
     let is_compared = !args.arms.against.is_empty();
     let passes = is_compared || load.rounds.is_some_and(|rounds| rounds > 1);

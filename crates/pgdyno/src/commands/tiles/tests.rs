@@ -97,6 +97,14 @@ fn each_tile_once_is_a_job_that_can_go_on() {
     assert_eq!(part(&written, "measure"), "{ rounds = 3 }");
 }
 
+#[test]
+fn tiles_are_compared_by_a_metric_of_work() {
+    let written = made("parcels --metric cpu --against jit=off").unwrap();
+    assert!(part(&written, "compare").contains("metric = \"cpu\""), "{}", written.text());
+    let refused = made("parcels --once --metric cpu --against jit=off").err().unwrap().to_string();
+    assert!(refused.contains("a job without transactions"), "{refused}");
+}
+
 /// A pipe can be read once, so its tiles become part of the experiment.
 #[test]
 fn a_list_from_a_pipe_is_part_of_the_experiment() {
