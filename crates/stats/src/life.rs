@@ -68,29 +68,41 @@ fn slope_of(life: &[LifePoint]) -> Option<f64> {
     (squares > 0.0).then(|| product(&ages, &values) / squares)
 }
 
-/// One slope over the means of rounds, with a level for each life; the change is that of the longest life. With rounds
-/// to spare a bend is fitted, too: a change that slows down is no noise.
+/// One slope over the means of rounds, with a level for each life; the change is that of the longest life. Two curves are
+/// tried, as for a [trend](crate::trend_p): a line with a bend over age, and a line over its logarithm, for what costs more
+/// with each execution and so is executed less often. The surer one counts, as one of two.
 fn over_rounds(lives: &[&[LifePoint]]) -> Option<Estimate> {
-    let longest = lives.iter().map(|life| span(life)).reduce(f64::max)?;
     let lives: Vec<Vec<LifePoint>> = lives.iter().map(|life| rounds_of(life)).collect();
     // A life of one round has no slope between rounds.
     let lives: Vec<&[LifePoint]> = lives.iter().map(Vec::as_slice).filter(|life| life.len() > 1).collect();
+    let is_positive = lives.iter().flat_map(|life| *life).all(|point| point.age > 0.0);
+    let even = curve(&lives, |age| age, true)?;
+    let slowing = is_positive.then(|| curve(&lives, f64::ln, false)).flatten();
+    let t = |of: &Estimate| of.standard_error.map_or(0.0, |error| (of.log_ratio / error).abs());
+    let surer = slowing.filter(|slowing| t(slowing) > t(&even)).unwrap_or(even);
+    Some(surer.among(if is_positive { 2 } else { 1 }))
+}
+
+/// The change along a line over this function of age, with a bend where there are rounds to spare.
+fn curve(lives: &[&[LifePoint]], time: fn(f64) -> f64, bends: bool) -> Option<Estimate> {
+    let length = |life: &&[LifePoint]| Some(time(life.last()?.age) - time(life.first()?.age));
+    let longest = lives.iter().filter_map(length).reduce(f64::max)?;
     let rounds: usize = lives.iter().map(|life| life.len()).sum();
     let df = rounds.checked_sub(lives.len() + 1).filter(|df| *df >= FEWEST_DF)?;
-    let values = around_levels(&lives, |point| point.value);
-    let ages = around_levels(&lives, |point| point.age);
-    let squares = product(&ages, &ages);
+    let values = around_levels(lives, |point| point.value);
+    let times = around_levels(lives, |point| time(point.age));
+    let squares = product(&times, &times);
     if squares <= 0.0 {
         return None;
     }
-    let middle = lives.iter().flat_map(|life| *life).map(|point| point.age).sum::<f64>() / rounds as f64;
-    let bends = around_levels(&lives, |point| (point.age - middle).powi(2));
-    let bends = without(bends, &ages);
-    let rests = without(values.clone(), &ages);
+    let middle =
+        lives.iter().flat_map(|life| *life).map(|point| time(point.age)).sum::<f64>() / rounds as f64;
+    let bend = without(around_levels(lives, |point| (time(point.age) - middle).powi(2)), &times);
+    let rests = without(values.clone(), &times);
     // Without a bend that differs from a line there is nothing to fit.
-    let has_bend = df > FEWEST_DF && product(&bends, &bends) > 1e-9 * squares;
-    let (rests, df) = if has_bend { (without(rests, &bends), df - 1) } else { (rests, df) };
-    let slope = product(&ages, &values) / squares;
+    let has_bend = bends && df > FEWEST_DF && product(&bend, &bend) > 1e-9 * squares;
+    let (rests, df) = if has_bend { (without(rests, &bend), df - 1) } else { (rests, df) };
+    let slope = product(&times, &values) / squares;
     let left = product(&rests, &rests);
     let parameters = (rounds - df) as f64;
     let variance = left / df as f64 / squares * widening(&rests, left, parameters);
@@ -222,6 +234,23 @@ mod tests {
         assert!(few >= 950, "15 %: {few}");
     }
 
+    /// Each execution costs more than the one before, so that a session executes less and less: its cost grows with the
+    /// square root of its age.
+    #[test]
+    fn a_cost_that_grows_with_each_execution_is_found() {
+        let root = |noise: &mut Noise| -> Vec<LifePoint> {
+            let values = noise.alike(8 * 5, 8.0, 0.6);
+            let at = |(k, value): (usize, f64)| {
+                let age = 0.2 + 0.2 * k as f64;
+                let cost = (1.0 + 9.0 * age).sqrt();
+                LifePoint { age, value: (value / 100.0).max(0.01).ln() + cost.ln(), round: k as u32 / 5 }
+            };
+            values.into_iter().enumerate().map(at).collect()
+        };
+        let found = claims(|noise| vec![root(noise)]);
+        assert!(found >= 990, "{found}");
+    }
+
     /// A second life begins where the first one began, at another level.
     #[test]
     fn lives_of_several_rounds_have_one_slope_and_a_level_each() {
@@ -237,7 +266,8 @@ mod tests {
             })
             .collect();
         let change = change_over_life(&lives).unwrap();
-        assert!((change.log_ratio - 1.1).abs() < 1e-9, "{change:?}");
+        // From the mean age of the first round to that of the last.
+        assert!((change.log_ratio - 0.8).abs() < 1e-9, "{change:?}");
         assert_eq!((change.df, change.n), (2.0, 6), "two levels, a slope and a bend");
         assert!(exceeds(&change, MARGIN.ln_1p()));
     }

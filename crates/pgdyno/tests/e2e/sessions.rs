@@ -2,10 +2,11 @@
 
 use crate::support::Place;
 
-/// In one arm each execution does more than the one before in the same session.
+/// In one arm each execution does more than the one before in the same session, by a share: so its cost grows as its age
+/// does, on a host of any speed.
 const SLOWS: &str = "DO $$ DECLARE age int := coalesce(nullif(current_setting('my.age', true), ''), '0')::int + 1; BEGIN \
     PERFORM set_config('my.age', age::text, false); \
-    IF current_setting('geqo_threshold') = '11' THEN FOR step IN 1..100 * age LOOP NULL; END LOOP; END IF; END $$;\nSELECT 1;\n";
+    IF current_setting('geqo_threshold') = '11' THEN FOR step IN 1..(500 * power(1.00125, age))::int LOOP NULL; END LOOP; END IF; END $$;\nSELECT 1;\n";
 
 const EXPERIMENT: &str = r#"
 question = "Does it age?"
@@ -24,7 +25,7 @@ geqo_threshold = 10
 geqo_threshold = 11
 [measure]
 warmup = "100ms"
-duration = "800ms"
+duration = "1s"
 rounds = 8
 keep_sessions = KEPT
 "#;

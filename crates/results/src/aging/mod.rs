@@ -147,14 +147,18 @@ pub(crate) fn aging<'r>(
     }
     let tests = found.len();
     for own in &mut found {
-        own.change = own.change.among(tests);
+        // Curves that were tried are lines, too.
+        own.change = own.change.among(tests * own.change.lines);
         own.is_claimed = is_claimed(own, margin);
     }
     found
 }
 
+/// Connections that were made again, as for each transaction, are of no age.
 fn counts(run: &Run) -> bool {
-    run.validity != Validity::Invalid && run.load == OfferedLoad::Closed
+    run.validity != Validity::Invalid
+        && run.load == OfferedLoad::Closed
+        && run.figures.get(figures::RECONNECTIONS).is_none_or(|number| number == 0.0)
 }
 
 fn is_claimed(own: &Aging, margin: f64) -> bool {

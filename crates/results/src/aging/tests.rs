@@ -32,7 +32,7 @@ fn run(arm: &str, round: u32, kept: bool, behaves: Behaviour) -> Run {
     for slice in 0..40 {
         let age_s = before_s + 0.5 + 0.25 * f64::from(slice);
         // The host is at another speed every few slices, for all arms.
-        let host = if (slice / 6 + round) % 3 == 0 { 0.6 } else { 1.0 };
+        let host = if (slice / 6 + round).is_multiple_of(3) { 0.6 } else { 1.0 };
         let (cpu_us, _) = behaves(age_s);
         let succeeded = (0.25 * 4.0 * host / (75e-6 + cpu_us * 1e-6) * noise(slice)) as u64;
         run.slices.push(Slice {

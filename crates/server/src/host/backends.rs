@@ -77,7 +77,7 @@ mod tests {
         let mut server = Command::new("sh")
             .args([
                 "-c",
-                "sleep 60 & echo; read x; sleep 61 & sleep 62 & echo; read x; kill $(jobs -p); wait",
+                "sleep 60 & a=$!; echo; read x; sleep 61 & b=$!; sleep 62 & c=$!; echo; read x; kill $a $b $c; wait",
             ])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

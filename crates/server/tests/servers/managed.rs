@@ -126,7 +126,7 @@ fn data_of_another_catalog_version_are_made_again() {
     };
     other();
     let server = ensure(&place, &ServerOptions::default()).unwrap();
-    assert_eq!(server.made_again(), Some("another catalog version"));
+    assert_eq!(server.made_again(), Some("another catalog version of PostgreSQL"));
     let found = server.connect("postgres").unwrap().scalar("SELECT to_regclass('t') IS NULL").unwrap();
     assert_eq!(found.as_deref(), Some("t"));
     drop(server);
