@@ -34,7 +34,7 @@ struct Judged {
 /// # Errors
 /// A gate fails for another reason than its judgement.
 pub(crate) fn table(options: &Args) -> anyhow::Result<()> {
-    println!("{}", title("Does a gate find what is slower, and pass what is not?"));
+    println!("{}", title("How often does a gate find a slower arm, and fail an equal one?"));
     let program = TestedProgram::start_plain(options)?;
     let count = options.pairs.unwrap_or(GATES);
     println!(

@@ -81,7 +81,8 @@ fn cpu_per_transaction_of_each_arm_has_an_interval_and_a_verdict() {
     for (experiment, runs) in [(1, 8), (2, 4)] {
         let each = per_transaction(&place, experiment);
         assert_eq!(each.len(), runs, "{each:?}");
-        assert!(each[runs - 1] < 2.0 * each[0], "experiment {experiment}: {each:?} µs");
+        // A busy host changes the cost by a factor of 2 to 3; backends that were not read left a tenth.
+        assert!(each[runs - 1] < 5.0 * each[0], "experiment {experiment}: {each:?} µs");
     }
 }
 

@@ -35,7 +35,7 @@ fn read(place: &Place, name: &str) -> String {
 #[test]
 fn a_slower_change_fails_and_a_faster_one_passes() {
     let place = Place::with_private("gate");
-    file(&place, 2.0, 4.0);
+    file(&place, 2.0, 20.0);
     let done = gate(&place, &["--commit", "c1", "--base-commit", "c0"]).expect(1);
     assert!(done.stdout.starts_with("waits: worse: new against old: throughput -"), "{}", done.stdout);
     let summary = read(&place, "out/summary.md");
@@ -56,7 +56,7 @@ fn a_slower_change_fails_and_a_faster_one_passes() {
     assert_eq!(place.sql("select count(*) from run"), runs);
     assert!(read(&place, "out/history.svg").contains("<svg"));
 
-    file(&place, 4.0, 2.0);
+    file(&place, 20.0, 2.0);
     gate(&place, &["--commit", "c3"]).expect(0);
     assert_eq!(place.sql("select outcome from gate where commit_id = 'c3'"), "better");
 }
@@ -82,10 +82,10 @@ fn a_base_that_was_measured_before_needs_a_control() {
         );
         place.write("waits.toml", text);
     };
-    three("v1", "0.003");
+    three("v1", "0.04");
     gate(&place, &["--results", "before.sqlite", "--commit", "c1"]).expect(1);
     // Against "old" it is slower; against v1, which was measured before, it is faster.
-    three("v2", "0.0023");
+    three("v2", "0.008");
     let done = gate(&place, &["--base", "before.sqlite", "--commit", "c2"]).expect(0);
     assert!(done.stdout.contains("better: v2 against v1"), "{}", done.stdout);
     assert!(done.stdout.contains("the control old changed by"), "{}", done.stdout);
@@ -142,7 +142,7 @@ fn evaluated(text: &str, inputs: &HashMap<&str, String>) -> String {
 #[test]
 fn the_steps_of_the_github_action_end_as_the_gate_does() {
     let place = Place::with_private("gate");
-    file(&place, 2.0, 4.0);
+    file(&place, 2.0, 20.0);
     let action = yaml("action.yml");
     let mut known: HashMap<&str, String> = HashMap::new();
     for (name, input) in action["inputs"].as_mapping().unwrap() {
@@ -196,7 +196,7 @@ fn the_steps_of_the_github_action_end_as_the_gate_does() {
 #[test]
 fn the_script_of_the_gitlab_template_ends_as_the_gate_does() {
     let place = Place::with_private("gate");
-    file(&place, 4.0, 2.0);
+    file(&place, 20.0, 2.0);
     let template = yaml("gitlab.yml");
     let job = &template[".pgdyno-gate"];
     let mut variables: HashMap<String, String> = job["variables"]

@@ -81,7 +81,7 @@ fn wrong_usage_quotes_what_was_typed_but_no_password() {
     let place = Place::new();
     for (args, says) in [
         (&["bench", "shop", "extra"][..], "'extra'"),
-        (&["bench", "-c", "x"], "invalid value 'x' for '--client <N>'"),
+        (&["bench", "-c", "x"], "invalid value 'x' for '--client <N[,N…]>'"),
         (&["bench", "-T", "1 minute"], "'1 minute'"),
         (&["bech"], "'bech'"),
         (&["table", "cats"], "'cats'"),

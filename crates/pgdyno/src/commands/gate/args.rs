@@ -27,20 +27,20 @@ pub(crate) struct Args {
     /// Time that may be spent to decide, after the rounds of the file. With 0 an undecided gate stays undecided
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = budget)]
     pub(super) budget: Duration,
-    /// Judge against a base that was measured before: a results file with an experiment of the same arms but for the
-    /// judged one. An arm that both have is the control, whose change is taken out
+    /// Judge against a base that was measured before: a results file with an experiment of the same file, in which only
+    /// the judged arm differs. An arm that both have is the control, whose change is taken out
     #[arg(long, value_name = "RESULTS")]
     pub(super) base: Option<PathBuf>,
     /// Which experiment of --base, by number or name [default: the newest]
     #[arg(long, value_name = "EXPERIMENT", requires = "base")]
     pub(super) base_experiment: Option<String>,
-    /// The judged commit [default: that of the build, GITHUB_SHA or CI_COMMIT_SHA, or what is checked out around FILE]
+    /// The judged commit [default: the commit of the build, GITHUB_SHA or CI_COMMIT_SHA, or the commit that is checked out around FILE]
     #[arg(long, value_name = "COMMIT", value_parser = commit)]
     pub(super) commit: Option<String>,
-    /// The commit of the base [default: that of its build]
+    /// The commit of the base [default: the commit of its build]
     #[arg(long, value_name = "COMMIT", value_parser = commit)]
     pub(super) base_commit: Option<String>,
-    /// Name of the gate, whose commits are one history [default: that of the file]
+    /// Name of the gate, whose commits are one history [default: the name of the file]
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
     /// Show the plan, and run nothing

@@ -11,7 +11,7 @@ const OVERHEAD: f64 = 1.5;
 #[derive(Debug)]
 pub(super) struct Budget {
     left: Duration,
-    /// Time of one round, as far as it is known.
+    /// Time of one round, estimated.
     a_round: Duration,
     /// Rounds that were there at the last look.
     rounds: u32,

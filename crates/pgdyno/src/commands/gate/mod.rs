@@ -147,7 +147,7 @@ enum Once {
     Same([String; 2]),
 }
 
-/// Carries the experiment out as it is, or finds it finished: then nothing that it measures changed since.
+/// Carries out the experiment. If it is finished, nothing that it measures changed since, and its stored runs count.
 fn once(how: &How<'_>, file: &ExperimentFile, is_together: bool, stop: &Stop) -> anyhow::Result<Once> {
     let mut screen = how.screen();
     let options = how.options(None);
@@ -168,7 +168,7 @@ fn once(how: &How<'_>, file: &ExperimentFile, is_together: bool, stop: &Stop) ->
     }
 }
 
-/// The experiment that is finished already; any other error as it is.
+/// The experiment of an error that says it is finished; any other error is returned.
 fn finished(error: anyhow::Error) -> anyhow::Result<ExperimentId> {
     let found = error.downcast_ref::<Error>().and_then(Error::attached);
     match found {
@@ -189,7 +189,7 @@ fn judged(
         Some(base) => {
             let new = ReportData::measured(store, experiment, "now".to_owned())?;
             let apart = ReportData::apart(base, &new).map_err(|error| {
-                let hint = "the base must have been measured by the same file, but for the judged arm";
+                let hint = "measure the base with the same file, in which only the judged arm differs";
                 CommandFailure::with_code(BAD_INPUT, error.to_string(), Some(hint.to_owned()))
             })?;
             GateJudgement::against_stored(base, &new, &apart, planned)
