@@ -132,8 +132,16 @@ const WRONG_PCT: [f64; 10] = [5.0, 8.3, 10.7, 12.6, 14.2, 15.5, 16.6, 17.6, 18.4
 
 /// How often the verdict was seen and extended, and the effect on the 5 %; `None` if it was seen once,
 /// at its end.
-pub(crate) fn looked(course: &Course) -> Option<String> {
+///
+/// Planned looks have no effect: all intervals allow for them.
+pub(crate) fn looked(course: &Course, planned: u32) -> Option<String> {
     let Course { looks, extended, .. } = *course;
+    if planned > 1 && looks <= planned {
+        return Some(format!(
+            "looked at {} of {planned} times that were planned, and the intervals allow for all of them",
+            looks
+        ));
+    }
     if looks <= 1 && extended == 0 {
         return None;
     }
@@ -202,7 +210,7 @@ mod tests {
 
     #[test]
     fn looks_are_said_from_the_second_on() {
-        let said = |looks, extended| looked(&Course { command: None, looks, extended });
+        let said = |looks, extended| looked(&Course { command: None, looks, extended }, 1);
         for (looks, extended) in [(0, 0), (1, 0)] {
             assert_eq!(said(looks, extended), None);
         }

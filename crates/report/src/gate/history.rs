@@ -75,8 +75,11 @@ fn share(probability: f64) -> String {
 /// The figure over commits, a line for each base; `None` with fewer than two commits.
 #[must_use]
 pub fn chart(name: &str, history: &GateHistory) -> Option<ChartFile> {
+    // Of one metric only: more is better in one, and worse in the other.
+    let metric = history.points.last()?.gate.metric;
+    let is_shown = |point: &HistoryPoint| point.gate.log_ratio.is_some() && point.gate.metric == metric;
     let with: Vec<(usize, &HistoryPoint)> =
-        history.points.iter().enumerate().filter(|(_, point)| point.gate.log_ratio.is_some()).collect();
+        history.points.iter().enumerate().filter(|(_, point)| is_shown(point)).collect();
     if with.len() < 2 {
         return None;
     }

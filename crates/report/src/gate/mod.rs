@@ -80,7 +80,10 @@ impl GateReport<'_> {
             .then(|| "a larger budget (--budget), more rounds or longer runs would decide".to_owned());
         let rests = rounds.map(|rounds| format!("it rests on {rounds}"));
         let all = [crash.clone(), hindrance.clone(), rests, looked, control, undecided].into_iter().flatten();
-        all.chain(self.notes.iter().cloned()).chain(history::changes(self.history)).collect()
+        all.chain(self.judgement.notes.iter().cloned())
+            .chain(self.notes.iter().cloned())
+            .chain(history::changes(self.history))
+            .collect()
     }
 
     /// Headline and remarks as lines of a terminal.

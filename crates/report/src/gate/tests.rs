@@ -51,6 +51,7 @@ fn the_summary_begins_with_the_judgement_and_shows_foreign_text_as_text() {
         crash: None,
         hindrance: None,
         control: None,
+        notes: Vec::new(),
     };
     let files = ["summary.md".to_owned()];
     let report = GateReport {

@@ -294,7 +294,7 @@ pub fn below(data: &ReportData, found: &Comparison) -> Vec<Block> {
     let too_few = lines.iter().any(|line| matches!(line.verdict, Verdict::TooFew(_)));
     // Looks and missing rounds are counted for the throughput only.
     let is_said = found.metric == Metric::Tps;
-    let looked = next::looked(&data.course).filter(|_| is_said);
+    let looked = next::looked(&data.course, data.experiment.planned_looks()).filter(|_| is_said);
     let looked = looked.map(|looked| Block::text(format!("{}.", sentence(&looked))));
     let next = Next::of(data, found, &lines).filter(|_| is_said || too_few).map(|next| {
         let said = Paragraph::new("").plain(format!("Next: {}", next::sentence(data, &next)));

@@ -108,8 +108,15 @@ fn is_commit_name(one: &GateRecord, other: &GateRecord) -> bool {
 
 /// Changes between levels of one series: all its commits were compared with one base.
 fn of_series(points: &[HistoryPoint], from: usize, to: usize) -> Vec<HistoryChange> {
-    let with: Vec<(usize, f64)> =
-        (from..to).filter_map(|at| Some((at, points[at].gate.log_ratio?.exp()))).collect();
+    // A commit that changed nothing was judged by the runs of another one: that is no further measurement.
+    let is_measured = |at: &usize| {
+        let own = points[*at].experiment;
+        !points[from..*at].iter().any(|before| before.experiment == own)
+    };
+    let with: Vec<(usize, f64)> = (from..to)
+        .filter(is_measured)
+        .filter_map(|at| Some((at, points[at].gate.log_ratio?.exp())))
+        .collect();
     let values: Vec<f64> = with.iter().map(|(_, ratio)| *ratio).collect();
     let levels = stats::levels(&values, FEWEST, LEAST);
     let change = |pair: &[stats::SeriesLevel]| {

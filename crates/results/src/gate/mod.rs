@@ -2,8 +2,8 @@
 
 mod history;
 
-use spec::GateOutcome;
 use spec::plan::WorkMetric;
+use spec::{GateOutcome, RunEvent};
 use stats::{Estimate, Verdict};
 
 pub use self::history::{GateHistory, HistoryChange, HistoryPoint, LikelyCommit};
@@ -29,6 +29,8 @@ pub struct GateJudgement {
     pub crash: Option<String>,
     /// Why nothing can be decided, however long it is measured.
     pub hindrance: Option<String>,
+    /// What differs besides between a stored base and what was measured now, a sentence each.
+    pub notes: Vec<String>,
     /// If it was judged against a stored base.
     pub control: Option<GateControl>,
 }
@@ -64,6 +66,7 @@ impl GateJudgement {
             crash: crash.map(Crashes::words),
             hindrance: None,
             control: None,
+            notes: Vec::new(),
         })
     }
 
@@ -89,7 +92,11 @@ impl GateJudgement {
             }
         });
         let judged: Vec<Verdict> = judged.collect();
-        let hindrance = hindrance(base, new, control.change());
+        let other_scripts = data.runs.iter().flat_map(|run| &run.events);
+        let other_scripts = other_scripts.filter(|event| event.kind == RunEvent::OTHER_ANSWERS);
+        let other_scripts =
+            other_scripts.map(|event| format!("the base ran other scripts: {}", event.detail)).next();
+        let hindrance = hindrance(base, new, control.change()).or(other_scripts);
         let outcome = match &hindrance {
             Some(_) if judged.iter().any(|verdict| *verdict != Verdict::Invalid) => GateOutcome::Undecided,
             _ => outcome(AnswerOutcome::of(judged.iter().copied()), judged.iter().copied()),
@@ -105,6 +112,7 @@ impl GateJudgement {
             crash: None,
             hindrance,
             control: Some(GateControl { arm: control.arm.clone(), change: control.change() }),
+            notes: data.notes.clone(),
         })
     }
 }

@@ -85,7 +85,8 @@ fn gate(commit: &str, base: &str, change: f64) -> (ExperimentId, GateRecord) {
         log_ratio: Some(change),
         interval: Some((change - 0.01, change + 0.01)),
     };
-    (ExperimentId(1), record)
+    let number = commit.trim_start_matches('c').parse().unwrap_or(0);
+    (ExperimentId(number), record)
 }
 
 #[test]
@@ -126,4 +127,16 @@ fn commits_that_were_compared_with_the_one_before_speak_for_themselves() {
     assert_eq!((found.changes[0].at, found.changes[0].causes.len()), (1, 1));
     let series: Vec<usize> = found.points.iter().map(|point| point.series).collect();
     assert_eq!(series, [0, 1, 2]);
+}
+
+/// Five commits with two measurements were a change "by c3" with probability 1.
+#[test]
+fn commits_that_were_judged_by_the_same_runs_are_one_measurement() {
+    let of = |(commit, experiment, change): (&str, i64, f64)| {
+        let (_, record) = gate(commit, "release", change);
+        (ExperimentId(experiment), record)
+    };
+    let gates = [("c1", 1, 0.0), ("c2", 1, 0.0), ("c3", 2, 0.12), ("c4", 2, 0.12), ("c5", 2, 0.12)];
+    let found = GateHistory::of(gates.into_iter().map(of).collect());
+    assert_eq!((found.points.len(), found.changes.len()), (5, 0), "{:?}", found.changes);
 }

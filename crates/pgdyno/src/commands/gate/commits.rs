@@ -1,5 +1,7 @@
 //! Which commits a gate is about.
 
+use std::collections::BTreeMap;
+
 use results::ReportData;
 use results::gate::GateJudgement;
 use server::build::{GitCommit, checked_out};
@@ -9,8 +11,12 @@ use super::Args;
 /// Variables in which CI names the commit of a job.
 const VARIABLES: [&str; 2] = ["GITHUB_SHA", "CI_COMMIT_SHA"];
 
+/// Commits that builds from git have now, by arm; and what was measured, whose builds may be of an earlier commit with
+/// the same files.
+type Known<'a> = (Option<&'a BTreeMap<String, String>>, Option<&'a ReportData>);
+
 /// The judged commit: as given, of the build, of the job, or what is checked out around the file.
-pub(super) fn judged(args: &Args, data: Option<&ReportData>, of: &GateJudgement) -> Option<GitCommit> {
+pub(super) fn judged(args: &Args, known: Known<'_>, of: &GateJudgement) -> Option<GitCommit> {
     let folder = std::path::absolute(&args.file).ok()?.parent()?.to_owned();
     let here = checked_out(&folder);
     let named = |id: String| match &here {
@@ -18,16 +24,19 @@ pub(super) fn judged(args: &Args, data: Option<&ReportData>, of: &GateJudgement)
         _ => GitCommit { id, subject: String::new() },
     };
     let by_job = || VARIABLES.iter().find_map(|name| std::env::var(name).ok().filter(|id| !id.is_empty()));
-    let id = args.commit.clone().or_else(|| of_build(data?, &of.arm)).or_else(by_job);
+    let id = args.commit.clone().or_else(|| of_build(known, &of.arm)).or_else(by_job);
     id.map(named).or_else(|| here.clone())
 }
 
 /// The commit of the base: as given, or of its build.
-pub(super) fn base(args: &Args, data: Option<&ReportData>, of: &GateJudgement) -> Option<String> {
-    args.base_commit.clone().or_else(|| of_build(data?, &of.base))
+pub(super) fn base(args: &Args, known: Known<'_>, of: &GateJudgement) -> Option<String> {
+    args.base_commit.clone().or_else(|| of_build(known, &of.base))
 }
 
-fn of_build(data: &ReportData, arm: &str) -> Option<String> {
-    let arm = data.experiment.arms.iter().find(|own| own.name == arm)?;
+fn of_build((named, data): Known<'_>, arm: &str) -> Option<String> {
+    if let Some(commit) = named.and_then(|named| named.get(arm)).filter(|commit| !commit.is_empty()) {
+        return Some(commit.clone());
+    }
+    let arm = data?.experiment.arms.iter().find(|own| own.name == arm)?;
     arm.target.as_ref()?.build.as_ref()?.commit.clone()
 }

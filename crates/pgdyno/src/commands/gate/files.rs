@@ -40,6 +40,10 @@ impl GateFolder {
         }
         let folder = Self(path.to_owned());
         check_writable(&folder.summary())?;
+        // A gate that ends with an error leaves no judgement of an earlier one.
+        for name in [SUMMARY, JSON] {
+            let _ = std::fs::remove_file(folder.0.join(name));
+        }
         Ok(folder)
     }
 

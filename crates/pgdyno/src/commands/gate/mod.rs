@@ -6,6 +6,7 @@ mod budget;
 mod commits;
 mod files;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -40,6 +41,10 @@ struct Measured {
     judgement: GateJudgement,
     /// Looks at the answer that were taken.
     looks: u32,
+    /// Whether all its runs were stored before.
+    is_stored: bool,
+    /// The commits that builds from git have now, by arm.
+    commits: BTreeMap<String, String>,
 }
 
 enum Found {
@@ -117,13 +122,14 @@ fn measured(
     stop: &Stop,
 ) -> anyhow::Result<Found> {
     let mut budget = Budget::of(args.budget);
-    let mut has_added = false;
+    let (mut has_added, mut is_stored) = (false, true);
     loop {
         let began = Instant::now();
-        let experiment = match once(&how, file, base.is_none(), stop)? {
-            Once::Measured(experiment) => experiment,
+        let Looked { experiment, is_new, commits } = match once(&how, file, base, stop)? {
+            Once::Looked(looked) => looked,
             Once::Same(arms) => return Ok(Found::Same(arms)),
         };
+        is_stored &= !is_new;
         let mut store = Store::create_or_open(&args.out.results.path())?;
         store.look(experiment)?;
         let data = loaded(&store, experiment)?;
@@ -133,7 +139,14 @@ fn measured(
         let may_look =
             looks < planned && judgement.outcome == GateOutcome::Undecided && judgement.hindrance.is_none();
         let Some(more) = budget.rounds(rounds).filter(|_| may_look) else {
-            return Ok(Found::Measured(Box::new(Measured { data, experiment, judgement, looks })));
+            return Ok(Found::Measured(Box::new(Measured {
+                data,
+                experiment,
+                judgement,
+                looks,
+                is_stored,
+                commits,
+            })));
         };
         talk(&format!("undecided after {rounds} rounds: measuring {} more", more - rounds));
         file.ask(ExperimentOverrides { rounds: Some(more), looks: Some(planned), ..Default::default() })?;
@@ -141,30 +154,62 @@ fn measured(
     }
 }
 
+struct Looked {
+    experiment: ExperimentId,
+    /// Whether runs were measured now.
+    is_new: bool,
+    commits: BTreeMap<String, String>,
+}
+
 enum Once {
-    Measured(ExperimentId),
+    Looked(Looked),
     /// Base and arm, which are the same.
     Same([String; 2]),
 }
 
 /// Carries out the experiment. If it is finished, nothing that it measures changed since, and its stored runs count.
-fn once(how: &How<'_>, file: &ExperimentFile, is_together: bool, stop: &Stop) -> anyhow::Result<Once> {
+fn once(
+    how: &How<'_>,
+    file: &ExperimentFile,
+    base: Option<&MeasuredExperiment>,
+    stop: &Stop,
+) -> anyhow::Result<Once> {
     let mut screen = how.screen();
     let options = how.options(None);
     let allowed = sources::Allowed { dry_run: false, consents: how.consents };
     let built = match sources::built(allowed, (file, &options), &mut screen, stop) {
         Ok(built) => built,
-        Err(error) => return finished(error).map(Once::Measured),
+        Err(error) => {
+            let experiment = finished(error)?;
+            return Ok(Once::Looked(Looked { experiment, is_new: false, commits: BTreeMap::new() }));
+        }
     };
     let file = built.as_ref().map_or(file, |built| &built.file);
     let ready = how.announced(file, &options, &mut screen, stop)?;
-    if let Some(arms) = plan::equal_arms(&ready.plan).filter(|_| is_together && !file.allows_same()) {
-        return Ok(Once::Same(arms));
+    match base {
+        None => {
+            if let Some(arms) = plan::equal_arms(&ready.plan).filter(|_| !file.allows_same()) {
+                return Ok(Once::Same(arms));
+            }
+        }
+        Some(base) => {
+            let own = ready.plan.content.arm_names();
+            let is_own = |name: &String| own.iter().flatten().any(|arm| arm == name);
+            if !base.experiment.arms.iter().any(|arm| is_own(&arm.name)) {
+                return Err(without_control());
+            }
+        }
     }
+    let builds = &ready.plan.content.named.builds;
+    let source = |build: &spec::plan::Build| build.source.as_ref().map(|source| source.commit.clone());
+    let commits = builds.iter().filter_map(|(arm, build)| Some((arm.clone(), source(build)?))).collect();
     let _measuring = how.output.measuring(&mut screen);
     match execute::run(file, ready.facts, &options, &mut screen, stop) {
-        Ok(outcome) => Ok(Once::Measured(outcome.experiment)),
-        Err(error) => finished(error.into()).map(Once::Measured),
+        Ok(outcome) => Ok(Once::Looked(Looked { experiment: outcome.experiment, is_new: true, commits })),
+        Err(error) => {
+            let experiment = finished(error.into())?;
+            Ok(Once::Looked(Looked { experiment, is_new: false, commits }))
+        }
     }
 }
 
@@ -195,13 +240,14 @@ fn judged(
             GateJudgement::against_stored(base, &new, &apart, planned)
         }
     };
-    judged.ok_or_else(|| {
-        let what =
-            "the stored base and this experiment have no arm in common, so drift cannot be told from change";
-        let hint =
-            "both need one arm of the same name, build and settings: the control, besides the judged one";
-        CommandFailure::with_code(BAD_INPUT, what, Some(hint.to_owned()))
-    })
+    judged.ok_or_else(without_control)
+}
+
+fn without_control() -> anyhow::Error {
+    let what =
+        "the stored base and this experiment have no arm in common, so drift cannot be told from change";
+    let hint = "both need one arm of the same name, build and settings: the control, besides the judged one";
+    CommandFailure::with_code(BAD_INPUT, what, Some(hint.to_owned()))
 }
 
 /// Stores, writes and prints what was found.
@@ -222,7 +268,14 @@ fn concluded(
     if measured.is_none() {
         notes.push("both arms are the same, byte for byte, so nothing was measured".to_owned());
     }
-    let commit = commits::judged(args, data, &judgement);
+    if let Some(measured) = measured.filter(|measured| measured.is_stored) {
+        notes.push(format!(
+            "nothing that it measures changed since experiment {} was measured, so its stored runs were judged",
+            measured.experiment.0
+        ));
+    }
+    let named = measured.map(|measured| &measured.commits);
+    let commit = commits::judged(args, (named, data), &judgement);
     if commit.is_none() {
         notes.push("no commit is known (--commit), so this gate is in no history".to_owned());
     }
@@ -233,7 +286,7 @@ fn concluded(
         base: judgement.base.clone(),
         commit: commit.as_ref().map_or(String::new(), |commit| commit.id.clone()),
         subject: commit.map(|commit| commit.subject).filter(|subject| !subject.is_empty()),
-        base_commit: commits::base(args, data, &judgement),
+        base_commit: commits::base(args, (named, data), &judgement),
         judged_at: jiff::Timestamp::now().to_string(),
         metric: judgement.metric,
         outcome: judgement.outcome,
@@ -290,5 +343,6 @@ fn same(file: &ExperimentFile, [base, arm]: &[String; 2]) -> GateJudgement {
         crash: None,
         hindrance: None,
         control: None,
+        notes: Vec::new(),
     }
 }

@@ -79,7 +79,7 @@ impl<'a> AnswerBlocks<'a> {
                 worth::worth(self.data).iter().flat_map(worth::summary).chain(zooms).collect::<Vec<_>>();
             blocks.extend(sections.into_iter().map(Block::text));
         }
-        let looked = next::looked(&self.data.course);
+        let looked = next::looked(&self.data.course, self.data.experiment.planned_looks());
         blocks.extend(looked.map(|looked| Block::remark(format!("{}.", verdicts::sentence(&looked)))));
         match output {
             AnswerPlace::Page | AnswerPlace::Mail => blocks.extend(self.overload().map(Block::notice)),
