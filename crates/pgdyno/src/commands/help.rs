@@ -252,6 +252,8 @@ mod tests {
             );
             let compared = under("Comparison");
             let own = [
+                "source",
+                "configure",
                 "undo",
                 "change_server",
                 "margin",

@@ -99,7 +99,7 @@ pub fn chart(name: &str, history: &GateHistory) -> Option<ChartFile> {
     let count = last.series + 1;
     let series: Vec<Series> = (0..count).filter_map(of_series).collect();
     let step = history.points.len().div_ceil(TICKS).max(1);
-    let is_marked = |at: usize| at % step == 0 || at + 1 == history.points.len();
+    let is_marked = |at: usize| at.is_multiple_of(step) || at + 1 == history.points.len();
     let ticks = history.points.iter().enumerate().filter(|(at, _)| is_marked(*at));
     let chart = LineChart {
         title: format!("{name}: {} over commits", noun(last.gate.metric)),
