@@ -138,7 +138,7 @@ pub(crate) fn measure_in_turn(
     let keeps = turns.keep && taken.hung.is_none();
     let (mut measured, mut sessions) = (Vec::with_capacity(arms.len()), Vec::with_capacity(arms.len()));
     for Part { sessions: own, mut watch } in arms {
-        let (engine, own) = own.end(turns, keeps, &mut watch).map_err(|error| (0, error))?;
+        let (engine, own) = own.end(turns.warmup, keeps, &mut watch).map_err(|error| (0, error))?;
         end_abandoned(&engine.abandoned);
         measured.push(watch.end(engine));
         sessions.extend(own);

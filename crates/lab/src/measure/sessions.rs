@@ -7,8 +7,6 @@ use server::control::Names;
 use server::host::{Backends, ClientsToCome};
 use spec::Error;
 
-use super::Turns;
-
 /// Clients that are connected and held.
 pub(crate) struct Sessions {
     pub(super) run: HeldRun,
@@ -48,20 +46,20 @@ impl Sessions {
         self.run.is_over()
     }
 
-    /// Ends a round; returns its figures, and the sessions if they are to be kept and are as they were.
+    /// Ends a round that began with a warm-up; returns its figures, and the sessions if they are to be kept and are as they were.
     ///
     /// # Errors
     /// When the load generator failed.
     pub(super) fn end(
         mut self,
-        turns: &Turns,
+        warmup: Duration,
         keeps: bool,
         observer: &mut dyn Observer,
     ) -> Result<(EngineResult, Option<Self>), Error> {
         let Some(engine) = keeps.then(|| self.run.end_part(observer)).flatten() else {
             return Ok((self.run.finish(observer)?, None));
         };
-        self.age += turns.warmup + Duration::from_nanos(engine.elapsed);
+        self.age += warmup + Duration::from_nanos(engine.elapsed);
         let as_they_were =
             engine.aborts.is_empty() && engine.outages.is_empty() && engine.connections_lost == 0;
         Ok((engine, as_they_were.then_some(self)))
