@@ -16,7 +16,7 @@ fn gate(at: usize, change: f64) -> (ExperimentId, GateRecord) {
         log_ratio: Some(change),
         interval: Some((change - 0.01, change + 0.01)),
     };
-    (ExperimentId(1), record)
+    (ExperimentId(at as i64), record)
 }
 
 fn history() -> GateHistory {
