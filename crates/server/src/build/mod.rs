@@ -1,12 +1,10 @@
 //! How a PostgreSQL was built: the content of its files, and the compiler that the server reports.
 
 mod asked;
-mod commit;
 mod places;
 mod source;
 mod tree;
 
 pub(crate) use asked::asked;
-pub use commit::{GitCommit, checked_out};
 pub use source::commit_of;
 pub use tree::{BuildTree, different_parts, tree_of};

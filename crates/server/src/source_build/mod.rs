@@ -7,6 +7,7 @@
 
 mod base;
 mod cache;
+mod commit;
 mod git;
 mod kind;
 mod make;
@@ -17,6 +18,7 @@ mod tree;
 
 pub use base::BasePostgres;
 pub use cache::{BuildInUse, CachedBuild, CachedBuilds, RemovedBuilds, cached, remove};
+pub use commit::{GitCommit, checked_out};
 pub use kind::BuildKind;
 pub use make::{BuildProgress, BuildStep};
 pub use order::BuildOrder;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use results::ReportData;
 use results::gate::GateJudgement;
-use server::build::{GitCommit, checked_out};
+use server::source_build::{GitCommit, checked_out};
 
 use super::Args;
 
