@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use lab::experiment::FileProblems;
-use results::answer;
+use spec::Judgement;
 
 use crate::print;
 
@@ -152,21 +152,11 @@ pub(crate) fn of_class(class: spec::Class) -> u8 {
     }
 }
 
-pub(crate) fn of_gate(outcome: spec::GateOutcome) -> u8 {
-    use spec::GateOutcome;
-    match outcome {
-        GateOutcome::Better | GateOutcome::Same => SAME_OR_BETTER,
-        GateOutcome::Worse => WORSE,
-        GateOutcome::Undecided => INCONCLUSIVE,
-        GateOutcome::Invalid => INVALID,
-    }
-}
-
-pub(crate) fn of_answer(outcome: answer::AnswerOutcome) -> u8 {
-    match outcome {
-        answer::AnswerOutcome::NothingSlower => SAME_OR_BETTER,
-        answer::AnswerOutcome::SomethingSlower => WORSE,
-        answer::AnswerOutcome::Undecided => INCONCLUSIVE,
-        answer::AnswerOutcome::Invalid => INVALID,
+pub(crate) fn of_judgement(judgement: Judgement) -> u8 {
+    match judgement {
+        Judgement::Better | Judgement::Same => SAME_OR_BETTER,
+        Judgement::Worse => WORSE,
+        Judgement::Undecided => INCONCLUSIVE,
+        Judgement::Invalid => INVALID,
     }
 }

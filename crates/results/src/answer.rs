@@ -3,6 +3,7 @@
 
 mod crashes;
 mod doubts;
+pub(crate) mod judgement;
 mod next;
 mod remarks;
 mod trend;
@@ -11,15 +12,16 @@ mod values;
 mod verdicts;
 mod work;
 
-use spec::{SpeedTrend, Validity};
+use spec::{Judgement, SpeedTrend, Validity};
 
 pub use self::crashes::Crashes;
 pub use self::doubts::{Doubtful, SuspectRuns};
+pub use self::judgement::of_ladders;
 pub use self::next::{FEW, Help, Next, NextStep, Short, scope_name};
 pub use self::remarks::{FromCache, Remarks, Uncut};
 pub use self::trend::speed_trend;
 pub use self::uncompared::Uncompared;
-pub use self::verdicts::{AnswerOutcome, LineScope, VerdictLine, Verdicts};
+pub use self::verdicts::{LineScope, VerdictLine, Verdicts};
 pub use self::work::{Busy, OtherMetric, Precision, Reliable};
 use crate::aging::Aging;
 use crate::comparison::{Cell, Comparison, Difference, Metric};
@@ -31,7 +33,7 @@ pub struct Answer {
     pub question: String,
     /// By arm in file order; within an arm by workload, then by cell. Empty if nothing is compared.
     pub lines: Vec<VerdictLine>,
-    pub outcome: AnswerOutcome,
+    pub judgement: Judgement,
     pub is_answered: bool,
     pub uncompared: Uncompared,
     pub doubts: Doubts,
@@ -65,9 +67,12 @@ impl Answer {
     pub fn of(data: &ReportData) -> Self {
         let found = data.compared();
         let verdicts = found.map(|found| Verdicts::of(found, &data.experiment, &data.runs));
-        let outcome = match (data.limits(), &verdicts) {
-            (Some(limits), _) => AnswerOutcome::of_limits(&limits),
-            (None, Some(verdicts)) => verdicts.outcome,
+        let crashes = Crashes::of(data);
+        let is_worse = crashes.iter().any(|crashed| crashed.worse_than.is_some());
+        let judgement = match (data.limits(), &verdicts) {
+            _ if is_worse => Judgement::Worse,
+            (Some(limits), _) => judgement::of_limits(&limits),
+            (None, Some(verdicts)) => verdicts.judgement,
             (None, None) => without_pairs(data),
         };
         let lines = verdicts.map_or(Vec::new(), |verdicts| verdicts.lines);
@@ -76,30 +81,31 @@ impl Answer {
         let question = texts.into_iter().map(|text| text.trim()).find(|text| !text.is_empty());
         Self {
             question: question.unwrap_or("A measurement").to_owned(),
-            outcome,
+            judgement,
             is_answered,
             uncompared: Uncompared::of(data),
             doubts: Doubts::of(data),
             aging: data.aging.clone(),
-            crashes: Crashes::of(data),
+            crashes,
             causes: data.differences.iter().filter(|own| own.large).cloned().collect(),
-            next: found.and_then(|found| Next::of(data, found, &lines)),
+            // More rounds do not mend a crash.
+            next: found.filter(|_| !is_worse).and_then(|found| Next::of(data, found, &lines)),
             remarks: Remarks::of(data),
             lines,
         }
     }
 }
 
-fn without_pairs(data: &ReportData) -> AnswerOutcome {
+fn without_pairs(data: &ReportData) -> Judgement {
     let all_invalid = data.runs.iter().all(|run| run.validity == Validity::Invalid);
     match Comparison::of(&data.experiment, &data.runs, Metric::Tps) {
         // The sets of other levels are still to come.
         Some(found) if found.by_sets && !all_invalid && found.arms.iter().all(|arm| arm.is_invalid()) => {
-            AnswerOutcome::Undecided
+            Judgement::Undecided
         }
-        Some(found) => Verdicts::of(&found, &data.experiment, &data.runs).outcome,
-        None if all_invalid => AnswerOutcome::Invalid,
-        None => AnswerOutcome::NothingSlower,
+        Some(found) => Verdicts::of(&found, &data.experiment, &data.runs).judgement,
+        None if all_invalid => Judgement::Invalid,
+        None => Judgement::Same,
     }
 }
 

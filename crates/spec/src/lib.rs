@@ -19,6 +19,7 @@ mod fixture;
 mod gate;
 pub mod given;
 mod job;
+mod judgement;
 mod limit;
 mod map;
 mod outage;
@@ -53,8 +54,9 @@ pub use explained::{
 };
 pub use figures::Counts;
 pub use file_command::{ExecutedBy, FileCommand};
-pub use gate::{GateOutcome, GateRecord};
+pub use gate::GateRecord;
 pub use job::{Phase, PhaseSource, Relation, RelationKind};
+pub use judgement::Judgement;
 pub use limit::{AskedLimit, JudgedTrial};
 pub use map::{MapPart, TileFigures, TileProbe, TileSample, same_layers};
 pub use outage::Outage;

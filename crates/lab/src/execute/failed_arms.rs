@@ -10,6 +10,13 @@ use spec::{Class, Error};
 use crate::plan::part;
 use crate::runner::{Progress, ProgressExt};
 
+/// Attached to the error of an arm that fails its checks, where the base passed the same checks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedArm {
+    pub base: String,
+    pub arm: String,
+}
+
 /// The runs of a plan that are left, and why the others are left out.
 #[derive(Debug)]
 pub(super) struct FailedArms<'p> {
@@ -55,10 +62,30 @@ impl<'p> FailedArms<'p> {
         &mut self,
         fails: impl Fn(&PlannedRun) -> bool,
         error: Error,
+        progress: &mut dyn Progress,
+    ) -> Result<(), Error> {
+        self.leave_out_after(fails, false, error, progress)
+    }
+
+    /// The same, if it is known whether the base passed what fails now: then the error has a [`FailedArm`] attached.
+    ///
+    /// # Errors
+    /// As [`Self::leave_out`].
+    pub(super) fn leave_out_after(
+        &mut self,
+        fails: impl Fn(&PlannedRun) -> bool,
+        base_passed: bool,
+        error: Error,
         mut progress: &mut dyn Progress,
     ) -> Result<(), Error> {
         if !concerns_an_arm(&error) || !self.can_do_without(&fails) {
-            return Err(error);
+            return Err(match self.only_arm(&fails, &error).filter(|_| base_passed) {
+                Some(failed) => {
+                    let words = error.to_string();
+                    error.in_words(words).attach(failed)
+                }
+                None => error,
+            });
         }
         let failed: Vec<&PlannedRun> =
             self.plan.runs.iter().filter(|run| self.has(run) && fails(run)).collect();
@@ -71,6 +98,15 @@ impl<'p> FailedArms<'p> {
         }
         self.runs.extend(now);
         Ok(())
+    }
+
+    /// The only arm of the runs that fail with this error, if it is compared with a base that is not among them.
+    fn only_arm(&self, fails: impl Fn(&PlannedRun) -> bool, error: &Error) -> Option<FailedArm> {
+        let base = &self.plan.content.compare.as_ref().filter(|_| concerns_an_arm(error))?.base;
+        let mut failed = self.plan.runs.iter().filter(|run| self.has(run) && fails(run));
+        let arm = failed.next()?.arm.as_ref().filter(|arm| *arm != base)?;
+        let is_only = failed.all(|run| run.arm.as_ref() == Some(arm) && !run.beside);
+        is_only.then(|| FailedArm { base: base.clone(), arm: arm.clone() })
     }
 
     /// The whole arm of a run if all of its runs fail now, else the arm in the run's cell.

@@ -138,9 +138,17 @@ impl<'g, 'a> Guard<'g, 'a> {
         let Err(error) = step else { return Ok(()) };
         let plan = self.plan;
         let fails = |run: &PlannedRun| is_meant(&setups::setup(plan, run));
-        self.failed.leave_out(fails, error, &mut *self.runner.progress)?;
+        let base_passed = self.base_passed(fails);
+        self.failed.leave_out_after(fails, base_passed, error, &mut *self.runner.progress)?;
         // Others may use a server that crashed.
         self.runner.recover()
+    }
+
+    /// Whether the base of each of these runs was opened: bases are opened before the arms.
+    fn base_passed(&mut self, of: impl Fn(&PlannedRun) -> bool) -> bool {
+        let plan = self.plan;
+        let mut bases = plan.runs.iter().filter(|run| of(run)).map(|run| setups::base_setup(plan, run));
+        bases.all(|base| base.is_some_and(|base| self.runner.ready(&base.asked()).is_some()))
     }
 
     /// Applies the settings of each arm once, if an arm may be left out. A server may refuse to start with settings

@@ -1,6 +1,6 @@
 //! The servers of an experiment: open and prepared, with copies if arms have separate servers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::postgres::sql::Sql;
 use results::Store;
@@ -16,6 +16,7 @@ use spec::{Class, Error};
 
 use super::arms::check_arms;
 use super::failed_arms::FailedArms;
+use super::programs::check_programs;
 use super::room::{NOTHING_YET, Room, at_rest, copies_fit};
 use super::shared::{Opened, share};
 use super::{ExecutionOptions, Invocation, changes, other_name, stands_alone};
@@ -112,6 +113,7 @@ impl PreparedServers {
         let mut servers =
             Self { begun, stages, templates: Vec::new(), jobs, surroundings, targets, storages };
         servers.place_arms(file, progress)?;
+        check_programs(&servers.begun.plan, &mut servers.stages)?;
         servers.ask_for_clients(file)?;
         super::users::fit(&servers.begun.plan, &mut servers.stages)?;
         servers.try_placements(file)?;
@@ -304,6 +306,15 @@ fn is_at(plan: &Plan, run: &PlannedRun, at: &At) -> bool {
     setups::setup(plan, run).at().template() == *at
 }
 
+/// The server of the base, if all of its runs are on one.
+fn base_site(plan: &Plan) -> Option<At> {
+    let base = &plan.content.compare.as_ref()?.base;
+    let own = plan.runs.iter().filter(|run| run.arm.as_ref() == Some(base));
+    let sites: BTreeSet<At> = own.map(|run| setups::setup(plan, run).at().template()).collect();
+    let mut sites = sites.into_iter();
+    sites.next().filter(|_| sites.next().is_none())
+}
+
 /// Most differences that are told.
 const TOLD: usize = 6;
 
@@ -348,6 +359,9 @@ fn prepared(
         let mut own = plan.runs.iter().filter(|run| is_at(plan, run, at)).peekable();
         own.peek().is_none() || own.any(|run| failed.has(run))
     });
+    // The base comes first: what fails after it is the arm's.
+    let base = base_site(plan);
+    stages.sort_by_key(|(at, _)| Some(at) != base.as_ref());
     let mut jobs = Vec::with_capacity(stages.len());
     while let Some((at, stage)) = stages.get_mut(jobs.len()) {
         let at = at.clone();
@@ -356,7 +370,8 @@ fn prepared(
             Err(error) if stop.soon() => return Err(error),
             Err(error) => {
                 let error = stage.explain(error);
-                failed.leave_out(|run| is_at(plan, run, &at), error, progress)?;
+                let base_passed = base.as_ref().is_some_and(|base| *base != at) && !jobs.is_empty();
+                failed.leave_out_after(|run| is_at(plan, run, &at), base_passed, error, progress)?;
                 stages.remove(jobs.len());
             }
         }

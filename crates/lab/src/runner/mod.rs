@@ -186,7 +186,11 @@ impl<'a> Runner<'a> {
     pub(crate) fn explain(&mut self, error: Error) -> Error {
         let died = self.stages.values_mut().find_map(|stage| stage.check().err());
         match died.filter(|_| error.class() != Class::Interrupted) {
-            Some(died) => died,
+            // What was found before stays attached.
+            Some(died) => {
+                let (class, hint) = (died.class(), died.hint().unwrap_or_default().to_owned());
+                error.in_words(died.to_string()).with_class(class).with_hint(hint)
+            }
             None => {
                 if let Some(stage) = self.crashed_stage(&error) {
                     return stage.explain(error);

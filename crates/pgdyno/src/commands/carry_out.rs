@@ -7,14 +7,14 @@ use lab::execute::{self, ExecutionOptions, Looked, Outcome, Planned, SuspendedRu
 use lab::experiment::ExperimentFile;
 use lab::foresight::foresee;
 use lab::plan::{self};
-use results::answer::{self, Answer};
+use results::answer::{Answer, of_ladders};
 use results::comparison::{ArmComparison, Comparison, Metric};
 use results::ladder::ladders;
 use results::{ExperimentId, Store};
 use server::Stop;
 use server::home::results_option;
 use spec::plan::{OrderScheme, Plan};
-use spec::{Class, Error, FileCommand};
+use spec::{Class, Error, FileCommand, Judgement};
 
 use super::calibrate::shown as calibration;
 use super::{
@@ -305,12 +305,11 @@ impl How<'_> {
     /// Writes the report if wanted, and returns the exit code.
     fn written(&self, comparison: Option<&Comparison>, found: &ReportData) -> ExitResult {
         self.written_report(found)?;
-        let outcome = Answer::of(found).outcome;
-        let is_answered =
-            comparison.is_some() || found.limits().is_some() || outcome == answer::AnswerOutcome::Invalid;
-        Ok(exit::of_answer(match self.shown {
-            Shown::Ladders if !is_answered => answer::AnswerOutcome::of_ladders(&ladders(found)),
-            _ => outcome,
+        let judgement = Answer::of(found).judgement;
+        let is_answered = comparison.is_some() || found.limits().is_some() || judgement == Judgement::Invalid;
+        Ok(exit::of_judgement(match self.shown {
+            Shown::Ladders if !is_answered => of_ladders(&ladders(found)),
+            _ => judgement,
         }))
     }
 }

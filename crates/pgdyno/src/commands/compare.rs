@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use report::{Block, ReportData, tables};
 use results::Store;
-use results::answer::Verdicts;
+use results::answer::{Answer, Verdicts};
 use results::comparison::{Comparison, MeasuredExperiment, Metric};
 
 use super::report as page;
@@ -115,7 +115,10 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         headline(&found, report::control(&comparison), format)?;
         print_compared(&found, &comparison, format)?;
     }
-    let exit = exit::of_answer(Verdicts::of(&comparison, &found.experiment, &found.runs).outcome);
+    let exit = exit::of_judgement(match args.is_whole() {
+        true => Answer::of(&found).judgement,
+        false => Verdicts::of(&comparison, &found.experiment, &found.runs).judgement,
+    });
     if let Some(path) = &args.report {
         // Two experiments have no single tiles.
         let found = match found.stored {

@@ -61,6 +61,48 @@ fn a_slower_change_fails_and_a_faster_one_passes() {
     assert_eq!(place.sql("select outcome from gate where commit_id = 'c3'"), "better");
 }
 
+/// A base and a new script; the new one fails.
+fn scripts(place: &Place, new: &str) {
+    place.write("base.sql", "SELECT count(*) FROM pg_class;\n");
+    place.write("new.sql", new);
+    place.write(
+        "waits.toml",
+        "question = \"Is the new script slower?\"\n[target]\nmanaged = { name = \"gate\" }\n\
+         [workload.base]\npgbench = { files = [\"base.sql\"] }\n[workload.new]\npgbench = { files = [\"new.sql\"] }\n\
+         [factors]\nclients = 2\nworkload = [\"base\", \"new\"]\n[compare]\nfactor = \"workload\"\nbase = \"base\"\n\
+         [measure]\nwarmup = \"0.1s\"\nduration = \"0.5s\"\nrounds = 4\n",
+    );
+}
+
+/// They ended with 66, 65 and 69, without a summary, and a job showed an error of pgdyno.
+#[test]
+fn a_new_arm_that_fails_at_its_first_execution_is_worse() {
+    let place = Place::with_private("gate");
+    let crash = "COPY (SELECT 1) TO PROGRAM 'cat >/dev/null; kill -ABRT $PPID';\n";
+    for (new, said) in [
+        ("SELECT no_such_column FROM pg_class;\n", "no_such_column"),
+        (crash, "terminated by signal 6"),
+        ("SELECT 1 / (random() * 0)::int;\n", "division by zero"),
+    ] {
+        scripts(&place, new);
+        let done = gate(&place, &["--commit", "c1"]).expect(1);
+        assert!(done.stdout.starts_with("waits: worse: new against base: "), "{}", done.stdout);
+        let summary = read(&place, "out/summary.md");
+        assert!(
+            summary.starts_with("## ❌ worse: new against base: ") && summary.contains(said),
+            "{summary}"
+        );
+        let json: serde_json::Value = serde_json::from_str(&read(&place, "out/gate.json")).unwrap();
+        assert_eq!(json["outcome"].as_str(), Some("worse"), "{json}");
+    }
+    // If the base fails, nothing is known of the new one.
+    scripts(&place, "SELECT 1;\n");
+    place.write("base.sql", "SELECT no_such_column FROM pg_class;\n");
+    let failed = gate(&place, &["--commit", "c1"]);
+    assert!(failed.status.code().unwrap() >= 64, "{}", failed.stderr);
+    assert!(!place.path().join("out/summary.md").exists());
+}
+
 #[test]
 fn what_is_the_same_byte_for_byte_is_not_measured() {
     let place = Place::with_private("gate");
@@ -89,6 +131,13 @@ fn a_base_that_was_measured_before_needs_a_control() {
     let done = gate(&place, &["--base", "before.sqlite", "--commit", "c2"]).expect(0);
     assert!(done.stdout.contains("better: v2 against v1"), "{}", done.stdout);
     assert!(done.stdout.contains("the control old changed by"), "{}", done.stdout);
+    assert!(read(&place, "out/summary.md").contains("before.sqlite"), "the table shows the stored base");
+    // Data that were prepared differently are no change of the arm.
+    let text = read(&place, "waits.toml");
+    place.write("waits.toml", text.clone() + "[prepare]\npgbench = { scale = 1 }\n");
+    let done = gate(&place, &["--base", "before.sqlite", "--commit", "c2"]).expect(2);
+    assert_eq!(done.stdout.matches("Not prepared alike: pgbench only now").count(), 1, "{}", done.stdout);
+    place.write("waits.toml", text);
     // Without an arm in common.
     place.write(
         "waits.toml",

@@ -31,7 +31,7 @@ pub fn table(history: &GateHistory) -> Table {
             gate.base_commit.as_deref().map_or(gate.base.as_str(), short).into(),
             noun(gate.metric).into(),
             real_cell(point.change_pct()),
-            gate.outcome.word().into(),
+            gate.judgement.word().into(),
             changed.map(|change| signed_pct(Some(change.change_pct))).into(),
             point.experiment.0.to_string().into(),
         ]);

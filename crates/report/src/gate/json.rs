@@ -71,18 +71,18 @@ impl GateReport<'_> {
                 .map(|cause| Cause { commit: &points[cause.at].gate.commit, probability: cause.probability })
                 .collect(),
         };
-        let interval = self.judgement.change.and_then(|change| change.interval_pct());
+        let interval = self.answer.change.and_then(|change| change.interval_pct());
         let json = Json {
             gate: &self.record.name,
-            outcome: self.judgement.outcome.word(),
+            outcome: self.answer.judgement.word(),
             exit_code: self.exit_code,
             commit: &self.record.commit,
             subject: self.record.subject.as_deref(),
             base_commit: self.record.base_commit.as_deref(),
-            arm: &self.judgement.arm,
-            base: &self.judgement.base,
-            metric: self.judgement.metric,
-            change_pct: self.judgement.change.map(|change| change.change_pct()),
+            arm: &self.answer.arm,
+            base: &self.answer.base,
+            metric: self.answer.metric,
+            change_pct: self.answer.change.map(|change| change.change_pct()),
             low_pct: interval.map(|(low, _)| low),
             high_pct: interval.map(|(_, high)| high),
             looks: self.looks.0,
@@ -98,7 +98,7 @@ impl GateReport<'_> {
                     judged_at: &point.gate.judged_at,
                     base_commit: point.gate.base_commit.as_deref(),
                     metric: point.gate.metric,
-                    outcome: point.gate.outcome.word(),
+                    outcome: point.gate.judgement.word(),
                     change_pct: point.change_pct(),
                     low_pct: point.gate.interval.map(|(low, _)| percent_change(low)),
                     high_pct: point.gate.interval.map(|(_, high)| percent_change(high)),

@@ -4,9 +4,10 @@ mod history;
 mod json;
 
 use results::ReportData;
-use results::gate::{GateHistory, GateJudgement};
+use results::comparison::{Comparison, Metric};
+use results::gate::{GateAnswer, GateHistory};
 use spec::plan::WorkMetric;
-use spec::{GateOutcome, GateRecord};
+use spec::{GateRecord, Judgement};
 
 pub use self::history::{chart, table as history_table};
 use crate::builds;
@@ -19,9 +20,11 @@ use crate::{Block, numbers, summary, tables, visible};
 #[derive(Debug)]
 pub struct GateReport<'a> {
     pub record: &'a GateRecord,
-    pub judgement: &'a GateJudgement,
+    pub answer: &'a GateAnswer,
     /// What was measured now; `None` if both arms are the same, and nothing was.
     pub data: Option<&'a ReportData>,
+    /// The same with a base that was measured before.
+    pub against: Option<&'a ReportData>,
     /// Looks at the answer that were taken, and planned.
     pub looks: (u32, u32),
     pub history: &'a GateHistory,
@@ -45,23 +48,31 @@ pub(crate) fn noun(metric: WorkMetric) -> &'static str {
 }
 
 /// Words of the judgement: `worse: v2 against v1: throughput -8.9 % [-10.1, -7.6]`.
-fn words(judgement: &GateJudgement) -> String {
-    let GateJudgement { outcome, arm, base, change: estimate, metric, .. } = judgement;
+fn words(answer: &GateAnswer) -> String {
+    let GateAnswer { judgement, arm, base, change: estimate, metric, failure, .. } = answer;
     let figure = estimate.as_ref().map(|of| format!(": {} {}", noun(*metric), change(of)));
-    format!("{}: {arm} against {base}{}", outcome.word(), figure.unwrap_or_default())
+    // Its speed is not why it is worse.
+    let figure = figure.filter(|_| failure.is_none());
+    let failure = failure.as_ref().map(|failure| format!(": {}", failure.lines().next().unwrap_or_default()));
+    format!("{}: {arm} against {base}{}", judgement.word(), failure.or(figure).unwrap_or_default())
 }
 
 impl GateReport<'_> {
     /// One line: the judgement with its figure.
     #[must_use]
     pub fn headline(&self) -> String {
-        visible::line(&format!("{}: {}", self.record.name, words(self.judgement))).into_owned()
+        visible::line(&format!("{}: {}", self.record.name, words(self.answer))).into_owned()
     }
 
     /// Sentences below the headline.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
-        let GateJudgement { outcome, crash, hindrance, control, .. } = self.judgement;
+        let GateAnswer { judgement, failure, hindrance, control, change: estimate, metric, .. } = self.answer;
+        // The first line is in the headline.
+        let failure =
+            failure.iter().flat_map(|failure| failure.lines().skip(1)).map(str::trim).map(str::to_owned);
+        let speed = estimate.as_ref().filter(|_| self.answer.failure.is_some());
+        let speed = speed.map(|of| format!("where it ran: {} {}", noun(*metric), change(of)));
         let rounds = self.data.and_then(|data| data.compared().map(|of| of.rests_on()));
         let (taken, planned) = self.looks;
         let looked = (planned > 1).then(|| {
@@ -76,11 +87,13 @@ impl GateReport<'_> {
                 control.arm
             ))
         });
-        let undecided = (*outcome == GateOutcome::Undecided && hindrance.is_none())
+        let undecided = (*judgement == Judgement::Undecided && hindrance.is_none())
             .then(|| "a larger budget (--budget), more rounds or longer runs would decide".to_owned());
         let rests = rounds.map(|rounds| format!("it rests on {rounds}"));
-        let all = [crash.clone(), hindrance.clone(), rests, looked, control, undecided].into_iter().flatten();
-        all.chain(self.judgement.notes.iter().cloned())
+        let all = [speed, hindrance.clone(), rests, looked, control, undecided].into_iter().flatten();
+        failure
+            .chain(all)
+            .chain(self.answer.notes.iter().cloned())
             .chain(self.notes.iter().cloned())
             .chain(history::changes(self.history))
             .collect()
@@ -96,11 +109,11 @@ impl GateReport<'_> {
     /// The page of a pull request or a job: the judgement first.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let judged = self.judgement;
-        let mark = match judged.outcome {
-            GateOutcome::Better | GateOutcome::Same => "✅",
-            GateOutcome::Worse => "❌",
-            GateOutcome::Undecided | GateOutcome::Invalid => "⚠️",
+        let judged = self.answer;
+        let mark = match judged.judgement {
+            Judgement::Better | Judgement::Same => "✅",
+            Judgement::Worse => "❌",
+            Judgement::Undecided | Judgement::Invalid => "⚠️",
         };
         let mut page = format!("## {mark} {}\n\n", escaped(&words(judged)));
         let commit = [Some(short(&self.record.commit).to_owned()), self.record.subject.clone()];
@@ -113,6 +126,11 @@ impl GateReport<'_> {
             .iter()
             .map(|remark| format!("- {}\n", escaped(&capital(remark))))
             .collect::<String>();
+        let compared =
+            |data: &ReportData| Comparison::of(&data.experiment, &data.runs, Metric::from(judged.metric));
+        if let Some((data, compared)) = self.against.and_then(|data| Some((data, compared(data)?))) {
+            page += &format!("\n{}", blocks(&tables::compared_for_people(data, &compared), TableFormat::Md));
+        }
         if let Some(data) = self.data {
             if let Some(compared) = data.compared() {
                 let of = tables::compared_for_people(data, compared);

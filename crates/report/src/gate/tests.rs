@@ -12,7 +12,7 @@ fn gate(at: usize, change: f64) -> (ExperimentId, GateRecord) {
         base_commit: Some("release".into()),
         judged_at: "2026-01-02T03:04:05Z".into(),
         metric: WorkMetric::Cpu,
-        outcome: if change > 0.03 { GateOutcome::Worse } else { GateOutcome::Same },
+        judgement: if change > 0.03 { Judgement::Worse } else { Judgement::Same },
         log_ratio: Some(change),
         interval: Some((change - 0.01, change + 0.01)),
     };
@@ -42,22 +42,16 @@ fn a_change_in_the_history_names_its_commit_and_what_it_did() {
 fn the_summary_begins_with_the_judgement_and_shows_foreign_text_as_text() {
     let history = history();
     let (_, record) = gate(6, 0.08);
-    let judgement = GateJudgement {
-        outcome: GateOutcome::Worse,
-        base: "old".into(),
-        arm: "new".into(),
-        metric: WorkMetric::Cpu,
+    let answer = GateAnswer {
         change: stats::paired(&[0.08, 0.083, 0.079, 0.081]),
-        crash: None,
-        hindrance: None,
-        control: None,
-        notes: Vec::new(),
+        ..GateAnswer::unmeasured(Judgement::Worse, ["old", "new"].map(str::to_owned), WorkMetric::Cpu)
     };
     let files = ["summary.md".to_owned()];
     let report = GateReport {
         record: &record,
-        judgement: &judgement,
+        answer: &answer,
         data: None,
+        against: None,
         looks: (2, 3),
         history: &history,
         notes: &[],

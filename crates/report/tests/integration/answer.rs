@@ -4,10 +4,10 @@ use crate::fixture::{Shape, data, doubt, remade, speed_up};
 use report::format::{TableFormat, print};
 use report::{ReportData, html, short, summary, tables};
 use results::Course;
-use results::answer::{AnswerOutcome, Verdicts};
+use results::answer::Verdicts;
 use results::comparison::Comparison;
 use spec::shell::PrintedCommand;
-use spec::{Reason, Run, Validity, figures};
+use spec::{Judgement, Reason, Run, Validity, figures};
 
 fn verdicts(data: &ReportData) -> Verdicts {
     Verdicts::of(data.compared().expect("a comparison"), &data.experiment, &data.runs)
@@ -54,7 +54,7 @@ fn workloads_that_differ_have_a_line_each_in_every_output() {
     });
     let data = remade(data);
     let answer = verdicts(&data);
-    assert_eq!((answer.lines.len(), answer.outcome), (3, AnswerOutcome::SomethingSlower));
+    assert_eq!((answer.lines.len(), answer.judgement), (3, Judgement::Worse));
     let summary = flat(&summary::text(&data));
     for said in [
         "gis: checkout, full_page_writes on → off, ",
@@ -92,7 +92,7 @@ fn scripts_that_differ_have_a_line_each_in_every_output() {
     }
     let data = remade(data);
     let answer = verdicts(&data);
-    assert_eq!((answer.lines.len(), answer.outcome), (2, AnswerOutcome::SomethingSlower));
+    assert_eq!((answer.lines.len(), answer.judgement), (2, Judgement::Worse));
     for (name, text) in outputs(&data, data.throughput.as_ref().unwrap()) {
         for script in ["search.sql", "insert.sql"] {
             assert!(text.contains(script), "{name} has no {script}: {text}");

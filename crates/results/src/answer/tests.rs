@@ -90,7 +90,7 @@ fn workloads_that_differ_have_a_line_each_and_their_mean_has_no_verdict() {
         [("checkout", false), ("search", true)].map(|(name, is)| (LineScope::Workload(name.into()), is));
     assert_eq!(lines, wanted);
     assert_eq!(answer.lines[0].values, "work_mem 4MB → 64MB");
-    assert_eq!(answer.outcome, AnswerOutcome::Undecided);
+    assert_eq!(answer.judgement, Judgement::Undecided);
     assert_eq!(compared.arms[0].grid.unwrap().verdict, Verdict::PartsDiffer);
 }
 
@@ -102,13 +102,13 @@ fn a_slower_workload_does_not_vanish_in_a_mean_that_is_the_same() {
         changes.iter().flat_map(|(name, change)| rounds(name, &[4], *change, 0.008)).collect();
     let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
     assert_eq!(answer.lines.len(), 4);
-    assert_eq!(answer.outcome, AnswerOutcome::SomethingSlower);
+    assert_eq!(answer.judgement, Judgement::Worse);
     // The same for the cells of a workload.
     let levels = [(1, 0.031), (2, -0.089), (4, -0.008), (8, 0.0)];
     let runs: Vec<Run> =
         levels.iter().flat_map(|(clients, change)| rounds("a", &[*clients], *change, 0.008)).collect();
     let (compared, answer) = answered(&["A", "B"], &runs, Metric::Tps);
-    assert_eq!((answer.lines.len(), answer.outcome), (4, AnswerOutcome::SomethingSlower));
+    assert_eq!((answer.lines.len(), answer.judgement), (4, Judgement::Worse));
     assert!(answer.lines.iter().all(|line| matches!(line.scope, LineScope::Cell(_))));
     assert_eq!(compared.arms[0].workloads["a"].verdict, Verdict::PartsDiffer);
 }
@@ -119,7 +119,7 @@ fn workloads_that_are_alike_have_one_line() {
     let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
     let lines: Vec<_> = answer.lines.iter().map(|line| (&line.scope, line.verdict)).collect();
     assert_eq!(lines, [(&LineScope::Whole, Verdict::Faster)]);
-    assert_eq!(answer.outcome, AnswerOutcome::NothingSlower);
+    assert_eq!(answer.judgement, Judgement::Better);
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_percentile_of_few_transactions_has_no_verdict() {
         let (compared, answer) = answered(&["A", "B"], &runs, metric);
         let Verdict::TooFew(few) = answer.lines[0].verdict else { panic!("{:?}", answer.lines[0].verdict) };
         assert_eq!((few.count, few.needed), (1, needed));
-        assert_eq!((answer.outcome, answer.lines[0].estimate.is_none()), (AnswerOutcome::Undecided, true));
+        assert_eq!((answer.judgement, answer.lines[0].estimate.is_none()), (Judgement::Undecided, true));
         assert_eq!(compared.arms[0].tally().too_few, 1);
     }
     // One such run is enough: without it the slow rounds would be left out.
@@ -189,12 +189,12 @@ fn offered_rates_are_undecided_and_not_invalid() {
     let mut runs = rounds("a", &[4], 0.1, 0.01);
     runs.iter_mut().for_each(|run| run.load = OfferedLoad::Rate);
     let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
-    assert_eq!(answer.outcome, AnswerOutcome::Undecided);
+    assert_eq!(answer.judgement, Judgement::Undecided);
     // Without a single valid pair there is no statement, however the load was offered.
     for load in [OfferedLoad::Rate, OfferedLoad::Closed] {
         let invalid = runs.iter().map(|run| Run { validity: Validity::Invalid, load, ..run.clone() });
         let (_, answer) = answered(&["A", "B"], &invalid.collect::<Vec<_>>(), Metric::Tps);
-        assert_eq!(answer.outcome, AnswerOutcome::Invalid, "{load:?}");
+        assert_eq!(answer.judgement, Judgement::Invalid, "{load:?}");
     }
 }
 
@@ -243,7 +243,7 @@ fn scripts_of_one_mix_that_differ_have_a_line_each() {
     let lines: Vec<_> = answer.lines.iter().map(|line| (line.scope.clone(), line.verdict)).collect();
     let wanted = [(script("checkout.sql"), Verdict::Slower), (script("search.sql"), Verdict::Faster)];
     assert_eq!(lines, wanted);
-    assert_eq!(answer.outcome, AnswerOutcome::SomethingSlower);
+    assert_eq!(answer.judgement, Judgement::Worse);
 }
 
 #[test]
@@ -263,16 +263,19 @@ fn a_crash_is_named_with_its_rounds_and_signals() {
         run.events.push(spec::RunEvent { time_us: 0, kind: spec::RunEvent::CRASH.into(), detail });
     };
     for (rounds_of, wanted) in [
-        (&[(2, "signal 6")][..], "B crashed in round 2 (signal 6)"),
-        (&[(2, "signal 11"), (5, "signal 6")][..], "B crashed in rounds 2 and 5 (signal 11, signal 6)"),
+        (&[(2, "signal 6")][..], "B crashed in round 2 (signal 6), and A did not"),
+        (
+            &[(2, "signal 11"), (5, "signal 6")][..],
+            "B crashed in rounds 2 and 5 (signal 11, signal 6), and A did not",
+        ),
         (
             &[(1, "signal 6"), (2, "signal 6"), (3, "signal 6")][..],
-            "B crashed in rounds 1, 2 and 3 (signal 6); its other runs were left out",
+            "B crashed in rounds 1, 2 and 3 (signal 6), and A did not; its other runs were left out",
         ),
         // Nothing was left to leave out.
         (
             &[(1, "signal 6"), (4, "signal 6"), (8, "signal 6")][..],
-            "B crashed in rounds 1, 4 and 8 (signal 6)",
+            "B crashed in rounds 1, 4 and 8 (signal 6), and A did not",
         ),
     ] {
         let mut runs = rounds("w", &[4], 0.1, 0.01);
@@ -287,6 +290,13 @@ fn a_crash_is_named_with_its_rounds_and_signals() {
         let [found] = &answer.crashes[..] else { panic!("{:?}", answer.crashes) };
         assert_eq!(found.words(), wanted);
         assert_eq!(found.lines, [format!("LOG:  ended by {}", rounds_of[0].1), "DETAIL:  SELECT 0".into()]);
+        assert_eq!(answer.judgement, Judgement::Worse, "whatever its speed");
+        let mut runs = data.runs;
+        crash(&mut runs[0], "signal 9");
+        let both = Answer::of(&ReportData::new(data.experiment, data.host, data.target, runs));
+        assert_eq!(both.crashes.len(), 2);
+        assert!(both.crashes.iter().all(|crashed| crashed.worse_than.is_none()), "the base crashed, too");
+        assert_eq!(both.judgement, Judgement::Better);
     }
 }
 

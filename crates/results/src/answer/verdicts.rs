@@ -1,23 +1,21 @@
 //! The verdicts of a comparison: a line per arm, or per workload, script or cell if these differ, and the
-//! outcome of all lines together.
+//! judgement of all lines together.
 
-use spec::{ExperimentRecord, Run};
+use spec::{ExperimentRecord, Judgement, Run};
 use stats::{Estimate, Verdict};
 
 use super::doubts::SuspectRuns;
-use super::values;
+use super::{judgement, values};
 use crate::comparison::{
     ArmComparison, ByLevels, Cell, CellComparison, Comparison, GridFigure, ScriptComparison, TakenApart,
 };
-use crate::ladder::{Ladder, LadderOutcome};
-use crate::limits::{Limits, RatioVerdict, SearchOutcome};
 
 /// The verdicts of a comparison; every output and the exit code use these.
 #[derive(Debug, Clone)]
 pub struct Verdicts {
     /// By arm in file order; within an arm by workload, then by cell.
     pub lines: Vec<VerdictLine>,
-    pub outcome: AnswerOutcome,
+    pub judgement: Judgement,
 }
 
 /// A verdict, and its figures.
@@ -63,17 +61,6 @@ impl LineScope {
     }
 }
 
-/// The outcome of an answer: of all lines of a comparison, or of searches for limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerOutcome {
-    NothingSlower,
-    SomethingSlower,
-    /// No line is slower, and at least one is not decided.
-    Undecided,
-    /// No pair of runs of any line is valid.
-    Invalid,
-}
-
 impl Verdicts {
     /// Of a comparison of these runs. Parts of an arm that is taken apart have no line.
     #[must_use]
@@ -86,53 +73,13 @@ impl Verdicts {
             line.values = values::values(experiment, runs, &compared.base, &line.arm);
             line.suspect = suspect(runs, [&compared.base, &line.arm], &line.scope);
         }
-        let outcome = AnswerOutcome::of(lines.iter().map(|line| line.verdict));
-        Self { lines, outcome }
+        let judgement = judgement::of_lines(lines.iter().map(|line| line.verdict));
+        Self { lines, judgement }
     }
 
     /// In the order of [`Self::lines`].
     pub fn of_arm<'a>(&'a self, arm: &'a str) -> impl Iterator<Item = &'a VerdictLine> {
         self.lines.iter().filter(move |line| line.arm == arm)
-    }
-}
-
-impl AnswerOutcome {
-    pub(super) fn of_limits(limits: &Limits<'_>) -> Self {
-        let ratios = limits.cells.iter().flat_map(|found| found.ratios(&limits.asked));
-        let ratios: Vec<RatioVerdict> = ratios.map(|ratio| ratio.verdict(limits.margin)).collect();
-        match limits.outcome() {
-            SearchOutcome::Invalid => Self::Invalid,
-            SearchOutcome::Undecided => Self::Undecided,
-            SearchOutcome::Never => Self::SomethingSlower,
-            SearchOutcome::Found if ratios.contains(&RatioVerdict::Lower) => Self::SomethingSlower,
-            SearchOutcome::Found if ratios.contains(&RatioVerdict::Inconclusive) => Self::Undecided,
-            SearchOutcome::Found => Self::NothingSlower,
-        }
-    }
-
-    /// Of ladders; the worst decides.
-    #[must_use]
-    pub fn of_ladders(ladders: &[Ladder]) -> Self {
-        let any = |these: &[LadderOutcome]| ladders.iter().any(|ladder| these.contains(&ladder.outcome()));
-        match () {
-            () if any(&[LadderOutcome::Invalid]) => Self::Invalid,
-            () if any(&[LadderOutcome::Irregular, LadderOutcome::ByGenerator]) => Self::Undecided,
-            () if any(&[LadderOutcome::NeverHolds]) => Self::SomethingSlower,
-            () => Self::NothingSlower,
-        }
-    }
-
-    /// Of the lines of a comparison.
-    pub(crate) fn of(lines: impl Iterator<Item = Verdict> + Clone) -> Self {
-        if lines.clone().all(|verdict| verdict == Verdict::Invalid) {
-            Self::Invalid
-        } else if lines.clone().any(|verdict| verdict == Verdict::Slower) {
-            Self::SomethingSlower
-        } else if lines.clone().all(Verdict::is_decided) {
-            Self::NothingSlower
-        } else {
-            Self::Undecided
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use spec::plan::Recorded;
+use spec::plan::{PlannedPreparation, Recorded};
 use spec::{
     ArmRecord, ControlArm, ExperimentRecord, Host, MeasuredTarget, OrderScheme, Run, RunEvent, figures,
 };
@@ -92,6 +92,70 @@ impl Apart {
         notes.extend(surroundings_differ(base, new, &runs));
         Ok(Self { experiment: experiment(base, new, control.as_ref()), runs, notes })
     }
+
+    /// How their data were prepared differently, if they were.
+    #[must_use]
+    pub fn prepared_otherwise(base: &MeasuredExperiment, new: &MeasuredExperiment) -> Option<String> {
+        let [was, is] = [base, new].map(|of| of.experiment.plan.preparations());
+        let levels: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+        let of = |all: &BTreeMap<String, PlannedPreparation>, level: &str| {
+            jobs_and_inputs(all.get(level).cloned().unwrap_or_default())
+        };
+        let differences = levels.into_iter().flat_map(|level| {
+            let on = if level.is_empty() { String::new() } else { format!("{level}: ") };
+            let different = preparation_differs(&of(&was, level), &of(&is, level));
+            different.into_iter().map(move |words| format!("{on}{words}"))
+        });
+        let all: Vec<String> = differences.collect();
+        (!all.is_empty()).then(|| format!("not prepared alike: {}", all.join("; ")))
+    }
+}
+
+/// The jobs of a preparation with their options, and the SHA-256 of its files by name.
+type JobsAndInputs = (BTreeMap<String, serde_json::Value>, BTreeMap<String, String>);
+
+fn jobs_and_inputs(of: PlannedPreparation) -> JobsAndInputs {
+    let mut jobs = BTreeMap::new();
+    for (name, value) in of.jobs.iter().filter(|(_, value)| !value.is_null()) {
+        let mut value = value.clone();
+        // The path of a file does not matter; its content is among the inputs.
+        value.as_object_mut().into_iter().for_each(|job| drop(job.remove("extract")));
+        jobs.insert(name.to_owned(), value);
+    }
+    (jobs, of.inputs)
+}
+
+fn preparation_differs(was: &JobsAndInputs, is: &JobsAndInputs) -> Vec<String> {
+    let mut found = Vec::new();
+    let jobs: BTreeSet<&String> = was.0.keys().chain(is.0.keys()).collect();
+    for name in jobs {
+        match (was.0.get(name), is.0.get(name)) {
+            (Some(was), Some(is)) if was != is => found.extend(options_differ(name, was, is)),
+            (Some(_), Some(_)) => {}
+            (Some(_), None) => found.push(format!("{name} only then")),
+            (None, _) => found.push(format!("{name} only now")),
+        }
+    }
+    let files: BTreeSet<&String> = was.1.keys().chain(is.1.keys()).collect();
+    found.extend(files.into_iter().filter_map(|name| match (was.1.get(name), is.1.get(name)) {
+        (Some(was), Some(is)) => (was != is).then(|| format!("another content of {name}")),
+        (Some(_), None) => Some(format!("{name} only then")),
+        (None, _) => Some(format!("{name} only now")),
+    }));
+    found
+}
+
+/// `pgbench scale 1 and 10`.
+fn options_differ(job: &str, was: &serde_json::Value, is: &serde_json::Value) -> Vec<String> {
+    let (Some(was), Some(is)) = (was.as_object(), is.as_object()) else {
+        return vec![format!("{job} {was} and {is}")];
+    };
+    let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+    let value = |of: &serde_json::Map<String, serde_json::Value>, name: &str| {
+        of.get(name).map_or("none".to_owned(), ToString::to_string)
+    };
+    let differ = names.into_iter().filter(|name| was.get(*name) != is.get(*name));
+    differ.map(|name| format!("{job} {name} {} and {}", value(was, name), value(is, name))).collect()
 }
 
 fn side(of: &MeasuredExperiment) -> Result<Vec<(Levels, &Run)>, ApartError> {
@@ -339,7 +403,7 @@ fn surroundings_differ(base: &MeasuredExperiment, new: &MeasuredExperiment, runs
         machine,
         told("measured", both.map(turns)),
         told("server", both.map(|of| of.target.dsn_redacted.clone())),
-        prepared_otherwise(base, new),
+        Apart::prepared_otherwise(base, new),
         told("PostgreSQL", both.map(|of| of.target.server_version.clone())),
         told("pgdyno", both.map(|of| of.target.versions.get("pgdyno").cloned().unwrap_or_default())),
         told("load generator", both.map(|of| generators(of, runs))),
@@ -348,29 +412,6 @@ fn surroundings_differ(base: &MeasuredExperiment, new: &MeasuredExperiment, runs
         told("margin", both.map(|of| format!("{} %", of.experiment.margin * 100.0))),
     ];
     differ.into_iter().flatten().collect()
-}
-
-fn prepared_otherwise(base: &MeasuredExperiment, new: &MeasuredExperiment) -> Option<String> {
-    let [one, other] = [base, new].map(|of| {
-        let prepare = of.experiment.plan.preparation().cloned().unwrap_or_default();
-        let mut jobs = BTreeMap::new();
-        for (name, value) in prepare.jobs.iter().filter(|(_, value)| !value.is_null()) {
-            let mut value = value.clone();
-            // The path of a file does not matter; its content is among the inputs.
-            value.as_object_mut().into_iter().for_each(|job| drop(job.remove("extract")));
-            jobs.insert(name.to_owned(), value.to_string());
-        }
-        (jobs, prepare.inputs)
-    });
-    let keys: BTreeSet<&String> = one.0.keys().chain(other.0.keys()).collect();
-    let value =
-        |of: &BTreeMap<String, String>, key: &String| of.get(key).cloned().unwrap_or("nothing".to_owned());
-    let jobs = keys.into_iter().filter(|key| one.0.get(*key) != other.0.get(*key));
-    let jobs = jobs.map(|key| format!("{key} {} and {}", value(&one.0, key), value(&other.0, key)));
-    let files = one.1.iter().filter(|(name, hash)| other.1.get(*name).is_some_and(|other| other != *hash));
-    let files = files.map(|(name, _)| format!("another content of {name}"));
-    let all: Vec<String> = jobs.chain(files).collect();
-    (!all.is_empty()).then(|| format!("not prepared alike: {}", all.join("; ")))
 }
 
 fn minute(stored: &str) -> String {

@@ -1,6 +1,6 @@
 //! A gate over commits: how its figure moved, where it changed, and by which commit most likely.
 
-use spec::{GateOutcome, GateRecord};
+use spec::{GateRecord, Judgement};
 use stats::percent_change;
 
 use crate::store::ExperimentId;
@@ -141,7 +141,7 @@ fn of_series(points: &[HistoryPoint], from: usize, to: usize) -> Vec<HistoryChan
 fn by_its_own_gate(points: &[HistoryPoint], at: usize) -> Option<HistoryChange> {
     let (before, now) = (&points[at - 1], &points[at]);
     let follows = now.gate.base_commit.as_ref() == Some(&before.gate.commit) && before.series != now.series;
-    let is_change = matches!(now.gate.outcome, GateOutcome::Worse | GateOutcome::Better);
+    let is_change = matches!(now.gate.judgement, Judgement::Worse | Judgement::Better);
     Some(HistoryChange {
         at,
         change_pct: now.change_pct()?,

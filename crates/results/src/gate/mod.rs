@@ -1,14 +1,14 @@
-//! The judgement of a gate: whether a new arm may replace its base (docs/gate.md).
+//! The answer of a gate: whether a new arm may replace its base (docs/gate.md).
 
 mod history;
 
 use spec::plan::WorkMetric;
-use spec::{GateOutcome, RunEvent};
+use spec::{Doubt, Judgement, Reason, Run, RunEvent, Validity};
 use stats::{Estimate, Verdict};
 
 pub use self::history::{GateHistory, HistoryChange, HistoryPoint, LikelyCommit};
-use crate::answer::{AnswerOutcome, Crashes, Verdicts};
-use crate::comparison::{Comparison, MeasuredExperiment, Metric};
+use crate::answer::{Answer, Crashes, Verdicts, judgement};
+use crate::comparison::{Apart, Comparison, MeasuredExperiment, Metric};
 use crate::data::ReportData;
 
 /// The largest change of a control that is taken out of a comparison with a stored base, as a share: beyond it, more than
@@ -17,16 +17,16 @@ const MOST_DRIFT: f64 = 0.25;
 
 /// What a gate found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct GateJudgement {
-    pub outcome: GateOutcome,
+pub struct GateAnswer {
+    pub judgement: Judgement,
     pub base: String,
-    /// The judged arm: the last one in file order. All arms count for the outcome.
+    /// The judged arm: the last one in file order. All arms count for the judgement.
     pub arm: String,
     pub metric: WorkMetric,
     /// Change of the judged arm over all cells.
     pub change: Option<Estimate>,
-    /// If the judged arm's server crashed, and not the base's: then it is worse, whatever its speed.
-    pub crash: Option<String>,
+    /// Why an arm is worse whatever its speed: its server crashed, or it cannot run the workload, and the base can.
+    pub failure: Option<String>,
     /// Why nothing can be decided, however long it is measured.
     pub hindrance: Option<String>,
     /// What differs besides between a stored base and what was measured now, a sentence each.
@@ -39,34 +39,34 @@ pub struct GateJudgement {
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateControl {
     pub arm: String,
+    /// The judged arm of the stored experiment.
+    pub base: String,
     /// Its change between the two, which is taken out.
     pub change: Option<Estimate>,
 }
 
-impl GateJudgement {
+impl GateAnswer {
+    /// Without a measurement: the arms are the same, or the new one fails.
+    #[must_use]
+    pub fn unmeasured(judgement: Judgement, [base, arm]: [String; 2], metric: WorkMetric) -> Self {
+        let (change, failure, hindrance, notes, control) = Default::default();
+        Self { judgement, base, arm, metric, change, failure, hindrance, notes, control }
+    }
+
     /// Of arms that were measured together; `None` if nothing is compared.
     #[must_use]
     pub fn of(data: &ReportData) -> Option<Self> {
         let compared = data.compared()?;
-        let verdicts = Verdicts::of(compared, &data.experiment, &data.runs);
         let arm = compared.arms.last()?;
-        let of_lines = verdicts.lines.iter().map(|line| line.verdict);
-        let crashes = Crashes::of(data);
-        let is_base = |crashed: &Crashes| crashed.name == compared.base;
-        let crash = crashes.iter().find(|crashed| !is_base(crashed)).filter(|_| !crashes.iter().any(is_base));
+        let answer = Answer::of(data);
+        let names = [compared.base.clone(), arm.arm.clone()];
+        let crashed = answer.crashes.iter().find(|crashed| crashed.worse_than.is_some()).map(Crashes::words);
+        let failure = crashed.or_else(|| fails_alone(data, &names));
         Some(Self {
-            outcome: match crash {
-                Some(_) => GateOutcome::Worse,
-                None => outcome(verdicts.outcome, of_lines),
-            },
-            base: compared.base.clone(),
-            arm: arm.arm.clone(),
-            metric: data.experiment.metric(),
             change: arm.grid.map(|figure| figure.grid.estimate),
-            crash: crash.map(Crashes::words),
-            hindrance: None,
-            control: None,
-            notes: Vec::new(),
+            judgement: if failure.is_some() { Judgement::Worse } else { answer.judgement },
+            failure,
+            ..Self::unmeasured(Judgement::Undecided, names, data.experiment.metric())
         })
     }
 
@@ -92,41 +92,48 @@ impl GateJudgement {
             }
         });
         let judged: Vec<Verdict> = judged.collect();
-        let other_scripts = data.runs.iter().flat_map(|run| &run.events);
-        let other_scripts = other_scripts.filter(|event| event.kind == RunEvent::OTHER_ANSWERS);
-        let other_scripts =
-            other_scripts.map(|event| format!("the base ran other scripts: {}", event.detail)).next();
-        let hindrance = hindrance(base, new, control.change()).or(other_scripts);
-        let outcome = match &hindrance {
-            Some(_) if judged.iter().any(|verdict| *verdict != Verdict::Invalid) => GateOutcome::Undecided,
-            _ => outcome(AnswerOutcome::of(judged.iter().copied()), judged.iter().copied()),
+        let judged_arm = |of: &MeasuredExperiment| {
+            let mut names = of.experiment.arms.iter().map(|arm| &arm.name);
+            names.rfind(|name| **name != control.arm).cloned()
         };
-        let names = |of: &MeasuredExperiment| of.experiment.arms.iter().map(|arm| arm.name.clone()).collect();
-        let other = |names: Vec<String>| names.into_iter().rfind(|name| *name != control.arm);
+        let [was, is] = [judged_arm(base)?, judged_arm(new)?];
+        let crashes = |of: &MeasuredExperiment| Crashes::among(&of.runs, of.experiment.rounds);
+        let crashed = crashes(new).into_iter().find(|crashed| crashed.name == is);
+        let failure = crashed.filter(|_| !crashes(base).iter().any(|crashed| crashed.name == was));
+        let failure = failure.map(|crashed| Crashes { worse_than: Some(was.clone()), ..crashed });
+        let hindrance = hindrance(base, new, control.change()).or_else(|| other_scripts(data));
+        let judgement = match &hindrance {
+            _ if failure.is_some() => Judgement::Worse,
+            Some(_) if judged.iter().any(|verdict| *verdict != Verdict::Invalid) => Judgement::Undecided,
+            _ => judgement::of_lines(judged.iter().copied()),
+        };
         Some(Self {
-            outcome,
-            base: other(names(base))?,
-            arm: other(names(new))?,
-            metric,
             change: compared.arms.last()?.grid.map(|figure| figure.grid.estimate),
-            crash: None,
+            failure: failure.map(|crashed| crashed.words()),
+            notes: data.notes.iter().filter(|note| hindrance.as_ref() != Some(note)).cloned().collect(),
             hindrance,
-            control: Some(GateControl { arm: control.arm.clone(), change: control.change() }),
-            notes: data.notes.clone(),
+            control: Some(GateControl {
+                arm: control.arm.clone(),
+                base: was.clone(),
+                change: control.change(),
+            }),
+            ..Self::unmeasured(judgement, [format!("{was} of {}", base.label), is], metric)
         })
     }
 }
 
-fn outcome(found: AnswerOutcome, mut lines: impl Iterator<Item = Verdict>) -> GateOutcome {
-    match found {
-        AnswerOutcome::Invalid => GateOutcome::Invalid,
-        AnswerOutcome::SomethingSlower => GateOutcome::Worse,
-        AnswerOutcome::Undecided => GateOutcome::Undecided,
-        AnswerOutcome::NothingSlower if lines.any(|verdict| verdict == Verdict::Faster) => {
-            GateOutcome::Better
-        }
-        AnswerOutcome::NothingSlower => GateOutcome::Same,
-    }
+/// Why no run of the arm is valid, where runs of the base are.
+fn fails_alone(data: &ReportData, [base, arm]: &[String; 2]) -> Option<String> {
+    let runs_of = |name: &String| {
+        let is_its = |run: &&Run| run.is_measured() && run.arm.as_ref() == Some(name);
+        data.runs.iter().filter(is_its).collect::<Vec<_>>()
+    };
+    let is_own = |doubt: &&Doubt| matches!(doubt.reason, Reason::Errors | Reason::EmptyResults);
+    let why =
+        |run: &Run| run.doubts.iter().find(is_own).filter(|_| run.validity == Validity::Invalid).cloned();
+    let first = runs_of(arm).into_iter().map(why).collect::<Option<Vec<_>>>()?.into_iter().next()?;
+    let base_does = runs_of(base).iter().any(|run| run.validity != Validity::Invalid);
+    base_does.then(|| format!("no run of {arm} is valid, and runs of {base} are: {}", first.detail))
 }
 
 /// What a control cannot take out.
@@ -136,6 +143,9 @@ fn hindrance(base: &MeasuredExperiment, new: &MeasuredExperiment, drift: Option<
     if was != is {
         return Some(format!("the base was measured on another machine: {was}, and now {is}"));
     }
+    if let Some(otherwise) = Apart::prepared_otherwise(base, new) {
+        return Some(otherwise);
+    }
     let drift = drift?;
     (drift.log_ratio.abs() > MOST_DRIFT.ln_1p()).then(|| {
         format!(
@@ -143,6 +153,12 @@ fn hindrance(base: &MeasuredExperiment, new: &MeasuredExperiment, drift: Option<
             drift.change_pct()
         )
     })
+}
+
+fn other_scripts(data: &ReportData) -> Option<String> {
+    let mut events = data.runs.iter().flat_map(|run| &run.events);
+    let other = events.find(|event| event.kind == RunEvent::OTHER_ANSWERS)?;
+    Some(format!("the base ran other scripts: {}", other.detail))
 }
 
 #[cfg(test)]

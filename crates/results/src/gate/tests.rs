@@ -8,24 +8,24 @@ fn rounds(arm: &str, tps: f64) -> Vec<Run> {
     (1..=6).map(|round| run("reads", 4, Some(arm), round, tps + f64::from(round * 7 % 5))).collect()
 }
 
-fn of_two(base: f64, new: f64) -> GateJudgement {
+fn of_two(base: f64, new: f64) -> GateAnswer {
     let runs = [rounds("A", base), rounds("B", new)].concat();
-    GateJudgement::of(&ReportData::new(experiment(&["A", "B"]), host(), target(), runs)).unwrap()
+    GateAnswer::of(&ReportData::new(experiment(&["A", "B"]), host(), target(), runs)).unwrap()
 }
 
 #[test]
-fn the_outcome_of_arms_that_were_measured_together() {
+fn the_judgement_of_arms_that_were_measured_together() {
     for (new, wanted) in [
-        (1500.0, GateOutcome::Better),
-        (1000.0, GateOutcome::Same),
-        (1011.0, GateOutcome::Same),
-        (900.0, GateOutcome::Worse),
+        (1500.0, Judgement::Better),
+        (1000.0, Judgement::Same),
+        (1011.0, Judgement::Same),
+        (900.0, Judgement::Worse),
     ] {
         let found = of_two(1000.0, new);
-        assert_eq!((found.outcome, found.arm.as_str()), (wanted, "B"), "{new}");
+        assert_eq!((found.judgement, found.arm.as_str()), (wanted, "B"), "{new}");
     }
     let nothing = ReportData::new(experiment(&["A"]), host(), target(), rounds("A", 900.0));
-    assert!(GateJudgement::of(&nothing).is_none_or(|found| found.outcome == GateOutcome::Invalid));
+    assert!(GateAnswer::of(&nothing).is_none_or(|found| found.judgement == Judgement::Invalid));
 }
 
 fn measured(label: &str, control: f64, patch: (&str, f64)) -> MeasuredExperiment {
@@ -39,20 +39,19 @@ fn measured(label: &str, control: f64, patch: (&str, f64)) -> MeasuredExperiment
     }
 }
 
-fn stored(base: &MeasuredExperiment, new: &MeasuredExperiment) -> Option<GateJudgement> {
-    GateJudgement::against_stored(base, new, &ReportData::apart(base, new).unwrap(), 3)
+fn stored(base: &MeasuredExperiment, new: &MeasuredExperiment) -> Option<GateAnswer> {
+    GateAnswer::against_stored(base, new, &ReportData::apart(base, new).unwrap(), 3)
 }
 
 /// The machine became 17 % slower in between, which is no property of the patch.
 #[test]
 fn the_drift_of_the_control_is_taken_out() {
     let base = measured("1", 1200.0, ("v1", 1320.0));
-    for (now, wanted) in
-        [(1100.0, GateOutcome::Same), (1000.0, GateOutcome::Worse), (1300.0, GateOutcome::Better)]
+    for (now, wanted) in [(1100.0, Judgement::Same), (1000.0, Judgement::Worse), (1300.0, Judgement::Better)]
     {
         let found = stored(&base, &measured("2", 1000.0, ("v2", now))).unwrap();
-        assert_eq!((found.outcome, found.hindrance), (wanted, None), "{now}");
-        assert_eq!((found.base.as_str(), found.arm.as_str()), ("v1", "v2"));
+        assert_eq!((found.judgement, found.hindrance), (wanted, None), "{now}");
+        assert_eq!((found.base.as_str(), found.arm.as_str()), ("v1 of 1", "v2"));
         let drift = found.control.unwrap().change.unwrap().change_pct();
         assert!((drift + 16.7).abs() < 0.2, "{drift}");
     }
@@ -64,10 +63,10 @@ fn a_control_cannot_take_another_machine_out() {
     let mut elsewhere = measured("2", 1200.0, ("v2", 600.0));
     elsewhere.host.cores += 2;
     let found = stored(&base, &elsewhere).unwrap();
-    assert_eq!(found.outcome, GateOutcome::Undecided);
+    assert_eq!(found.judgement, Judgement::Undecided);
     assert!(found.hindrance.unwrap().contains("another machine"));
     let found = stored(&base, &measured("2", 700.0, ("v2", 600.0))).unwrap();
-    assert_eq!(found.outcome, GateOutcome::Undecided);
+    assert_eq!(found.judgement, Judgement::Undecided);
     assert!(found.hindrance.unwrap().contains("changed by -42 %"));
 }
 
@@ -81,7 +80,7 @@ fn gate(commit: &str, base: &str, change: f64) -> (ExperimentId, GateRecord) {
         base_commit: Some(base.into()),
         judged_at: String::new(),
         metric: WorkMetric::Tps,
-        outcome: if change < -0.03 { GateOutcome::Worse } else { GateOutcome::Same },
+        judgement: if change < -0.03 { Judgement::Worse } else { Judgement::Same },
         log_ratio: Some(change),
         interval: Some((change - 0.01, change + 0.01)),
     };

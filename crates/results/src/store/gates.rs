@@ -1,7 +1,7 @@
 //! Gates of commits, and their history.
 
 use rusqlite::params;
-use spec::{Error, GateOutcome, GateRecord};
+use spec::{Error, GateRecord, Judgement};
 
 use super::rows::{json, to_json};
 use super::{ExperimentId, Store};
@@ -24,7 +24,7 @@ impl Store {
                     gate.base_commit,
                     gate.judged_at,
                     to_json(&gate.metric),
-                    gate.outcome.word(),
+                    gate.judgement.word(),
                     gate.log_ratio,
                     gate.interval.map(|(low, _)| low),
                     gate.interval.map(|(_, high)| high),
@@ -45,7 +45,7 @@ impl Store {
             [name],
             |row| {
                 let word: String = row.get(9)?;
-                let outcome = GateOutcome::ALL.into_iter().find(|outcome| outcome.word() == word);
+                let judgement = Judgement::ALL.into_iter().find(|judgement| judgement.word() == word);
                 let unknown = || rusqlite::Error::InvalidColumnType(9, "outcome".into(), rusqlite::types::Type::Text);
                 let gate = GateRecord {
                     commit: row.get(1)?,
@@ -56,7 +56,7 @@ impl Store {
                     base_commit: row.get(6)?,
                     judged_at: row.get(7)?,
                     metric: json(row, 8)?,
-                    outcome: outcome.ok_or_else(unknown)?,
+                    judgement: judgement.ok_or_else(unknown)?,
                     log_ratio: row.get(10)?,
                     interval: row.get::<_, Option<f64>>(11)?.zip(row.get(12)?),
                 };
@@ -86,16 +86,16 @@ mod tests {
             base_commit: None,
             judged_at: judged_at.into(),
             metric: WorkMetric::Cpu,
-            outcome,
+            judgement: outcome,
             log_ratio: Some(0.01),
             interval: None,
         };
         let [one, two] = [
-            gate("b", "2026-01-01T00:00:00Z", GateOutcome::Worse),
-            gate("a", "2026-01-02T00:00:00Z", GateOutcome::Same),
+            gate("b", "2026-01-01T00:00:00Z", Judgement::Worse),
+            gate("a", "2026-01-02T00:00:00Z", Judgement::Same),
         ];
         store.keep_gate(id, &two).unwrap();
-        store.keep_gate(id, &gate("b", "2026-01-01T00:00:00Z", GateOutcome::Undecided)).unwrap();
+        store.keep_gate(id, &gate("b", "2026-01-01T00:00:00Z", Judgement::Undecided)).unwrap();
         store.keep_gate(id, &one).unwrap();
         assert_eq!(store.gates(Some("queries")).unwrap(), [(id, one), (id, two)]);
         assert!(store.gates(Some("other")).unwrap().is_empty());

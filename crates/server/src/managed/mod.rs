@@ -23,6 +23,8 @@ mod serve;
 mod status;
 mod storage_choice;
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use spec::plan::storage::Storage;
@@ -271,6 +273,15 @@ impl Cluster {
     #[must_use]
     pub fn installation(&self) -> &Installation {
         &self.installation
+    }
+
+    /// Which `postgres` it runs: as the system says while it runs, else what would be started.
+    #[must_use]
+    pub fn running_program(&self) -> PathBuf {
+        let started = self.installation.program("postgres");
+        let exe = self.pid().and_then(|pid| std::fs::read_link(format!("/proc/{pid}/exe")).ok());
+        // A script that starts PostgreSQL names it itself.
+        exe.filter(|_| is_binary(&started)).or_else(|| started.canonicalize().ok()).unwrap_or(started)
     }
 
     /// Pid of its postmaster, while it runs.
@@ -559,6 +570,13 @@ impl Drop for Cluster {
             let _ = self.stop();
         }
     }
+}
+
+/// Whether a file is an ELF program.
+fn is_binary(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == *b"\x7fELF"
 }
 
 #[cfg(test)]

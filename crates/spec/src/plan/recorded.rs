@@ -1,5 +1,7 @@
 //! The plan that a results file keeps.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -44,13 +46,12 @@ impl Recorded {
         }
     }
 
-    /// The preparation of the server.
+    /// The preparation of the server, and of servers with other data by their level; empty without a plan.
     #[must_use]
-    pub fn preparation(&self) -> Option<&PlannedPreparation> {
-        match self {
-            Self::Plan(plan) => Some(&plan.content.prepare),
-            Self::Unknown(_) => None,
-        }
+    pub fn preparations(&self) -> BTreeMap<String, PlannedPreparation> {
+        let Self::Plan(plan) = self else { return BTreeMap::new() };
+        let of_levels = plan.content.data.iter().map(|(level, own)| (level.clone(), own.clone()));
+        of_levels.chain([(String::new(), plan.content.prepare.clone())]).collect()
     }
 
     /// Slower transactions are late, seconds.

@@ -67,29 +67,30 @@ impl GateFolder {
         always.into_iter().chain(measured.into_iter().flatten()).chain(history).collect()
     }
 
+    /// Writes all files, or none: the judgement comes last.
     pub(super) fn write(&self, of: &GateReport<'_>) -> anyhow::Result<()> {
-        self.put(SUMMARY, &of.markdown())?;
-        self.put(JSON, &of.json())?;
+        let mut files: Vec<(String, String)> = Vec::new();
         if let Some(data) = of.data {
-            self.put(PAGE, &html::page(data))?;
-            self.put(ROUNDS, &mail::attachment(data))?;
-            for chart in of_changes(data) {
-                self.put(&format!("{}.svg", chart.name), &chart.svg)?;
+            files.push((PAGE.to_owned(), html::page(data)));
+            files.push((ROUNDS.to_owned(), mail::attachment(data)));
+            files
+                .extend(of_changes(data).into_iter().map(|chart| (format!("{}.svg", chart.name), chart.svg)));
+        }
+        files.extend(chart(&of.record.name, of.history).map(|chart| (HISTORY.to_owned(), chart.svg)));
+        files.push((JSON.to_owned(), of.json()));
+        files.push((SUMMARY.to_owned(), of.markdown()));
+        for (at, (name, text)) in files.iter().enumerate() {
+            let path = self.0.join(name);
+            if let Err(error) = written::replace(&path, text.as_bytes()) {
+                for (name, _) in &files[..at] {
+                    let _ = std::fs::remove_file(self.0.join(name));
+                }
+                let what = format!("{} cannot be written: {error}", path.display());
+                let hint = "what was measured is stored; the same command judges it again".to_owned();
+                return Err(CommandFailure::with_code(INPUT_OUTPUT, what, Some(hint)));
             }
         }
-        match chart(&of.record.name, of.history) {
-            Some(chart) => self.put(HISTORY, &chart.svg),
-            None => Ok(()),
-        }
-    }
-
-    fn put(&self, name: &str, text: &str) -> anyhow::Result<()> {
-        let path = self.0.join(name);
-        written::replace(&path, text.as_bytes()).map_err(|error| {
-            let what = format!("{} cannot be written: {error}", path.display());
-            let hint = "what was measured is stored; the same command judges it again".to_owned();
-            CommandFailure::with_code(INPUT_OUTPUT, what, Some(hint))
-        })
+        Ok(())
     }
 }
 

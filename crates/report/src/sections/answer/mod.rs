@@ -102,9 +102,12 @@ impl<'a> AnswerBlocks<'a> {
         let own_choice = remarks.own_choice.iter().map(|own| warn(chosen, own));
         let notes = self.notes().map(|note| Block::text(format!("{note}.")));
         let crashes = self.answer.crashes.iter().flat_map(|crash| {
-            let end = if crash.lines.is_empty() { "." } else { ":" };
-            let said = Paragraph::new("notice").strong(crash.words()).plain(end).into();
-            Block::group("notice", [said, Block::List(crash.lines.clone())])
+            // The head of a short answer says it.
+            let is_said = output == AnswerPlace::Short && crash.worse_than.is_some();
+            let worse = if crash.worse_than.is_some() { ": worse, whatever its speed." } else { "." };
+            let said = Paragraph::new("notice").strong(crash.words()).plain(worse).into();
+            let lines = (!crash.lines.is_empty()).then(|| Block::List(crash.lines.clone()));
+            Block::group("notice", Some(said).filter(|_| !is_said).into_iter().chain(lines))
         });
         crashes
             .chain(different)
