@@ -32,6 +32,7 @@ pub(super) fn of_limits(limits: &Limits<'_>) -> Judgement {
     }
 }
 
+/// Of ladders.
 #[must_use]
 pub fn of_ladders(ladders: &[Ladder]) -> Judgement {
     let any = |these: &[LadderOutcome]| ladders.iter().any(|ladder| these.contains(&ladder.outcome()));
