@@ -100,7 +100,8 @@ fn wait_for(
 /// same server.
 pub(crate) fn mark(run: &mut Run, on_server: Vec<String>) {
     measuring::look();
-    let others: Vec<String> = measuring::seen().iter().map(OtherPgdyno::words).chain(on_server).collect();
+    // The warning before the first run had their servers: not again in each run.
+    let others: Vec<String> = measuring::seen().iter().map(OtherPgdyno::in_short).chain(on_server).collect();
     if !others.is_empty() {
         let detail = format!("another pgdyno measured at the same time: {}", others.join("; "));
         run.doubts.push(Doubt { reason: Reason::OtherPgdyno, detail });

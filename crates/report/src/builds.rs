@@ -121,7 +121,7 @@ fn words(name: &str, servers: &[Server<'_>], of: FactWords) -> Vec<String> {
 
 /// First characters of a commit and of a hash: enough to find it.
 const COMMIT: usize = 12;
-const HASH: usize = 16;
+const HASH: usize = 12;
 /// Options that only one server has: of more, those that do not tell builds apart are counted.
 const MOST_OWN: usize = 6;
 
@@ -133,11 +133,11 @@ pub(crate) fn in_short(data: &ReportData) -> Vec<String> {
 
 fn short(servers: &[Server<'_>]) -> Vec<String> {
     let mut alike: Vec<String> = Vec::new();
-    let mut own: Vec<Vec<String>> = vec![Vec::new(); servers.len()];
+    let mut own: Vec<Vec<ShortFact>> = vec![Vec::new(); servers.len()];
     for of in SHORT_FACTS {
-        let values: Vec<Option<String>> = servers.iter().map(|server| of(server.target)).collect();
+        let values: Vec<Option<ShortFact>> = servers.iter().map(|server| of(server.target)).collect();
         if values.iter().all(|value| *value == values[0]) {
-            alike.extend(values.into_iter().next().flatten());
+            alike.extend(values.into_iter().next().flatten().map(|fact| fact.words()));
         } else {
             own.iter_mut().zip(values).for_each(|(own, value)| own.extend(value));
         }
@@ -145,10 +145,11 @@ fn short(servers: &[Server<'_>]) -> Vec<String> {
     for (name, of) in WORDS {
         let (common, each) = short_words(name, servers, of);
         alike.extend(common);
-        own.iter_mut().zip(each).for_each(|(own, words)| own.extend(words));
+        own.iter_mut().zip(each).for_each(|(own, words)| own.extend(words.map(ShortFact::alone)));
     }
     for (own, server) in own.iter_mut().zip(servers) {
-        own.extend(build(server.target).is_none().then(|| "how it was built is not available".to_owned()));
+        let missing = "how it was built is not available";
+        own.extend(build(server.target).is_none().then(|| ShortFact::alone(missing.to_owned())));
     }
     let all = match servers.len() {
         1 => "",
@@ -156,35 +157,75 @@ fn short(servers: &[Server<'_>]) -> Vec<String> {
         _ => "all: ",
     };
     let alike = (!alike.is_empty()).then(|| format!("{all}{}", alike.join("; ")));
-    let own = servers.iter().zip(own).filter(|(_, own)| !own.is_empty());
-    let own = own.map(|(server, own)| match servers.len() < 2 {
-        true => own.join("; "),
-        false => format!("{}: {}", server.arms.join(", "), own.join("; ")),
-    });
-    alike.into_iter().chain(own).collect()
+    alike.into_iter().chain(differing(servers, &own)).collect()
 }
 
-const SHORT_FACTS: [Fact; 4] = [
-    |target| match build(target) {
-        Some(_) => FACTS[0].1(target),
-        None => Some(format!("PostgreSQL {}", target.server_version)),
+/// A paragraph for each server; one for all if they differ in a single fact.
+fn differing(servers: &[Server<'_>], own: &[Vec<ShortFact>]) -> Vec<String> {
+    let only = own.iter().map(|facts| if let [fact] = &facts[..] { Some(fact) } else { None });
+    let only: Option<Vec<&ShortFact>> = only.collect();
+    let of = |server: &Server<'_>| server.arms.join(", ");
+    if let Some(only) =
+        only.filter(|only| only.len() > 1 && only.iter().all(|fact| fact.name == only[0].name))
+        && !only[0].name.is_empty()
+    {
+        let each = servers.iter().zip(&only).map(|(server, fact)| format!("{} {}", of(server), fact.value));
+        return vec![format!("{}: {}", only[0].name, each.collect::<Vec<_>>().join("; "))];
+    }
+    let each = servers.iter().zip(own).filter(|(_, own)| !own.is_empty());
+    let each = each.map(|(server, own)| {
+        let facts = own.iter().map(ShortFact::words).collect::<Vec<_>>().join("; ");
+        if servers.len() < 2 { facts } else { format!("{}: {facts}", of(server)) }
+    });
+    each.collect()
+}
+
+/// `commit a1a1a1a1a1a1`; the name may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ShortFact {
+    name: &'static str,
+    value: String,
+}
+
+impl ShortFact {
+    fn alone(value: String) -> Self {
+        Self { name: "", value }
+    }
+
+    fn words(&self) -> String {
+        if self.name.is_empty() { self.value.clone() } else { format!("{} {}", self.name, self.value) }
+    }
+}
+
+type ShortFactOf = fn(&MeasuredTarget) -> Option<ShortFact>;
+
+const SHORT_FACTS: [ShortFactOf; 4] = [
+    |target| {
+        Some(ShortFact::alone(match build(target) {
+            Some(_) => FACTS[0].1(target)?,
+            None => format!("PostgreSQL {}", target.server_version),
+        }))
     },
     // Its first part is its own version; the others are those of its libraries.
     |target| {
         let full = target.postgis_version.as_ref()?;
         let own = full.split('"').nth(1).unwrap_or(full);
-        Some(format!("PostGIS {own}"))
+        Some(ShortFact { name: "PostGIS", value: own.to_owned() })
     },
     |target| {
         let build = build(target)?;
         let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
         let Some(commit) = &build.commit else {
-            return build.tree.as_ref().map(|tree| format!("SHA-256 of its files {}", cut(tree, HASH)));
+            let tree = build.tree.as_ref()?;
+            return Some(ShortFact { name: "SHA-256", value: cut(tree, HASH) });
         };
         let (id, changed) = commit.split_once('-').map_or((commit.as_str(), ""), |(id, _)| (id, "-dirty"));
-        Some(format!("commit {}{changed}", cut(id, COMMIT)))
+        Some(ShortFact { name: "commit", value: cut(id, COMMIT) + changed })
     },
-    |target| Some(if build(target)?.assertions { "assertions ON" } else { "no assertions" }.to_owned()),
+    |target| {
+        let words = if build(target)?.assertions { "assertions ON" } else { "no assertions" };
+        Some(ShortFact::alone(words.to_owned()))
+    },
 ];
 
 /// Words that all servers have, and those that each has beyond them.
@@ -314,6 +355,11 @@ mod tests {
         ];
         assert_eq!(shown([&master, &patched]), wanted);
         assert_eq!(shown([&master, &master]).len(), 1);
+        // A single difference is one line.
+        let other =
+            built("'--with-icu' '--with-perl' '--prefix=/a' 'CFLAGS=-O2 -g'", "-Wall -fwrapv -O2 -g", "bbbb");
+        let found = shown([&master, &other]);
+        assert_eq!(found.last().unwrap(), "commit: master aaaaaaaaaaaa; patched bbbb");
         let unknown = target(None);
         let found = shown([&master, &unknown]);
         assert!(

@@ -244,6 +244,14 @@ pub(crate) fn value_of(cell: &CellComparison, metric: Metric, of: Option<f64>) -
     }
 }
 
+/// The figures whose ratio is the change, where there are such.
+pub(crate) fn shown_figures(cell: &CellComparison) -> [Option<f64>; 2] {
+    match cell.compared {
+        [Some(base), Some(new)] => [Some(base), Some(new)],
+        _ => [cell.base, cell.new],
+    }
+}
+
 fn value(metric: Metric, value: Option<f64>) -> String {
     let written = match metric {
         Metric::Tps => numbers::tps,

@@ -47,7 +47,7 @@ fn phrase(next: &Next, command: Option<&PrintedCommand>, called: &str) -> String
             format!("too few rounds to know the spread; {rounds} rounds show it, about {more} more")
         }
         NextStep::LongerRuns { seconds, cost_s, why } => {
-            let how = if command.is_some() { "-T" } else { "`duration` in the experiment file:" };
+            let how = if command.is_some() { "-T" } else { "duration in the experiment file:" };
             let cost = at_most(*cost_s);
             format!("{}; measure longer ({how} {seconds} s), about {cost} in all", short(*why))
         }
@@ -98,8 +98,8 @@ fn help(own: &Help, called: &str) -> String {
         }
         Help::LargerJob => "a larger job: what disturbs it weighs less the longer it takes".to_owned(),
         Help::WiderMargin(widest) => format!(
-            "a wider margin, if that is all you need to know: what was measured lies within {}, and `--margin {widest}` (`margin = \
-             \"{widest}%\"` in a file) asks for no more; a margin is chosen before one looks, so it is measured again",
+            "a wider margin, if that is all you need to know: all intervals of lines and cells are within {}, and --margin {widest} \
+             (in a file: margin = \"{widest}%\") asks for no more; a margin is chosen before one looks, so it is measured again",
             numbers::percent(widest / 100.0),
         ),
     }
@@ -193,6 +193,11 @@ mod tests {
             helps.ends_with("What else helps: longer runs (these measured 5 s); a quieter host or hour"),
             "{helps}"
         );
+        // Backticks would be shown as they are on a page.
+        let helps = vec![Help::WiderMargin(18.0)];
+        let helps = said(NextStep::Else { rounds: Some(3334), helps }, &[], None);
+        assert!(helps.contains("within 18 %, and --margin 18 (in a file: margin = \"18%\")"), "{helps}");
+        assert!(!helps.contains('`'), "{helps}");
         let why = Short::Transactions { least: 2, most: 2 };
         assert_eq!(
             said(NextStep::LongerRuns { seconds: 35.0, cost_s: 61.0, why }, &[], Some(&plain)),

@@ -12,7 +12,7 @@ pub use crate::ladder::{ladder, ladders_in_words};
 pub use crate::lag::lag;
 pub use crate::phases::{phases, phases_in_words};
 pub use crate::scaling::{scaling, scalings_in_words};
-pub use crate::sections::aging::aging;
+pub use crate::sections::aging::{aging, aging_in_words};
 pub use crate::sections::crosstabs::crosstab;
 pub use crate::sections::limit::{limits, none as no_limits};
 pub use crate::sections::load::sizes;

@@ -20,13 +20,30 @@ pub(crate) fn words(data: &ReportData, of: &Comparison, arm: &ArmComparison) -> 
     Some(format!("By {noun}: {verdict}: {change} against {}.{reliable}", of.base))
 }
 
-/// Why the metric that does not give the answer is the more reliable one; `None` if it is not.
+/// Why the metric that does not give the answer is the more reliable one for an arm; `None` if it is not.
 pub(crate) fn more_reliable(data: &ReportData, of: &Comparison, arm: &ArmComparison) -> Option<String> {
     let reliable = OtherMetric::of(data, of, arm)?.reliable?;
     let metric = reliable.metric.filter(|metric| *metric != of.metric)?;
     let busy: Vec<String> = reliable.busy.iter().map(busy).collect();
     let why = if busy.is_empty() { String::new() } else { format!(": {}", busy.join(", ")) };
     Some(format!("More reliable here is {}{why}.", metric.noun()))
+}
+
+/// All comparisons of a report. First the answer's, unless the other metric is more reliable for every arm of which
+/// that is known.
+pub(crate) fn by_reliability(data: &ReportData) -> Vec<&Comparison> {
+    let mut compared = data.comparisons();
+    let reliable: Vec<Metric> = data
+        .compared()
+        .into_iter()
+        .flat_map(|of| of.arms.iter().map(move |arm| OtherMetric::of(data, of, arm)))
+        .filter_map(|other| other?.reliable?.metric)
+        .collect();
+    if let Some(first) = reliable.first().filter(|first| reliable.iter().all(|metric| metric == *first)) {
+        // Stable: the others keep their order.
+        compared.sort_by_key(|of| of.metric != *first);
+    }
+    compared
 }
 
 /// Of all arms, a sentence or two each: for a table that shows one metric.

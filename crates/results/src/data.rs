@@ -304,14 +304,13 @@ impl ReportData {
         !self.remarks(RunEvent::SAME_ANSWERS).is_empty()
     }
 
-    /// The same for a cell and arm, as text; `None` if there is none.
-    pub fn remarks_of(&self, cell: &Cell, arm: &str) -> Option<String> {
+    /// Those of runs of a cell and arm.
+    pub fn remarks_of(&self, cell: &Cell, arm: &str) -> BTreeSet<&str> {
         let runs =
             || self.grid_runs().filter(|run| run.arm.as_deref() == Some(arm) && Cell::of(run) == *cell);
         let kinds =
             [RunEvent::OTHER_ANSWERS, RunEvent::OWN_CHOICE, RunEvent::SLICED_ALL_THE_SAME, RunEvent::REMARK];
-        let found: BTreeSet<&str> = kinds.into_iter().flat_map(|kind| details(runs(), kind)).collect();
-        (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join("; "))
+        kinds.into_iter().flat_map(|kind| details(runs(), kind)).collect()
     }
 
     /// Parts of the experiment that could not run on this machine, as stored in its plan.

@@ -47,7 +47,12 @@ pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, t
         measured_s: 1.0,
         counts,
         figures: [(figures::CLIENT_CPU_US_PER_TX, 7.5)].into(),
-        settings: vec![Setting { name: "work_mem".into(), value: "4MB".into(), source: "default".into() }],
+        settings: vec![Setting {
+            name: "work_mem".into(),
+            value: "4MB".into(),
+            source: "default".into(),
+            is_initial: Some(true),
+        }],
         scripts: vec![script],
         series: vec![second(count)],
         ..with_one_of_each(Run::new(RunKind::Client, key))

@@ -146,6 +146,13 @@ CREATE TABLE setting (
     PRIMARY KEY (settings_id, name)
 ) STRICT;
 
+CREATE TABLE initial_setting (
+    settings_id INTEGER NOT NULL REFERENCES settings,
+    name        TEXT NOT NULL,
+    is_initial  INTEGER NOT NULL,
+    PRIMARY KEY (settings_id, name)
+) STRICT;
+
 CREATE TABLE run (
     run_id           INTEGER PRIMARY KEY,
     uuid             TEXT NOT NULL UNIQUE,

@@ -64,4 +64,8 @@ pub struct Setting {
     pub value: String,
     /// `pg_settings.source`.
     pub source: String,
+    /// Whether the value is that of a server made by a plain `initdb`; `None` if this was not stored. `initdb` writes
+    /// some values into the configuration file, so `source` does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_initial: Option<bool>,
 }

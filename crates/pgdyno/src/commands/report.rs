@@ -40,7 +40,7 @@ pub(crate) struct Args {
 enum ReportFormat {
     /// One page for a browser
     Html,
-    /// Plain text of 72 columns for a mailing list; with -o FILE.txt also the figures of all runs, as FILE.csv
+    /// Plain text of 78 columns for a mailing list; with -o FILE.txt also the figures of all runs, as FILE.csv
     Mail,
     /// Names of charts: a table for people
     Text,

@@ -277,6 +277,7 @@ fn in_words(kind: TableKind, data: &ReportData, format: OutputFormat) -> anyhow:
         TableKind::Settings => tables::settings_in_words(data),
         TableKind::Jobs => tables::jobs_in_words(data),
         TableKind::Phases => tables::phases_in_words(data),
+        TableKind::Aging => tables::aging_in_words(data),
         _ => return Ok(false),
     };
     print_blocks(&blocks, format)?;

@@ -438,8 +438,8 @@ fn lists_make_a_grid_whose_mail_fits_a_screen() {
                  where name in ('clients', 'mode') order by 1)";
     assert_eq!(place.sql(cells), "clients1 clients2 modeprepared modesimple");
     let mail = place.run(["report", "--format", "mail"]).expect(0).stdout;
-    assert!(mail.lines().count() <= 50 && mail.lines().filter(|line| line.len() > 72).count() <= 2, "{mail}");
-    for wanted in ["all 4 hold at once", "simple", "prepared", "-c 1,2", "--rounds 4"] {
+    assert!(mail.lines().count() <= 50 && mail.lines().filter(|line| line.len() > 78).count() <= 2, "{mail}");
+    for wanted in ["all 4 of a", "simple", "prepared", "-c 1,2", "--rounds 4"] {
         assert!(mail.contains(wanted), "no {wanted:?} in\n{mail}");
     }
 }

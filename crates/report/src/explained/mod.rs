@@ -461,6 +461,7 @@ pub(crate) mod tests {
                 name: "server_version".into(),
                 value: version.into(),
                 source: "default".into(),
+                is_initial: None,
             }));
             Explained::all(&data(vec![run]))[0].rows_rounding
         };

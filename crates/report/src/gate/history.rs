@@ -72,6 +72,19 @@ fn share(probability: f64) -> String {
     numbers::percent((probability * 100.0).round() / 100.0)
 }
 
+/// Characters of a name below the chart: as many ticks next to each other have room for these.
+const LONGEST_LABEL: usize = 12;
+
+/// A commit's first seven digits; the name of a build as it is, cut only if it does not fit.
+fn label(commit: &str) -> String {
+    let is_hash = commit.len() >= 40 && commit.bytes().take(40).all(|byte| byte.is_ascii_hexdigit());
+    match commit.chars().count() {
+        _ if is_hash => commit.chars().take(7).collect(),
+        0..=LONGEST_LABEL => commit.to_owned(),
+        _ => commit.chars().take(LONGEST_LABEL - 1).chain(['…']).collect(),
+    }
+}
+
 /// The figure over commits, a line for each base; `None` with fewer than two commits.
 #[must_use]
 pub fn chart(name: &str, history: &GateHistory) -> Option<ChartFile> {
@@ -109,7 +122,7 @@ pub fn chart(name: &str, history: &GateHistory) -> Option<ChartFile> {
         x_name: "commit",
         y_name: "change, %",
         x_ticks: ticks
-            .map(|(at, point)| Tick { value: at as f64, label: point.gate.commit.chars().take(7).collect() })
+            .map(|(at, point)| Tick { value: at as f64, label: label(&point.gate.commit) })
             .collect(),
         y_spacing: Spacing::Near,
         unit: AxisUnit::Percent,
@@ -118,4 +131,23 @@ pub fn chart(name: &str, history: &GateHistory) -> Option<ChartFile> {
         data: table(history),
     };
     chart_file::alone(&chart)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label;
+
+    /// `v1-spin1` and `v1-spin10` were both "v1-spin".
+    #[test]
+    fn names_below_the_chart_are_whole_where_they_fit() {
+        let hash = "a1b2c3d4".repeat(5);
+        for (commit, wanted) in [
+            (hash.as_str(), "a1b2c3d"),
+            (&format!("{hash}-dirty"), "a1b2c3d"),
+            ("v1-spin10", "v1-spin10"),
+            ("a-very-long-name", "a-very-long…"),
+        ] {
+            assert_eq!(label(commit), wanted);
+        }
+    }
 }

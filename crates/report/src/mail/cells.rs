@@ -9,12 +9,14 @@ use stats::{Estimate, Verdict};
 
 use super::WIDTH;
 use super::ascii::ascii;
-use crate::compared::{indicative, value_of, verdict_by};
+use super::side_by_side;
+use crate::compared::{indicative, shown_figures, value_of, verdict_by};
 use crate::format::text_of_width;
 use crate::lines::wrapped;
 use crate::numbers;
 use crate::sections::verdicts::sentence;
 use crate::spread::{repeats, spread_in_words};
+use crate::work::by_reliability;
 
 /// Longer names of arms do not fit above a number.
 const LONGEST_HEAD: usize = 14;
@@ -26,33 +28,47 @@ struct Part<'a> {
     arm: &'a ArmComparison,
 }
 
-/// The table with its caption; empty if there is none. Without a comparison: mean and interval of each cell.
-pub(super) fn table(data: &ReportData) -> String {
+/// The table with its caption.
+#[derive(Default)]
+pub(super) struct CellTable {
+    /// Empty if there is none.
+    pub(super) text: String,
+    /// Whether it has the figures of the whole grid, too.
+    pub(super) has_whole: bool,
+}
+
+/// The verdicts of all cells. Without a comparison: mean and interval of each cell.
+pub(super) fn table(data: &ReportData) -> CellTable {
     if data.limits().is_some() {
-        return String::new();
+        return CellTable::default();
     }
-    let compared = data.comparisons();
+    let compared = by_reliability(data);
     if compared.is_empty() {
         let found = repeats(data, Metric::Tps);
         let caption = "Mean of each cell, with its 95 % interval.";
         let table = in_ascii(spread_in_words(&found, Metric::Tps));
         let shown = || wrapped(caption, WIDTH) + &text_of_width(&table, WIDTH);
-        return if found.is_empty() { String::new() } else { shown() };
+        let text = if found.is_empty() { String::new() } else { shown() };
+        return CellTable { text, has_whole: false };
+    }
+    if let Some(text) = side_by_side::table(&compared) {
+        return CellTable { text, has_whole: true };
     }
     let parts = compared.iter().flat_map(|of| of.arms.iter().map(move |arm| Part { of, arm }));
     let parts: Vec<Part<'_>> = parts.filter(|part| !part.arm.cells.is_empty()).collect();
-    if parts.is_empty() { String::new() } else { of_parts(&parts) }
+    let text = if parts.is_empty() { String::new() } else { of_parts(&parts) };
+    CellTable { text, has_whole: false }
 }
 
 /// What names a cell: its workload, or a level of a factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Name {
+pub(super) enum Name {
     Workload,
     Factor(String),
 }
 
 /// What is needed to tell the cells apart, clients last.
-fn names(cells: &[&CellComparison]) -> Vec<Name> {
+pub(super) fn names(cells: &[&CellComparison]) -> Vec<Name> {
     let factors = varying(cells.iter().map(|cell| &cell.cell));
     let workloads: BTreeSet<&str> = cells.iter().map(|cell| cell.cell.workload.as_str()).collect();
     let (clients, others): (Vec<String>, Vec<String>) = factors.into_iter().partition(|name| name == CLIENTS);
@@ -127,7 +143,7 @@ fn level(cell: &CellComparison, factor: &str) -> CellValue {
 }
 
 /// `select-only, 4 clients`.
-fn in_words(cell: &CellComparison, names: &[Name]) -> String {
+pub(super) fn in_words(cell: &CellComparison, names: &[Name]) -> String {
     let workload = names.contains(&Name::Workload).then(|| cell.cell.workload.clone());
     let factors = names.iter().filter_map(|name| match name {
         Name::Workload => None,
@@ -157,20 +173,21 @@ fn figures(of: &Comparison, cell: &CellComparison) -> [CellValue; 4] {
         Verdict::Same => "same".to_owned(),
         other => verdict_by(other, of),
     };
+    let [base, new] = shown_figures(cell);
     [
-        value_of(cell, of.metric, cell.base).into(),
-        value_of(cell, of.metric, cell.new).into(),
+        value_of(cell, of.metric, base).into(),
+        value_of(cell, of.metric, new).into(),
         cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
         verdict.into(),
     ]
 }
 
-fn change(of: &Estimate) -> String {
+pub(super) fn change(of: &Estimate) -> String {
     numbers::change_with_interval(of.change_pct(), of.interval_pct())
 }
 
-/// `; 4 clients`, if the number of clients is the same in all cells.
-fn clients_everywhere(cells: &[&CellComparison], names: &[Name]) -> Option<String> {
+/// `4 clients`, if the number of clients is the same in all cells.
+pub(super) fn clients_everywhere(cells: &[&CellComparison], names: &[Name]) -> Option<String> {
     let clients: BTreeSet<&str> =
         cells.iter().filter_map(|cell| Some(cell.cell.factors.get(CLIENTS)?.0.as_str())).collect();
     let only = clients
@@ -183,20 +200,29 @@ fn clients_everywhere(cells: &[&CellComparison], names: &[Name]) -> Option<Strin
 fn caption(parts: &[Part<'_>], clients: Option<String>) -> String {
     let Part { of, arm } = &parts[0];
     let what = if parts.len() == 1 { format!("{}; ", subhead(parts, &parts[0])) } else { String::new() };
+    let cells = || parts.iter().flat_map(|part| &part.arm.cells);
+    let means = cells().all(|cell| cell.compared.iter().all(Option::is_some));
+    let means = if means { "geometric means over rounds; " } else { "" };
     let lines = arm.cells.iter().filter_map(|cell| cell.estimate).map(|of| of.lines).max().unwrap_or(1);
-    let together = match (lines, of.arms.len()) {
-        (0 | 1, _) => String::new(),
-        (lines, 1) => format!("; all {lines} hold at once"),
-        (lines, arms) => format!("; all {lines} of {arms} arms hold at once"),
-    };
+    let is_several = parts.iter().any(|part| part.of.metric != of.metric);
     let from = if of.paired { "from pairs of a round" } else { "from all runs" };
-    let cells = parts.iter().flat_map(|part| &part.arm.cells);
     let doubts: BTreeSet<&str> =
-        cells.filter_map(|cell| cell.estimate.as_ref().and_then(indicative)).collect();
+        cells().filter_map(|cell| cell.estimate.as_ref().and_then(indicative)).collect();
     let notes: Vec<String> = clients.into_iter().chain(doubts.into_iter().map(str::to_owned)).collect();
     let notes = notes.iter().map(|note| format!("; {note}")).collect::<String>();
-    let text = format!("{what}95 % intervals {from}{together}{notes}.");
+    let together = together(lines, is_several);
+    let text = format!("{what}{means}95 % intervals {from}{together}{notes}.");
     sentence(&text)
+}
+
+/// `, all 9 of a metric together`: how many intervals hold with 95 % confidence.
+pub(super) fn together(lines: usize, is_several: bool) -> String {
+    let of_a_metric = if is_several { " of a metric" } else { "" };
+    match lines {
+        0 | 1 => String::new(),
+        2 => format!(", both{of_a_metric} together"),
+        lines => format!(", all {lines}{of_a_metric} together"),
+    }
 }
 
 fn subhead(parts: &[Part<'_>], Part { of, arm }: &Part<'_>) -> String {

@@ -28,7 +28,8 @@ pub(super) fn lines(data: &ReportData) -> String {
         }
         false => command.clone(),
     };
-    let file = (!experiment.file_text.trim().is_empty()).then(|| {
+    // Other commands say all themselves.
+    let file = (command.has("run") && !experiment.file_text.trim().is_empty()).then(|| {
         let hash: String = experiment.hash.chars().take(16).collect();
         format!("identity of the experiment {hash}, seed {}", experiment.seed)
     });

@@ -8,13 +8,8 @@ use crate::numbers;
 /// Facts that explain a figure, in the order of a mail.
 const FACTS: [&str; 6] = ["os", "kernel", "virtualisation", "container", "cpu_governor", "huge_pages"];
 /// Figures of the load while the runs were measured.
-const LOAD: [Figure; 5] = [
-    figures::LOAD_1M,
-    figures::CPU_BUSY_PCT,
-    figures::CPU_OTHERS_PCT,
-    figures::CPU_PRESSURE_PCT,
-    figures::STEAL_PCT,
-];
+const LOAD: [Figure; 4] =
+    [figures::LOAD_1M, figures::CPU_BUSY_PCT, figures::CPU_OTHERS_PCT, figures::STEAL_PCT];
 
 /// Below this most, in percent of the CPUs, the hypervisor took nothing worth a word.
 const LITTLE_STEAL_PCT: f64 = 1.0;
@@ -48,7 +43,7 @@ fn range(data: &ReportData, figure: Figure) -> Option<String> {
     let least = values.iter().copied().reduce(f64::min)?;
     let most = values.iter().copied().reduce(f64::max)?;
     let written = |value: f64| match figure.name.ends_with("_pct") {
-        true => numbers::percent(value / 100.0),
+        true => numbers::percent(value.round() / 100.0),
         false => numbers::fixed(value, 1),
     };
     let shown = [least, most].map(written);

@@ -1,4 +1,4 @@
-//! The report as plain text for a mailing list: one screen of 72 columns in ASCII. The rounds are a separate file.
+//! The report as plain text for a mailing list: one screen of 78 columns in ASCII. The rounds are a separate file.
 
 mod ascii;
 mod cells;
@@ -6,6 +6,7 @@ mod command;
 mod labelled;
 mod machine;
 mod settings;
+mod side_by_side;
 
 use std::collections::BTreeSet;
 
@@ -19,11 +20,11 @@ use crate::builds;
 use crate::format::{TableFormat, print};
 use crate::lines::{lines, wrapped};
 use crate::numbers;
-use crate::sections::answer::{AnswerBlocks, AnswerPlace};
+use crate::sections::answer::AnswerBlocks;
 use crate::sections::runs::runs;
 
-/// Columns of a mail (RFC 3676, 4.2, advises at most 78; quoting adds some).
-const WIDTH: usize = 72;
+/// Columns of a mail (RFC 3676, 4.2, advises at most 78).
+const WIDTH: usize = 78;
 const INDENT: &str = "  ";
 /// The beginning of every attachment.
 pub const ATTACHMENT: &str = "run,round,workload,cell,arm";
@@ -34,29 +35,28 @@ pub const ATTACHMENT: &str = "run,round,workload,cell,arm";
 #[must_use]
 pub fn text(data: &ReportData, attached: Option<&str>) -> String {
     let answer = AnswerBlocks::of(data);
-    let found = ascii(&lines(&answer.found(AnswerPlace::Mail), usize::MAX));
+    let table = cells::table(data);
+    let found = ascii(&lines(&answer.in_mail(table.has_whole), usize::MAX));
     let found: String = found.lines().map(|line| wrapped(unindented(line), WIDTH)).collect();
     let mut out = wrapped(&ascii(&answer.answer.question), WIDTH) + "\n" + &found;
-    let table = cells::table(data);
-    if !table.is_empty() {
-        out += &format!("\n{table}");
+    if !table.text.is_empty() {
+        out += &format!("\n{}", table.text);
     }
     out += "\n";
     for (label, facts) in [
         ("Server", builds::in_short(data)),
         ("Settings", settings::lines(data)),
         ("Host", machine::lines(data)),
-        ("Measured", vec![measured(data)]),
+        ("Measured", vec![measured(data, answer.are_sessions_kept())]),
     ] {
         out += &labelled(label, &facts);
     }
     out += &command::lines(data);
-    let every = "every run with its figures as CSV";
     out + &match attached {
-        Some(name) => labelled("Attached", &[format!("{name}, {every}")]),
+        Some(name) => labelled("Attached", &[format!("{name}, every run with its figures as CSV")]),
         None => {
-            let how = "\"pgdyno report --format mail --output mail.txt\" writes mail.csv";
-            labelled("Not attached", &[format!("{every}; {how}")])
+            let how = "pgdyno report --format mail --output mail.txt";
+            labelled("Not attached", &[format!("every run as CSV: {how}")])
         }
     }
 }
@@ -72,7 +72,7 @@ pub fn attachment(data: &ReportData) -> String {
     print(&runs(data), TableFormat::Csv)
 }
 
-fn measured(data: &ReportData) -> String {
+fn measured(data: &ReportData, is_kept: bool) -> String {
     let experiment = &data.experiment;
     let lengths: Vec<f64> = data.grid_runs().map(|run| run.measured_s).collect();
     let least = lengths.iter().copied().fold(f64::INFINITY, f64::min);
@@ -84,13 +84,13 @@ fn measured(data: &ReportData) -> String {
         () => format!(" of {least} to {most}"),
     };
     let rounds = data.grid_runs().map(|run| run.round).collect::<BTreeSet<_>>().len();
-    let slices = data.grid_runs().any(Run::is_sliced);
-    let slices = if slices { ", arms by turns in slices" } else { "" };
+    let slices = if data.grid_runs().any(Run::is_sliced) { ", in slices" } else { "" };
+    let kept = if is_kept { "; each server started once" } else { "" };
     let margin = (experiment.compare_factor.is_some())
-        .then(|| format!("; \"same\": surely within {}", numbers::percent(experiment.margin)));
+        .then(|| format!("; margin {}", numbers::percent(experiment.margin)));
     let program = data.target.versions.get("pgdyno").map(|version| format!(", pgdyno {version}"));
     format!(
-        "{}{}: {}{length} in {}{slices}{}",
+        "{}{}: {}{length} in {}{slices}{}{kept}",
         when(&experiment.created_at),
         program.unwrap_or_default(),
         numbers::counted(lengths.len(), "run"),

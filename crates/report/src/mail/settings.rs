@@ -1,8 +1,9 @@
-//! Settings that somebody changed: the values of all arms where they differ, then what all arms have in common.
+//! Settings that somebody changed: the values of all arms where they differ, then what all arms have in common. Values
+//! that a plain `initdb` gives are no change.
 
 use results::ReportData;
 
-use crate::in_force::InForce;
+use crate::in_force::{InForce, NOT_STORED};
 
 /// Where a server is, how it writes values, and what is known without them: nothing that changes its speed.
 const OF_PLACES: [&str; 27] = [
@@ -36,9 +37,10 @@ const OF_PLACES: [&str; 27] = [
 ];
 const BEGINNINGS: [&str; 4] = ["lc_", "unix_socket_", "shared_memory_size", "stats_temp_"];
 
-/// One paragraph for the settings that differ, one for those that do not, and the number of others.
+/// One paragraph for the settings that differ, one for the others.
 pub(super) fn lines(data: &ReportData) -> Vec<String> {
-    let InForce { arms, different, changed } = InForce::of(data);
+    let in_force = InForce::of(data);
+    let InForce { arms, different, changed, is_known } = &in_force;
     if arms.is_empty() {
         return Vec::new();
     }
@@ -48,10 +50,8 @@ pub(super) fn lines(data: &ReportData) -> Vec<String> {
         None => "not set",
     };
     // Versions have other defaults and other settings.
-    let is_changed =
-        |name: &str| arms.iter().any(|(_, set)| set.get(name).is_some_and(|own| own.source != "default"));
-    let (set, defaults): (Vec<&str>, Vec<&str>) =
-        different.iter().copied().filter(|name| !is_of_places(name)).partition(|name| is_changed(name));
+    let different = different.iter().copied().filter(|name| !is_of_places(name));
+    let (set, defaults): (Vec<&str>, Vec<&str>) = different.partition(|name| in_force.is_changed(name));
     let differing: Vec<String> = set
         .iter()
         .map(|name| {
@@ -64,19 +64,22 @@ pub(super) fn lines(data: &ReportData) -> Vec<String> {
         (!differing.is_empty()).then(|| format!("{}: {}", names.join(" → "), differing.join(", ")));
     let common = changed.iter().filter(|name| !is_of_places(name));
     let common: Vec<String> = common.map(|name| format!("{name} = {}", value(0, name))).collect();
-    let of = match arms.len() {
-        1 => "not at the default",
-        2 => "both, not at the default",
-        _ => "all, not at the default",
+    let (others, others_are_changed) = match differing {
+        Some(_) => ("the others", "others somebody changed"),
+        None => ("all", "somebody changed"),
     };
-    let common = (!common.is_empty()).then(|| format!("{of}: {}", common.join(", ")));
+    let common = match (*is_known, common.is_empty()) {
+        (false, _) => format!("which {others_are_changed} is {NOT_STORED}"),
+        (true, true) => format!("{others} at the default"),
+        (true, false) => format!("{others} at the default, except {}", common.join(", ")),
+    };
     let defaults = match defaults.len() {
         0 => None,
-        1 => Some("1 other setting differs by its default".to_owned()),
-        several => Some(format!("{several} other settings differ by their defaults")),
+        1 => Some("1 differs by its default".to_owned()),
+        several => Some(format!("{several} differ by their defaults")),
     };
-    let rest: Vec<String> = common.into_iter().chain(defaults).collect();
-    differing.into_iter().chain((!rest.is_empty()).then(|| rest.join("; "))).collect()
+    let rest: Vec<String> = [common].into_iter().chain(defaults).collect();
+    differing.into_iter().chain([rest.join("; ")]).collect()
 }
 
 fn is_of_places(name: &str) -> bool {

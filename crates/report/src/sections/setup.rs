@@ -7,7 +7,7 @@ use spec::plan::Plan;
 use spec::{ArmRecord, ExperimentRecord, Host, MeasuredTarget, OrderScheme, RunEvent, Setting};
 
 use crate::block::Block;
-use crate::in_force::InForce;
+use crate::in_force::{InForce, NOT_STORED};
 use crate::numbers;
 use results::ReportData;
 use results::data::when;
@@ -224,7 +224,7 @@ fn servers(data: &ReportData) -> Option<Block> {
 
 /// What the server reported: settings that differ between arms, then non-default ones.
 fn in_force(data: &ReportData) -> Vec<Block> {
-    let InForce { arms, different, changed } = InForce::of(data);
+    let InForce { arms, different, changed, is_known } = InForce::of(data);
     let mut blocks = Vec::new();
     if !different.is_empty() {
         let caption = "In force, as the server reported it: settings that differ between arms";
@@ -233,8 +233,10 @@ fn in_force(data: &ReportData) -> Vec<Block> {
     if !changed.is_empty() {
         let alike = if arms.len() > 1 { " alike in all arms and" } else { "" };
         let summary = format!("{}{alike} not at the default", numbers::counted(changed.len(), "setting"));
-        let table = settings("In force, and not at the default", &changed, &arms[..1], "");
+        let table = settings("In force, and not as a plain initdb makes it", &changed, &arms[..1], "");
         blocks.extend(Block::details(summary, vec![table.into()]));
+    } else if !is_known && !arms.is_empty() {
+        blocks.push(Block::remark(format!("Which settings are not at the default is {NOT_STORED}.")));
     }
     blocks
 }

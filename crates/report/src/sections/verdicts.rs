@@ -6,7 +6,7 @@ use results::aging::Aging;
 use results::answer::{self, LineScope, Next, OtherMetric, Verdicts, speed_trend};
 use results::comparison::{ArmComparison, CellComparison, Comparison, GridFigure, Grouped, Metric, Sliced};
 use results::{CellValue, Table};
-use spec::figures;
+use spec::{RunEvent, figures};
 use stats::{Better, Estimate, Verdict};
 
 use crate::arrivals::Columns;
@@ -14,8 +14,8 @@ use crate::block::{Block, Paragraph};
 use crate::by_levels::words as words_of_levels;
 use crate::chart::forest::{Forest, ForestRow};
 use crate::compared::{
-    ComparedPart, Tone, better_and_worse, change, control, groups_of_pair, indicative, notes, strong, tally,
-    undecided_cells, value_of, verdict, verdict_by, verdict_with_need, with_doubt,
+    ComparedPart, Tone, better_and_worse, change, control, groups_of_pair, indicative, notes, shown_figures,
+    strong, tally, undecided_cells, value_of, verdict, verdict_by, verdict_with_need, with_doubt,
 };
 use crate::differences;
 use crate::next;
@@ -118,11 +118,12 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
     let what = match of.metric {
         Metric::Tps => match (arm.cells.iter().all(|cell| cell.job), arm.cells.iter().any(|cell| cell.job)) {
             (true, _) => {
-                "time from start to end, mean over rounds; the change is a change of speed".to_owned()
+                format!("time from start to end, {}; the change is a change of speed", means(arm))
             }
-            (_, true) => "transactions per second, of jobs the time they took; means over rounds".to_owned(),
-            _ => "transactions per second, mean over rounds".to_owned(),
+            (_, true) => format!("transactions per second, of jobs the time they took; {}", means(arm)),
+            _ => format!("transactions per second, {}", means(arm)),
         },
+        Metric::Cpu => format!("{}, {}", of.metric.noun(), means(arm)),
         other => format!("{} of all rounds together", other.noun()),
     };
     let from = match (of.paired, of.by_sets) {
@@ -139,14 +140,15 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
         let change_pct = cell.estimate.map_or(0.0, |estimate| estimate.change_pct());
         let class = Tone::of(cell.verdict).cell_class(change_pct, strong(of));
         let groups = groups_of_pair(groups, &cell.cell, [&of.base, &arm.arm]);
+        let [base, new] = shown_figures(cell);
         let left_out = match cell.excluded.len() {
             0 => String::new(),
             left_out => format!(" (-{left_out})"),
         };
         sheet.push([
             cell_text(&cell.cell).into(),
-            value_of(cell, of.metric, cell.base).into(),
-            value_of(cell, of.metric, cell.new).into(),
+            value_of(cell, of.metric, base).into(),
+            value_of(cell, of.metric, new).into(),
             cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
             CellValue::marked(verdict_words(cell, of, groups), class),
             cell.estimate
@@ -157,6 +159,12 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
         ]);
     }
     sheet
+}
+
+/// What the figures are, whose ratio is the change if it can be.
+fn means(arm: &ArmComparison) -> &'static str {
+    let is_geometric = arm.cells.iter().all(|cell| cell.compared.iter().all(Option::is_some));
+    if is_geometric { "geometric mean over rounds" } else { "mean over rounds" }
 }
 
 fn verdict_words(cell: &CellComparison, of: &Comparison, groups: Option<String>) -> String {
@@ -227,56 +235,86 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     let optional: Vec<&str> = optional.into_iter().chain(work::COLUMNS).collect();
     let columns: Vec<&str> = columns.into_iter().chain(optional.iter().copied()).collect();
     let p = |change: Option<&Estimate>| real_cell(change.and_then(Estimate::p_adjusted));
-    let mut table = table(data, found, &columns, pct, p, |line| {
-        let turns = line.sliced;
-        let next = line.next.as_ref();
-        let looked = |of: u32| line.is_whole.then_some(u64::from(of)).filter(|_| data.course.looks > 0);
-        let mut values: Vec<CellValue> = vec![
-            line.verdict.clone().into(),
-            line.answers.map(|_| "yes").into(),
-            line.answers.map(|own| own.values.clone()).into(),
-            line.figure.filter(|figure| figure.no_cell_decided).map(|_| "yes").into(),
-            by_levels(line, found).into(),
-            line.answers.and_then(|own| own.suspect).map(|suspect| suspect.words()).into(),
-            line.change.and_then(indicative).into(),
-            line.groups.clone().into(),
-            line.remarks.clone().into(),
-            line.differences.clone(),
-            interleaved.into(),
-            real_cell(turns.map(|turns| turns.slice_ms)),
-            real_cell(turns.map(|turns| turns.slice_most_ms)),
-            turns.map(|turns| turns.quads as u64).into(),
-            turns.map(|turns| turns.void as u64).into(),
-            real_cell(turns.and_then(|turns| turns.autocorrelation)),
-            looked(data.course.looks).into(),
-            looked(data.course.extended).into(),
-            next.and_then(Next::rounds).map(u64::from).into(),
-            next.map(|next| next::words(data, next)).into(),
-            next.and_then(|next| next::command(data, next)).map(|own| own.to_string()).into(),
-        ];
-        values.extend(work::cells(line.other.as_ref(), found.margin));
-        values
-    });
+    let mut table = table(
+        data,
+        found,
+        &columns,
+        |line| line.figures,
+        (pct, p),
+        |line| {
+            let turns = line.sliced;
+            let next = line.next.as_ref();
+            let looked = |of: u32| line.is_whole.then_some(u64::from(of)).filter(|_| data.course.looks > 0);
+            let mut values: Vec<CellValue> = vec![
+                line.verdict.clone().into(),
+                line.answers.map(|_| "yes").into(),
+                line.answers.map(|own| own.values.clone()).into(),
+                line.figure.filter(|figure| figure.no_cell_decided).map(|_| "yes").into(),
+                by_levels(line, found).into(),
+                line.answers.and_then(|own| own.suspect).map(|suspect| suspect.words()).into(),
+                line.change.and_then(indicative).into(),
+                line.groups.clone().into(),
+                Some(line.remarks.join("; ")).filter(|all| !all.is_empty()).into(),
+                line.differences.clone(),
+                interleaved.into(),
+                real_cell(turns.map(|turns| turns.slice_ms)),
+                real_cell(turns.map(|turns| turns.slice_most_ms)),
+                turns.map(|turns| turns.quads as u64).into(),
+                turns.map(|turns| turns.void as u64).into(),
+                real_cell(turns.and_then(|turns| turns.autocorrelation)),
+                looked(data.course.looks).into(),
+                looked(data.course.extended).into(),
+                next.and_then(Next::rounds).map(u64::from).into(),
+                next.map(|next| next::words(data, next)).into(),
+                next.and_then(|next| next::command(data, next)).map(|own| own.to_string()).into(),
+            ];
+            values.extend(work::cells(line.other.as_ref(), found.margin));
+            values
+        },
+    );
     table.optional(optional);
     table
 }
 
-/// The same for people: change and interval in one column, verdict and groups in another, as on the page.
+/// The same for people: change and interval in one column, verdict and groups in another, as on the page. Figures are
+/// those whose ratio is the change.
 #[must_use]
 pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     let words = |words: Option<&Estimate>| vec![words.map(change).into()];
     let verdict = if found.paired { "verdict" } else { "verdict, not interleaved" };
+    let common = remarks_on_all(data, found);
     let p = |change: Option<&Estimate>| {
         change.and_then(Estimate::p_adjusted).map(|p| probability(p).replace(' ', "")).into()
     };
-    table(data, found, &["change, 95 %", "p", "n", verdict], words, p, |line| {
-        let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
-        let values =
-            line.answers.filter(|answer| answer.scope != LineScope::Whole).map(|own| own.values.clone());
-        let alone = line.figure.and_then(undecided_cells).map(str::to_owned);
-        let parts = [Some(verdict), alone, values, line.groups.clone(), line.remarks.clone()];
-        vec![parts.into_iter().flatten().collect::<Vec<_>>().join("; ").into()]
-    })
+    table(
+        data,
+        found,
+        &["change, 95 %", "p", "n", verdict],
+        |line| line.compared,
+        (words, p),
+        |line| {
+            let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
+            let values =
+                line.answers.filter(|answer| answer.scope != LineScope::Whole).map(|own| own.values.clone());
+            let alone = line.figure.and_then(undecided_cells).map(str::to_owned);
+            let remarks = line.remarks.iter().filter(|own| !common.contains(own.as_str())).cloned();
+            let parts = [Some(verdict), alone, values, line.groups.clone()].into_iter().flatten();
+            vec![parts.chain(remarks).collect::<Vec<_>>().join("; ").into()]
+        },
+    )
+}
+
+/// Remarks on the runs of every cell, such as why counters are missing: they are said once, in the answer or below the
+/// table, and not in each line.
+fn remarks_on_all<'d>(data: &'d ReportData, found: &Comparison) -> BTreeSet<&'d str> {
+    let mut remarks = data.remarks(RunEvent::REMARK);
+    for arm in &found.arms {
+        for cell in &arm.cells {
+            let own = data.remarks_of(&cell.cell, &arm.arm);
+            remarks.retain(|remark| own.contains(remark));
+        }
+    }
+    remarks
 }
 
 /// That table and, if there are any, the one of other large differences.
@@ -287,7 +325,8 @@ pub fn compared_for_people(data: &ReportData, found: &Comparison) -> Vec<Block> 
     [compared_in_words(data, found).into()].into_iter().chain(besides).collect()
 }
 
-/// Text below that table, a paragraph each: how often it was seen, and what to do if it is inconclusive.
+/// Text below that table, a paragraph each: what holds for all lines, how often it was seen, and what to do if it is
+/// inconclusive.
 #[must_use]
 pub fn below(data: &ReportData, found: &Comparison) -> Vec<Block> {
     let lines = Verdicts::of(found, &data.experiment, &data.runs).lines;
@@ -304,7 +343,9 @@ pub fn below(data: &ReportData, found: &Comparison) -> Vec<Block> {
         }
     });
     let work = work::of_arms(data, found).into_iter().map(Block::text);
-    looked.into_iter().chain(work).chain(next).collect()
+    let on_all = remarks_on_all(data, found).into_iter();
+    let on_all = on_all.map(|remark| Block::remark(format!("{}.", sentence(remark.trim_end_matches('.')))));
+    on_all.chain(looked).chain(work).chain(next).collect()
 }
 
 #[derive(Default)]
@@ -313,6 +354,8 @@ struct VerdictRow<'a> {
     workload: &'a str,
     cell: String,
     figures: [Option<f64>; 2],
+    /// Those whose ratio is the change, where there are such.
+    compared: [Option<f64>; 2],
     is_job: bool,
     change: Option<&'a Estimate>,
     /// Of the lines of workloads and of the whole grid.
@@ -320,7 +363,7 @@ struct VerdictRow<'a> {
     verdict: String,
     answers: Option<&'a answer::VerdictLine>,
     groups: Option<String>,
-    remarks: Option<String>,
+    remarks: Vec<String>,
     sliced: Option<Sliced>,
     in_time: [InTime; 2],
     /// Other large differences; lines of workloads only.
@@ -335,8 +378,8 @@ fn table(
     data: &ReportData,
     found: &Comparison,
     columns: &[&str],
-    change: impl Fn(Option<&Estimate>) -> Vec<CellValue>,
-    p: impl Fn(Option<&Estimate>) -> CellValue,
+    shown: impl Fn(&VerdictRow<'_>) -> [Option<f64>; 2],
+    (change, p): (impl Fn(Option<&Estimate>) -> Vec<CellValue>, impl Fn(Option<&Estimate>) -> CellValue),
     verdict: impl Fn(&VerdictRow<'_>) -> Vec<CellValue>,
 ) -> Table {
     let unit = match found.metric {
@@ -349,7 +392,7 @@ fn table(
         arm: data.arm_of(&part).unwrap_or_default(),
         cell: part.what,
         verdict: "not run".to_owned(),
-        remarks: Some(part.why),
+        remarks: vec![part.why],
         ..VerdictRow::default()
     });
     let lines: Vec<VerdictRow<'_>> = measured.chain(not_run).collect();
@@ -369,8 +412,8 @@ fn table(
     for line in &lines {
         let mut row: Vec<CellValue> = vec![line.arm.into(), line.workload.into(), line.cell.clone().into()];
         let [figures, took] = match line.is_job {
-            true => [[None; 2], line.figures.map(|speed| speed.map(f64::recip))],
-            false => [line.figures, [None; 2]],
+            true => [[None; 2], shown(line).map(|speed| speed.map(f64::recip))],
+            false => [shown(line), [None; 2]],
         };
         row.extend(figures.into_iter().chain(took).map(real_cell));
         row.extend(change(line.change));
@@ -396,8 +439,8 @@ fn relative(of: &Comparison) -> Option<String> {
 }
 
 /// Remarks on a cell: on its arms, and why none of its pairs counts.
-fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmComparison) -> Option<String> {
-    let said = data.remarks_of(&cell.cell, &arm.arm).into_iter().chain(relative(of));
+fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmComparison) -> Vec<String> {
+    let said = data.remarks_of(&cell.cell, &arm.arm).into_iter().map(str::to_owned).chain(relative(of));
     let without =
         cell.excluded.iter().filter(|_| cell.verdict == Verdict::Invalid).map(|pair| pair.why.clone());
     let of_it = |own: &&Aging| own.cell == cell.cell && own.arm == arm.arm;
@@ -405,7 +448,7 @@ fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmC
     let aging = sentences(&of.base, &aging).into_iter().map(|(head, rest)| head + rest.trim_end_matches('.'));
     let all: BTreeSet<String> =
         said.chain(without).chain(speed_trend(data, &cell.cell).words()).chain(aging).collect();
-    (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
+    all.into_iter().collect()
 }
 
 /// The line of a script; `None` for another part of the answer.
@@ -438,6 +481,7 @@ fn lines<'a>(
         workload: &cell.cell.workload,
         cell: levels(&cell.cell),
         figures: [cell.base, cell.new],
+        compared: shown_figures(cell),
         is_job: cell.job && of.metric == Metric::Tps,
         change: cell.estimate.as_ref(),
         verdict: verdict_by(cell.verdict, of),
@@ -477,7 +521,7 @@ fn lines<'a>(
             part.workload.map_or(CellValue::Null, |name| differences::raw(&data.differences, name, &arm.arm));
         // For two experiments.
         let remarks: Vec<String> = control(of).into_iter().chain(data.notes.iter().cloned()).collect();
-        let remarks = (is_whole && !remarks.is_empty()).then(|| remarks.join("; "));
+        let remarks = if is_whole { remarks } else { Vec::new() };
         let other = if is_whole { OtherMetric::of(data, of, arm) } else { None };
         let (arm, workload) = (arm.arm.as_str(), part.name());
         let line = VerdictRow { arm, workload, cell, change, verdict, remarks, ..VerdictRow::default() };

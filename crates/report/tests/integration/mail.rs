@@ -5,7 +5,7 @@ use report::{ReportData, mail};
 use spec::shell::PrintedCommand;
 use spec::{BuildRecord, Doubt, MeasuredTarget, Reason, Run, RunEvent, Validity, figures};
 
-const WIDTH: usize = 72;
+const WIDTH: usize = 78;
 
 fn build(prefix: &str, assertions: bool, commit: &str) -> BuildRecord {
     let configure = format!(
@@ -106,4 +106,76 @@ fn without_a_comparison_each_cell_has_its_mean() {
 fn the_number_of_clients_is_shown_even_if_it_is_the_same_everywhere() {
     let text = mail::text(&data(&Shape { clients: vec![4], ..Shape::small() }), None);
     assert!(text.contains("; 4 clients."), "{text}");
+}
+
+/// Two builds against a base by both metrics, with 1, 4 and 16 clients, as one asks a mailing list; on a busy machine.
+fn builds() -> ReportData {
+    let shape = Shape {
+        arms: vec![("master", 0.0), ("v3-spin10", -0.09), ("v2-spin3", 0.0)],
+        workloads: vec![("select-only", 8354.0)],
+        clients: vec![1, 4, 16],
+        rounds: 6,
+        ..Shape::small()
+    };
+    let mut made = data(&shape);
+    made.experiment.question =
+        "Is select-only on PostgreSQL v3-spin10 or v2-spin3 faster than on master?".into();
+    let target = made.target.clone();
+    for (at, arm) in made.experiment.arms.iter_mut().enumerate() {
+        let commit = ["a1", "b2", "c3"][at].repeat(20);
+        arm.target = Some(MeasuredTarget { build: Some(build("/opt", false, &commit)), ..target.clone() });
+        arm.unsafe_settings.clear();
+    }
+    for run in &mut made.runs {
+        // CPU time is steadier than throughput.
+        let slower = if run.arm.as_deref() == Some("v3-spin10") { 1.17 } else { 1.0 };
+        let noise = 1.0 + 0.003 * f64::from((run.round * 7 + run.clients) % 5);
+        let us = 20.0 * slower * noise;
+        run.figures.set(figures::SERVER_CPU_S, run.completed() as f64 * us * 1e-6);
+        run.figures.set(figures::CPU_OTHERS_PCT, 72.0);
+        run.settings.iter_mut().for_each(|setting| setting.is_initial = Some(true));
+        run.validity = Validity::Suspect;
+        run.doubts = vec![Doubt {
+            reason: Reason::OtherPrograms,
+            detail: "other programs used 72 % of the CPUs".into(),
+        }];
+    }
+    let command = "pgdyno bench --managed -S -M prepared -s 10 -c 1,4,16 -T 4 --against 'build: b/master, b/v3-spin10, \
+                   b/v2-spin3' --beside";
+    let course = results::Course { command: PrintedCommand::read(command), ..results::Course::default() };
+    let ReportData { experiment, host, target, runs, .. } = made;
+    ReportData { course, ..ReportData::new(experiment, host, target, runs) }
+}
+
+/// It had 57 lines.
+#[test]
+fn a_mail_of_three_builds_and_three_numbers_of_clients_is_one_screen() {
+    let text = mail::text(&builds(), Some("mail.csv"));
+    assert!(text.lines().count() <= 40, "{} lines\n{text}", text.lines().count());
+    insta::assert_snapshot!(text);
+}
+
+/// Figures and change of a cell contradicted each other, the weaker metric came first, and values that `initdb` writes
+/// were "not at the default".
+#[test]
+fn figures_agree_and_the_more_reliable_metric_is_first() {
+    let text = mail::text(&builds(), None);
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}\n{text}"));
+    assert!(at("By server CPU per transaction") < at("By throughput"), "{text}");
+    assert!(at("Geometric means over rounds") > 0 && at("Settings: all at the default") > 0, "{text}");
+    assert!(!text.contains("hold at once") && !text.contains("max_connections"), "{text}");
+    let row =
+        text.lines().find(|line| line.starts_with("v3-spin10") && line.matches("us ").count() == 1).unwrap();
+    let base: f64 = text.split("master ").nth(3).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    let [new, change] = [words[1], words[3]].map(|word| word.parse::<f64>().unwrap());
+    assert!((100.0 * (new / base - 1.0) - change).abs() < 0.6, "{base} {row}");
+}
+
+#[test]
+fn results_without_the_values_of_initdb_say_so() {
+    let mut data = builds();
+    data.runs.iter_mut().flat_map(|run| &mut run.settings).for_each(|setting| setting.is_initial = None);
+    let text = mail::text(&data, None);
+    assert!(text.contains("Settings: which somebody changed is not available"), "{text}");
 }

@@ -116,14 +116,13 @@ impl Next {
 
 struct OpenQuestion {
     name: Option<String>,
-    estimate: Estimate,
     more_pairs: Option<u32>,
 }
 
 /// The undecided lines of the answer; if all are decided, the undecided workloads in them.
 fn open(data: &ReportData, found: &Comparison, lines: &[VerdictLine]) -> Vec<OpenQuestion> {
     let one = |name: Option<String>, estimate: Option<Estimate>, verdict: Verdict| match verdict {
-        Verdict::Inconclusive { more_pairs } => Some(OpenQuestion { name, estimate: estimate?, more_pairs }),
+        Verdict::Inconclusive { more_pairs } => estimate.map(|_| OpenQuestion { name, more_pairs }),
         _ => None,
     };
     let of_lines: Vec<OpenQuestion> =

@@ -110,6 +110,7 @@ impl ControlChange {
         CellComparison {
             base: runs.figure(base),
             new: runs.figure(new),
+            compared: [None; 2],
             scheduled: rule.metric == Metric::Tps && runs.open,
             job: runs.job,
             differences: BTreeMap::new(),

@@ -52,6 +52,9 @@ pub struct CellComparison {
     /// The cell's figure in the base arm: [`Metric::of_runs`] over all its valid and suspect runs.
     pub base: Option<f64>,
     pub new: Option<f64>,
+    /// Geometric means of the values that the estimate is from, of the base and of the arm: their ratio is the change.
+    /// `None` for percentiles, which are never averaged, and for changes relative to a control.
+    pub compared: [Option<f64>; 2],
     /// Whether an offered rate or think times set the compared figure: it is averaged with no other cell.
     pub scheduled: bool,
     /// Whether jobs were timed: `base` and `new` are then the reciprocals of their mean times, per second.
@@ -496,6 +499,8 @@ fn compare_cell(cell: Cell, runs: &CellRuns, base: &str, arm: &str, metric: Metr
     let compared = || pairs.iter().filter(|_| too_few.is_none());
     let differences: BTreeMap<u32, f64> = compared().map(|pair| (pair.round, pair.difference())).collect();
     let values: Vec<f64> = differences.values().copied().collect();
+    let bases: Vec<f64> = compared().map(|pair| pair.base.value).collect();
+    let news: Vec<f64> = compared().map(|pair| pair.new.value).collect();
     let least_error =
         least_error(compared().map(|pair| &pair.base)).hypot(least_error(compared().map(|pair| &pair.new)));
     let estimate = stats::paired(&values).map(|estimate| estimate.at_least(least_error));
@@ -503,6 +508,7 @@ fn compare_cell(cell: Cell, runs: &CellRuns, base: &str, arm: &str, metric: Metr
         cell,
         base: runs.figure(base),
         new: runs.figure(arm),
+        compared: geometric_means(metric, [&bases, &news]),
         scheduled: metric == Metric::Tps && runs.open,
         job: runs.job,
         second_opinion: estimate.and_then(|estimate| second_opinion(&values, &estimate)),
@@ -514,6 +520,11 @@ fn compare_cell(cell: Cell, runs: &CellRuns, base: &str, arm: &str, metric: Metr
         excluded,
         sliced: None,
     }
+}
+
+/// Of both sides; `None` for percentiles.
+fn geometric_means(metric: Metric, sides: [&[f64]; 2]) -> [Option<f64>; 2] {
+    sides.map(|values| stats::geometric_mean(values).filter(|_| metric.quantile().is_none()))
 }
 
 /// The rank-based estimate, if it takes the other side of "p < 0.05" or has the other sign. Below six pairs

@@ -34,6 +34,27 @@ fn drift_does_not_hide_or_fake_a_change() {
     assert_eq!(same.rounds, 8);
 }
 
+/// A cell showed plain means of 110 and 110 per second next to a change of -39 %.
+#[test]
+fn the_change_of_a_cell_is_the_ratio_of_its_compared_means() {
+    let rounds = [(1, 100.0, 10.0), (2, 100.0, 200.0), (3, 130.0, 120.0)];
+    let pair = |(round, base, new)| {
+        [("A", base), ("B", new)].map(|(arm, tps)| run("reads", 1, Some(arm), round, tps))
+    };
+    let runs: Vec<Run> = rounds.into_iter().flat_map(pair).collect();
+    for scheme in [OrderScheme::Pairs, OrderScheme::Imported] {
+        let experiment = ExperimentRecord { order_scheme: scheme, ..experiment(&["A", "B"]) };
+        let found = Comparison::of(&experiment, &runs, Metric::Tps).unwrap();
+        let cell = &found.arms[0].cells[0];
+        assert_eq!([cell.base, cell.new].map(|mean| mean.map(f64::round)), [Some(110.0); 2]);
+        let [base, new] = cell.compared.map(Option::unwrap);
+        let change = cell.estimate.unwrap().change_pct();
+        assert!((100.0 * (new / base - 1.0) - change).abs() < 1e-9 && change < -38.0, "{change} {scheme:?}");
+    }
+    let by_latency = Comparison::of(&experiment(&["A", "B"]), &runs, Metric::P50).unwrap();
+    assert_eq!(by_latency.arms[0].cells[0].compared, [None; 2]);
+}
+
 /// Regression: equal runs of four transactions each were "same within 3 %, [0, 0]".
 #[test]
 fn a_handful_of_whole_transactions_decides_nothing() {

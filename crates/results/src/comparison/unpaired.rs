@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stats::{Estimate, GridEstimate, Verdict};
 
 use super::pairs::{Cell, CellRuns, least_error};
-use super::{CellComparison, Metric, SecondOpinion};
+use super::{CellComparison, Metric, SecondOpinion, geometric_means};
 
 const ENOUGH: usize = 4;
 
@@ -32,6 +32,7 @@ pub(super) fn compare_cell(
         second_opinion: estimate.and_then(|estimate| second_opinion(&old, &new, &estimate)),
         base: runs.figure(base),
         new: runs.figure(arm),
+        compared: geometric_means(metric, [&old, &new]),
         scheduled: metric == Metric::Tps && runs.open,
         job: runs.job,
         differences,

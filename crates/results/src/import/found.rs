@@ -176,7 +176,9 @@ fn server(report: Option<&ParsedReport>) -> Option<String> {
 }
 
 fn settings(report: Option<&ParsedReport>) -> Vec<Setting> {
-    let setting = |value| Setting { name: "server_version".into(), value, source: "pgbench's banner".into() };
+    let source = || "pgbench's banner".to_owned();
+    let setting =
+        |value| Setting { name: "server_version".into(), value, source: source(), is_initial: None };
     server(report).map(setting).into_iter().collect()
 }
 

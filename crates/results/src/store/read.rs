@@ -185,7 +185,8 @@ impl Store {
     }
 
     fn settings(&self, id: i64) -> Result<Vec<Setting>, Error> {
-        let set = "SELECT name, value, source FROM setting WHERE settings_id = ?1 ORDER BY name";
+        let set = "SELECT s.name, s.value, s.source, i.is_initial FROM setting s
+             LEFT JOIN initial_setting i USING (settings_id, name) WHERE s.settings_id = ?1 ORDER BY s.name";
         self.rows(set, [id], rows::setting)
     }
 

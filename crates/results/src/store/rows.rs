@@ -117,7 +117,7 @@ pub(super) fn slice(row: &Row<'_>) -> Sqlite<Slice> {
 }
 
 pub(super) fn setting(row: &Row<'_>) -> Sqlite<Setting> {
-    Ok(Setting { name: row.get(0)?, value: row.get(1)?, source: row.get(2)? })
+    Ok(Setting { name: row.get(0)?, value: row.get(1)?, source: row.get(2)?, is_initial: row.get(3)? })
 }
 
 pub(super) fn count(row: &Row<'_>) -> Sqlite<(String, u64)> {

@@ -108,8 +108,12 @@ fn settings_id(transaction: &Transaction<'_>, settings: &[Setting]) -> Sqlite<Op
     transaction.execute("INSERT INTO settings (hash) VALUES (?1)", [&hash])?;
     let id = transaction.last_insert_rowid();
     let mut insert = transaction.prepare_cached("INSERT INTO setting VALUES (?1, ?2, ?3, ?4)")?;
+    let mut initial = transaction.prepare_cached("INSERT INTO initial_setting VALUES (?1, ?2, ?3)")?;
     for setting in sorted {
         insert.execute(params![id, setting.name, setting.value, setting.source])?;
+        if let Some(is_initial) = setting.is_initial {
+            initial.execute(params![id, setting.name, is_initial])?;
+        }
     }
     Ok(Some(id))
 }

@@ -33,11 +33,17 @@ pub struct OtherPgdyno {
 }
 
 impl OtherPgdyno {
-    /// `pid 4711, pgdyno run x.toml, since 21:03:12, on postgres://me@db/shop`.
+    /// `pid 4711, pgdyno run, since 21:03:12, on postgres://me@db/shop and 1 more`.
     #[must_use]
     pub fn words(&self) -> String {
         let on = if self.server.is_empty() { String::new() } else { format!(", on {}", self.server) };
         format!("pid {}, {}, since {}{on}", self.pid, self.command, self.since)
+    }
+
+    /// `pid 4711, pgdyno run`.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        format!("pid {}, {}", self.pid, self.command)
     }
 
     /// Sort key: who came first.
@@ -66,6 +72,8 @@ pub(super) struct AnnouncementFile {
     file: File,
     path: PathBuf,
     announcement: OtherPgdyno,
+    /// Of its arms, in order.
+    servers: Vec<String>,
 }
 
 impl AnnouncementFile {
@@ -86,7 +94,7 @@ impl AnnouncementFile {
         let file = part.persist_noclobber(&path).map_err(|error| error.error)?;
         // Others read it, whatever the umask is.
         file.set_permissions(Permissions::from_mode(0o644))?;
-        let mut entry = Self { file, path, announcement };
+        let mut entry = Self { file, path, announcement, servers: Vec::new() };
         entry.write()?;
         Ok(entry)
     }
@@ -109,13 +117,16 @@ impl AnnouncementFile {
         let _ = self.write();
     }
 
+    /// Adds a server. Only the first one is named: arms differ by their folder, and a list of them would not fit.
     pub(super) fn on(&mut self, server: &str) {
-        let known = &mut self.announcement.server;
-        if known.is_empty() {
-            server.clone_into(known);
-        } else if !known.contains(server) {
-            *known = format!("{known}, {server}");
+        if !self.servers.iter().any(|known| known == server) {
+            self.servers.push(server.to_owned());
         }
+        self.announcement.server = match &self.servers[..] {
+            [first, others @ ..] if !others.is_empty() => format!("{first} and {} more", others.len()),
+            [first, ..] => first.clone(),
+            [] => String::new(),
+        };
         let _ = self.write();
     }
 
@@ -189,6 +200,12 @@ mod tests {
             "{words}"
         );
         assert!(words.ends_with(", on postgres://me@db/shop"), "{words}");
+        for server in ["postgres://me@db/shop", "host=/run/a", "host=/run/b"] {
+            entry.on(server);
+        }
+        let words = seen()[0].words();
+        assert!(words.ends_with(", on postgres://me@db/shop and 2 more"), "{words}");
+        assert_eq!(seen()[0].in_short(), format!("pid {}, pgdyno run x.toml", std::process::id()));
         drop(entry);
         assert_eq!(seen(), []);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

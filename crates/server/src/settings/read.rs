@@ -23,7 +23,8 @@ pub fn catalog(sql: &mut dyn Sql) -> Result<Catalog, Error> {
 
 /// All settings as stored with a run, without values that may be secret.
 pub fn recorded(sql: &mut dyn Sql) -> Result<Vec<spec::Setting>, SqlError> {
-    let query = "SELECT name, pg_catalog.current_setting(name, true), source FROM pg_catalog.pg_settings ORDER BY name";
+    let query = "SELECT name, pg_catalog.current_setting(name, true), source, setting IS NOT DISTINCT FROM boot_val, \
+                 pg_catalog.current_setting('server_version_num') FROM pg_catalog.pg_settings ORDER BY name";
     let rows = sql.rows(query)?;
     Ok(rows.into_iter().filter_map(setting).collect())
 }
@@ -33,8 +34,32 @@ fn setting(row: Vec<Option<String>>) -> Option<spec::Setting> {
     let name = values.next()??;
     let value = values.next()?.unwrap_or_default();
     let source = values.next()?.unwrap_or_default();
+    let is_built_in = values.next().flatten().map(|is| is == "t");
+    let version = values.next().flatten().and_then(|version| version.parse().ok());
+    let is_initial = is_built_in.map(|is| is_initial((&name, &value), (is, &source), version));
     let hidden = is_private(&name) && !value.is_empty();
-    Some(spec::Setting { name, value: if hidden { "(not recorded)".to_owned() } else { value }, source })
+    let value = if hidden { "(not recorded)".to_owned() } else { value };
+    Some(spec::Setting { name, value, source, is_initial })
+}
+
+/// Values that a plain `initdb` writes although another one is built in; `shared_buffers` before PostgreSQL 16.
+const BY_INITDB: [(&str, &str); 2] = [("max_connections", "100"), ("shared_buffers", "128MB")];
+/// From this version on `initdb` turns checksums on.
+const WITH_CHECKSUMS: u32 = 180_000;
+
+/// Whether a plain `initdb` of this version makes a server with this value. What a server works out at its start, such
+/// as `wal_buffers`, has the source `default` and is not at the built-in value; nobody set it.
+fn is_initial(
+    (name, value): (&str, &str),
+    (is_built_in, source): (bool, &str),
+    version: Option<u32>,
+) -> bool {
+    match name {
+        // Options of `initdb`, in no configuration file.
+        "data_checksums" => (value == "on") == version.is_some_and(|version| version >= WITH_CHECKSUMS),
+        "wal_segment_size" => is_built_in,
+        _ => is_built_in || source == "default" || BY_INITDB.contains(&(name, value)),
+    }
 }
 
 /// Settings that depend on how a connection was made: unset by a socket, the system's values by the network.
@@ -132,6 +157,7 @@ mod tests {
             name: "plpgsql.check_asserts".into(),
             value: "on".into(),
             source: source.into(),
+            is_initial: None,
         };
         for (before, now) in [(vec![], vec![setting("default")]), (vec![setting("default")], vec![])] {
             assert_eq!(changed(&before, &now, &SettingValues::new()), None);
@@ -148,6 +174,7 @@ mod tests {
                 name: (*name).to_owned(),
                 value: (*value).to_owned(),
                 source: "default".to_owned(),
+                is_initial: None,
             };
             pairs.iter().map(setting).collect()
         };
@@ -178,8 +205,30 @@ mod tests {
             name: "tcp_keepalives_idle".to_owned(),
             value: value.to_owned(),
             source: "default".to_owned(),
+            is_initial: None,
         };
         assert_eq!(changed(&[idle("7200")], &[idle("0")], &SettingValues::new()), None);
+    }
+
+    /// `initdb` writes values into the configuration file that nobody chose, and a mail listed them as changed.
+    #[test]
+    fn what_a_plain_initdb_gives_is_told_apart() {
+        let file = "configuration file";
+        for (name, value, is_built_in, source, version, wanted) in [
+            ("max_wal_size", "1GB", "t", file, "150018", true),
+            ("max_wal_size", "4GB", "f", file, "150018", false),
+            ("shared_buffers", "128MB", "f", file, "150018", true),
+            ("shared_buffers", "1GB", "f", file, "180000", false),
+            ("wal_buffers", "4MB", "f", "default", "150018", true),
+            ("work_mem", "4MB", "t", "session", "150018", true),
+            ("wal_segment_size", "64MB", "f", "default", "150018", false),
+            ("data_checksums", "on", "f", "default", "150018", false),
+            ("data_checksums", "on", "f", "default", "180000", true),
+            ("data_checksums", "off", "t", "default", "180000", false),
+        ] {
+            let row = [name, value, source, is_built_in, version].map(|text| Some(text.to_owned()));
+            assert_eq!(setting(row.into()).unwrap().is_initial, Some(wanted), "{name} {value} {version}");
+        }
     }
 
     #[test]

@@ -30,14 +30,18 @@ impl AnswerBlocks<'_> {
 
     /// That sessions were kept, which limits what the answer is about; `None` otherwise.
     pub(super) fn kept_sessions(&self) -> Option<Block> {
-        let is_kept = self.answer.aging.iter().any(|own| own.is_kept);
-        is_kept.then(|| {
+        self.are_sessions_kept().then(|| {
             Block::remark(
                 "Sessions were kept over the rounds, on one start of each server: what a start happens to do to an arm, such as \
                  where its memory lies, is in the change and not in its interval (--keep-sessions false starts servers in each \
                  round).",
             )
         })
+    }
+
+    /// Whether servers and sessions were kept over the rounds.
+    pub(crate) fn are_sessions_kept(&self) -> bool {
+        self.answer.aging.iter().any(|own| own.is_kept)
     }
 
     /// `; the mean depends on the length of a session: -1.2 % at 2.5 s of age, -58 % at 12 s`: for a line whose speed

@@ -6,7 +6,9 @@ use results::{CellValue, Table};
 use super::words::{ArmAnswer, extremes};
 use super::{AnswerBlocks, AnswerPlace};
 use crate::block::{Block, Paragraph};
-use crate::compared::{ComparedPart, Tone, but, change, lacks, strong, tally, verdict_by, verdict_with_need};
+use crate::compared::{
+    ComparedPart, Tone, but, change, lacks, strong, tally, verdict_by, verdict_with_need, with_doubt,
+};
 use crate::numbers;
 
 /// Differences besides speed in a short answer, at most.
@@ -58,7 +60,8 @@ impl AnswerBlocks<'_> {
         let mut blocks = Vec::new();
         let mut lines = answer.lines.iter().peekable();
         while let Some(line) = lines.next() {
-            let lead = Paragraph::new("lead").strong(&line.head).plain(format!(": {}", line.verdict));
+            let verdict = with_doubt(line.verdict.clone(), line.suspect.as_ref());
+            let lead = Paragraph::new("lead").strong(&line.head).plain(format!(": {verdict}"));
             if output == AnswerPlace::Page {
                 let lead = match answer.unsafe_settings.is_empty() {
                     true => lead,

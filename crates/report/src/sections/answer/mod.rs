@@ -36,14 +36,6 @@ pub(crate) enum AnswerPlace {
     Summary,
     /// Below the sentence of a short answer: unexpected facts only.
     Short,
-    /// Above a table of the cells: what it does not show.
-    Mail,
-}
-
-impl AnswerPlace {
-    fn is_brief(self) -> bool {
-        matches!(self, Self::Short | Self::Mail)
-    }
 }
 
 impl<'a> AnswerBlocks<'a> {
@@ -57,17 +49,12 @@ impl<'a> AnswerBlocks<'a> {
         blocks
     }
 
-    /// The same without what to do next, which is for those who measure.
-    pub(crate) fn found(&self, output: AnswerPlace) -> Vec<Block> {
+    fn found(&self, output: AnswerPlace) -> Vec<Block> {
         let mut blocks = self.before_figures(output);
         blocks.extend(self.limits());
         blocks.extend(self.uncompared());
         for (of, arm, answer) in self.arms() {
-            let own = match output {
-                AnswerPlace::Mail => self.arm_in_mail((of, arm), &answer),
-                _ => self.of_arm((of, arm), &answer, output),
-            };
-            blocks.extend(Block::group(answer.box_class(), own));
+            blocks.extend(Block::group(answer.box_class(), self.of_arm((of, arm), &answer, output)));
         }
         blocks.extend(self.aging());
         blocks.extend(self.kept_sessions().filter(|_| output != AnswerPlace::Short));
@@ -79,10 +66,9 @@ impl<'a> AnswerBlocks<'a> {
                 worth::worth(self.data).iter().flat_map(worth::summary).chain(zooms).collect::<Vec<_>>();
             blocks.extend(sections.into_iter().map(Block::text));
         }
-        let looked = next::looked(&self.data.course, self.data.experiment.planned_looks());
-        blocks.extend(looked.map(|looked| Block::remark(format!("{}.", verdicts::sentence(&looked)))));
+        blocks.extend(self.looked());
         match output {
-            AnswerPlace::Page | AnswerPlace::Mail => blocks.extend(self.overload().map(Block::notice)),
+            AnswerPlace::Page => blocks.extend(self.overload().map(Block::notice)),
             AnswerPlace::Summary | AnswerPlace::Short => {
                 blocks.extend(self.in_time().into_iter().map(Block::text))
             }
@@ -96,7 +82,7 @@ impl<'a> AnswerBlocks<'a> {
         let warn =
             |head: &str, said: &str| Paragraph::new("notice").strong(head).plain(format!(" {said}.")).into();
         let different = remarks.different.iter().map(|said| warn("The arms do not do the same:", said));
-        let same = self.same().filter(|_| !output.is_brief()).map(Block::remark);
+        let same = self.same().filter(|_| output != AnswerPlace::Short).map(Block::remark);
         let nevertheless = remarks.sliced_all_the_same.iter().map(|why| warn("In slices nevertheless:", why));
         let chosen = "Chosen from its own data, by the same rule:";
         let own_choice = remarks.own_choice.iter().map(|own| warn(chosen, own));
@@ -134,7 +120,13 @@ impl<'a> AnswerBlocks<'a> {
         Block::group("answer", said.map(|said| Paragraph::new("lead").plain(said).into()))
     }
 
-    fn remarks(&self, output: AnswerPlace) -> Vec<Block> {
+    fn looked(&self) -> Option<Block> {
+        let looked = next::looked(&self.data.course, self.data.experiment.planned_looks());
+        looked.map(|looked| Block::remark(format!("{}.", verdicts::sentence(&looked))))
+    }
+
+    /// What was not measured as the plan has it.
+    fn exceptions(&self) -> Vec<Block> {
         let notice = |head: String, said: String| Paragraph::new("notice").strong(head).plain(said).into();
         let taste = self.data.experiment.taste.iter();
         let taste = taste.map(|taste| {
@@ -143,29 +135,26 @@ impl<'a> AnswerBlocks<'a> {
         let not_run = self.data.not_run().into_iter();
         let not_run =
             not_run.map(|part| notice(format!("Not run: {}", part.what), format!(": {}.", part.why)));
+        taste.chain(not_run).collect()
+    }
+
+    fn remarks(&self, output: AnswerPlace) -> Vec<Block> {
         // Why there were no slices is not unexpected: the report shows it.
-        let uncut = self.uncut().filter(|_| !output.is_brief());
-        let noticed = self.answer.remarks.noticed.iter().filter(|_| output != AnswerPlace::Mail).cloned();
+        let uncut = self.uncut().filter(|_| output != AnswerPlace::Short);
+        let noticed = self.answer.remarks.noticed.iter().cloned();
         let is_doubtful = self.answer.doubts.suspect.runs + self.answer.doubts.invalid.runs > 0;
         let class = if is_doubtful { "validity doubt" } else { "validity" };
         let shows_validity = match output {
             AnswerPlace::Page | AnswerPlace::Summary => true,
             AnswerPlace::Short => is_doubtful || self.answer.doubts.again.runs > 0,
-            // Suspect runs are in the line of the answer if they are many.
-            AnswerPlace::Mail => {
-                let is_said = self.answer.lines.iter().any(|line| line.suspect.is_some());
-                is_doubtful && !(is_said && self.answer.doubts.invalid.runs == 0)
-            }
         };
         let validity = shows_validity.then(|| Paragraph::new(class).plain(self.validity()).into());
         let groups = self.groups();
-        let groups = groups.and_then(|(head, lines)| match output {
-            // Which ones are in the attached runs.
-            AnswerPlace::Mail => Some(Block::text(format!("{head}."))),
-            _ => Block::group("notice", [Block::text(format!("{head}:")), Block::List(lines)]),
+        let groups = groups.and_then(|(head, lines)| {
+            Block::group("notice", [Block::text(format!("{head}:")), Block::List(lines)])
         });
         let units = self.units().chain(noticed).chain(uncut).map(Block::remark);
-        taste.chain(not_run).chain(units).chain(validity).chain(groups).collect()
+        self.exceptions().into_iter().chain(units).chain(validity).chain(groups).collect()
     }
 
     fn next(&self) -> Option<Block> {

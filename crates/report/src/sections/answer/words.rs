@@ -1,7 +1,7 @@
 //! The answer as sentences.
 
 use results::CellFigures;
-use results::answer::{FromCache, LineScope, Uncut, VerdictLine, scope_name};
+use results::answer::{FromCache, LineScope, SuspectRuns, Uncut, VerdictLine, scope_name};
 use results::comparison::{
     ArmComparison, Cell, CellComparison, Comparison, ControlChange, GridFigure, Metric, Sliced, TakenApart,
 };
@@ -12,7 +12,7 @@ use super::AnswerBlocks;
 use crate::arrivals;
 use crate::compared::{
     FROM_SLICES, Tone, against, cell_and_arm, control, grouped_cell, lacks, tally, undecided_cells, value_of,
-    verdict_or_invalid, with_doubt,
+    verdict_or_invalid,
 };
 use crate::sections::verdicts::sentence;
 use crate::{differences, numbers};
@@ -40,6 +40,8 @@ pub(super) struct AnswerLine {
     /// The arm; for a part also its name and the compared values.
     pub(super) head: String,
     pub(super) verdict: String,
+    /// Set if a third or more of its runs are suspect.
+    pub(super) suspect: Option<SuspectRuns>,
     pub(super) figures: String,
     /// A head, and a phrase for each level, if cells differ by more than their noise.
     pub(super) levels: Option<(String, Vec<String>)>,
@@ -158,7 +160,7 @@ impl<'a> AnswerBlocks<'a> {
         };
         let levels = line.levels.as_ref().filter(|_| line.verdict != Verdict::PartsDiffer);
         let levels = levels.map(|by| crate::by_levels::words(of, by));
-        AnswerLine { head, verdict: with_doubt(verdict, line.suspect.as_ref()), figures, levels, workload }
+        AnswerLine { head, verdict, suspect: line.suspect, figures, levels, workload }
     }
 
     fn without_figure(of: &Comparison, arm: &ArmComparison, why: Verdict) -> (String, String) {

@@ -90,6 +90,7 @@ fn of_scripts(own: &[&ScriptRow], first: &ScriptRow, scripts: Vec<ScriptRecord>)
         name: "server_version".into(),
         value: value.clone(),
         source: "pgdyno bench --format json".into(),
+        is_initial: None,
     };
     let mut run = Run {
         load: if throttled { OfferedLoad::Rate } else { OfferedLoad::Closed },

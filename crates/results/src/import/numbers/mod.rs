@@ -198,7 +198,8 @@ impl Number {
         factors.extend(known.into_iter().filter_map(|(name, level)| Some((name.to_owned(), level?))));
         let mut figures = self.figures;
         figures.set(figures::REPORTED_PER_S, self.tps);
-        let setting = |value| Setting { name: "server_version".into(), value, source: driver.clone() };
+        let name = || "server_version".to_owned();
+        let setting = |value| Setting { name: name(), value, source: driver.clone(), is_initial: None };
         let run = Run {
             validity,
             doubts,

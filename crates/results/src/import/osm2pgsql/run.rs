@@ -117,7 +117,9 @@ fn figures(load: &LoggedLoad) -> Figures {
 }
 
 fn settings(load: &LoggedLoad) -> Vec<Setting> {
-    let setting = |value| Setting { name: "server_version".into(), value, source: "osm2pgsql's log".into() };
+    let source = || "osm2pgsql's log".to_owned();
+    let setting =
+        |value| Setting { name: "server_version".into(), value, source: source(), is_initial: None };
     load.server.clone().map(setting).into_iter().collect()
 }
 
