@@ -14,7 +14,8 @@ use crate::work::{by_reliability, more_reliable};
 impl AnswerBlocks<'_> {
     /// `has_whole` is set if the table has the figures of the whole grid, too.
     pub(crate) fn in_mail(&self, has_whole: bool) -> Vec<Block> {
-        let mut blocks = self.before_figures(AnswerPlace::Short);
+        let mut blocks: Vec<Block> = self.crashes().collect();
+        blocks.extend(self.before_figures(AnswerPlace::Short));
         blocks.extend(self.limits());
         blocks.extend(self.uncompared());
         blocks.extend(self.arms_in_mail(has_whole).into_iter().map(Block::text));

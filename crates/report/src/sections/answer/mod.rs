@@ -50,7 +50,8 @@ impl<'a> AnswerBlocks<'a> {
     }
 
     fn found(&self, output: AnswerPlace) -> Vec<Block> {
-        let mut blocks = self.before_figures(output);
+        let mut blocks: Vec<Block> = self.crashes().filter(|_| output != AnswerPlace::Short).collect();
+        blocks.extend(self.before_figures(output));
         blocks.extend(self.limits());
         blocks.extend(self.uncompared());
         for (of, arm, answer) in self.arms() {
@@ -77,6 +78,19 @@ impl<'a> AnswerBlocks<'a> {
         blocks
     }
 
+    /// Crashes of servers, each with the server's own lines.
+    fn crashes(&self) -> impl Iterator<Item = Block> {
+        self.answer.crashes.iter().flat_map(|crash| {
+            let end = match (&crash.worse_than, crash.lines.is_empty()) {
+                (Some(_), _) => ": worse, whatever its speed.",
+                (None, false) => ":",
+                (None, true) => ".",
+            };
+            let said = Paragraph::new("notice").strong(crash.words()).plain(end).into();
+            Block::group("notice", [said, Block::List(crash.lines.clone())])
+        })
+    }
+
     fn before_figures(&self, output: AnswerPlace) -> Vec<Block> {
         let remarks = &self.answer.remarks;
         let warn =
@@ -87,16 +101,7 @@ impl<'a> AnswerBlocks<'a> {
         let chosen = "Chosen from its own data, by the same rule:";
         let own_choice = remarks.own_choice.iter().map(|own| warn(chosen, own));
         let notes = self.notes().map(|note| Block::text(format!("{note}.")));
-        let crashes = self.answer.crashes.iter().flat_map(|crash| {
-            // The head of a short answer says it.
-            let is_said = output == AnswerPlace::Short && crash.worse_than.is_some();
-            let worse = if crash.worse_than.is_some() { ": worse, whatever its speed." } else { "." };
-            let said = Paragraph::new("notice").strong(crash.words()).plain(worse).into();
-            let lines = (!crash.lines.is_empty()).then(|| Block::List(crash.lines.clone()));
-            Block::group("notice", Some(said).filter(|_| !is_said).into_iter().chain(lines))
-        });
-        crashes
-            .chain(different)
+        different
             .chain(same)
             .chain(nevertheless)
             .chain(own_choice)

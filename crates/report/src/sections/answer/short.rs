@@ -6,6 +6,7 @@ use results::comparison::{CellComparison, Comparison, Metric};
 use stats::Verdict;
 
 use super::{AnswerBlocks, AnswerPlace};
+use crate::block::Block;
 use crate::compared::{indicative, value_of, with_doubt};
 use crate::lines::{TERMINAL, lines, wrapped};
 use crate::{numbers, visible};
@@ -28,10 +29,8 @@ pub fn text(data: &ReportData) -> Option<String> {
     let sides = [&of.base, &arm.arm].map(|name| label(data, name));
     let by_age = answer.depends_on_age(of.metric, &arm.arm, &line.scope).unwrap_or_default();
     let head = sentence(&answer.answer.question, of, (cell, line), &sides, &by_age)?;
-    let crashed = answer.answer.crashes.iter().filter(|crashed| crashed.worse_than.is_some());
-    let crashed: String =
-        crashed.map(|crashed| format!("{}: worse, whatever its speed. ", crashed.words())).collect();
-    let head = wrapped(&(crashed + &head), TERMINAL);
+    let crashes: Vec<Block> = answer.crashes().collect();
+    let head = lines(&crashes, TERMINAL) + &wrapped(&head, TERMINAL);
     let speeds: String =
         speeds(data, of, cell, &sides).iter().map(|line| format!("{}\n", visible::line(line))).collect();
     Some(head + &speeds + &lines(&answer.blocks(AnswerPlace::Short), TERMINAL))
