@@ -29,6 +29,7 @@ use crate::settings::{
     Applied, Effort, Machine, Means, SettingValues, apply_managed, apply_url, restore_managed,
     without_timeouts,
 };
+use crate::source_build::commit_of;
 use crate::stop::Stop;
 use crate::storage::Used;
 use crate::url::{Rights, UrlServer};
@@ -670,7 +671,7 @@ impl Target {
             .map_err(|error| sql_error("reading how it was built", error))?;
         if let TargetServer::Managed(cluster) = &self.server {
             build.tree = self.build_tree()?;
-            build.commit = self.commit.clone().or_else(|| build::commit_of(&cluster.installation().bin));
+            build.commit = self.commit.clone().or_else(|| commit_of(&cluster.installation().bin));
         }
         Ok(build)
     }

@@ -142,6 +142,25 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Replaces the folder of the sources of each build from git: `source` of `[version.NAME]` with `git`.
+    pub(super) fn put_source(&mut self, folder: &str) {
+        for whole in [&mut self.written, &mut self.left] {
+            let DeValue::Table(root) = whole.get_mut() else { continue };
+            let Some(DeValue::Table(versions)) = root.get_mut("version").map(Spanned::get_mut) else {
+                continue;
+            };
+            for (name, version) in versions.iter_mut() {
+                let DeValue::Table(version) = version.get_mut() else { continue };
+                if version.contains_key("git") {
+                    let span = version.get("source").map_or_else(|| name.span(), Spanned::span);
+                    version.remove("source");
+                    let key = Spanned::new(span.clone(), "source".into());
+                    version.insert(key, Spanned::new(span, DeValue::String(folder.to_owned().into())));
+                }
+            }
+        }
+    }
+
     pub(super) fn is_wrong(&self, path: &[&str]) -> bool {
         self.wrong
             .iter()

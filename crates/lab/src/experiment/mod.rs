@@ -22,7 +22,7 @@ mod variables;
 mod wording;
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use spec::plan::TargetSpec;
 use spec::plan::change::ChangePart;
@@ -48,6 +48,8 @@ pub struct ReadOptions {
     pub full: bool,
     /// The OSM extract for `$PGDYNO_DATA`; overrides the environment.
     pub data: Option<String>,
+    /// Folder of the sources of all builds from git, in place of the file's.
+    pub source: Option<PathBuf>,
 }
 
 fn unreadable(path: &Path, source: std::io::Error) -> Error {
@@ -67,12 +69,16 @@ fn assemble(
     full: bool,
     variables: &dyn Fn(&str) -> Option<String>,
     look: bool,
+    source: Option<&Path>,
 ) -> Result<ExperimentFile, FileProblems> {
     let mut document = Document::parse(text);
     if !document.is_toml() {
         return Err(FileProblems { file: path.display().to_string(), problems: document.into_problems() });
     }
     let kept = document.kept_text();
+    if let Some(source) = source {
+        document.put_source(&source.to_string_lossy().replace('$', "$$"));
+    }
     let one = |document: &mut Document<'_>| {
         let mut file = {
             let (logins, replica_logins) = Default::default();
@@ -103,6 +109,9 @@ fn assemble(
         let hint = "add one, with what is different: [full.measure] rounds = 8";
         let message = "--full was asked for, but the file has no [full] table";
         document.wrong_key(&["full"], message.to_owned(), Some(hint));
+    }
+    if source.is_some() {
+        file.write_anew();
     }
     let problems = document.into_problems();
     match problems.is_empty() {
@@ -142,16 +151,15 @@ impl ExperimentFile {
                 .because(source),
         })?;
         // Paths on the command line are relative to the current folder, not to the file's.
-        let data = options.data.as_ref().map(|data| {
-            std::path::absolute(data)
-                .map_or_else(|_| data.clone(), |path| path.to_string_lossy().into_owned())
-        });
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let data = options.data.as_ref().map(|data| absolute(data.as_ref()).to_string_lossy().into_owned());
+        let source = options.source.as_deref().map(absolute);
         let variables = |name: &str| match (name, &data) {
             ("PGDYNO_DATA", Some(data)) => Some(data.clone()),
             _ => std::env::var(name).ok(),
         };
         before_its_files().map_err(|source| unreadable(path, source))?;
-        Ok(assemble(path, &text, options.full, &variables, true)?)
+        Ok(assemble(path, &text, options.full, &variables, true, source.as_deref())?)
     }
 
     /// Reads a text as if it were the file `path`, which need not exist; the files that it names are checked,
@@ -160,7 +168,7 @@ impl ExperimentFile {
     /// # Errors
     /// All mistakes found in it.
     pub fn of_text(path: &Path, text: &str) -> Result<Self, FileProblems> {
-        assemble(path, text, false, &|name| std::env::var(name).ok(), true)
+        assemble(path, text, false, &|name| std::env::var(name).ok(), true, None)
     }
 
     /// The text that is stored with its runs: without the credentials of addresses.
@@ -241,7 +249,7 @@ impl ExperimentFile {
         full: bool,
         variables: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, FileProblems> {
-        assemble(path, text, full, variables, false)
+        assemble(path, text, full, variables, false, None)
     }
 
     pub(crate) fn folder(&self) -> &Path {

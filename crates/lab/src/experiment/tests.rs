@@ -407,8 +407,10 @@ fn files_that_cannot_be_read_are_told_with_all_other_mistakes() {
         GOOD.replace("rounds = 4", "ronds = 4").replace("builtin = \"tpcb-like\"", "files = [\"no.sql\"]");
     let path = folder.path().join("e.toml");
     std::fs::write(&path, &text).unwrap();
-    let options =
-        ReadOptions { full: false, data: Some(folder.path().join("x.osm.pbf").display().to_string()) };
+    let options = ReadOptions {
+        data: Some(folder.path().join("x.osm.pbf").display().to_string()),
+        ..ReadOptions::default()
+    };
     let error = ExperimentFile::read(&path, &options).unwrap_err();
     let found: &FileProblems = error.attached().unwrap();
     let wanted = [

@@ -12,6 +12,7 @@ use server::pooler::pgpool::Pgpool;
 use server::pooler::{self, Installed};
 use server::storage::available;
 use server::{Stop, installed};
+use spec::Error;
 use spec::plan::pooler::PoolerChoice;
 use spec::plan::storage::{Holds, Storage, StorageLocation};
 use spec::plan::{Fact, Plan, PlannedRun, TargetSpec};
@@ -108,7 +109,7 @@ impl Looked<'_> {
                     bin => {
                         let pg_bin = bin.or_else(|| self.pg_bin.map(Path::to_owned));
                         match Installation::find(&Choice { pg_bin, version }) {
-                            Err(error) => Some(error.to_string()),
+                            Err(error) => Some(with_hint(&error)),
                             Ok(found) if lacks_storage.is_none() => lacks(&found, &extensions),
                             Ok(_) => None,
                         }
@@ -221,6 +222,11 @@ impl Looked<'_> {
             }
         }
     }
+}
+
+/// A plan has one text for why a part of it is not run.
+fn with_hint(error: &Error) -> String {
+    error.hint().map_or_else(|| error.to_string(), |hint| format!("{error}; {hint}"))
 }
 
 fn lacks(found: &Installation, extensions: &[String]) -> Option<String> {

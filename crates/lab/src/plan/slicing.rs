@@ -355,7 +355,9 @@ mod tests {
             assert!(plan.copies().is_some_and(|copies| copies.each == 2 && !copies.swapped), "{what}");
             let words = turns::slicing_words(&plan);
             assert!(
-                words.contains("in the background (checkpoints, autovacuum) takes time from all arms"),
+                words.contains(
+                    "background work of the servers (checkpoints, autovacuum) takes time from all arms"
+                ),
                 "{words}"
             );
         }

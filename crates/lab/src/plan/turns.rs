@@ -37,13 +37,13 @@ pub(crate) fn turns(plan: &Plan, run: &PlannedRun) -> Option<Turns> {
     })
 }
 
-/// The chosen placement, the reason, and what it means where arms take turns; `None` without a choice.
+/// The chosen placement, its reason, and its effect where arms take turns; `None` without a choice.
 pub(crate) fn placement_words(plan: &Plan) -> Option<String> {
     let chosen = plan.decisions.placement.as_ref()?;
     let spread = plan.runs.iter().any(|run| turns(plan, run).is_some_and(|turns| turns.spread));
     let by_turns = match spread {
         true => {
-            "; where arms take turns, client threads and server processes are on the CPUs by turns, alike for all arms"
+            "; where arms take turns, client threads and server processes take turns on the CPUs, equally for all arms"
         }
         false => "",
     };
@@ -70,7 +70,7 @@ pub(super) fn in_slices(
 ) -> String {
     let length = match content.measure.slices {
         Some(Slices::Length(length_s)) => format!("{:.0} ms", length_s * 1e3),
-        _ => "0.1 s (more where transactions are long, none where they take too long for that)".to_owned(),
+        _ => "0.1 s (longer for long transactions, and no slices if they are too long)".to_owned(),
     };
     // Compared workloads share one name.
     let writes = match content.workloads.contains_key(workload) {
@@ -78,9 +78,7 @@ pub(super) fn in_slices(
         false => content.workloads.keys().any(|name| facts.writes(name)),
     };
     let background = match writes && arm_placement.and_then(ArmPlacement::copies).is_some() {
-        true => {
-            "; what the servers do in the background (checkpoints, autovacuum) takes time from all arms alike"
-        }
+        true => "; background work of the servers (checkpoints, autovacuum) takes time from all arms equally",
         false => "",
     };
     format!("take turns in slices of {length}, in the order A B B A{background}")
@@ -105,16 +103,16 @@ pub fn warm_up_words(plan: &Plan, facts: &Facts) -> Option<String> {
     })
 }
 
-/// Whether sessions are kept from round to round; `None` if that is neither so nor asked for.
+/// Whether sessions are kept from round to round; `None` if they are not kept and nobody asked for it.
 fn sessions_words(plan: &Plan) -> Option<&'static str> {
     let in_slices = || plan.decisions.slices.values().any(|slicing| *slicing.value() == Slicing::Slices);
     match (plan.content.keeps_sessions(), plan.content.measure.keep_sessions) {
         (true, _) if in_slices() => {
             Some("sessions are kept over all rounds, on one start of each server (keep_sessions)")
         }
-        (true, Some(true)) => {
-            Some("sessions are new in each round all the same: only those of arms in slices can be kept")
-        }
+        (true, Some(true)) => Some(
+            "sessions are new in each round, although keep_sessions is set: only arms in slices can keep them",
+        ),
         _ => None,
     }
 }

@@ -6,17 +6,17 @@ use spec::Run;
 
 use crate::measure::Sessions;
 
-/// Of one cell and arm; the compared factor is not among the factors.
+/// Factors of a cell without the compared one, and the arm.
 type CellArm = (BTreeMap<String, String>, Option<String>);
 
-/// The kept sessions, each with its server's process. That of a server elsewhere is unknown: whether it is still the
-/// same shows when its clients work.
+/// The kept sessions, each with the pid of its server. The pid of a server on another machine is unknown: a restart of it
+/// shows when its clients work.
 #[derive(Default)]
 pub(super) struct KeptSessions(BTreeMap<CellArm, (Option<u32>, Sessions)>);
 
 impl KeptSessions {
-    /// The sessions of these runs, with the processes of their servers, in their order; `None` unless all are there and
-    /// on the same start of the server. What is left of them is closed then: the arms of a cell are of one age.
+    /// The sessions of these runs, each with the pid of its server, in their order; `None` unless every run has sessions
+    /// and its server was not restarted. The others are then closed, so that the sessions of a cell have the same age.
     pub(super) fn take(&mut self, cell: &[(&Run, Option<u32>)]) -> Option<Vec<Sessions>> {
         let found: Vec<Option<Sessions>> = cell
             .iter()
@@ -33,7 +33,7 @@ impl KeptSessions {
         self.0.extend(all.map(|((run, server), sessions)| (key(run), (*server, sessions))));
     }
 
-    /// Closes all; whether there were some.
+    /// Closes all sessions. Returns whether there were any.
     pub(super) fn end_all(&mut self) -> bool {
         let some = !self.0.is_empty();
         self.0.clear();

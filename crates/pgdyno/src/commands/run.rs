@@ -6,7 +6,7 @@ use lab::experiment::{ExperimentFile, ExperimentOverrides, ReadOptions};
 
 use super::carry_out::{How, Shown, listen};
 use super::{allowed, by_hand};
-use crate::exit::ExitResult;
+use crate::exit::{CommandFailure, ExitResult, USAGE};
 use crate::options::{AnswerMetric, OutputArgs, Programs, WrittenSlices};
 use spec::plan::WorkMetric;
 
@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// OpenStreetMap extract to use for $PGDYNO_DATA in the file
     #[arg(long, value_name = "FILE", env = "PGDYNO_DATA", hide_env_values = true)]
     data: Option<PathBuf>,
+    /// Repository to build the refs of the file from, such as another clone, instead of the file's own
+    #[arg(long, value_name = "FOLDER")]
+    source: Option<PathBuf>,
     /// Number of rounds, instead of the file's. A larger number extends a finished experiment
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: Option<u32>,
@@ -76,8 +79,8 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         consents: args.allow_commands,
     };
     how.can_report()?;
-    let read =
-        ReadOptions { full: args.full, data: args.data.as_ref().map(|path| path.display().to_string()) };
+    let data = args.data.as_ref().map(|path| path.display().to_string());
+    let read = ReadOptions { full: args.full, data, source: args.source.clone() };
     let mut file = self::read(&args.file, &read, &how)?;
     let slices = args.slices.as_ref().map(|slices| slices.asked);
     file.ask(ExperimentOverrides {
@@ -95,6 +98,12 @@ pub(crate) fn run(args: &Args) -> ExitResult {
 /// Reads an experiment file, with consent to what it executes.
 pub(super) fn read(path: &Path, options: &ReadOptions, how: &How<'_>) -> anyhow::Result<ExperimentFile> {
     let file = ExperimentFile::read(path, options)?;
+    if options.source.is_some() && !lab::sources::has_any(&file) {
+        let what = format!("--source: {} names no build from git", how.name);
+        let hint = "leave it out; a build from git is git = \"REF\" in [version.NAME] (docs/experiment.md)"
+            .to_owned();
+        return Err(CommandFailure::with_code(USAGE, what, Some(hint)));
+    }
     match how.dry_run {
         true => allowed::show(&how.name, file.commands()),
         false if how.consents => {}

@@ -60,6 +60,10 @@ pub(super) fn built(
         return Err(error.into());
     }
     let in_use = found.ensure(stop, &mut |what, way, progress| tell(screen, what, way, progress))?;
+    for (name, build) in found.names().zip(&in_use).filter(|(_, build)| !build.strays.is_empty()) {
+        let strays = build.strays.join(", ");
+        warning(&format!("the build of {name} left processes running, which were ended: {strays}"));
+    }
     Ok(Some(Built { file, _in_use: in_use }))
 }
 

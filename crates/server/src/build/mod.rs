@@ -2,9 +2,7 @@
 
 mod asked;
 mod places;
-mod source;
 mod tree;
 
 pub(crate) use asked::asked;
-pub use source::commit_of;
 pub use tree::{BuildTree, different_parts, tree_of};

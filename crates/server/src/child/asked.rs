@@ -13,7 +13,23 @@ use super::account::{Account, as_account};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Longest answer of most programs, bytes.
 const LONGEST: usize = 1 << 16;
+
+/// Limits of an answer.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    timeout: Duration,
+    /// Bytes.
+    longest: usize,
+    with_errors: bool,
+}
+
+impl Bounds {
+    fn usual(with_errors: bool) -> Self {
+        Self { timeout: TIMEOUT, longest: LONGEST, with_errors }
+    }
+}
 
 /// Runs a program with these arguments as an account (`None`: the current user), and returns its standard output.
 /// The program gets a new session, since it could type into a terminal that it shares with root.
@@ -21,12 +37,12 @@ const LONGEST: usize = 1 << 16;
 /// # Errors
 /// When it cannot be started, does not end within 20 s, prints more than 64 KiB, or fails.
 pub(crate) fn ask(program: &Path, arguments: &[&str], account: Option<&Account>) -> io::Result<String> {
-    ask_within(program, arguments, account, (TIMEOUT, false))
+    ask_within(program, arguments, account, Bounds::usual(false))
 }
 
 /// As [`ask`], with its standard error.
 pub(crate) fn ask_all(program: &Path, arguments: &[&str], account: Option<&Account>) -> io::Result<String> {
-    ask_within(program, arguments, account, (TIMEOUT, true))
+    ask_within(program, arguments, account, Bounds::usual(true))
 }
 
 /// What a program answered.
@@ -45,14 +61,24 @@ pub(crate) fn ask_command(
     with_errors: bool,
 ) -> io::Result<ProgramAnswer> {
     as_account(&mut command, account);
-    answer(command, (TIMEOUT, with_errors))
+    answer(command, Bounds::usual(with_errors))
+}
+
+/// As [`ask_command`] without standard error, for an answer of up to `longest` bytes.
+pub(crate) fn ask_command_for_list(
+    mut command: Command,
+    account: Option<&Account>,
+    longest: usize,
+) -> io::Result<ProgramAnswer> {
+    as_account(&mut command, account);
+    answer(command, Bounds { longest, ..Bounds::usual(false) })
 }
 
 fn ask_within(
     program: &Path,
     arguments: &[&str],
     account: Option<&Account>,
-    bounds: (Duration, bool),
+    bounds: Bounds,
 ) -> io::Result<String> {
     let mut command = Command::new(program);
     as_account(&mut command, account).args(arguments);
@@ -63,17 +89,17 @@ fn ask_within(
     }
 }
 
-fn answer(mut command: Command, (timeout, with_errors): (Duration, bool)) -> io::Result<ProgramAnswer> {
+fn answer(mut command: Command, bounds: Bounds) -> io::Result<ProgramAnswer> {
     // SAFETY: the closure makes one system call and touches no memory of the parent.
     unsafe {
         command.pre_exec(|| setsid().map(drop).map_err(Into::into));
     }
     let (output, input) = io::pipe()?;
-    let errors = if with_errors { Stdio::from(input.try_clone()?) } else { Stdio::null() };
+    let errors = if bounds.with_errors { Stdio::from(input.try_clone()?) } else { Stdio::null() };
     let mut child = command.stdin(Stdio::null()).stdout(input).stderr(errors).spawn()?;
     // It holds the write end of the pipe, too.
     drop(command);
-    let answer = hear(&mut child, output, Instant::now() + timeout);
+    let answer = hear(&mut child, output, bounds);
     if answer.is_err() {
         // Its children too: one of them may hold the output.
         let _ = Pid::from_raw(child.id() as i32).map(|group| kill_process_group(group, Signal::KILL));
@@ -82,7 +108,8 @@ fn answer(mut command: Command, (timeout, with_errors): (Duration, bool)) -> io:
     answer
 }
 
-fn hear(child: &mut Child, mut output: PipeReader, end: Instant) -> io::Result<ProgramAnswer> {
+fn hear(child: &mut Child, mut output: PipeReader, bounds: Bounds) -> io::Result<ProgramAnswer> {
+    let end = Instant::now() + bounds.timeout;
     let mut answer = Vec::new();
     let mut part = [0; 4096];
     loop {
@@ -98,7 +125,7 @@ fn hear(child: &mut Child, mut output: PipeReader, end: Instant) -> io::Result<P
             0 => break,
             length => answer.extend_from_slice(&part[..length]),
         }
-        if answer.len() > LONGEST {
+        if answer.len() > bounds.longest {
             return Err(ErrorKind::FileTooLarge.into());
         }
     }
@@ -126,7 +153,8 @@ mod tests {
             std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
             // Another test that forks may still have the file open for writing.
             loop {
-                match ask_within(&path, &["--version"], None, (Duration::from_millis(300), true)) {
+                let bounds = Bounds { timeout: Duration::from_millis(300), ..Bounds::usual(true) };
+                match ask_within(&path, &["--version"], None, bounds) {
                     Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {}
                     asked => break asked,
                 }
@@ -138,5 +166,8 @@ mod tests {
         assert_eq!(program("sleep 1000 & sleep 1000").unwrap_err().kind(), ErrorKind::TimedOut);
         assert_eq!(program("exec >&- 2>&-; sleep 1000").unwrap_err().kind(), ErrorKind::TimedOut);
         assert!(program("echo x; exit 1").is_err());
+        let mut long = Command::new("head");
+        long.args(["-c", "100000", "/dev/zero"]);
+        assert_eq!(ask_command_for_list(long, None, 1 << 20).unwrap().text.len(), 100_000);
     }
 }

@@ -17,6 +17,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use super::message::{ProgramEnd, WatchdogMessage};
 use super::order::Order;
 use super::stopping::{Escalation, StopCause};
+use super::strays;
 use super::{Program, StopWay, as_account, core_dump};
 use crate::host::proc::processes;
 use crate::placement::{KEEPER_ARGUMENT, keeper_main};
@@ -45,7 +46,12 @@ pub fn watchdog_main(args: &[OsString]) -> i32 {
     }
     let Ok(lifeline) = std::io::stdin().as_fd().try_clone_to_owned() else { return NOT_STARTED };
     let mut lifeline = File::from(lifeline);
-    match Order::parse(args).and_then(|order| start(&order).map(|pid| (order, pid))) {
+    let order = Order::parse(args).inspect(|order| {
+        if order.program.descendants {
+            strays::adopt();
+        }
+    });
+    match order.and_then(|order| start(&order).map(|pid| (order, pid))) {
         Ok((order, pid)) => {
             send_message(
                 &mut lifeline,
@@ -141,6 +147,11 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
             && let Some(signal) = escalation.due(since.elapsed())
         {
             send(program.stop, pid, signal);
+        }
+    }
+    if program.descendants {
+        for process in strays::end(pid) {
+            send_message(&mut lifeline, &WatchdogMessage::Stray(process));
         }
     }
     if stop.is_none() && program.whole {

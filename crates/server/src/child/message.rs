@@ -39,6 +39,8 @@ pub(super) enum WatchdogMessage {
     /// Pid of the program.
     Started(u32),
     Failed(String),
+    /// A process that the program left running, and that was ended: name and pid.
+    Stray(String),
     Ended(ProgramEnd),
 }
 
@@ -48,6 +50,7 @@ impl WatchdogMessage {
         match self {
             Self::Started(pid) => format!("started {pid}\n"),
             Self::Failed(reason) => format!("failed {}\n", reason.replace('\n', " ")),
+            Self::Stray(process) => format!("stray {}\n", process.replace('\n', " ")),
             Self::Ended(ended) => format!(
                 "ended {} {} {} {} {}\n",
                 number(ended.code),
@@ -65,6 +68,7 @@ impl WatchdogMessage {
         match word {
             "started" => rest.parse().ok().map(Self::Started),
             "failed" => Some(Self::Failed(rest.to_owned())),
+            "stray" => Some(Self::Stray(rest.to_owned())),
             "ended" => parse_ended(rest).map(Self::Ended),
             _ => None,
         }
@@ -103,7 +107,10 @@ mod tests {
             reason in "[^\n]*",
         ) {
             let ended = ProgramEnd { code, signal, user_us, system_us: 7, max_rss_bytes: 9 };
-            for message in [WatchdogMessage::Ended(ended), WatchdogMessage::Started(pid), WatchdogMessage::Failed(reason)] {
+            let stray = WatchdogMessage::Stray(reason.clone());
+            for message in
+                [WatchdogMessage::Ended(ended), WatchdogMessage::Started(pid), WatchdogMessage::Failed(reason), stray]
+            {
                 let line = message.line();
                 prop_assert_eq!(WatchdogMessage::parse(line.strip_suffix('\n').unwrap()), Some(message));
             }

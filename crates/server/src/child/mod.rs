@@ -19,12 +19,13 @@ mod program;
 mod run;
 mod stop_wait;
 mod stopping;
+mod strays;
 mod supervised;
 mod watchdog;
 
 pub use account::Account;
 pub(crate) use account::as_account;
-pub(crate) use asked::{ProgramAnswer, ask, ask_all, ask_command};
+pub(crate) use asked::{ProgramAnswer, ask, ask_all, ask_command, ask_command_for_list};
 pub use captured::Captured;
 pub use guard::watchdog_main;
 pub use lines::{OutputLine, Stream};

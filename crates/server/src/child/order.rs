@@ -34,6 +34,9 @@ impl Order {
         if self.program.whole {
             args.push("--whole".into());
         }
+        if self.program.descendants {
+            args.push("--descendants".into());
+        }
         if self.detached {
             args.push("--detached".into());
         }
@@ -55,6 +58,7 @@ impl Order {
                 Some("--folder") => order.program.folder = Some(PathBuf::from(value(&mut words, word)?)),
                 Some("--leaves") => order.program.leaves.push(value(&mut words, word)?.into()),
                 Some("--whole") => order.program.whole = true,
+                Some("--descendants") => order.program.descendants = true,
                 Some("--detached") => order.detached = true,
                 Some("--") => break,
                 _ => return Err(format!("unknown argument {}", word.display())),
@@ -101,6 +105,7 @@ mod tests {
             "--stop postgres --account 101:104 --folder /data --detached -- /bin/postgres -D --stop",
             "--stop terminate --leaves /run/a --leaves /b -- sleep 5",
             "--stop terminate --whole -- sleep 5",
+            "--stop terminate --whole --descendants -- sleep 5",
             "--stop terminate -- sleep 5",
             "--stop quit -- sleep 5",
         ] {

@@ -36,6 +36,9 @@ pub struct Program {
     /// Whether the rest of its process group ends with it, even if it was killed: a server with worker
     /// processes. Not with [`StopWay::Postgres`].
     pub whole: bool,
+    /// Whether every process that it started ends with it, also in another session or process group. Only Linux knows
+    /// these processes.
+    pub descendants: bool,
     /// Temporary folders, which its watchdog removes when pgdyno is gone.
     pub leaves: Vec<PathBuf>,
     /// Open files that it inherits under the same numbers.
@@ -58,6 +61,7 @@ impl Program {
             account: None,
             stop: StopWay::Terminate,
             whole: false,
+            descendants: false,
             leaves: Vec::new(),
             inherited: Vec::new(),
             unwanted: None,
@@ -108,6 +112,13 @@ impl Program {
     pub fn with_workers(mut self) -> Self {
         self.whole = true;
         self
+    }
+
+    /// Ends every process that it started with it: the rest of its process group, and what it detached.
+    #[must_use]
+    pub fn with_descendants(mut self) -> Self {
+        self.descendants = true;
+        self.with_workers()
     }
 
     /// Sets how it is stopped.

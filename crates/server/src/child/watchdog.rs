@@ -94,6 +94,7 @@ impl Watchdog {
             stop: program.stop,
             pid: 0,
             ended: None,
+            strays: Vec::new(),
             over: false,
             left: false,
         };
@@ -172,6 +173,8 @@ pub struct Child {
     stop: StopWay,
     pid: u32,
     ended: Option<ProgramEnd>,
+    /// Processes that the program left running, and that were ended with it.
+    strays: Vec<String>,
     /// Nothing is left to stop or reap.
     over: bool,
     /// Nobody waits for its end.
@@ -206,8 +209,19 @@ impl Child {
                 self.over = true;
                 Ok(self.ended)
             }
+            Some(WatchdogMessage::Stray(process)) => {
+                self.strays.push(process);
+                Ok(None)
+            }
             _ => Ok(None),
         }
+    }
+
+    /// Processes that a program [with descendants](Program::with_descendants) left running, and that were ended with it:
+    /// `sleep (pid 4711)`. Complete once it has ended.
+    #[must_use]
+    pub fn strays(&self) -> &[String] {
+        &self.strays
     }
 
     /// Requests an orderly stop and returns at once.

@@ -1,9 +1,12 @@
 //! Finds PostgreSQL's programs on this machine.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use spec::{Class, Error};
+use spec::{Class, Error, visible};
 
 use crate::child::{self, Account};
 
@@ -101,6 +104,12 @@ impl Installation {
         Some(folder.join(format!("{name}.control")).is_file())
     }
 
+    /// Options of `configure` that it was built with; `None` if it was built by meson, or has no `pg_config`.
+    #[must_use]
+    pub fn configure_options(&self) -> Option<Vec<String>> {
+        Some(spec::build_options::words(&ask(&self.program("pg_config"), "--configure")?))
+    }
+
     /// Path of one of its programs.
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
@@ -117,8 +126,65 @@ fn not_there(folder: &Path) -> Error {
             folder.display()
         ))
         .with_hint("open it and those above it to that user, or set PGDYNO_USER"),
-        _ => no_server_in(folder),
+        _ => not_starting(folder).unwrap_or_else(|| no_server_in(folder)),
     }
+}
+
+/// Why the server in a folder does not start, as it or the system reports it; `None` without a server.
+fn not_starting(folder: &Path) -> Option<Error> {
+    if !["initdb", "postgres"].iter().all(|program| folder.join(program).is_file()) {
+        return None;
+    }
+    let program = folder.join("postgres");
+    let shown = program.display();
+    let mut command = Command::new(&program);
+    command.arg("--version");
+    let answer = child::ask_command(command, Account::unprivileged().ok()?.as_ref(), true);
+    let libraries =
+        format!("libraries that it lacks: ldd {shown}; those in another folder are found by LD_LIBRARY_PATH");
+    let (why, hint) = match answer {
+        // Asked before its words: a shell, which the C library starts for it, would speak.
+        _ if is_for_other_machine(&program) == Some(true) => {
+            ("it is for another kind of machine".to_owned(), format!("see which: file {shown}"))
+        }
+        Ok(answer) if answer.succeeded => {
+            let what = format!(
+                "{shown} --version prints {:?}, not a version of PostgreSQL",
+                first_line(&answer.text)
+            );
+            let hint = "name the folder of PostgreSQL's programs, such as /usr/lib/postgresql/17/bin";
+            return Some(missing_error(what).with_hint(hint));
+        }
+        Ok(answer) if answer.text.is_empty() => ("it fails and prints nothing".to_owned(), libraries),
+        Ok(answer) => {
+            let line = first_line(&answer.text);
+            // The loader names the program, too.
+            (line.strip_prefix(&format!("{shown}: ")).unwrap_or(&line).to_owned(), libraries)
+        }
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => (
+            error.to_string(),
+            format!("make it executable for the user who runs servers: chmod a+x {shown}"),
+        ),
+        Err(error) => (error.to_string(), libraries),
+    };
+    Some(missing_error(format!("{shown} does not start: {why}")).with_hint(hint))
+}
+
+/// Whether a program has another class, byte order or machine in its ELF header than this one; `None` if one has no such
+/// header.
+fn is_for_other_machine(program: &Path) -> Option<bool> {
+    let kind = |path: &Path| -> Option<([u8; 2], [u8; 2])> {
+        let mut header = [0; 20];
+        File::open(path).ok()?.read_exact(&mut header).ok()?;
+        header.starts_with(b"\x7fELF").then_some(([header[4], header[5]], [header[18], header[19]]))
+    };
+    Some(kind(program)? != kind(&std::env::current_exe().ok()?)?)
+}
+
+/// The first line of a program's words, at most 300 characters, without control characters.
+fn first_line(text: &str) -> String {
+    let line: String = text.lines().next().unwrap_or_default().chars().take(300).collect();
+    visible::line(&line).into_owned()
 }
 
 /// A named folder contains no server.
@@ -258,6 +324,46 @@ mod tests {
         assert_eq!(choose(vec![one(13), one(16)], None).unwrap().major, 16);
         let error = choose(vec![one(13)], None).unwrap_err();
         assert!(error.to_string().contains("need PostgreSQL 14 or newer, and /13 has 13"), "{error}");
+    }
+
+    #[test]
+    fn a_server_that_does_not_start_is_told_in_its_own_words() {
+        use std::os::unix::fs::PermissionsExt;
+        let top = tempfile::tempdir().unwrap();
+        let set =
+            |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        set(top.path(), 0o755);
+        assert!(not_starting(top.path()).is_none());
+        let postgres = top.path().join("postgres");
+        std::fs::write(top.path().join("initdb"), "").unwrap();
+        // 32 bits, for the WE 32100.
+        let other_machine = "\u{7f}ELF\u{1}\u{1}\u{1}\0\0\0\0\0\0\0\0\0\u{2}\0\u{1}\0";
+        for (text, mode, wanted, hint) in [
+            (
+                "#!/bin/sh\necho 'libx.so: cannot open' >&2; exit 127\n",
+                0o755,
+                "does not start: libx.so: cannot open",
+                "ldd ",
+            ),
+            ("#!/bin/sh\nexit 1\n", 0o755, "it fails and prints nothing", "ldd "),
+            ("#!/bin/sh\necho redis 7\n", 0o755, "prints \"redis 7\", not a version", "such as"),
+            ("#!/no/such/loader\n", 0o755, "does not start: No such file", "ldd "),
+            (other_machine, 0o755, "does not start: it is for another kind of machine", "file "),
+            ("#!/bin/sh\n", 0o644, "does not start: Permission denied", "chmod a+x "),
+        ] {
+            // A new file: another test that forks may have the old one open for writing.
+            let _ = std::fs::remove_file(&postgres);
+            std::fs::write(&postgres, text).unwrap();
+            set(&postgres, mode);
+            let told = loop {
+                let error = Installation::find(&Choice { pg_bin: Some(top.path().into()), version: None })
+                    .unwrap_err();
+                if !error.to_string().contains("Text file busy") {
+                    break format!("{error} | {}", error.hint().unwrap_or_default());
+                }
+            };
+            assert!(told.contains(wanted) && told.contains(hint), "{told}");
+        }
     }
 
     /// Links in /usr/local/bin to the programs of a package made two installations of one.

@@ -1,5 +1,5 @@
-//! Finished builds in pgdyno's home: `builds/KEY`, each complete from the moment its `build.json` is there. Whoever
-//! uses one holds a shared lock on it; whoever builds or removes it holds it alone.
+//! Finished builds in pgdyno's home: `builds/KEY`, each complete from the moment its `build.json` is there. A
+//! process that uses one holds a shared lock on it; a process that builds or removes it holds the lock alone.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -84,6 +84,8 @@ impl CachedBuild {
 /// A build that cannot be removed while this lives.
 #[derive(Debug)]
 pub struct BuildInUse {
+    /// Processes that its programs left running, and that were ended: `sleep (pid 4711)`. Empty if the cache had it.
+    pub strays: Vec<String>,
     _lock: File,
 }
 
@@ -129,9 +131,9 @@ pub(super) fn lock(folder: &Dir, alone: bool) -> io::Result<Option<File>> {
 }
 
 /// Lets others use what this process built.
-pub(super) fn share(lock: File) -> io::Result<BuildInUse> {
+pub(super) fn share(lock: File, strays: Vec<String>) -> io::Result<BuildInUse> {
     rustix::fs::flock(&lock, FlockOperation::LockShared)?;
-    Ok(BuildInUse { _lock: lock })
+    Ok(BuildInUse { strays, _lock: lock })
 }
 
 /// Removes what an unfinished build left, its marker first. The caller holds the lock alone.
@@ -145,7 +147,7 @@ pub(super) fn clear_dead(home: &Home, except: &str) -> Result<(), Error> {
     for key in keys(&builds)?.into_iter().filter(|key| key != except) {
         let Ok(Some(folder)) = builds.open(&key) else { continue };
         let is_left = |folder: &Dir| [WORK, HALF, ARCHIVE].iter().any(|name| folder.has(name));
-        // Whoever builds it now has its lock.
+        // A process that builds it now has its lock.
         if is_left(&folder)
             && let Ok(Some(_alone)) = lock(&folder, true)
             && is_left(&folder)
@@ -194,7 +196,7 @@ fn keys(builds: &Dir) -> Result<Vec<String>, Error> {
 pub struct RemovedBuilds {
     /// Names of the builds.
     pub removed: Vec<String>,
-    /// Names of those that a process uses; they stay.
+    /// Names of the builds that a process uses; they stay.
     pub in_use: Vec<String>,
     pub bytes: u64,
 }
@@ -238,7 +240,7 @@ fn none_of(done: RemovedBuilds, which: Option<&str>) -> Result<RemovedBuilds, Er
     match which.filter(|_| done == RemovedBuilds::default()) {
         None => Ok(done),
         Some(which) => {
-            let what = format!("there is no build {which:?} in pgdyno's home");
+            let what = format!("pgdyno's home has no build {which:?}");
             Err(Error::new(Class::Missing, what).with_hint("see them: pgdyno target builds"))
         }
     }
@@ -266,7 +268,7 @@ mod tests {
         std::fs::create_dir_all(folder_of(&home, "cc", None).unwrap().path().join(WORK)).unwrap();
         assert_eq!(cached(&home).unwrap().builds.len(), 2);
 
-        let used = share(lock(&one, true).unwrap().unwrap()).unwrap();
+        let used = share(lock(&one, true).unwrap().unwrap(), Vec::new()).unwrap();
         assert!(lock(&one, true).unwrap().is_none() && lock(&one, false).unwrap().is_some());
         let done = remove(&home, None).unwrap();
         assert_eq!((done.removed, done.in_use, done.bytes), (vec!["v3".into()], vec!["master".into()], 7));

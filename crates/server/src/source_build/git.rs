@@ -1,6 +1,7 @@
-//! Questions to git about a repository. They change nothing, use no network, and run none of the programs that a
-//! repository's hooks and monitors name.
+//! Questions to git about a repository. They change nothing, use no network, and run none of the programs that its
+//! configuration names: hooks, monitors, filters.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -9,23 +10,32 @@ use std::process::Command;
 use spec::{Class, Error};
 
 use super::missing::missing;
-use crate::child::{Account, Program, ProgramAnswer, ask_command};
+use crate::child::{Account, Program, ProgramAnswer, ask_command, ask_command_for_list};
 
 /// Settings that a repository cannot override: it can name programs in each of them.
 const SAFE: [&str; 4] = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "gc.auto=0", "core.pager=cat"];
+
+/// Settings of a filter that name its programs, and the values that run none (`convert.c` of git: an empty program is
+/// not run).
+const OF_FILTERS: [&str; 4] = ["clean=", "smudge=", "process=", "required=false"];
+
+/// Longest answer, bytes: lists of all files of a tree.
+const LONGEST: usize = 64 << 20;
 
 /// git in a folder, as the account that may read it.
 #[derive(Debug, Clone)]
 pub(super) struct Git {
     folder: PathBuf,
     account: Option<Account>,
+    /// Names of the filters in the configuration: `lfs`.
+    filters: BTreeSet<String>,
 }
 
 impl Git {
     /// git in this folder. As root it runs as the folder's owner.
     ///
     /// # Errors
-    /// When the folder does not exist, or no account can read it.
+    /// When the folder does not exist, no account can read it, git is missing, or a filter cannot be switched off.
     pub(super) fn at(folder: &Path) -> Result<Self, Error> {
         let failed = |error: io::Error| {
             let what = format!("cannot use the source folder {}: {error}", folder.display());
@@ -41,7 +51,7 @@ impl Git {
             && !account.may_enter(&folder)
         {
             let what = format!(
-                "user {}, as whom pgdyno runs git for root, cannot enter {}",
+                "pgdyno runs git as user {} here, who cannot enter {}",
                 account.name,
                 folder.display()
             );
@@ -49,7 +59,19 @@ impl Git {
                 "let that user enter it, give the sources to a user, or run pgdyno as that user",
             ));
         }
-        Ok(Self { folder, account })
+        let mut git = Self { folder, account, filters: BTreeSet::new() };
+        let asked = ["config", "--null", "--name-only", "--get-regexp", r"^filter\."];
+        git.filters = filters(&git.ask(&asked)?.unwrap_or_default());
+        match git.filters.iter().find(|name| name.contains('=')) {
+            None => Ok(git),
+            Some(name) => {
+                let what = format!(
+                    "the filter {name:?} in git's configuration of {} cannot be switched off: its name has a =",
+                    git.folder.display()
+                );
+                Err(Error::new(Class::BadInput, what).with_hint("rename it: git config --rename-section"))
+            }
+        }
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -62,18 +84,21 @@ impl Git {
 
     /// The same repository, from another of its folders.
     pub(super) fn in_folder(&self, folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), account: self.account.clone() }
+        Self { folder: folder.to_owned(), ..self.clone() }
     }
 
-    /// Arguments before those of a question.
+    /// Arguments before the command.
     fn arguments(&self) -> Vec<String> {
-        // The owner is the account, or root, whom the account need not fear.
+        // The folder belongs to the account itself or to root, and root is trusted.
         let safe = self.account.is_some().then_some("safe.directory=*");
-        let settings = SAFE.into_iter().chain(safe).flat_map(|setting| ["-c".to_owned(), setting.to_owned()]);
+        let safe = SAFE.into_iter().chain(safe).map(str::to_owned);
+        let filters =
+            self.filters.iter().flat_map(|name| OF_FILTERS.map(|setting| format!("filter.{name}.{setting}")));
+        let settings = safe.chain(filters).flat_map(|setting| ["-c".to_owned(), setting]);
         settings.chain(["--no-pager".to_owned()]).collect()
     }
 
-    /// Variables of git's environment; those of a caller, such as a hook, name other repositories.
+    /// Variables of git's environment. Variables of a caller, such as a hook, would name another repository.
     fn environment(&self) -> Vec<(&'static str, &'static str)> {
         let of_account = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("HOME", "/")];
         let common = [
@@ -101,9 +126,12 @@ impl Git {
     }
 
     fn run(&self, arguments: &[&str], more: &[(&str, &OsStr)], errors: bool) -> Result<ProgramAnswer, Error> {
-        ask_command(self.command(arguments, more), self.account.as_ref(), errors).map_err(|error| match error
-            .kind()
-        {
+        let (command, account) = (self.command(arguments, more), self.account.as_ref());
+        let answer = match errors {
+            true => ask_command(command, account, true),
+            false => ask_command_for_list(command, account, LONGEST),
+        };
+        answer.map_err(|error| match error.kind() {
             ErrorKind::NotFound => missing("git"),
             _ => {
                 let words = arguments.join(" ");
@@ -131,6 +159,21 @@ impl Git {
         Err(self.words_of_failure(arguments, &self.run(arguments, more, true)?.text))
     }
 
+    /// Lets git do something with these variables; its words if it fails.
+    ///
+    /// # Errors
+    /// When git cannot be run.
+    pub(super) fn attempt(
+        &self,
+        arguments: &[&str],
+        more: &[(&str, &OsStr)],
+    ) -> Result<Result<(), Error>, Error> {
+        if self.run(arguments, more, false)?.succeeded {
+            return Ok(Ok(()));
+        }
+        Ok(Err(self.words_of_failure(arguments, &self.run(arguments, more, true)?.text)))
+    }
+
     fn words_of_failure(&self, arguments: &[&str], text: &str) -> Error {
         let first = arguments.first().copied().unwrap_or_default();
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
@@ -141,8 +184,26 @@ impl Git {
     /// git as a program with a watchdog, for what may take long; it starts in this folder.
     pub(super) fn program(&self, arguments: &[&str], more: &[(&str, &OsStr)]) -> Program {
         let program = Program::server("git", &self.folder, self.account.as_ref());
-        let program = program.args(self.arguments()).args(arguments.iter().copied()).with_workers();
+        let program = program.args(self.arguments()).args(arguments.iter().copied()).with_descendants();
         let common = self.environment().into_iter().map(|(name, value)| (name, OsStr::new(value)));
         common.chain(more.iter().copied()).fold(program, |program, (name, value)| program.env(name, value))
+    }
+}
+
+/// Names of filters by the keys of their settings, a NUL behind each: `filter.lfs.clean`.
+fn filters(keys: &str) -> BTreeSet<String> {
+    let name = |key: &str| Some(key.strip_prefix("filter.")?.rsplit_once('.')?.0.to_owned());
+    keys.split('\0').filter_map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_known_by_their_settings() {
+        let keys = "filter.lfs.clean\0filter.lfs.required\0filter.a.b c.smudge\0filter.clean\0";
+        assert_eq!(filters(keys).into_iter().collect::<Vec<_>>(), ["a.b c", "lfs"]);
+        assert!(filters("").is_empty());
     }
 }

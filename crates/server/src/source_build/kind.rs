@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Options that say where files go; pgdyno chooses that.
-const PLACES: [&str; 2] = ["--prefix", "--exec-prefix"];
+use super::reserved::Reserved;
 
 /// How a source tree is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +41,7 @@ impl BuildKind {
     /// The way for a tree, with options in its form. `configure` goes first, unless the options are meson's.
     ///
     /// # Errors
-    /// As text, advice on a separate line, when it is no tree that pgdyno can build, or an option is of another way.
+    /// As text, advice on a separate line, when pgdyno cannot build such a tree, or an option is for another way.
     pub(super) fn of(files: TreeFiles, options: &[String]) -> Result<Self, String> {
         let is_for_meson = options.iter().any(|option| option.starts_with("-D"));
         let kind = match files {
@@ -83,22 +82,21 @@ impl BuildKind {
                 "an option has a line break or another control character\nwrite it without".to_owned()
             );
         }
-        let is_place = PLACES.contains(&name)
-            || name.starts_with("-Dprefix")
-            || name.starts_with("--") && name.ends_with("dir");
-        if is_place {
-            return Err(format!("{option}: pgdyno chooses the folders of a build\nleave it out"));
+        if let Some(reserved) = Reserved::of(option) {
+            return Err(format!("{option}: {}", reserved.words()));
         }
         match self {
             _ if is_variable => Ok(()),
             Self::Extension => Err(format!(
-                "{option:?} is no variable of make\nan extension takes NAME=VALUE, such as COPT=-O3"
+                "invalid variable of make {option:?}\nan extension takes NAME=VALUE, such as COPT=-O3"
             )),
             Self::Configure | Self::Meson if option.starts_with('-') => Ok(()),
             Self::Configure => Err(format!(
-                "{option:?} is no option of configure\nwrite --with-icu, CFLAGS='-O3' or the like; several refs are separated by commas"
+                "invalid option of configure {option:?}\nwrite --with-icu, CFLAGS='-O3' or the like; several refs are separated by commas"
             )),
-            Self::Meson => Err(format!("{option:?} is no option of meson\nwrite -Dicu=enabled or the like")),
+            Self::Meson => {
+                Err(format!("invalid option of meson {option:?}\nwrite -Dicu=enabled or the like"))
+            }
         }
     }
 
@@ -141,11 +139,13 @@ mod tests {
         assert_eq!(of(extension, &["COPT=-O3"]), Ok(BuildKind::Extension));
         for (files, options, wanted) in [
             (old, &["-Dicu=enabled"][..], "no meson.build"),
-            (old, &["v3-0002"], "no option of configure"),
+            (old, &["v3-0002"], "invalid option of configure"),
             (old, &["--prefix=/x"], "chooses the folders"),
             (old, &["--bindir=/x"], "chooses the folders"),
+            (extension, &["DESTDIR=/x"], "chooses the folders"),
+            (extension, &["COPT=-O3", "PG_CONFIG=/x"], "chooses the PostgreSQL"),
             (old, &["--with-x\n"], "control character"),
-            (extension, &["-f", "x"], "no variable of make"),
+            (extension, &["-f", "x"], "invalid variable of make"),
             (TreeFiles { has_configure: true, ..TreeFiles::default() }, &[], "neither PostgreSQL's"),
         ] {
             let why = of(files, options).unwrap_err();

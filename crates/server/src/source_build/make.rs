@@ -84,7 +84,7 @@ impl BuildOrder {
     ///
     /// # Errors
     /// When a step fails, with the last lines of its log and the place of all; when there is no room; when the user
-    /// stops. Nothing of an unfinished build stays but its log.
+    /// stops. Only the log of an unfinished build stays. All processes of a build end with it.
     pub fn ensure(
         &self,
         home: &Home,
@@ -103,6 +103,7 @@ impl BuildOrder {
             stop,
             start: Instant::now(),
             last: None,
+            strays: Vec::new(),
             told,
         };
         let mut waits = false;
@@ -112,14 +113,14 @@ impl BuildOrder {
                 && let Some(lock) = cache::lock(&folder, false).map_err(failed)?
                 && cache::read(&folder)?.is_some()
             {
-                return cache::share(lock).map_err(failed);
+                return cache::share(lock, Vec::new()).map_err(failed);
             }
             if let Some(lock) = cache::lock(&folder, true).map_err(failed)? {
                 // It may have become complete meanwhile.
                 if cache::read(&folder)?.is_none() {
                     making.make()?;
                 }
-                return cache::share(lock).map_err(failed);
+                return cache::share(lock, making.strays).map_err(failed);
             }
             making.tell(BuildStep::Wait, !waits);
             waits = true;
@@ -142,6 +143,8 @@ struct Making<'a> {
     start: Instant,
     /// The step that was begun last.
     last: Option<BuildStep>,
+    /// Processes that its programs left running, and that were ended.
+    strays: Vec<String>,
     told: &'a mut dyn FnMut(BuildProgress),
 }
 
@@ -216,10 +219,10 @@ impl Making<'_> {
 
     /// The sources, in the folder `tree`.
     fn export(&mut self, work: &Dir, log: &Log) -> Result<(), Error> {
-        let archive = self.order.source.archive()?;
+        let export = self.order.source.export()?;
         let readable = Readable::By(self.account.as_ref());
         let file = self.folder.create(ARCHIVE, readable).map_err(|error| self.failed(error))?;
-        self.run(BuildStep::Export, &archive, (log, &file))?;
+        self.run(BuildStep::Export, export.program(), (log, &file))?;
         let unpack = self.shell(work, work.path(), UNPACK).arg(self.folder.path().join(ARCHIVE));
         self.run(BuildStep::Export, &unpack, (log, &log.file))?;
         self.folder.remove_file(ARCHIVE).map_err(|error| self.failed(error))
@@ -230,7 +233,7 @@ impl Making<'_> {
         Program::server("/bin/sh", folder, self.account.as_ref())
             .args(["-c", script, "pgdyno-build"])
             .env("HOME", work.path())
-            .with_workers()
+            .with_descendants()
     }
 
     fn commands(&self, tree: &Path, out: &Path) -> Vec<(BuildStep, PathBuf, Vec<String>)> {
@@ -316,6 +319,7 @@ impl Making<'_> {
                 _ => {}
             }
         };
+        self.strays.extend_from_slice(child.strays());
         match stopping {
             Some(_) if self.stop.at_once() => Err(Error::stopped()),
             Some(_) => Err(self.explain(step, log, "it did not end within 4 hours")),
@@ -337,6 +341,12 @@ impl Making<'_> {
         for line in telling(&text) {
             what.push('\n');
             what.push_str(line);
+        }
+        if !self.strays.is_empty() {
+            what.push_str(&format!(
+                "\nit left processes running, which were ended: {}",
+                self.strays.join(", ")
+            ));
         }
         let is_full = text.contains("No space left on device") || text.contains("Disk quota exceeded");
         let class = if is_full { Class::Io } else { Class::Child };
@@ -401,7 +411,7 @@ fn open(folder: &Dir, name: &str) -> Result<Dir, Error> {
         Ok(Some(found)) => Ok(found),
         Ok(None) => {
             let what = format!("the build installed nothing: there is no {}", path.display());
-            Err(Error::new(Class::Child, what).with_hint("its make install must heed DESTDIR and the prefix"))
+            Err(Error::new(Class::Child, what).with_hint("its make install must use DESTDIR and the prefix"))
         }
         Err(error) => Err(Error::io("read", &path, error)),
     }

@@ -8,18 +8,21 @@
 mod base;
 mod cache;
 mod commit;
+mod export;
 mod git;
 mod kind;
 mod make;
 mod missing;
+mod names;
 mod order;
+mod reserved;
 mod seal;
 mod tree;
 
 pub use base::BasePostgres;
 pub use cache::{BuildInUse, CachedBuild, CachedBuilds, RemovedBuilds, cached, remove};
-pub use commit::{GitCommit, checked_out};
+pub use commit::{GitCommit, checked_out, commit_of};
 pub use kind::BuildKind;
 pub use make::{BuildProgress, BuildStep};
-pub use order::BuildOrder;
+pub use order::{BuildOrder, BuildWay};
 pub use tree::{SourceTree, WORKING_TREE};

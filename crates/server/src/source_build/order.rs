@@ -15,7 +15,16 @@ use crate::child::{Account, ask_command};
 use crate::home::{Home, HomeFolder};
 
 /// Raised when the same sources give another build.
-const RECIPE: u32 = 1;
+const RECIPE: u32 = 2;
+
+/// What decides how a build is made, besides its sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuildWay<'a> {
+    pub kind: BuildKind,
+    pub options: &'a [String],
+    /// First line of `CC --version`.
+    pub compiler: &'a str,
+}
 
 /// A build that is wanted, from sources that were looked up.
 #[derive(Debug, Clone)]
@@ -65,6 +74,9 @@ impl BuildOrder {
         order.key = order.hash();
         order.folder.push(&order.key[..DIGITS]);
         check_prefix(&order.prefix())?;
+        if let Some(base) = &order.base {
+            check_base(base)?;
+        }
         Ok(order)
     }
 
@@ -95,6 +107,12 @@ impl BuildOrder {
     #[must_use]
     pub fn source(&self) -> &SourceTree {
         &self.source
+    }
+
+    /// How it is built, with options and compiler.
+    #[must_use]
+    pub fn way(&self) -> BuildWay<'_> {
+        BuildWay { kind: self.kind, options: &self.options, compiler: &self.compiler }
     }
 
     /// How it is built.
@@ -173,11 +191,25 @@ fn compiler(options: &[String], base: Option<&BasePostgres>) -> Result<String, E
     }
 }
 
-/// Makefiles split a folder at its blanks.
+/// Whether makefiles take a path as one word: they split it at its blanks.
+fn is_plain(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || "/-_.+@,:~".contains(c))
+}
+
+fn check_base(base: &BasePostgres) -> Result<(), Error> {
+    let bin = base.bin.to_string_lossy();
+    if is_plain(&bin) {
+        return Ok(());
+    }
+    let what = format!(
+        "an extension cannot be built for the PostgreSQL in {bin}: its path has a blank or another special character"
+    );
+    Err(Error::new(Class::BadInput, what).with_hint("install it in a folder without them"))
+}
+
 fn check_prefix(prefix: &Path) -> Result<(), Error> {
     let text = prefix.to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/-_.+@,:~".contains(c);
-    if text.chars().all(plain) {
+    if is_plain(&text) {
         return Ok(());
     }
     let what = format!(

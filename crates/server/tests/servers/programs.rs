@@ -89,6 +89,35 @@ fn a_stubborn_child_of_a_program_is_killed() {
     eventually(Duration::from_secs(10), "its child is gone", || !is_alive(pid));
 }
 
+/// What a build detached used the CPUs while its arms were measured.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_program_detached_ends_with_it() {
+    let detaches = "setsid sh -c 'sleep 100 & echo $! $$; wait' & setsid sh -c 'trap \"\" TERM; echo $$ $$; while :; do sleep 0.1; done' & \
+                    sleep 0.5";
+    for stops in [false, true] {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let script = if stops { format!("{detaches}; sleep 100") } else { detaches.to_owned() };
+        let mut child = watchdog().start(&shell(&script).with_descendants(), log.as_file()).unwrap();
+        let said = || std::fs::read_to_string(log.path()).unwrap();
+        eventually(Duration::from_secs(5), "both say their pids", || said().lines().count() == 2);
+        let start = Instant::now();
+        if stops {
+            child.ask_stop();
+        }
+        while child.wait(Duration::from_millis(50)).unwrap().is_none() {
+            assert!(start.elapsed() < Duration::from_secs(9));
+        }
+        let pids: Vec<u32> = said().split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+        assert!(pids.len() == 4 && pids.iter().all(|pid| !is_alive(*pid)), "{pids:?}");
+        let strays = child.strays().join(", ");
+        assert!(
+            [pids[1], pids[3]].iter().all(|pid| strays.contains(&format!("sh (pid {pid})"))),
+            "{pids:?}: {strays}"
+        );
+    }
+}
+
 #[test]
 fn who_waits_for_clients_on_sigterm_is_ended_by_sigquit() {
     let log = tempfile::tempfile().unwrap();

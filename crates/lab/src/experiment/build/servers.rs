@@ -28,7 +28,7 @@ impl Builder<'_, '_> {
             let spec = self.target(&["server", &name], Some(written));
             let same = servers.iter().find(|(_, other)| other.identity() == spec.identity());
             if let Some((other, _)) = same.filter(|_| !self.document.is_wrong(&["server", &name])) {
-                let message = format!("servers {other} and {name} are one server");
+                let message = format!("{other} and {name} are the same server");
                 self.document.wrong_key(&["server", &name], message, None);
             }
             servers.insert(name, spec);
@@ -67,7 +67,7 @@ impl Builder<'_, '_> {
         let place = ["version", name, "bin"];
         for key in ["source", "configure"] {
             if self.document.value(&["version", name, key]).is_some() {
-                let message = format!("`{key}` is for a build from git, and `bin` names one that is there");
+                let message = format!("`{key}` is for a build from git, and `bin` names an existing build");
                 self.document.wrong(&["version", name, key], message, None);
             }
         }
@@ -75,7 +75,7 @@ impl Builder<'_, '_> {
         let bin = self.folder().join(bin);
         if self.look && !bin.join("initdb").is_file() {
             let hint = "the folder with initdb and postgres, such as /usr/lib/postgresql/15/bin";
-            let message = format!("there is no initdb in {}", bin.display());
+            let message = format!("{} has no initdb", bin.display());
             self.document.wrong(&place, message, Some(hint));
         }
         Some(Build { bin, ..Build::default() })
@@ -117,7 +117,7 @@ impl Builder<'_, '_> {
         for (keys, why) in apart {
             self.document.exclusive(&table.join("."), keys, why);
         }
-        // Placeholder for an unreadable target; has all that the rest may ask for.
+        // Replaces a target with a mistake; has everything that other checks may need.
         let any = TargetSpec::Managed {
             name: String::new(),
             version: None,
@@ -315,7 +315,7 @@ impl Builder<'_, '_> {
             }
             poolers.insert(name, options);
         }
-        // An unreadable pooler exists nevertheless: levels that name it are not a second mistake.
+        // A pooler with a mistake exists: levels that name it are not a second mistake.
         let any = PoolerOptions { pool_mode: PoolMode::Session, pool_size: 1, settings: BTreeMap::new() };
         for name in self.document.names(&["pooler"]) {
             poolers.entry(name).or_insert_with(|| PoolerChoice::PgBouncer(any.clone()));

@@ -52,6 +52,9 @@ pub(crate) struct Args {
     /// OpenStreetMap extract to use for $PGDYNO_DATA in the file
     #[arg(long, value_name = "FILE", env = "PGDYNO_DATA", hide_env_values = true)]
     pub(super) data: Option<PathBuf>,
+    /// Repository to build the refs of the file from, such as another clone, instead of the file's own
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) source: Option<PathBuf>,
     /// Number of rounds before the first look, instead of the file's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) rounds: Option<u32>,

@@ -39,7 +39,8 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         is_brief: false,
         consents: args.allow_commands,
     };
-    let read = ReadOptions { full: false, data: args.data.as_ref().map(|path| path.display().to_string()) };
+    let data = args.data.as_ref().map(|path| path.display().to_string());
+    let read = ReadOptions { full: false, data, source: args.source.clone() };
     let mut file = super::run::read(&args.file, &read, &how)?;
     compares(&file, &how.name)?;
     let planned = if args.budget.is_zero() { 1 } else { LOOKS };

@@ -6,7 +6,7 @@ use server::managed::check_initdb_option;
 use server::source_build::SourceTree;
 use spec::Error;
 
-use super::written::{settings, split};
+use super::written::{settings, split_words, words};
 
 /// A build: what it is called, where it comes from, and what its servers are made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,11 +65,11 @@ pub(super) fn named(folders: &[&str]) -> Result<Vec<NamedBuild>, String> {
 /// As [`named`].
 pub(super) fn parse(what: &str) -> Result<Vec<NamedBuild>, String> {
     let mut builds: Vec<NamedBuild> = Vec::new();
-    for section in split(what, &[';'])? {
+    for section in split_words(what, &[';'])? {
         let of_servers = section.split_once(':').map(|(kind, what)| (kind.trim(), what.trim()));
         match of_servers.filter(|(kind, _)| OF_SERVERS.contains(kind)) {
             None => {
-                for written in split(section, &[','])? {
+                for written in split_words(section, &[','])? {
                     builds.push(build(written)?);
                 }
             }
@@ -99,14 +99,13 @@ fn initdb(what: &str) -> Result<Vec<String>, String> {
     Ok(options)
 }
 
-fn words(what: &str) -> Result<Vec<String>, String> {
-    spec::shell::words(what).ok_or_else(|| "a quote is not closed".to_owned())
-}
-
 fn build(written: &str) -> Result<NamedBuild, String> {
-    let is_git = written.split_whitespace().next() == Some("git") && !Path::new(written).exists();
+    let exists = Path::new(written).exists();
+    let is_git = written.split_whitespace().next() == Some("git") && !exists;
     if !is_git {
-        let bin = bin(written)?;
+        // A folder is written plainly, or quoted as for a shell.
+        let one = if exists { None } else { <[String; 1]>::try_from(words(written)?).ok() };
+        let bin = bin(one.as_ref().map_or(written, |[word]| word))?;
         return Ok(NamedBuild::new(&name(&bin), BuildOrigin::Folder(bin)));
     }
     let mut words = words(written)?.into_iter().skip(1);
@@ -154,8 +153,8 @@ fn bin(written: &str) -> Result<PathBuf, String> {
         let folder = folder.display();
         format!(
             "{folder} holds no build of PostgreSQL: there is neither {folder}/bin/initdb nor {folder}/initdb\n\
-             name the folder that configure --prefix=… or meson's prefix named, after make install; a branch, tag or commit \
-             stands behind the word git: 'build: git master'"
+             name the folder that configure --prefix=… or meson's prefix named, after make install; for a branch, tag or commit \
+             write the word git before it: 'build: git master'; a comma or semicolon of a name needs a backslash"
         )
     })
 }
@@ -206,6 +205,33 @@ mod tests {
         assert_eq!(unique("x", &taken), "x-2");
     }
 
+    /// A name with a quote was an open quotation, and one with a comma two builds.
+    #[test]
+    fn names_with_special_characters_are_quoted_as_in_a_shell() {
+        let top = tempfile::tempdir().unwrap();
+        for name in ["a\"b", "it's", "a,b", "a;b", "a b", "a\\b", "git x"] {
+            let folder = top.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::write(folder.join("initdb"), "").unwrap();
+            let backslashes: String = name
+                .chars()
+                .flat_map(|c| (!c.is_alphanumeric()).then_some('\\').into_iter().chain([c]))
+                .collect();
+            let quoted = format!("'{}'", name.replace("'", r"'\''"));
+            for written in [backslashes, quoted] {
+                let folders = format!("{0}/{written}, {0}/{written}", top.path().display());
+                let found = parse(&folders).unwrap_or_else(|why| panic!("{folders}: {why}"));
+                let [one, other] = &found[..] else { panic!("{folders}: {found:?}") };
+                assert_eq!((&one.from, &other.from), (&BuildOrigin::Folder(folder.clone()), &one.from));
+                let git = parse(&format!("git {written} --with-icu")).unwrap();
+                let [NamedBuild { from: BuildOrigin::Git { reference, options, .. }, .. }] = &git[..] else {
+                    panic!("{written}: {git:?}")
+                };
+                assert_eq!((reference.as_str(), options.join(" ").as_str()), (name, "--with-icu"));
+            }
+        }
+    }
+
     #[test]
     fn a_folder_without_a_build_is_told_with_what_is_missing() {
         let top = tempfile::tempdir().unwrap();
@@ -247,15 +273,14 @@ mod tests {
             ("git a, git b; settings: x=1", "stands behind one build"),
             ("settings: x=1", "stands behind one build"),
             ("git a; initdb: -D/x", "pgdyno decides that"),
-            ("git a; settings: x", "is no setting"),
-            ("git master, v3", "behind the word git"),
-            ("git 'a", "not closed"),
+            ("git a; settings: x", "invalid setting x"),
+            ("git master, v3", "the word git before it"),
+            ("git 'a", "put a backslash"),
+            ("git it's", "put a backslash"),
+            ("/opt/a\"b", "put a backslash"),
         ] {
             let why = parse(what).unwrap_err();
-            assert!(
-                why.contains(wanted) && why.contains('\n') || why.contains("not closed"),
-                "{what}: {why}"
-            );
+            assert!(why.contains(wanted) && why.contains('\n'), "{what}: {why}");
         }
         assert_eq!((plain("feature/v3").as_str(), plain("16").as_str()), ("feature-v3", "pg-16"));
     }

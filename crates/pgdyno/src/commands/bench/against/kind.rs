@@ -142,12 +142,12 @@ mod tests {
             );
         }
         for (what, wanted) in [
-            ("jit", "is no setting"),
+            ("jit", "invalid setting jit"),
             ("jit=", "has no value"),
-            ("=off", "is no name"),
+            ("=off", "invalid name of a setting"),
             ("jit=off, JIT=on", "given twice"),
             ("jit='off", "not closed"),
-            ("jit=off work_mem=64MB", "stands in quotes"),
+            ("jit=off work_mem=64MB", "needs quotes"),
         ] {
             let why = AgainstChange::parse(&format!("settings: {what}")).unwrap_err();
             assert!(why.contains(wanted), "{what}: {why}");

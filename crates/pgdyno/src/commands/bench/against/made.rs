@@ -9,12 +9,12 @@ use spec::experiment::Experiment;
 
 use super::base::{BaseServer, Folder};
 use super::origins::Origins;
-use super::{NOWHERE, advice, saved};
+use super::{NOWHERE, advice, saved, sources};
 use crate::commands::bench::asked::BenchRequest;
 use crate::commands::carry_out::{How, Shown};
 use crate::exit::ExitResult;
 use crate::options::OutputArgs;
-use crate::print::warning;
+use crate::print::{talk, warning};
 
 #[derive(Debug)]
 pub(in crate::commands) struct MadeExperiment {
@@ -69,9 +69,13 @@ impl Use<'_> {
         if let Some(compare) = &mut made.experiment.compare {
             compare.same = self.same;
         }
+        let place = self.save.and_then(|path| sources::place(&mut made.experiment, path));
         let file = made.read(self.nowhere, self.save)?;
         if let Some(path) = self.save {
             saved::save(&made.text(), path, self.dry_run)?;
+        }
+        if let Some(place) = place {
+            talk(&place);
         }
         if made.left_out {
             let what = if self.save.is_some() { "the same command and its file" } else { "the same command" };

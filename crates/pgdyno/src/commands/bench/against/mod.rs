@@ -11,6 +11,7 @@ pub(in crate::commands) mod made_args;
 mod origins;
 pub(in crate::commands) mod parts;
 mod saved;
+mod sources;
 #[cfg(test)]
 mod tests;
 pub(in crate::commands) mod values;

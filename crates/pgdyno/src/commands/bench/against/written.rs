@@ -1,20 +1,24 @@
 //! Texts of `--against`: lists, settings and quotes.
 
+/// A quote that belongs to a name begins a quotation.
+const OPEN_QUOTE: &str = "a quote is not closed\nput a backslash before each quote, blank, comma, semicolon or backslash of a name: \
+                          --against \"build: git it\\'s\"";
+
 /// `jit=off, search_path='a, b'; work_mem=64MB`.
 pub(super) fn settings(what: &str) -> Result<Vec<(String, String)>, String> {
     let mut found: Vec<(String, String)> = Vec::new();
     for part in parts(what)? {
         let example = "write name=value, several separated by commas";
         let (name, value) =
-            part.split_once('=').ok_or_else(|| format!("{} is no setting\n{example}", shown(part)))?;
+            part.split_once('=').ok_or_else(|| format!("invalid setting {}\n{example}", shown(part)))?;
         let (name, value) = (name.trim(), unquoted(value.trim()));
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         if name.is_empty() || !name.chars().all(plain) {
-            return Err(format!("{} is no name of a setting\n{example}", shown(name)));
+            return Err(format!("invalid name of a setting: {}\n{example}", shown(name)));
         }
         let value = value.ok_or_else(|| format!("{name} has no value\n{example}; an empty one is ''"))?;
         if value.contains(char::is_whitespace) && !part.trim_end().ends_with(['\'', '"']) {
-            return Err(format!("{name}: a value with spaces stands in quotes\n{example}"));
+            return Err(format!("{name}: a value with spaces needs quotes\n{example}"));
         }
         if found.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
             return Err(format!("{name} is given twice"));
@@ -30,10 +34,29 @@ pub(in crate::commands) fn parts(what: &str) -> Result<Vec<&str>, String> {
 }
 
 /// Splits at these characters outside of quotes; empty parts are left out.
-pub(super) fn split<'t>(what: &'t str, at: &[char]) -> Result<Vec<&'t str>, String> {
+fn split<'t>(what: &'t str, at: &[char]) -> Result<Vec<&'t str>, String> {
+    cut(what, at, false).ok_or_else(|| "a quote is not closed".to_owned())
+}
+
+/// The same by the quotes of a shell, where a backslash takes the meaning from the next character.
+pub(super) fn split_words<'t>(what: &'t str, at: &[char]) -> Result<Vec<&'t str>, String> {
+    cut(what, at, true).ok_or_else(|| OPEN_QUOTE.to_owned())
+}
+
+/// The words of a text by the quotes of a shell.
+pub(super) fn words(what: &str) -> Result<Vec<String>, String> {
+    spec::shell::words(what).ok_or_else(|| OPEN_QUOTE.to_owned())
+}
+
+/// `None` if a quote is not closed.
+fn cut<'t>(what: &'t str, at: &[char], has_backslashes: bool) -> Option<Vec<&'t str>> {
     let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
-    for (place, c) in what.char_indices() {
+    let mut places = what.char_indices();
+    while let Some((place, c)) = places.next() {
         match (quote, c) {
+            (None | Some('"'), '\\') if has_backslashes => {
+                places.next();
+            }
             (Some(open), _) if open == c => quote = None,
             (None, '\'' | '"') => quote = Some(c),
             (None, c) if at.contains(&c) => {
@@ -44,10 +67,10 @@ pub(super) fn split<'t>(what: &'t str, at: &[char]) -> Result<Vec<&'t str>, Stri
         }
     }
     if quote.is_some() {
-        return Err("a quote is not closed".to_owned());
+        return None;
     }
     parts.push(&what[start..]);
-    Ok(parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect())
+    Some(parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect())
 }
 
 /// Removes quotes, which are doubled inside; `None` if empty.

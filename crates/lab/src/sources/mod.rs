@@ -1,4 +1,6 @@
-//! Builds from git that an experiment names: looked up before it is planned, and built before it begins.
+//! Builds from git that an experiment names: they are looked up before it is planned, and built before it begins.
+
+mod way;
 
 use std::path::Path;
 
@@ -8,25 +10,31 @@ use server::home::Home;
 use server::managed::{Choice, Installation};
 use server::source_build::{BasePostgres, BuildInUse, BuildKind, BuildOrder, BuildProgress, SourceTree};
 use spec::plan::TargetSpec;
-use spec::{Class, Error};
+use spec::{Class, Error, visible};
 
 use crate::experiment::ExperimentFile;
 use crate::factors::VERSION;
 
 /// Digits of a commit that are shown.
 const SHORT: usize = 10;
+/// Files that are named.
+const NAMED: usize = 5;
 
 /// The builds from git of an experiment, by the name of their version.
 #[derive(Debug, Default)]
 pub struct Sources {
     home: Option<Home>,
     orders: Vec<(String, BuildOrder)>,
-    /// The base, if it is no build from git.
+    /// The base of a comparison of versions.
+    base: Option<String>,
+    /// The same, unless it is a build from git.
     other_base: Option<String>,
+    /// Options of `configure` of the base, if it is an installed PostgreSQL of this machine and has them.
+    installed: Option<Vec<String>>,
 }
 
-/// Looks up what an experiment builds from git: from now on its plan knows commits, and where the builds are or will be.
-/// git runs, and nothing is built.
+/// Looks up what an experiment builds from git. Then its plan knows the commits and the folders of the builds. git runs, and
+/// nothing is built.
 ///
 /// # Errors
 /// When there is no such commit, it cannot be built here, or a program that builds need is missing.
@@ -35,8 +43,12 @@ pub fn look(file: &mut ExperimentFile, pg_bin: Option<&Path>) -> Result<Sources,
         file.compare.as_ref().filter(|compare| compare.factor == VERSION).map(|compare| &compare.base);
     let is_git = |name: &&String| file.named.builds.get(*name).is_some_and(|build| build.source.is_some());
     let other_base = compared.filter(|name| !is_git(name)).cloned();
-    let mut sources = Sources { other_base, ..Sources::default() };
+    let mut sources = Sources { base: compared.cloned(), other_base, ..Sources::default() };
     let base = base_of(file, pg_bin);
+    // Programs of a folder that the file names are not run.
+    if sources.other_base.as_ref().is_some_and(|name| !file.named.builds.contains_key(name)) {
+        sources.installed = Installation::find(&base).ok().and_then(|found| found.configure_options());
+    }
     for (name, build) in &mut file.named.builds {
         let Some(source) = &mut build.source else { continue };
         let home = match &sources.home {
@@ -100,6 +112,11 @@ impl Sources {
         self.home.as_ref().map_or(Ok(false), |home| order.is_built(home))
     }
 
+    /// Names of the versions, in the order of [`Self::ensure`].
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.orders.iter().map(|(name, _)| name.as_str())
+    }
+
     /// A line for each build: what it is made from and how, and whether that is done.
     ///
     /// # Errors
@@ -115,7 +132,7 @@ impl Sources {
         Ok(lines)
     }
 
-    /// What a person may not expect, a sentence each.
+    /// What a person may not expect: one sentence for each doubt.
     #[must_use]
     pub fn doubts(&self) -> Vec<String> {
         let doubt = |(name, order): &(String, BuildOrder)| {
@@ -131,6 +148,15 @@ impl Sources {
             let submodules = source.has_submodules().then(|| {
                 format!("{name}: {} has submodules, and they are not a part of the build", folder.display())
             });
+            let left_out = (!source.left_out().is_empty()).then(|| {
+                let who = source.reader().map_or_else(String::new, |user| format!("user {user} "));
+                format!(
+                    "{name}: {who}cannot read new files in {}, so they are not in the build: {}; if it does not need them, \
+                     ignore them (.gitignore)",
+                    folder.display(),
+                    few(source.left_out())
+                )
+            });
             let is_extension = order.kind() == BuildKind::Extension;
             let base = self.other_base.as_ref().filter(|_| is_extension).map(|base| {
                 format!(
@@ -139,12 +165,34 @@ impl Sources {
                     source.reference()
                 )
             });
-            changes.into_iter().chain(submodules).chain(base)
+            changes.into_iter().chain(left_out).chain(submodules).chain(base)
         };
-        self.orders.iter().flat_map(doubt).collect()
+        self.orders.iter().flat_map(doubt).chain(self.differences()).collect()
     }
 
-    /// Builds what is not in the cache; the builds stay there as long as what is returned. `told` gets the version's
+    /// How the way of a build differs from the base's: one sentence for each build.
+    fn differences(&self) -> Vec<String> {
+        if let (Some(base), Some(options)) = (&self.other_base, &self.installed) {
+            let of_postgres = self.orders.iter().filter(|(_, order)| order.kind() != BuildKind::Extension);
+            let told = of_postgres.filter_map(|(name, order)| {
+                let differs = way::from_installed((base, options), (name, &order.way()))?;
+                Some(format!("{base} and {name} are not built alike: {differs}"))
+            });
+            return told.collect();
+        }
+        let base = self.base.as_ref().and_then(|base| self.orders.iter().find(|(name, _)| name == base));
+        let Some((base, of_base)) = base.or(self.orders.first().filter(|_| self.other_base.is_none())) else {
+            return Vec::new();
+        };
+        let others = self.orders.iter().filter(|(name, _)| name != base);
+        let told = others.filter_map(|(name, order)| {
+            let differs = way::differences((base, &of_base.way()), (name, &order.way()))?;
+            Some(format!("{base} and {name} are not built alike: {differs}"))
+        });
+        told.collect()
+    }
+
+    /// Builds what the cache lacks. A build stays in the cache until its returned value is dropped. `told` gets the version's
     /// name, how it is built, and how far it is.
     ///
     /// # Errors
@@ -164,6 +212,13 @@ impl Sources {
         };
         self.orders.iter().map(build).collect()
     }
+}
+
+/// The first names, and how many more there are.
+fn few(names: &[String]) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", visible::line(&names[..names.len().min(NAMED)].join(", ")))
 }
 
 /// The first digits of a commit; `-dirty` stays.
@@ -228,7 +283,7 @@ mod tests {
         assert_eq!(compared("\"v\"", "[\"v\", \"f\"]"), Choice { pg_bin: None, version: None });
     }
 
-    /// Settings of a build are those of its servers, below those of the arm, and two builds of one commit differ by them.
+    /// Settings of a build go to its servers, unless the arm sets them, too. Two builds of one commit differ by them.
     #[test]
     fn settings_and_initdb_are_a_part_of_the_arm() {
         let tables = |more: &str| {
