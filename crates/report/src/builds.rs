@@ -121,7 +121,7 @@ fn words(name: &str, servers: &[Server<'_>], of: FactWords) -> Vec<String> {
 
 /// First characters of a commit and of a hash: enough to find it.
 const COMMIT: usize = 12;
-const HASH: usize = 12;
+const HASH: usize = 10;
 /// Options that only one server has: of more, those that do not tell builds apart are counted.
 const MOST_OWN: usize = 6;
 
@@ -217,7 +217,7 @@ const SHORT_FACTS: [ShortFactOf; 4] = [
         let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
         let Some(commit) = &build.commit else {
             let tree = build.tree.as_ref()?;
-            return Some(ShortFact { name: "SHA-256", value: cut(tree, HASH) });
+            return Some(ShortFact { name: "files SHA-256", value: cut(tree, HASH) });
         };
         let (id, changed) = commit.split_once('-').map_or((commit.as_str(), ""), |(id, _)| (id, "-dirty"));
         Some(ShortFact { name: "commit", value: cut(id, COMMIT) + changed })

@@ -9,7 +9,6 @@ use stats::{Estimate, Verdict};
 
 use super::WIDTH;
 use super::ascii::ascii;
-use super::side_by_side;
 use crate::compared::{indicative, shown_figures, value_of, verdict_by};
 use crate::format::text_of_width;
 use crate::lines::wrapped;
@@ -28,19 +27,10 @@ struct Part<'a> {
     arm: &'a ArmComparison,
 }
 
-/// The table with its caption.
-#[derive(Default)]
-pub(super) struct CellTable {
-    /// Empty if there is none.
-    pub(super) text: String,
-    /// Whether it has the figures of the whole grid, too.
-    pub(super) has_whole: bool,
-}
-
-/// The verdicts of all cells. Without a comparison: mean and interval of each cell.
-pub(super) fn table(data: &ReportData) -> CellTable {
+/// The table with its caption; empty if there is none. Without a comparison: mean and interval of each cell.
+pub(super) fn table(data: &ReportData) -> String {
     if data.limits().is_some() {
-        return CellTable::default();
+        return String::new();
     }
     let compared = by_reliability(data);
     if compared.is_empty() {
@@ -48,16 +38,11 @@ pub(super) fn table(data: &ReportData) -> CellTable {
         let caption = "Mean of each cell, with its 95 % interval.";
         let table = in_ascii(spread_in_words(&found, Metric::Tps));
         let shown = || wrapped(caption, WIDTH) + &text_of_width(&table, WIDTH);
-        let text = if found.is_empty() { String::new() } else { shown() };
-        return CellTable { text, has_whole: false };
-    }
-    if let Some(text) = side_by_side::table(&compared) {
-        return CellTable { text, has_whole: true };
+        return if found.is_empty() { String::new() } else { shown() };
     }
     let parts = compared.iter().flat_map(|of| of.arms.iter().map(move |arm| Part { of, arm }));
     let parts: Vec<Part<'_>> = parts.filter(|part| !part.arm.cells.is_empty()).collect();
-    let text = if parts.is_empty() { String::new() } else { of_parts(&parts) };
-    CellTable { text, has_whole: false }
+    if parts.is_empty() { String::new() } else { of_parts(&parts) }
 }
 
 /// What names a cell: its workload, or a level of a factor.
@@ -232,8 +217,12 @@ fn subhead(parts: &[Part<'_>], Part { of, arm }: &Part<'_>) -> String {
         (Metric::Cpu, _) => "server CPU per transaction (less is better)".to_owned(),
         (other, _) => other.noun().to_owned(),
     };
-    let is_named = heads(parts)[1] != ascii(&arm.arm);
-    if is_named { format!("{what}, {} against {}", arm.arm, of.base) } else { what }
+    let [base, new] = heads(parts);
+    match (base == ascii(&of.base), new == ascii(&arm.arm)) {
+        (_, true) => what,
+        (true, false) => format!("{what}, {}", arm.arm),
+        (false, false) => format!("{what}, {} against {}", arm.arm, of.base),
+    }
 }
 
 /// Puts a line above the rows of each part, if there are several parts. If rows were wrapped, the parts are listed

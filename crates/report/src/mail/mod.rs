@@ -22,6 +22,7 @@ use crate::lines::{lines, wrapped};
 use crate::numbers;
 use crate::sections::answer::AnswerBlocks;
 use crate::sections::runs::runs;
+use crate::work::by_reliability;
 
 /// Columns of a mail (RFC 3676, 4.2, advises at most 78).
 const WIDTH: usize = 78;
@@ -35,12 +36,15 @@ pub const ATTACHMENT: &str = "run,round,workload,cell,arm";
 #[must_use]
 pub fn text(data: &ReportData, attached: Option<&str>) -> String {
     let answer = AnswerBlocks::of(data);
-    let table = cells::table(data);
-    let found = ascii(&lines(&answer.in_mail(table.has_whole), usize::MAX));
+    // With the figures of the whole grid, too, if it fits.
+    let side_by_side =
+        if data.limits().is_some() { None } else { side_by_side::table(&by_reliability(data)) };
+    let found = ascii(&lines(&answer.in_mail(side_by_side.is_some()), usize::MAX));
     let found: String = found.lines().map(|line| wrapped(unindented(line), WIDTH)).collect();
     let mut out = wrapped(&ascii(&answer.answer.question), WIDTH) + "\n" + &found;
-    if !table.text.is_empty() {
-        out += &format!("\n{}", table.text);
+    let table = side_by_side.unwrap_or_else(|| cells::table(data));
+    if !table.is_empty() {
+        out += &format!("\n{table}");
     }
     out += "\n";
     for (label, facts) in [

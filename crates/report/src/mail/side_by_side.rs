@@ -107,7 +107,20 @@ fn part(figure: String, of: &Estimate, verdict: Verdict) -> Option<Part> {
         Verdict::Inconclusive { .. } => " ",
         _ => return None,
     };
-    Some([figure, ascii(&change(of)), mark.to_owned()])
+    Some([figure, ascii(&short_change(of)), mark.to_owned()])
+}
+
+/// Above this end of an interval, percent, the number does not matter, and would not fit.
+const MOST_PCT: f64 = 999.0;
+
+/// `+0.7 % [-99.7, >+999]` after few rounds.
+fn short_change(of: &Estimate) -> String {
+    match of.interval_pct() {
+        Some((low, high)) if high > MOST_PCT && !numbers::is_factor(of.change_pct()) => {
+            format!("{} [{}, >+{MOST_PCT}]", numbers::change(of.change_pct()), numbers::change_end(low))
+        }
+        _ => change(of),
+    }
 }
 
 fn printed(of: [&Comparison; 2], groups: &[Group<'_>]) -> String {
@@ -120,19 +133,19 @@ fn printed(of: [&Comparison; 2], groups: &[Group<'_>]) -> String {
         _ => "throughput per second",
     });
     let whole = |at: usize| widths[at][0] + 2 + widths[at][1] + 2;
-    let mut out =
-        format!("{:name$}  {:<3$}  {}", "", heads[0], heads[1], whole(0)).trim_end().to_owned() + "\n";
-    out += &format!("{}\n", "-".repeat(name + 2 + whole(0) + 2 + whole(1)));
+    let head = format!("{:name$}  {:<3$}  {}", "", heads[0], heads[1], whole(0));
+    let line = |row: &Row<'_>| {
+        let shown = [0, 1].map(|at| {
+            let [figure, change, mark] = &row.parts[at];
+            format!("{figure:>0$}  {change:>1$} {mark}", widths[at][0], widths[at][1])
+        });
+        format!("{:name$}  {}  {}", ascii(row.arm), shown[0], shown[1]).trim_end().to_owned()
+    };
+    let longest = width(&|row| line(row).len()).max(head.len());
+    let mut out = format!("{head}\n{}\n", "-".repeat(longest));
     for group in groups {
         out += &wrapped(&ascii(&group.head), WIDTH);
-        for row in &group.rows {
-            let shown = [0, 1].map(|at| {
-                let [figure, change, mark] = &row.parts[at];
-                format!("{figure:>0$}  {change:>1$} {mark}", widths[at][0], widths[at][1])
-            });
-            let line = format!("{:name$}  {}  {}", ascii(row.arm), shown[0], shown[1]);
-            out += &format!("{}\n", line.trim_end());
-        }
+        group.rows.iter().for_each(|row| out += &format!("{}\n", line(row)));
     }
     out
 }
@@ -149,4 +162,23 @@ fn caption(of: &Comparison, arms: &[[&ArmComparison; 2]], clients: Option<String
         together(lines, true),
         numbers::percent(of.margin)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two rounds have intervals to +29,693 %, and the table had 16 blocks instead of 4.
+    #[test]
+    fn an_interval_without_bounds_does_not_widen_the_table() {
+        let of = |standard_error| Estimate {
+            log_ratio: 0.01,
+            standard_error: Some(standard_error),
+            df: 1.0,
+            n: 2,
+            lines: 1,
+        };
+        assert_eq!(short_change(&of(0.5)), "+1.0 % [-99.82, >+999]");
+        assert_eq!(short_change(&of(0.01)), change(&of(0.01)));
+    }
 }

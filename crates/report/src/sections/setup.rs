@@ -233,7 +233,7 @@ fn in_force(data: &ReportData) -> Vec<Block> {
     if !changed.is_empty() {
         let alike = if arms.len() > 1 { " alike in all arms and" } else { "" };
         let summary = format!("{}{alike} not at the default", numbers::counted(changed.len(), "setting"));
-        let table = settings("In force, and not as a plain initdb makes it", &changed, &arms[..1], "");
+        let table = settings("In force, and not at the default", &changed, &arms[..1], "");
         blocks.extend(Block::details(summary, vec![table.into()]));
     } else if !is_known && !arms.is_empty() {
         blocks.push(Block::remark(format!("Which settings are not at the default is {NOT_STORED}.")));

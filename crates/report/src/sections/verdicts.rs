@@ -239,7 +239,7 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         data,
         found,
         &columns,
-        |line| line.figures,
+        |line| Some(line.figures),
         (pct, p),
         |line| {
             let turns = line.sliced;
@@ -277,7 +277,7 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
 }
 
 /// The same for people: change and interval in one column, verdict and groups in another, as on the page. Figures are
-/// those whose ratio is the change.
+/// those whose ratio is the change. The line of an only workload is left out: that of the whole grid is the same.
 #[must_use]
 pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     let words = |words: Option<&Estimate>| vec![words.map(change).into()];
@@ -290,7 +290,7 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
         data,
         found,
         &["change, 95 %", "p", "n", verdict],
-        |line| line.compared,
+        |line| (!line.repeats_whole).then_some(line.compared),
         (words, p),
         |line| {
             let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
@@ -369,6 +369,8 @@ struct VerdictRow<'a> {
     /// Other large differences; lines of workloads only.
     differences: CellValue,
     is_whole: bool,
+    /// Of an only workload: the line of the whole grid is the same.
+    repeats_whole: bool,
     next: Option<Next>,
     /// The other metric of work; the line of the whole grid only.
     other: Option<OtherMetric>,
@@ -378,7 +380,7 @@ fn table(
     data: &ReportData,
     found: &Comparison,
     columns: &[&str],
-    shown: impl Fn(&VerdictRow<'_>) -> [Option<f64>; 2],
+    shown: impl Fn(&VerdictRow<'_>) -> Option<[Option<f64>; 2]>,
     (change, p): (impl Fn(Option<&Estimate>) -> Vec<CellValue>, impl Fn(Option<&Estimate>) -> CellValue),
     verdict: impl Fn(&VerdictRow<'_>) -> Vec<CellValue>,
 ) -> Table {
@@ -410,10 +412,11 @@ fn table(
         table.optional(figures);
     }
     for line in &lines {
+        let Some(shown) = shown(line) else { continue };
         let mut row: Vec<CellValue> = vec![line.arm.into(), line.workload.into(), line.cell.clone().into()];
         let [figures, took] = match line.is_job {
-            true => [[None; 2], shown(line).map(|speed| speed.map(f64::recip))],
-            false => [shown(line), [None; 2]],
+            true => [[None; 2], shown.map(|speed| speed.map(f64::recip))],
+            false => [shown, [None; 2]],
         };
         row.extend(figures.into_iter().chain(took).map(real_cell));
         row.extend(change(line.change));
@@ -513,6 +516,7 @@ fn lines<'a>(
         let cell = offered.into_iter().chain(part.lacks()).collect::<Vec<_>>().join("; ");
         let change = part.figure.map(|figure| &figure.grid.estimate);
         let is_whole = part.workload.is_none();
+        let repeats_whole = !is_whole && arm.workload_names().len() == 1 && arm.grid.is_some();
         let answers =
             answers(&part.workload.map_or(LineScope::Whole, |name| LineScope::Workload(name.to_owned())));
         let is_open = part.figure.is_none_or(|figure| !figure.verdict.is_decided());
@@ -525,7 +529,8 @@ fn lines<'a>(
         let other = if is_whole { OtherMetric::of(data, of, arm) } else { None };
         let (arm, workload) = (arm.arm.as_str(), part.name());
         let line = VerdictRow { arm, workload, cell, change, verdict, remarks, ..VerdictRow::default() };
-        Some(VerdictRow { figure: part.figure, differences, is_whole, next, answers, other, ..line })
+        let figure = part.figure;
+        Some(VerdictRow { figure, differences, is_whole, repeats_whole, next, answers, other, ..line })
     });
     let scripts = answer.of_arm(&arm.arm).filter_map(|own| script_line(own, next.as_ref(), of.margin));
     arm.cells.iter().map(cell).chain(scripts).chain(parts).collect()

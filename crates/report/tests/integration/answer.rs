@@ -7,7 +7,7 @@ use results::Course;
 use results::answer::Verdicts;
 use results::comparison::Comparison;
 use spec::shell::PrintedCommand;
-use spec::{Judgement, Reason, Run, Validity, figures};
+use spec::{Judgement, Reason, Run, RunEvent, Validity, figures};
 
 fn verdicts(data: &ReportData) -> Verdicts {
     Verdicts::of(data.compared().expect("a comparison"), &data.experiment, &data.runs)
@@ -122,6 +122,26 @@ fn a_third_of_suspect_runs_stands_in_the_answer_of_every_output() {
     for (name, text) in outputs(&data, data.throughput.as_ref().unwrap()) {
         assert!(text.contains(told), "{name}: {text}");
     }
+}
+
+/// `compare` repeated why counters are missing in the verdict of every cell: 310 lines for four arms.
+#[test]
+fn a_remark_on_all_cells_is_said_once() {
+    let mut data = two_arms(&[("points", 740.0)], &[1, 4, 16]);
+    let remark = |detail: &str| RunEvent { time_us: 0, kind: RunEvent::REMARK.into(), detail: detail.into() };
+    for run in &mut data.runs {
+        run.events.push(remark("counts are not available"));
+        run.events.extend((run.clients == 4).then(|| remark("four are special")));
+    }
+    let data = remade(data);
+    let found = data.compared().unwrap();
+    let words = print(&tables::compared_in_words(&data, found), TableFormat::Text);
+    assert!(flat(&words).contains("four are special") && !words.contains("counts"), "{words}");
+    let below = report::format::blocks(&tables::below(&data, found), TableFormat::Text);
+    assert_eq!(below.matches("Counts are not available.").count(), 1, "{below}");
+    assert_eq!(summary::text(&data).matches("counts are not available").count(), 1);
+    let programs = print(&tables::compared(&data, found), TableFormat::Csv);
+    assert_eq!(programs.matches("counts are not available").count(), 3, "{programs}");
 }
 
 /// Regression: `--metric p99` reported "slower" for runs of one to three transactions.

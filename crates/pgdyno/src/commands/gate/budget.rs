@@ -8,6 +8,9 @@ use results::ReportData;
 /// time that rounds took once some were added.
 const OVERHEAD: f64 = 1.5;
 
+/// Most rounds of an experiment.
+const MOST_ROUNDS: u32 = 10_000;
+
 #[derive(Debug)]
 pub(super) struct Budget {
     left: Duration,
@@ -37,11 +40,12 @@ impl Budget {
         self.rounds = rounds;
     }
 
-    /// The number of rounds at the next look: twice as many, or as many as the budget pays for; always even. `None` if that is
-    /// no more. It does not depend on the figures, so that looks stay as many chances as planned.
-    pub(super) fn rounds(&self, now: u32) -> Option<u32> {
+    /// The number of rounds at the next look: twice as many, and at the last one as many as the budget pays for; always
+    /// even. `None` if that is no more. It does not depend on the figures, so that looks stay as many chances as planned.
+    pub(super) fn rounds(&self, now: u32, is_last: bool) -> Option<u32> {
         let affordable = self.left.as_secs_f64() / self.a_round.as_secs_f64().max(0.001);
-        let more = f64::from(now).min(affordable) as u32;
+        let most = if is_last { MOST_ROUNDS } else { 2 * now };
+        let more = f64::from(most.min(MOST_ROUNDS).saturating_sub(now)).min(affordable) as u32;
         let even = more - more % 2;
         (even > 0).then_some(now + even)
     }
@@ -60,8 +64,11 @@ mod tests {
         for (left, now, wanted) in
             [(600, 8, Some(16)), (50, 8, Some(12)), (19, 8, None), (0, 8, None), (41, 2, Some(4))]
         {
-            assert_eq!(budget(left, 10, now).rounds(now), wanted, "{left} s, {now} rounds");
+            assert_eq!(budget(left, 10, now).rounds(now, false), wanted, "{left} s, {now} rounds");
         }
+        assert_eq!(budget(600, 10, 8).rounds(8, true), Some(68), "the last look has the rest");
+        assert_eq!(budget(86_400, 1, 9998).rounds(9998, true), Some(10_000));
+        assert_eq!(budget(86_400, 1, 10_000).rounds(10_000, false), None);
     }
 
     #[test]
@@ -85,6 +92,6 @@ mod tests {
         );
         of.spent(&data, 16, Some(Duration::from_secs(64)));
         assert_eq!((of.left.as_secs(), of.a_round.as_secs()), (36, 8));
-        assert_eq!(of.rounds(16), Some(20));
+        assert_eq!(of.rounds(16, false), Some(20));
     }
 }

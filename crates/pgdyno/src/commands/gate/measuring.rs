@@ -81,7 +81,7 @@ pub(super) fn measured(
         budget.spent(&data, rounds, has_added.then(|| began.elapsed()));
         let may_look =
             looks < gate.planned && answer.judgement == Judgement::Undecided && answer.hindrance.is_none();
-        let Some(more) = budget.rounds(rounds).filter(|_| may_look) else {
+        let Some(more) = budget.rounds(rounds, looks + 1 == gate.planned).filter(|_| may_look) else {
             return Ok(Found::Measured(Box::new(Measured {
                 data,
                 against,

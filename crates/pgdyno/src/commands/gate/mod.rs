@@ -24,7 +24,8 @@ use super::carry_out::{How, Shown, listen};
 use super::chosen;
 use crate::exit::{BAD_INPUT, CommandFailure, ExitResult};
 
-/// Looks at the answer of a gate with a budget: after the rounds of the file, after twice, and after four times as many.
+/// Looks at the answer of a gate with a budget: after the rounds of the file, after
+/// twice as many, and when the budget is spent.
 const LOOKS: u32 = 3;
 
 pub(crate) fn run(args: &Args) -> ExitResult {

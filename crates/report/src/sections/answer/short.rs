@@ -114,7 +114,8 @@ fn by_cpu(judged: Verdict, of: &Comparison, [other, base]: [&str; 2], figures: &
 fn speeds(data: &ReportData, of: &Comparison, cell: &CellComparison, sides: &[String; 2]) -> Vec<String> {
     let width = sides.iter().map(|side| side.chars().count()).max().unwrap_or(0).min(40);
     let names = [Some(of.base.as_str()), of.arms.first().map(|arm| arm.arm.as_str())];
-    let values = [cell.base, cell.new];
+    // Their ratio is the change.
+    let values = cell.compared;
     let line = |at: usize| {
         let figures = data.grid.iter().find(|figures| figures.arm.as_deref() == names[at])?;
         let speed = match of.metric {
