@@ -115,7 +115,7 @@ fn speeds(data: &ReportData, of: &Comparison, cell: &CellComparison, sides: &[St
     let width = sides.iter().map(|side| side.chars().count()).max().unwrap_or(0).min(40);
     let names = [Some(of.base.as_str()), of.arms.first().map(|arm| arm.arm.as_str())];
     // Their ratio is the change.
-    let values = cell.compared;
+    let values = [cell.compared[0].or(cell.base), cell.compared[1].or(cell.new)];
     let line = |at: usize| {
         let figures = data.grid.iter().find(|figures| figures.arm.as_deref() == names[at])?;
         let speed = match of.metric {
