@@ -25,7 +25,12 @@ pub(super) struct Document<'a> {
     left: Spanned<DeValue<'a>>,
     wrong: Vec<Steps>,
     noted: Vec<Noted>,
+    /// Whether there were more mistakes than are noted.
+    is_cut: bool,
 }
+
+/// Most mistakes that are noted: each costs another reading of the file.
+const MOST: usize = 100;
 
 #[derive(Debug, PartialEq)]
 struct Noted {
@@ -39,8 +44,14 @@ impl<'a> Document<'a> {
         let (table, mistakes) = DeTable::parse_recoverable(text);
         let whole = |table| Spanned::new(0..0, DeValue::Table(table));
         let written = whole(table.into_inner());
-        let mut document =
-            Self { text, left: written.clone(), written, wrong: Vec::new(), noted: Vec::new() };
+        let mut document = Self {
+            text,
+            left: written.clone(),
+            written,
+            wrong: Vec::new(),
+            noted: Vec::new(),
+            is_cut: false,
+        };
         if let Some(mistake) = mistakes.first() {
             let span = mistake.span().unwrap_or(0..0);
             let hint = document.first_of(&span);
@@ -78,6 +89,9 @@ impl<'a> Document<'a> {
     /// The value at a place, by its type; mistakes are noted and left out. `None` if nothing remains.
     pub(super) fn read_at<T: DeserializeOwned>(&mut self, place: &[&str]) -> Option<T> {
         loop {
+            if self.is_cut {
+                return None;
+            }
             let (_, value) = find(&self.left, place)?;
             let error = match T::deserialize(ValueDeserializer::from(value.clone())) {
                 Ok(read) => return Some(read),
@@ -268,14 +282,20 @@ impl<'a> Document<'a> {
 
     fn note(&mut self, span: Range<usize>, wrong: Wrong) {
         let noted = Noted { span, wrong };
-        if !self.noted.contains(&noted) {
-            self.noted.push(noted);
+        if self.noted.contains(&noted) {
+            return;
+        }
+        match self.noted.len() < MOST {
+            true => self.noted.push(noted),
+            false => self.is_cut = true,
         }
     }
 
-    pub(super) fn into_problems(mut self) -> Vec<Problem> {
+    /// The noted mistakes in the order of the file, and whether there were more.
+    pub(super) fn into_problems(mut self) -> (Vec<Problem>, bool) {
         self.noted.sort_by_key(|noted| noted.span.start);
-        self.noted.into_iter().map(|noted| Problem::at(self.text, &noted.span, noted.wrong)).collect()
+        let problems = self.noted.into_iter().map(|noted| Problem::at(self.text, &noted.span, noted.wrong));
+        (problems.collect(), self.is_cut)
     }
 }
 

@@ -73,7 +73,8 @@ fn assemble(
 ) -> Result<ExperimentFile, FileProblems> {
     let mut document = Document::parse(text);
     if !document.is_toml() {
-        return Err(FileProblems { file: path.display().to_string(), problems: document.into_problems() });
+        let (problems, is_cut) = document.into_problems();
+        return Err(FileProblems { file: path.display().to_string(), problems, is_cut });
     }
     let kept = document.kept_text();
     if let Some(source) = source {
@@ -113,10 +114,10 @@ fn assemble(
     if source.is_some() {
         file.write_anew();
     }
-    let problems = document.into_problems();
+    let (problems, is_cut) = document.into_problems();
     match problems.is_empty() {
         true => Ok(file),
-        false => Err(FileProblems { file: path.display().to_string(), problems }),
+        false => Err(FileProblems { file: path.display().to_string(), problems, is_cut }),
     }
 }
 

@@ -69,6 +69,7 @@ impl Problem {
     /// The lines to print; each contains only what belongs to it.
     fn lines(&self, file: &str) -> [String; 3] {
         let Self { line, column, message, text, mark, .. } = self;
+        let (text, mark) = part_of(text, mark);
         let margin = line.to_string().len();
         let hint = self.hint.as_ref().map(|hint| format!(" {hint}")).unwrap_or_default();
         [
@@ -77,6 +78,24 @@ impl Problem {
             format!(" {:margin$} | {:skip$}{}{hint}", "", "", "^".repeat(mark.len()), skip = mark.start),
         ]
     }
+}
+
+/// Most characters of a line that are shown.
+const LONGEST: usize = 100;
+
+/// The part of a line around its mark, and the mark in it.
+fn part_of(text: &str, mark: &Range<usize>) -> (String, Range<usize>) {
+    let length = text.chars().count();
+    if length <= LONGEST {
+        return (text.to_owned(), mark.clone());
+    }
+    let first = mark.start.saturating_sub(LONGEST / 2).min(length - LONGEST);
+    let before = if first > 0 { "…" } else { "" };
+    let after = if first + LONGEST < length { "…" } else { "" };
+    let part: String = text.chars().skip(first).take(LONGEST).collect();
+    let start = mark.start - first + before.chars().count();
+    let shown = mark.end.min(first + LONGEST).saturating_sub(mark.start).max(1);
+    (format!("{before}{part}{after}"), start..start + shown)
 }
 
 const NOT_SHOWN: &str = "(not shown)";
@@ -140,6 +159,8 @@ pub struct FileProblems {
     pub file: String,
     /// Never empty.
     pub problems: Vec<Problem>,
+    /// Whether there may be more.
+    pub is_cut: bool,
 }
 
 impl std::error::Error for FileProblems {}
@@ -154,7 +175,11 @@ impl FileProblems {
     /// The lines to print.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        self.problems.iter().flat_map(|problem| problem.lines(&self.file)).collect()
+        let lines = self.problems.iter().flat_map(|problem| problem.lines(&self.file));
+        let more = self
+            .is_cut
+            .then(|| format!("{}: only the first {} mistakes are shown", self.file, self.problems.len()));
+        lines.chain(more).collect()
     }
 }
 
@@ -181,13 +206,29 @@ mod tests {
         Wrong { said: said.to_owned(), hint: hint.map(str::to_owned), ..Wrong::default() }
     }
 
+    /// A list of 90,000 characters in one line ended in a panic.
+    #[test]
+    fn of_a_long_line_the_part_around_the_mistake_is_shown() {
+        let source = format!("a = [{}]", (0..20_000).map(|at| format!("{at}, ")).collect::<String>());
+        for (start, end) in
+            [(0, 1), (5, 6), (70_000, 70_003), (4, source.len()), (source.len() - 1, source.len())]
+        {
+            let problem = Problem::at(&source, &(start..end), wrong("bad", None));
+            let [_, shown, marked] = problem.lines("f.toml");
+            assert!(shown.chars().count() <= LONGEST + 10, "{shown}");
+            assert!(marked.chars().count() <= LONGEST + 10, "{marked}");
+            let at = marked.chars().position(|c| c == '^').unwrap();
+            assert_eq!(shown.chars().nth(at), source[start..].chars().next(), "{shown}");
+        }
+    }
+
     #[test]
     fn a_problem_points_at_its_place() {
         let source = "a = 1\n# frü \"x\"\n";
         let start = source.find('"').unwrap();
         let problem = Problem::at(source, &(start..start + 3), wrong("bad", Some("try y")));
         assert_eq!((problem.line, problem.column), (2, 7));
-        let all = FileProblems { file: "f.toml".into(), problems: vec![problem] };
+        let all = FileProblems { file: "f.toml".into(), problems: vec![problem], is_cut: false };
         assert_eq!(all.to_string(), "f.toml:2:7: bad\n 2 | # frü \"x\"\n   |       ^^^ try y");
     }
 

@@ -784,3 +784,22 @@ fn a_factor_set_by_hand_has_a_name_of_its_own() {
     }
     ExperimentFile::parse(Path::new("e.toml"), &text("memory"), false, &|_| None).unwrap();
 }
+
+/// 10,000 mistakes took a minute or did not end: each is a further reading of the file.
+#[test]
+fn of_very_many_mistakes_the_first_hundred_are_told() {
+    let lines = |line: &dyn Fn(usize) -> String| (0..2_000).map(line).collect::<String>();
+    let head = "question = \"?\"\n[target]\nmanaged = {}\n";
+    for text in [
+        format!("{head}[measure]\n{}", lines(&|at| format!("wrong{at} = 1\n"))),
+        format!(
+            "{head}{}",
+            lines(&|at| format!("[workload.w{at}]\npgbench = {{ builtn = \"select-only\" }}\n"))
+        ),
+        format!("{head}[factors]\nworkload = [{}]\n", lines(&|at| format!("\"x{at}\", "))),
+    ] {
+        let found = read(&text).unwrap_err();
+        assert!(found.problems.len() == 100 && found.is_cut, "{}", found.problems.len());
+        assert!(found.lines().last().unwrap().ends_with("only the first 100 mistakes are shown"));
+    }
+}

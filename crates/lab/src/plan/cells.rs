@@ -84,11 +84,23 @@ pub(super) fn cells_beside(content: &Content) -> Vec<Cell> {
 }
 
 pub(crate) fn known(content: &Content) -> LevelNames<'_> {
+    let preparation = Some(Cow::Owned(jobs_of(&content.prepare)));
+    LevelNames { preparation, ..known_of(content, content.workloads.keys().map(String::as_str)) }
+}
+
+/// What the levels of one cell and arm mean: only their workloads are read, of which there may be a thousand.
+pub(super) fn known_in<'c>(content: &'c Content, cell: &Cell, arm: Option<&str>) -> LevelNames<'c> {
+    let of_options = cell.keys().filter_map(|key| Some(key.split_once('.')?.0));
+    known_of(content, cell.values().map(String::as_str).chain(of_options).chain(arm))
+}
+
+/// The same of these workloads, without the preparation.
+fn known_of<'c, 'n>(content: &'c Content, names: impl Iterator<Item = &'n str>) -> LevelNames<'c> {
     let spec = |planned: &PlannedWorkload| Some(Cow::Owned(Spec::of(&planned.spec).ok()?));
-    let workloads =
-        content.workloads.iter().filter_map(|(name, planned)| Some((name.as_str(), spec(planned)?)));
+    let workloads = names.filter_map(|name| content.workloads.get_key_value(name));
+    let workloads = workloads.filter_map(|(name, planned)| Some((name.as_str(), spec(planned)?)));
     LevelNames {
-        preparation: Some(Cow::Owned(jobs_of(&content.prepare))),
+        preparation: None,
         workloads: workloads.collect(),
         arms: &content.arms,
         named: &content.named,

@@ -72,7 +72,7 @@ pub(crate) fn setup(
     };
     let levels = cell.iter().map(|(key, level)| (key.as_str(), level.as_str()));
     let mut levels: Vec<_> = levels.chain(arm.map(|arm| (content.compared(), arm))).collect();
-    let known = cells::known(content);
+    let known = cells::known_in(content, cell, arm);
     levels.sort_by_key(|(key, _)| factors::position(key, &known));
     let varies = |key: &str| levels.iter().any(|(varied, _)| *varied == key);
     let varied = [REPLICAS, REPLICATION].map(varies);

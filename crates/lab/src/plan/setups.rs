@@ -89,14 +89,15 @@ pub fn equal_arms(plan: &Plan) -> Option<[String; 2]> {
     }
     let arms: Vec<String> = plan.content.arm_names().into_iter().flatten().collect();
     let cells = cells::grid(&plan.content);
-    let equal = |one: &String, other: &String| {
-        cells.iter().all(|cell| {
-            levels::effect(&plan.content, cell, one) == levels::effect(&plan.content, cell, other)
-        })
+    let effect = |cell, arm: &String| levels::effect(&plan.content, cell, arm);
+    // Most arms differ in the first cell already.
+    let first: Vec<_> = arms.iter().map(|arm| Some(effect(cells.first()?, arm))).collect();
+    let equal = |[one, other]: &[usize; 2]| {
+        first[*one] == first[*other]
+            && cells.iter().skip(1).all(|cell| effect(cell, &arms[*one]) == effect(cell, &arms[*other]))
     };
-    let pairs =
-        arms.iter().enumerate().flat_map(|(at, one)| arms[..at].iter().map(move |other| [other, one]));
-    pairs.into_iter().find(|[one, other]| equal(one, other)).map(|pair| pair.map(Clone::clone))
+    let mut pairs = (0..arms.len()).flat_map(|at| (0..at).map(move |other| [other, at]));
+    pairs.find(equal).map(|pair| pair.map(|at| arms[at].clone()))
 }
 
 /// The setup of the base arm's run of the same cell; `None` for runs of the base, and without a comparison.
