@@ -3,6 +3,7 @@
 
 mod crashes;
 mod doubts;
+mod failure;
 pub(crate) mod judgement;
 mod next;
 mod remarks;
@@ -41,6 +42,8 @@ pub struct Answer {
     pub aging: Vec<Aging>,
     /// Arms whose servers crashed.
     pub crashes: Vec<Crashes>,
+    /// Why an arm is worse whatever its speed: its server crashed, or it cannot run the workload, and the base can.
+    pub failure: Option<String>,
     /// Large differences between arms besides speed.
     pub causes: Vec<Difference>,
     pub next: Option<Next>,
@@ -68,9 +71,9 @@ impl Answer {
         let found = data.compared();
         let verdicts = found.map(|found| Verdicts::of(found, &data.experiment, &data.runs));
         let crashes = Crashes::of(data);
-        let is_worse = crashes.iter().any(|crashed| crashed.worse_than.is_some());
+        let failure = failure::failure(data, &crashes);
         let judgement = match (data.limits(), &verdicts) {
-            _ if is_worse => Judgement::Worse,
+            _ if failure.is_some() => Judgement::Worse,
             (Some(limits), _) => judgement::of_limits(&limits),
             (None, Some(verdicts)) => verdicts.judgement,
             (None, None) => without_pairs(data),
@@ -88,8 +91,9 @@ impl Answer {
             aging: data.aging.clone(),
             crashes,
             causes: data.differences.iter().filter(|own| own.large).cloned().collect(),
-            // More rounds do not mend a crash.
-            next: found.filter(|_| !is_worse).and_then(|found| Next::of(data, found, &lines)),
+            // More rounds do not mend a failure.
+            next: found.filter(|_| failure.is_none()).and_then(|found| Next::of(data, found, &lines)),
+            failure,
             remarks: Remarks::of(data),
             lines,
         }

@@ -122,3 +122,30 @@ fn copies_of_builds_are_run_by_their_own_programs() {
                 where name = 'session_age_s' and arm = 'other' order by round)";
     assert_eq!(place.sql(ages).trim_matches('"'), "0 1");
 }
+
+/// Regression: a plain CREATE in the preparation failed on what the build before had made, and the new build was blamed.
+/// With IF NOT EXISTS, functions and extensions of the old build were measured.
+#[test]
+fn the_server_of_another_build_begins_empty() {
+    let place = Place::new();
+    let bins = ["one", "other"].map(|name| copied(&place, name));
+    change_library(&bins[1]);
+    place.write("prep.sql", "CREATE TABLE made AS SELECT 1 AS x;\n");
+    place.write("ask.sql", "SELECT x FROM made;\n");
+    let [one, other] = bins.clone().map(|bin| bin.display().to_string());
+    let text = format!(
+        "question = \"?\"\n[target]\nmanaged = {{ name = \"built\" }}\n[prepare]\nsql = [\"prep.sql\"]\n\
+         [workload.w]\npgbench = {{ files = [\"ask.sql\"] }}\n\
+         [version.one]\nbin = \"{one}\"\n[version.other]\nbin = \"{other}\"\n[compare]\nfactor = \"version\"\nbase = \"one\"\n\
+         [factors]\nversion = [\"one\", \"other\"]\n[measure]\nwarmup = \"0.1s\"\nduration = \"0.3s\"\nrounds = 2\n"
+    );
+    place.write("e.toml", text);
+    let run = || place.run(["run", "e.toml", "--allow-commands"]);
+    let first = run();
+    assert!(matches!(first.status.code(), Some(0..=2)), "{}{}", first.stdout, first.stderr);
+    change_library(&bins[1]);
+    let done = run();
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}{}", done.stdout, done.stderr);
+    let made_again = "its data folder was made by another build of PostgreSQL, and is made again";
+    assert_eq!(done.stderr.matches(made_again).count(), 1, "{}", done.stderr);
+}

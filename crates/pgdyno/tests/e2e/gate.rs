@@ -103,6 +103,23 @@ fn a_new_arm_that_fails_at_its_first_execution_is_worse() {
     assert!(!place.path().join("out/summary.md").exists());
 }
 
+/// The base ended with 69 and no summary, and a crash of the base was "a larger budget would decide".
+#[test]
+fn what_more_rounds_do_not_mend_is_said() {
+    let place = Place::with_private("gate");
+    let late = "SELECT 1 / (random() * 200)::int;\n";
+    scripts(&place, late);
+    place.write("base.sql", format!("SELECT 1;\n{late}"));
+    let done = gate(&place, &["--commit", "c1"]);
+    assert!([2, 3].contains(&done.status.code().unwrap()), "{}{}", done.stdout, done.stderr);
+    assert!(
+        done.stdout.contains("division by zero") && !done.stdout.contains("larger budget"),
+        "{}",
+        done.stdout
+    );
+    assert!(read(&place, "out/summary.md").contains("division by zero"));
+}
+
 #[test]
 fn what_is_the_same_byte_for_byte_is_not_measured() {
     let place = Place::with_private("gate");

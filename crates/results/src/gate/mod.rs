@@ -2,8 +2,10 @@
 
 mod history;
 
+use std::collections::BTreeSet;
+
+use spec::Judgement;
 use spec::plan::WorkMetric;
-use spec::{Doubt, Judgement, Reason, Run, RunEvent, Validity};
 use stats::{Estimate, Verdict};
 
 pub use self::history::{GateHistory, HistoryChange, HistoryPoint, LikelyCommit};
@@ -60,13 +62,13 @@ impl GateAnswer {
         let arm = compared.arms.last()?;
         let answer = Answer::of(data);
         let names = [compared.base.clone(), arm.arm.clone()];
-        let crashed = answer.crashes.iter().find(|crashed| crashed.worse_than.is_some()).map(Crashes::words);
-        let failure = crashed.or_else(|| fails_alone(data, &names));
+        // More rounds do not mend it, and after three crashes there are none.
+        let of_base = answer.crashes.iter().find(|crashed| crashed.name == compared.base);
         Some(Self {
             change: arm.grid.map(|figure| figure.grid.estimate),
-            judgement: if failure.is_some() { Judgement::Worse } else { answer.judgement },
-            failure,
-            ..Self::unmeasured(Judgement::Undecided, names, data.experiment.metric())
+            failure: answer.failure,
+            hindrance: of_base.map(Crashes::words),
+            ..Self::unmeasured(answer.judgement, names, data.experiment.metric())
         })
     }
 
@@ -101,7 +103,8 @@ impl GateAnswer {
         let crashed = crashes(new).into_iter().find(|crashed| crashed.name == is);
         let failure = crashed.filter(|_| !crashes(base).iter().any(|crashed| crashed.name == was));
         let failure = failure.map(|crashed| Crashes { worse_than: Some(was.clone()), ..crashed });
-        let hindrance = hindrance(base, new, control.change()).or_else(|| other_scripts(data));
+        let hindrance = hindrance(base, new, control.change())
+            .or_else(|| other_scripts([base, new], &control.arm, [&was, &is]));
         let judgement = match &hindrance {
             _ if failure.is_some() => Judgement::Worse,
             Some(_) if judged.iter().any(|verdict| *verdict != Verdict::Invalid) => Judgement::Undecided,
@@ -120,20 +123,6 @@ impl GateAnswer {
             ..Self::unmeasured(judgement, [format!("{was} of {}", base.label), is], metric)
         })
     }
-}
-
-/// Why no run of the arm is valid, where runs of the base are.
-fn fails_alone(data: &ReportData, [base, arm]: &[String; 2]) -> Option<String> {
-    let runs_of = |name: &String| {
-        let is_its = |run: &&Run| run.is_measured() && run.arm.as_ref() == Some(name);
-        data.runs.iter().filter(is_its).collect::<Vec<_>>()
-    };
-    let is_own = |doubt: &&Doubt| matches!(doubt.reason, Reason::Errors | Reason::EmptyResults);
-    let why =
-        |run: &Run| run.doubts.iter().find(is_own).filter(|_| run.validity == Validity::Invalid).cloned();
-    let first = runs_of(arm).into_iter().map(why).collect::<Option<Vec<_>>>()?.into_iter().next()?;
-    let base_does = runs_of(base).iter().any(|run| run.validity != Validity::Invalid);
-    base_does.then(|| format!("no run of {arm} is valid, and runs of {base} are: {}", first.detail))
 }
 
 /// What a control cannot take out.
@@ -155,10 +144,17 @@ fn hindrance(base: &MeasuredExperiment, new: &MeasuredExperiment, drift: Option<
     })
 }
 
-fn other_scripts(data: &ReportData) -> Option<String> {
-    let mut events = data.runs.iter().flat_map(|run| &run.events);
-    let other = events.find(|event| event.kind == RunEvent::OTHER_ANSWERS)?;
-    Some(format!("the base ran other scripts: {}", other.detail))
+/// Whether the control ran other scripts, or the judged arm, if scripts are not what is compared.
+fn other_scripts([base, new]: [&MeasuredExperiment; 2], control: &str, judged: [&str; 2]) -> Option<String> {
+    let scripts = |of: &MeasuredExperiment, arm: &str| -> BTreeSet<(String, u32)> {
+        let own = of.runs.iter().filter(|run| run.is_measured() && run.arm.as_deref() == Some(arm));
+        own.flat_map(|run| &run.scripts).map(|own| (own.text_hash.clone(), own.weight)).collect()
+    };
+    let by_scripts = new.experiment.compare_factor.as_deref() == Some("workload");
+    let pairs = [[control, control], judged];
+    let mut pairs = pairs.into_iter().take(if by_scripts { 1 } else { 2 });
+    let differ = pairs.find(|[was, is]| scripts(base, was) != scripts(new, is))?;
+    Some(format!("{} ran other scripts then than now", differ[1]))
 }
 
 #[cfg(test)]

@@ -35,6 +35,9 @@ use self::schema::SchemaState;
 use crate::error::{absent, from_io, from_sqlite, is_locked, not_results, unusable};
 use crate::spool::Spool;
 
+/// Longest file without a table, bytes: two pages of SQLite.
+const BEGINNING: u64 = 8192;
+
 /// Number of an experiment in a results file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExperimentId(pub i64);
@@ -155,6 +158,16 @@ impl Store {
     /// # Errors
     /// When it is another file, of another version, locked, or cannot be written.
     pub fn create_or_open(path: &Path) -> Result<Self, Error> {
+        let is_new = std::fs::symlink_metadata(path).is_err();
+        let opened = Self::create(path);
+        // A beginning that a full disk cut off would be refused as another file for ever.
+        if is_new && opened.is_err() && std::fs::metadata(path).is_ok_and(|found| found.len() <= BEGINNING) {
+            let _ = std::fs::remove_file(path);
+        }
+        opened
+    }
+
+    fn create(path: &Path) -> Result<Self, Error> {
         make_private(path).map_err(|error| from_io(path, &error))?;
         let found = std::fs::metadata(path).map_err(|error| from_io(path, &error))?;
         refuse_other_than_file(path, &found)?;

@@ -42,6 +42,9 @@ pub(super) struct Marker {
     /// Options of initdb besides ours.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) initdb: Vec<String>,
+    /// SHA-256 of the build that made its data folder, hex ([`crate::build::tree_of`]), if it is the server of a build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) build: Option<String>,
     /// Present for a copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) copy: Option<CopyOf>,
@@ -126,6 +129,7 @@ mod tests {
             is_kept: false,
             storage: None,
             initdb: Vec::new(),
+            build: None,
             copy: None,
         };
         marker.write(&folder).expect("own folder");

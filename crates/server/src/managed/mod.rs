@@ -52,6 +52,7 @@ use self::network::Network;
 use self::postmaster::PidFile;
 pub(crate) use self::serve::is_ready;
 use self::storage_choice::StorageChoice;
+use crate::build::tree_of;
 use crate::child::{Account, Child, Watchdog};
 use crate::home::{Dir, Home, HomeFolder, passed_through, remove_socket_folder};
 use crate::lock::{Lock, LockResult};
@@ -79,7 +80,7 @@ pub struct ServerOptions {
     pub detached: bool,
     /// Where some of its files are stored; all are in its folder when `None`.
     pub storage: Option<Storage>,
-    /// Whether data of another major version are removed. An arm that is a build needs this: its folder may hold another
+    /// Whether data of another version or build are removed. An arm that is a build needs this: its folder may hold another
     /// build now.
     pub replaces_versions: bool,
     /// Further options of initdb ([`check_initdb_option`]). A server that was made with others is made again, if its versions
@@ -363,7 +364,9 @@ impl Cluster {
             None if is_empty(&folder) => {
                 let installation = Installation::find(&options.choice)?;
                 let (storage, initdb) = (options.storage.clone(), options.initdb.clone());
-                let marker = Marker { storage, initdb, ..fresh_marker(&installation) };
+                let build = options.replaces_versions.then(|| tree_of(&installation.bin)).transpose()?;
+                let build = build.map(|build| build.sha256);
+                let marker = Marker { storage, initdb, build, ..fresh_marker(&installation) };
                 (installation, marker)
             }
             None => return Err(not_ours(folder.path())),
@@ -531,6 +534,7 @@ fn fresh_marker(installation: &Installation) -> Marker {
         is_kept: false,
         storage: None,
         initdb: Vec::new(),
+        build: None,
         copy: None,
     }
 }

@@ -12,6 +12,7 @@ use super::marker::Marker;
 use super::postmaster::{self, PidFile};
 use super::serve::STOP_TIMEOUT;
 use super::{Cluster, ServerOptions};
+use crate::build::tree_of;
 use crate::child::Account;
 use crate::home::{Dir, Home};
 use crate::storage::Used;
@@ -60,7 +61,8 @@ pub(super) fn check(
     Ok(Some(marker))
 }
 
-/// The existing server, unless it is of another major version and may be replaced; it is removed then. Why, if so.
+/// The existing server, unless it was made by another version, build or options and may be replaced; it is removed then.
+/// Why, if so.
 pub(super) fn without_other_version(
     found: Option<Marker>,
     folder: &Dir,
@@ -85,6 +87,11 @@ pub(super) fn without_other_version(
         Ok(asked) if asked.major != marker.major => {
             clear(folder)?;
             Ok((None, Some("another major version of PostgreSQL")))
+        }
+        // Extensions, functions and catalogs of another build would be measured in the name of this one.
+        Ok(asked) if marker.build.as_ref() != Some(&tree_of(&asked.bin)?.sha256) => {
+            clear(folder)?;
+            Ok((None, Some("another build of PostgreSQL")))
         }
         _ => Ok((Some(marker), None)),
     }

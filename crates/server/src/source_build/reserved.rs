@@ -51,6 +51,22 @@ const FOLDERS: [&str; 42] = [
 /// Variables of PGXS that say which PostgreSQL an extension is built for.
 const SERVERS: [&str; 4] = ["pg-config", "pgxs", "use-pgxs", "no-pgxs"];
 
+/// Variables that change what make does: with them nothing may be built or installed.
+const MAKE: [&str; 12] = [
+    "makeflags",
+    "gnumakeflags",
+    "mflags",
+    "makefiles",
+    "makeoverrides",
+    "shell",
+    "install",
+    "install-program",
+    "install-script",
+    "install-data",
+    "install-shlib",
+    "mkdir-p",
+];
+
 /// Shortest abbreviation that is refused: configure takes `--pre` for `--prefix`, and `--h` is `--help`.
 const SHORTEST: usize = 2;
 
@@ -59,6 +75,7 @@ const SHORTEST: usize = 2;
 pub(super) enum Reserved {
     Folder,
     Server,
+    Make,
 }
 
 impl Reserved {
@@ -74,13 +91,17 @@ impl Reserved {
         if is_folder_option || FOLDERS.contains(&plain.as_str()) || FOLDERS.iter().any(|of| is_short(&of)) {
             return Some(Self::Folder);
         }
-        SERVERS.contains(&plain.as_str()).then_some(Self::Server)
+        let is_variable = !name.starts_with('-');
+        let is_of_make = is_variable && MAKE.contains(&plain.as_str());
+        let is_of_server = SERVERS.contains(&plain.as_str());
+        is_of_make.then_some(Self::Make).or_else(|| is_of_server.then_some(Self::Server))
     }
 
     /// Why it is refused, advice on a separate line.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Folder => "pgdyno chooses the folders of a build\nleave it out",
+            Self::Make => "pgdyno runs make, which builds and installs everything\nleave it out",
             Self::Server => {
                 "pgdyno chooses the PostgreSQL that an extension is built for\nleave it out; another one is the base of the \
                  comparison, 'build: FOLDER', or --pg-bin FOLDER"
@@ -121,6 +142,9 @@ mod tests {
         }
         for server in ["PG_CONFIG=/x", "pg_config=/x", "PGXS=/x", "USE_PGXS=", "NO_PGXS=1"] {
             assert_eq!(Reserved::of(server), Some(Reserved::Server), "{server}");
+        }
+        for make in ["MAKEFLAGS=-n", "INSTALL=true", "SHELL=/bin/true", "INSTALL_PROGRAM=:"] {
+            assert_eq!(Reserved::of(make), Some(Reserved::Make), "{make}");
         }
         for free in [
             "--with-icu",

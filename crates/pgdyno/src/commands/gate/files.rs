@@ -40,8 +40,10 @@ impl GateFolder {
         }
         let folder = Self(path.to_owned());
         check_writable(&folder.summary())?;
-        // A gate that ends with an error leaves no judgement of an earlier one.
-        for name in [SUMMARY, JSON] {
+        // A gate that ends with an error leaves no files of an earlier one.
+        let charts = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let charts = charts.filter_map(|name| name.into_string().ok()).filter(|name| is_of_changes(name));
+        for name in [SUMMARY, JSON, PAGE, ROUNDS, HISTORY].map(str::to_owned).into_iter().chain(charts) {
             let _ = std::fs::remove_file(folder.0.join(name));
         }
         Ok(folder)
@@ -96,5 +98,9 @@ impl GateFolder {
 
 /// The charts of the answer; all others are in the report.
 fn of_changes(data: &ReportData) -> Vec<ChartFile> {
-    charts(data).into_iter().filter(|chart| chart.name.contains("-change-of-")).collect()
+    charts(data).into_iter().filter(|chart| is_of_changes(&chart.name)).collect()
+}
+
+fn is_of_changes(name: &str) -> bool {
+    name.contains("-change-of-")
 }

@@ -62,7 +62,7 @@ pub(super) fn measured(
     let (mut has_added, mut is_stored) = (false, true);
     loop {
         let began = Instant::now();
-        let Looked { experiment, is_new, can_go_on, commits } = match once(&how, file, gate.base, stop)? {
+        let Looked { experiment, is_new, suspended, commits } = match once(&how, file, gate.base, stop)? {
             Once::Looked(looked) => looked,
             Once::Same(arms) => return Ok(Found::Same(arms)),
             Once::Failed(arm, why) => return Ok(Found::Failed(arm, why)),
@@ -72,11 +72,9 @@ pub(super) fn measured(
         store.look(experiment)?;
         let data = loaded(&store, experiment)?;
         let (looks, rounds) = (data.course.looks, data.experiment.rounds);
-        let (answer, against) = judged(gate, &store, experiment, &data)?;
-        if let Err(error) = can_go_on
-            && answer.failure.is_none()
-        {
-            return Err(error);
+        let (mut answer, against) = judged(gate, &store, experiment, &data)?;
+        if let Some(why) = suspended.filter(|_| answer.failure.is_none()) {
+            answer.hindrance = Some(why);
         }
         budget.spent(&data, rounds, has_added.then(|| began.elapsed()));
         let may_look =
@@ -103,8 +101,8 @@ struct Looked {
     experiment: ExperimentId,
     /// Whether runs were measured now.
     is_new: bool,
-    /// The error of runs that are suspended: only the failure of an arm makes it an answer.
-    can_go_on: anyhow::Result<()>,
+    /// Why runs are suspended, if they are: more rounds do not mend it.
+    suspended: Option<String>,
     commits: BTreeMap<String, String>,
 }
 
@@ -152,7 +150,7 @@ fn once(
         Ok(outcome) => Ok(Once::Looked(Looked {
             experiment: outcome.experiment,
             is_new: true,
-            can_go_on: Ok(()),
+            suspended: None,
             commits,
         })),
         Err(error) => ended(error.into(), commits),
@@ -166,14 +164,14 @@ fn ended(error: anyhow::Error, commits: BTreeMap<String, String>) -> anyhow::Res
         return Err(error);
     };
     if let Some(FinishedExperiment { experiment }) = known.attached().copied() {
-        return Ok(Once::Looked(Looked { experiment, is_new: false, can_go_on: Ok(()), commits }));
+        return Ok(Once::Looked(Looked { experiment, is_new: false, suspended: None, commits }));
     }
     if let Some(failed) = known.attached::<FailedArm>() {
         return Ok(Once::Failed(failed.clone(), known.to_string()));
     }
     match known.attached().copied() {
         Some(SuspendedRuns { experiment }) => {
-            Ok(Once::Looked(Looked { experiment, is_new: true, can_go_on: Err(error), commits }))
+            Ok(Once::Looked(Looked { experiment, is_new: true, suspended: Some(error.to_string()), commits }))
         }
         None => Err(error),
     }

@@ -78,17 +78,26 @@ impl<'a> AnswerBlocks<'a> {
         blocks
     }
 
-    /// Crashes of servers, each with the server's own lines.
+    /// Crashes of servers, each with the server's own lines, or why an arm cannot run the workload.
     fn crashes(&self) -> impl Iterator<Item = Block> {
-        self.answer.crashes.iter().flat_map(|crash| {
-            let end = match (&crash.worse_than, crash.lines.is_empty()) {
-                (Some(_), _) => ": worse, whatever its speed.",
-                (None, false) => ":",
-                (None, true) => ".",
-            };
-            let said = Paragraph::new("notice").strong(crash.words()).plain(end).into();
-            Block::group("notice", [said, Block::List(crash.lines.clone())])
-        })
+        let is_crash = self.answer.crashes.iter().any(|crash| crash.worse_than.is_some());
+        let failure = self.answer.failure.as_ref().filter(|_| !is_crash).map(|failure| {
+            Paragraph::new("notice").strong(failure.clone()).plain(": worse, whatever its speed.").into()
+        });
+        let failure = Block::group("notice", failure);
+        self.answer
+            .crashes
+            .iter()
+            .flat_map(|crash| {
+                let end = match (&crash.worse_than, crash.lines.is_empty()) {
+                    (Some(_), _) => ": worse, whatever its speed.",
+                    (None, false) => ":",
+                    (None, true) => ".",
+                };
+                let said = Paragraph::new("notice").strong(crash.words()).plain(end).into();
+                Block::group("notice", [said, Block::List(crash.lines.clone())])
+            })
+            .chain(failure)
     }
 
     fn before_figures(&self, output: AnswerPlace) -> Vec<Block> {
