@@ -105,12 +105,13 @@ fn history(
 
 fn print(gate: &Gate<'_>, report: &GateReport<'_>) -> anyhow::Result<()> {
     let format = gate.args.out.format.format;
-    Ok(match format {
-        OutputFormat::Text => data(&report.text())?,
-        OutputFormat::Md => data(&report.markdown())?,
-        OutputFormat::Json => data(&report.json())?,
+    let text = match format {
+        OutputFormat::Text => report.text(),
+        OutputFormat::Md => report.markdown(),
+        OutputFormat::Json => report.json(),
         OutputFormat::Csv | OutputFormat::CsvFormulas => {
-            crate::commands::print(&::report::gate::history_table(report.history), format)?;
+            return crate::commands::print(&::report::gate::history_table(report.history), format);
         }
-    })
+    };
+    Ok(data(&text)?)
 }

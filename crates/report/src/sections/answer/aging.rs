@@ -23,8 +23,11 @@ impl AnswerBlocks<'_> {
     /// A notice for each cell and arm in which something changes with the age of sessions.
     pub(super) fn aging(&self) -> Vec<Block> {
         let said = sentences(self.data.base().unwrap_or_default(), &self.answer.aging);
+        // A host that is mostly disturbed changes figures over time, too.
+        let doubt = self.answer.lines.iter().find_map(|line| line.suspect);
+        let doubt = doubt.map(|doubt| format!(" Doubtful: {}.", doubt.words())).unwrap_or_default();
         said.into_iter()
-            .map(|(head, rest)| Paragraph::new("notice").strong(head).plain(rest).into())
+            .map(|(head, rest)| Paragraph::new("notice").strong(head).plain(format!("{rest}{doubt}")).into())
             .collect()
     }
 
