@@ -21,6 +21,8 @@ pub(crate) struct Ran {
     pub(crate) cpu_s: f64,
     /// From start to end, s.
     pub(crate) wall_s: f64,
+    /// The most memory that it had at once.
+    pub(crate) peak_bytes: u64,
 }
 
 /// Runs a program to its end.
@@ -54,7 +56,8 @@ pub(crate) fn run_until(
     if !good.contains(&status) {
         bail!("{name} ended with status {status}:\n{errors}{output}");
     }
-    Ok(Ran { output, errors, cpu_s: seconds(usage.ru_utime) + seconds(usage.ru_stime), wall_s })
+    let cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    Ok(Ran { output, errors, cpu_s, wall_s, peak_bytes: peak_bytes(&usage) })
 }
 
 type Reader = Option<std::thread::JoinHandle<String>>;
@@ -83,6 +86,12 @@ fn wait(pid: u32) -> anyhow::Result<(i32, libc::rusage)> {
     }
     let code = if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) };
     Ok((code, usage))
+}
+
+/// The kernel counts in bytes on macOS, elsewhere in kilobytes.
+fn peak_bytes(usage: &libc::rusage) -> u64 {
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    usage.ru_maxrss.unsigned_abs() * unit
 }
 
 fn seconds(time: libc::timeval) -> f64 {
@@ -142,7 +151,8 @@ mod tests {
     #[test]
     fn figures_are_found_in_a_report() {
         let output = "number of transactions actually processed: 1234/2000\ntps = 617.5 (without initial connection time)\n";
-        let ran = Ran { output: output.into(), errors: String::new(), cpu_s: 0.0, wall_s: 0.0 };
+        let ran =
+            Ran { output: output.into(), errors: String::new(), cpu_s: 0.0, wall_s: 0.0, peak_bytes: 0 };
         assert_eq!(processed(&ran).unwrap(), 1234.0);
         assert_eq!(tps(&ran).unwrap(), 617.5);
         assert!(number("tps = \n", "tps = ").is_err());

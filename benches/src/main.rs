@@ -7,6 +7,7 @@
 mod announced;
 mod child;
 mod cost;
+mod growth;
 mod http;
 mod init;
 mod load;
@@ -32,7 +33,7 @@ use server::child::{WATCHDOG_ARGUMENT, watchdog_main};
 /// Measures what pgdyno costs, compared with pgbench and redis-benchmark, and how much it detects.
 #[derive(Debug, Parser)]
 struct Args {
-    /// What to measure [default: all but believe, cpu, gate and announced, which take long]
+    /// What to measure [default: all but believe, cpu, gate, announced and growth, which take long]
     #[arg(value_enum)]
     what: Vec<What>,
     /// The program under test
@@ -111,12 +112,19 @@ enum What {
     Gate,
     /// Whether ten commands take as long as they announce (10 min)
     Announced,
+    /// Time and memory of commands by the number of runs in a results file: 100, 1,000 and 10,000
+    Growth,
 }
 
 impl What {
     /// Whether it checks the answers of comparisons; the others measure cost.
     fn compares(self) -> bool {
         matches!(self, Self::Believe | Self::Cpu | Self::Gate | Self::Announced)
+    }
+
+    /// Whether it is measured only if it is named.
+    fn is_long(self) -> bool {
+        self.compares() || self == Self::Growth
     }
 }
 
@@ -139,11 +147,12 @@ fn main() -> anyhow::Result<()> {
         Some((first, rest)) if first == redis_load::WORD => return redis_load::main(rest),
         Some((first, rest)) if first == http::WORD => return http::load(rest),
         Some((first, rest)) if first == tile_load::WORD => return tile_load::main(rest),
+        Some((first, rest)) if first == growth::WORD => return growth::main(rest),
         _ => {}
     }
     let options = Args::parse();
     stop::listen()?;
-    let all = || What::value_variants().iter().copied().filter(|what| !what.compares()).collect();
+    let all = || What::value_variants().iter().copied().filter(|what| !what.is_long()).collect();
     let wanted: Vec<What> = if options.what.is_empty() { all() } else { options.what.clone() };
     println!("{}", page::head(&options, &wanted)?);
     for what in wanted {
@@ -179,5 +188,6 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Cpu => slices::cpu::table(options),
         What::Gate => slices::gate::table(options),
         What::Announced => announced::times(options),
+        What::Growth => growth::table(options),
     }
 }

@@ -122,8 +122,21 @@ impl<'a> TestedProgram<'a> {
     /// # Errors
     /// An exit code outside `good`.
     pub(crate) fn run(&self, words: &[&str], good: RangeInclusive<i32>) -> anyhow::Result<Ran> {
+        self.run_on(&self.folder.path().join("results.sqlite"), words, good)
+    }
+
+    /// The same with another results file.
+    ///
+    /// # Errors
+    /// An exit code outside `good`.
+    pub(crate) fn run_on(
+        &self,
+        results: &Path,
+        words: &[&str],
+        good: RangeInclusive<i32>,
+    ) -> anyhow::Result<Ran> {
         let mut words: Vec<OsString> = words.iter().map(Into::into).collect();
-        words.extend(["--results".into(), self.folder.path().join("results.sqlite").into()]);
+        words.extend(["--results".into(), results.into()]);
         let env = [("PGDYNO_HOME".to_owned(), self.folder.path().join("home").display().to_string())];
         child::run_until(&self.path, &words, &env, good)
     }

@@ -39,7 +39,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("tile", &[]),
     // Not part of the product: it measures the product.
-    ("benches", &["engine", "lab", "protocol", "spec", "stats", "server", "tile", "workloads"]),
+    ("benches", &["engine", "lab", "protocol", "results", "spec", "stats", "server", "tile", "workloads"]),
 ];
 
 fn root() -> PathBuf {

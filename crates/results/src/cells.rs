@@ -81,8 +81,7 @@ impl Response {
     /// Of some runs together.
     #[must_use]
     pub fn of(runs: &[&Run]) -> Self {
-        let mut all = Histogram::new();
-        runs.iter().flat_map(|run| &run.scripts).for_each(|script| all.add(&script.response));
+        let all = Histogram::sum(runs.iter().flat_map(|run| &run.scripts).map(|script| &script.response));
         let quantile = |q: f64| Some((q, all.percentile_ns(q)? as f64));
         Self {
             count: all.count(),

@@ -16,7 +16,23 @@ use crate::comparison::{
     Metric, differences, two_groups,
 };
 use crate::limits::Limits;
-use crate::store::{Course, ExperimentId, Store, StoredExperiment, StoredTile};
+use crate::store::{Course, ExperimentId, RunParts, Store, StoredExperiment, StoredTile};
+
+/// What is read of an experiment besides its record, texts and course. What is not read is empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// No runs.
+    Record,
+    /// All runs, with these parts.
+    Runs(RunParts),
+}
+
+impl Wanted {
+    /// All that a page shows.
+    pub const ALL: Self = Self::Runs(RunParts::ALL);
+    /// For the answer in words, and for tables: all but files.
+    pub const FIGURES: Self = Self::Runs(RunParts { artifacts: false, ..RunParts::ALL });
+}
 
 /// One stored experiment with all its runs in order of execution.
 #[derive(Debug, Clone)]
@@ -63,14 +79,18 @@ pub const UNREADABLE_PLAN: &str = "the stored plan of this experiment cannot be 
                                    the runs are not affected";
 
 impl ReportData {
-    /// Reads an experiment; [`Store::find`] finds one by name or number.
+    /// Reads as much of an experiment as is wanted; [`Store::find`] finds one by name or number.
     ///
     /// # Errors
     /// When there is no such experiment, or the file cannot be read.
-    pub fn load(store: &Store, id: ExperimentId) -> Result<Self, Error> {
+    pub fn load(store: &Store, id: ExperimentId, wanted: Wanted) -> Result<Self, Error> {
         let stored = store.experiment(id)?;
         let (texts, course) = (store.texts(id)?, store.course(id)?);
-        let mut data = Self::new(stored.experiment, stored.host, stored.target, store.runs(id)?);
+        let runs = match wanted {
+            Wanted::Record => Vec::new(),
+            Wanted::Runs(parts) => store.runs_with(id, parts)?,
+        };
+        let mut data = Self::new(stored.experiment, stored.host, stored.target, runs);
         data.notes.extend(data.experiment.plan.is_unreadable().then(|| UNREADABLE_PLAN.to_owned()));
         // Facts of another version do not prevent a report.
         let folder = store.facts(id).ok().and_then(|facts| facts.folder().map(Path::to_owned));
@@ -433,8 +453,13 @@ pub fn levels(cell: &Cell) -> String {
 
 /// Runs that were replaced by others, because the machine disturbed them or their block.
 fn measured_again(runs: &[Run]) -> BTreeSet<String> {
+    let former = || runs.iter().filter(|run| run.set_aside.is_some());
+    if former().next().is_none() {
+        return BTreeSet::new();
+    }
     let is_again = |run: &&Run| run.events.iter().any(|event| event.kind == RunEvent::AGAIN);
     let repeated: BTreeSet<_> = runs.iter().filter(is_again).map(Run::key).collect();
+    let counting: BTreeSet<_> = runs.iter().filter(|run| run.set_aside.is_none()).map(Run::key).collect();
     // If the program was killed before that, the next one does not know; but the former run had no other
     // doubt.
     let alone_for_that = |run: &Run| {
@@ -445,14 +470,12 @@ fn measured_again(runs: &[Run]) -> BTreeSet<String> {
             Reason::SettingsNotApplied,
             Reason::TooShort,
         ];
-        let later = || runs.iter().any(|other| other.set_aside.is_none() && other.key() == run.key());
         // A run that is set aside with an invalid one keeps its validity.
         run.validity == Validity::Invalid
             && !run.doubts.iter().any(|doubt| grave.contains(&doubt.reason))
-            && later()
+            && counting.contains(&run.key())
     };
-    let former = runs.iter().filter(|run| run.set_aside.is_some());
-    let former = former.filter(|run| repeated.contains(&run.key()) || alone_for_that(run));
+    let former = former().filter(|run| repeated.contains(&run.key()) || alone_for_that(run));
     former.map(|run| run.uuid.clone()).collect()
 }
 

@@ -47,12 +47,13 @@ pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, t
         measured_s: 1.0,
         counts,
         figures: [(figures::CLIENT_CPU_US_PER_TX, 7.5)].into(),
-        settings: vec![Setting {
+        settings: [Setting {
             name: "work_mem".into(),
             value: "4MB".into(),
             source: "default".into(),
             is_initial: Some(true),
-        }],
+        }]
+        .into(),
         scripts: vec![script],
         series: vec![second(count)],
         ..with_one_of_each(Run::new(RunKind::Client, key))

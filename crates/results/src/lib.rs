@@ -23,6 +23,6 @@ pub use data::ReportData;
 pub use spool::{Spool, SpoolWriter};
 pub use store::{
     Collection, Course, Earlier, ExperimentId, ExperimentLock, ExperimentSummary, FileId, Finished, Imported,
-    KnownRun, Store, StoredExperiment, StoredRun, StoredTile, TileCounts, TilesOf,
+    KnownRun, RunParts, Store, StoredExperiment, StoredRun, StoredTile, TileCounts, TilesOf,
 };
 pub use table::{CellValue, Column, ColumnKind, Marked, Table};

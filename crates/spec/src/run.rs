@@ -2,6 +2,7 @@
 //! computed when reading.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use stats::Histogram;
@@ -59,8 +60,8 @@ pub struct Run {
     pub set_aside: Option<String>,
     pub counts: Counters,
     pub figures: Figures,
-    /// In force; stored once per distinct set.
-    pub settings: Vec<Setting>,
+    /// In force; stored once per distinct set, which the runs of an experiment share.
+    pub settings: Arc<[Setting]>,
     pub scripts: Vec<ScriptRecord>,
     /// How long sessions of users took; users only.
     pub sessions: Option<SessionTimes>,
@@ -170,7 +171,7 @@ impl Run {
             set_aside: None,
             counts: Counters::default(),
             figures: Figures::default(),
-            settings: Vec::new(),
+            settings: Arc::default(),
             scripts: Vec::new(),
             sessions: None,
             series: Vec::new(),

@@ -3,18 +3,17 @@
 //! Equal bounds make merging exact: adding two histograms gives the histogram of the concatenated samples.
 //! Figures that a histogram cannot give exactly (mean, standard deviation, extremes) are kept as plain sums.
 
+mod packed;
+
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
+use self::packed::PackedCounters;
+use crate::buckets::{BUCKETS, DIGITS, HIGHEST_NS, LOWEST_NS, value_of};
 use crate::verdict::TooFew;
-
-/// Resolution, in nanoseconds.
-pub(crate) const LOWEST_NS: u64 = 64;
-/// Largest value, one hour in nanoseconds; longer ones are recorded as this.
-pub(crate) const HIGHEST_NS: u64 = 3_600_000_000_000;
-/// Significant decimal digits.
-pub(crate) const DIGITS: u8 = 3;
 
 /// Why stored bytes are not a valid histogram.
 #[derive(Debug, thiserror::Error)]
@@ -38,11 +37,19 @@ pub enum HistogramError {
 /// Latencies in nanoseconds, 64 ns to 1 h, with exact count, sum, sum of squares, minimum and maximum.
 #[derive(Clone)]
 pub struct Histogram {
-    inner: hdrhistogram::Histogram<u64>,
+    counters: HistogramCounters,
     sum_ns: u128,
     sum_squares: f64,
     min_ns: u64,
     max_ns: u64,
+}
+
+/// A histogram that is recorded into has all counters. One that was read has only those with values, until a value is
+/// recorded or another one is added.
+#[derive(Clone)]
+enum HistogramCounters {
+    All(hdrhistogram::Histogram<u64>),
+    Packed(PackedCounters),
 }
 
 impl std::fmt::Debug for Histogram {
@@ -87,16 +94,20 @@ impl Histogram {
     /// An empty histogram; allocates all counters, so that recording never allocates.
     #[must_use]
     pub fn new() -> Self {
-        Self { inner: counters(HIGHEST_NS), sum_ns: 0, sum_squares: 0.0, min_ns: u64::MAX, max_ns: 0 }
+        Self { counters: HistogramCounters::All(all_counters()), ..Self::empty() }
+    }
+
+    /// An empty histogram without counters, for one that nothing may be added to.
+    #[must_use]
+    pub fn empty() -> Self {
+        let counters = HistogramCounters::Packed(PackedCounters::default());
+        Self { counters, sum_ns: 0, sum_squares: 0.0, min_ns: u64::MAX, max_ns: 0 }
     }
 
     /// Records one value in nanoseconds.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        if ns > self.inner.high() {
-            self.make_room();
-        }
-        self.inner.saturating_record(ns);
+        self.all().saturating_record(ns);
         self.sum_ns += u128::from(ns);
         self.sum_squares += (ns as f64) * (ns as f64);
         self.min_ns = self.min_ns.min(ns);
@@ -105,10 +116,39 @@ impl Histogram {
 
     /// Adds all of `other`; exact, since bounds are equal.
     pub fn add(&mut self, other: &Self) {
-        if other.inner.high() > self.inner.high() {
-            self.make_room();
+        match &other.counters {
+            HistogramCounters::All(counters) => self.all().add(counters).expect("bounds are equal"),
+            HistogramCounters::Packed(packed) if packed.count() > 0 => add_packed(self.all(), packed),
+            HistogramCounters::Packed(_) => return,
         }
-        self.inner.add(&other.inner).expect("bounds are equal");
+        self.add_figures(other);
+    }
+
+    /// All values of many histograms together, the same as adding one after another.
+    #[must_use]
+    pub fn sum<'h>(histograms: impl IntoIterator<Item = &'h Self>) -> Self {
+        let mut sum = Self::new();
+        // Finding the bucket of each counter again takes longer than reading it.
+        let mut counts = vec![0_u64; BUCKETS];
+        for own in histograms {
+            match &own.counters {
+                HistogramCounters::Packed(packed) if packed.count() > 0 => {
+                    for (index, count) in packed.counters() {
+                        counts[index] = counts[index].saturating_add(count);
+                    }
+                    sum.add_figures(own);
+                }
+                _ => sum.add(own),
+            }
+        }
+        let all = sum.all();
+        for (index, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+            all.saturating_record_n(value_of(index), count);
+        }
+        sum
+    }
+
+    fn add_figures(&mut self, other: &Self) {
         self.sum_ns += other.sum_ns;
         self.sum_squares += other.sum_squares;
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -123,9 +163,9 @@ impl Histogram {
         sum_squares: f64,
         (min_ns, max_ns): (u64, u64),
     ) {
-        self.make_room();
         let before = self.count();
-        counters.for_each(|(ns, count)| self.inner.saturating_record_n(ns, count));
+        let all = self.all();
+        counters.for_each(|(ns, count)| all.saturating_record_n(ns, count));
         if self.count() > before {
             self.sum_ns += sum_ns;
             self.sum_squares += sum_squares;
@@ -136,14 +176,17 @@ impl Histogram {
 
     /// Empties the histogram and keeps its memory.
     pub fn clear(&mut self) {
-        self.inner.reset();
+        self.all().reset();
         (self.sum_ns, self.sum_squares, self.min_ns, self.max_ns) = (0, 0.0, u64::MAX, 0);
     }
 
     /// Number of recorded values.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.inner.len()
+        match &self.counters {
+            HistogramCounters::All(counters) => counters.len(),
+            HistogramCounters::Packed(packed) => packed.count(),
+        }
     }
 
     /// Whether nothing was recorded.
@@ -192,7 +235,11 @@ impl Histogram {
     /// Value at quantile `q` in 0..=1, in nanoseconds, at most the exact maximum; `None` when empty.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<u64> {
-        (!self.is_empty()).then(|| self.inner.value_at_quantile(q).clamp(self.min_ns, self.max_ns))
+        let ns = match &self.counters {
+            HistogramCounters::All(counters) => counters.value_at_quantile(q),
+            HistogramCounters::Packed(packed) => packed.value_at_quantile(q),
+        };
+        (!self.is_empty()).then(|| ns.clamp(self.min_ns, self.max_ns))
     }
 
     /// As [`Self::quantile_ns`], but `None` with too few values beyond it ([`TooFew`]).
@@ -204,25 +251,24 @@ impl Histogram {
     /// Number of values above `ns`, to the histogram's resolution.
     #[must_use]
     pub fn count_above(&self, ns: u64) -> u64 {
-        self.count() - self.inner.count_between(0, ns)
+        match &self.counters {
+            HistogramCounters::All(counters) => self.count() - counters.count_between(0, ns),
+            HistogramCounters::Packed(packed) => packed.count_above(ns),
+        }
     }
 
     /// Points of the distribution for drawing: (quantile, value in ns), densest towards 1.
     #[must_use]
     pub fn curve(&self) -> Vec<(f64, u64)> {
-        self.inner.iter_quantiles(5).map(|v| (v.quantile(), v.value_iterated_to().min(self.max_ns))).collect()
+        let counters = self.counters.whole();
+        counters.iter_quantiles(5).map(|v| (v.quantile(), v.value_iterated_to().min(self.max_ns))).collect()
     }
 
     /// HdrHistogram's V2 compressed encoding, which other tools can read.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        if self.inner.high() < HIGHEST_NS {
-            let mut whole = self.clone();
-            whole.make_room();
-            return whole.encode();
-        }
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&self.inner, &mut bytes).expect("writing to memory cannot fail");
+        let (mut bytes, counters) = (Vec::new(), self.counters.whole());
+        V2DeflateSerializer::new().serialize(&*counters, &mut bytes).expect("writing to memory cannot fail");
         bytes
     }
 
@@ -277,45 +323,55 @@ impl Histogram {
         min_ns: u64,
         max_ns: u64,
     ) -> Result<Self, HistogramError> {
-        let inner: hdrhistogram::Histogram<u64> = Deserializer::new()
-            .deserialize(&mut &bytes[..])
-            .map_err(|e| HistogramError::Encoding(format!("{e:?}")))?;
-        if inner.low() != LOWEST_NS || inner.high() != HIGHEST_NS || inner.sigfig() != DIGITS {
-            return Err(HistogramError::Bounds);
-        }
-        let count = inner.len();
+        let packed = PackedCounters::decode(bytes)?;
+        let count = packed.count();
         if count > 0 && min_ns > max_ns {
             return Err(HistogramError::Extremes { count, min_ns, max_ns });
         }
-        // A report reads hundreds of these.
-        let mut decoded = Self { inner, sum_ns, sum_squares, min_ns, max_ns };
-        decoded.shrink();
-        Ok(decoded)
+        Ok(Self { counters: HistogramCounters::Packed(packed), sum_ns, sum_squares, min_ns, max_ns })
     }
 
-    /// Frees the counters above the largest value, for many histograms in memory; recording more allocates
-    /// them again.
+    /// Keeps only counters with values, for many histograms in memory; recording more allocates all again.
     pub fn shrink(&mut self) {
-        let mut small = counters(self.inner.max().clamp(2 * LOWEST_NS, HIGHEST_NS));
-        if small.add(&self.inner).is_ok() {
-            self.inner = small;
+        if let HistogramCounters::All(all) = &self.counters {
+            self.counters = HistogramCounters::Packed(PackedCounters::of(all));
         }
     }
 
-    /// Restores all counters of a decoded or shrunk histogram.
-    #[cold]
-    fn make_room(&mut self) {
-        if self.inner.high() < HIGHEST_NS {
-            let mut whole = counters(HIGHEST_NS);
-            whole.add(&self.inner).expect("smaller bounds fit");
-            self.inner = whole;
+    #[inline]
+    fn all(&mut self) -> &mut hdrhistogram::Histogram<u64> {
+        if let HistogramCounters::Packed(packed) = &self.counters {
+            self.counters = HistogramCounters::All(unpacked(packed));
+        }
+        match &mut self.counters {
+            HistogramCounters::All(counters) => counters,
+            HistogramCounters::Packed(_) => unreachable!("it was unpacked"),
         }
     }
 }
 
-/// Counters up to `highest` ns. A value has the same bucket for every `highest`, so adding stays exact.
-fn counters(highest: u64) -> hdrhistogram::Histogram<u64> {
-    hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, highest, DIGITS).expect("bounds are valid")
+impl HistogramCounters {
+    fn whole(&self) -> Cow<'_, hdrhistogram::Histogram<u64>> {
+        match self {
+            Self::All(counters) => Cow::Borrowed(counters),
+            Self::Packed(packed) => Cow::Owned(unpacked(packed)),
+        }
+    }
+}
+
+#[cold]
+fn unpacked(packed: &PackedCounters) -> hdrhistogram::Histogram<u64> {
+    let mut all = all_counters();
+    add_packed(&mut all, packed);
+    all
+}
+
+fn add_packed(all: &mut hdrhistogram::Histogram<u64>, packed: &PackedCounters) {
+    packed.values().for_each(|(ns, count)| all.saturating_record_n(ns, count));
+}
+
+fn all_counters() -> hdrhistogram::Histogram<u64> {
+    hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS).expect("bounds are valid")
 }
 
 #[cfg(test)]

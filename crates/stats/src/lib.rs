@@ -3,6 +3,7 @@
 //! The crate knows no database, file or clock. Every method names its source; `docs/figures.md` explains each
 //! printed figure.
 
+mod buckets;
 mod change_points;
 pub mod credits;
 mod detectable;

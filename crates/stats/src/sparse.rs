@@ -1,13 +1,8 @@
 //! A histogram for many figures, most of them in a narrow range or empty.
 
-use crate::histogram::{DIGITS, HIGHEST_NS, Histogram, LOWEST_NS};
+use crate::buckets::{BUCKETS, HIGHEST_NS, index_of, value_of};
+use crate::histogram::Histogram;
 
-/// Bits of a value below the resolution of the first bucket, [`LOWEST_NS`].
-const UNIT_BITS: u32 = LOWEST_NS.ilog2();
-/// Half the counters of a bucket, as a power of 2: the least that keeps the digits.
-const HALF_BITS: u32 = 10u32.pow(DIGITS as u32).next_power_of_two().ilog2();
-/// Buckets of all widths; longer values are counted as [`HIGHEST_NS`].
-const BUCKETS: usize = ((index_of(HIGHEST_NS) >> HALF_BITS) + 1) << HALF_BITS;
 const BLOCK: usize = 128;
 
 /// Latencies in nanoseconds, in the buckets of [`Histogram`], with memory only for the ranges they fall in.
@@ -70,20 +65,6 @@ impl SparseHistogram {
         let table = self.blocks.capacity() * size_of::<Option<Box<[u64; BLOCK]>>>();
         table + self.blocks.iter().flatten().count() * size_of::<[u64; BLOCK]>()
     }
-}
-
-/// Index of a value's bucket, as in HdrHistogram: 2^(`HALF_BITS` + 1) buckets of equal width, then for each
-/// doubling of the values half as many that are twice as wide.
-#[inline]
-const fn index_of(ns: u64) -> usize {
-    let units = ns >> UNIT_BITS;
-    let doublings = (units | 1).ilog2().saturating_sub(HALF_BITS);
-    (((doublings as u64) << HALF_BITS) + (units >> doublings)) as usize
-}
-
-fn value_of(index: usize) -> u64 {
-    let doublings = (index as u64 >> HALF_BITS).saturating_sub(1);
-    (index as u64 - (doublings << HALF_BITS)) << (doublings + u64::from(UNIT_BITS))
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ impl Recorder {
             return Err(of_sql(trouble));
         }
         let mut run = planned(&single_run(setup), setup);
-        run.settings = self.settings;
+        run.settings = self.settings.into();
         let scripts = workload.scripts();
         // The load is pgbench's own, so its results are never rejected.
         let host_lag_us = KnownHost::here().0.lag.map(|lag| lag.p99_us);

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use results::{ExperimentId, Store};
+use results::{ExperimentId, RunParts, Store};
 use server::Stop;
 use server::change::ChangeFailure;
 use server::home::results_option;
@@ -410,7 +410,8 @@ fn finished(
 fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<PastRun>, Error> {
     let searches = plan.content.measure.search.is_some();
     let runs: Vec<Run> = if searches {
-        let all = store.runs(id)?.into_iter();
+        // Strategies read figures, counts, doubts and slices.
+        let all = store.runs_with(id, RunParts::NONE)?.into_iter();
         all.filter(|run| run.kind == RunKind::Client && run.set_aside.is_none()).map(light).collect()
     } else {
         let planned: HashSet<RunKey> = plan.runs.iter().map(PlannedRun::key).collect();

@@ -20,6 +20,7 @@ pub(crate) mod texts;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Instant;
 
 use engine::{NotConnected, Observer, Second, Time, Until};
@@ -316,9 +317,9 @@ impl<'a> Runner<'a> {
         let stage = self.stage(at)?;
         stage.await_replicas()?;
         if stage.in_force.settings.is_empty() {
-            stage.in_force.settings = stage.recorded()?;
+            stage.in_force.settings = stage.recorded()?.into();
         }
-        record.settings.clone_from(&stage.in_force.settings);
+        record.settings = Arc::clone(&stage.in_force.settings);
         if setup.changes.is_some() || *at != At::default() {
             // An index may exist in one arm only; tables may differ in size between servers.
             record.relations = relation_sizes(stage.control()?)?;
@@ -367,7 +368,7 @@ impl<'a> Runner<'a> {
         {
             // The next run sets and reads the settings of its arm again.
             stage.in_force.arm = None;
-            stage.in_force.settings.clear();
+            stage.in_force.settings = Arc::default();
         }
     }
 
@@ -443,7 +444,7 @@ impl<'a> Runner<'a> {
         for added in applied.added.iter().filter(|_| first) {
             progress.note(added.clone());
         }
-        stage.in_force.settings = stage.recorded()?;
+        stage.in_force.settings = stage.recorded()?.into();
         stage.in_force.arm = Some(arm.clone());
         Ok(true)
     }

@@ -1,5 +1,6 @@
 //! A server of ours that crashed: what its log reports, and the wait until it is back.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use server::managed::ServerCrash;
@@ -29,7 +30,7 @@ impl Stage {
         self.close_control();
         // The next run sets and reads the settings of its arm again.
         self.in_force.arm = None;
-        self.in_force.settings.clear();
+        self.in_force.settings = Arc::default();
         let begun = Instant::now();
         let mut told = begun;
         loop {

@@ -9,6 +9,7 @@ mod tile_servers;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use protocol::Address;
 use protocol::postgres::conninfo::ConnectionString;
@@ -87,7 +88,7 @@ pub(crate) struct Stage {
 pub(crate) struct InForce {
     pub(crate) arm: Option<Arm>,
     pub(crate) changes: Option<BTreeMap<String, ChangeLevel>>,
-    pub(crate) settings: Vec<spec::Setting>,
+    pub(crate) settings: Arc<[spec::Setting]>,
 }
 
 impl Stage {

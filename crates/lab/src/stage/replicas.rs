@@ -1,5 +1,7 @@
 //! Replicas of an experiment's server: made by pgdyno for the runs that need them, or given by URL.
 
+use std::sync::Arc;
+
 use protocol::postgres::Place;
 use protocol::postgres::sql::Sql;
 use server::control::Control;
@@ -60,7 +62,7 @@ impl Stage {
             _ => {}
         }
         self.end_replicas()?;
-        self.in_force.settings.clear();
+        self.in_force.settings = Arc::default();
         self.recorded.clear();
         if topology.is_alone() {
             return Ok(());

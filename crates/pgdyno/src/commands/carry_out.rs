@@ -9,6 +9,7 @@ use lab::foresight::foresee;
 use lab::plan::{self};
 use results::answer::{Answer, of_ladders};
 use results::comparison::{ArmComparison, Comparison, Metric};
+use results::data::Wanted;
 use results::ladder::ladders;
 use results::{ExperimentId, Store};
 use server::Stop;
@@ -214,7 +215,7 @@ impl How<'_> {
 
     fn jobs_done(&self, outcome: &Outcome, plan: &Plan) -> ExitResult {
         if let Some(path) = self.report {
-            let found = loaded(&Store::open_read_only(&outcome.results)?, outcome.experiment)?;
+            let found = loaded(&Store::open_read_only(&outcome.results)?, outcome.experiment, Wanted::ALL)?;
             page::write(path, &found)?;
             talk(&format!("report:  {}", path.display()));
         }
@@ -228,7 +229,8 @@ impl How<'_> {
         {
             let _ = store.look(experiment);
         }
-        let found = loaded(&store, experiment)?;
+        let wanted = if self.report.is_some() { Wanted::ALL } else { Wanted::FIGURES };
+        let found = loaded(&store, experiment, wanted)?;
         let found = if self.report.is_some() { found.with_tiles(&store)? } else { found };
         if let Some(calibrated) = calibration::of_stored(&found) {
             calibration::show(&calibrated, self.output.format.format)?;
@@ -319,7 +321,7 @@ fn can_decide(store: &Store, experiment: ExperimentId) -> anyhow::Result<bool> {
     if store.experiment(experiment)?.experiment.order_scheme != OrderScheme::Sets {
         return Ok(true);
     }
-    let found = loaded(store, experiment)?;
+    let found = loaded(store, experiment, Wanted::FIGURES)?;
     let has_error =
         |arm: &ArmComparison| arm.grid.is_some_and(|figure| figure.grid.estimate.standard_error.is_some());
     Ok(found.compared().is_some_and(|of| of.arms.iter().any(has_error)))

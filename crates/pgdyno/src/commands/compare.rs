@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use report::{Block, ReportData, tables};
-use results::Store;
 use results::answer::{Answer, Verdicts};
 use results::comparison::{Comparison, MeasuredExperiment, Metric};
+use results::data::Wanted;
+use results::{RunParts, Store};
 
 use super::report as page;
 use super::{chosen, load, loaded, print, print_answer, print_blocks, print_compared};
@@ -69,6 +70,14 @@ impl Args {
     fn is_whole(&self) -> bool {
         self.metric.is_none() && self.base.is_none() && self.which.len() < 2
     }
+
+    /// What the answer and the tables are made of; a report shows everything.
+    fn wanted(&self) -> Wanted {
+        match self.report {
+            Some(_) => Wanted::ALL,
+            None => Wanted::Runs(RunParts { artifacts: false, phases: false, ..RunParts::ALL }),
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> ExitResult {
@@ -78,7 +87,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     let found = match &args.which[..] {
         [base, new] => apart(args, [base, new])?,
         [one] => only(args, one)?,
-        _ => load(&args.selection)?,
+        _ => load(&args.selection, args.wanted())?,
     };
     let found = match &args.base {
         Some(base) => against(found, base)?,
@@ -205,7 +214,7 @@ fn called(found: &ReportData) -> String {
 /// One experiment of the results file, or the newest one of another file.
 fn only(args: &Args, which: &str) -> anyhow::Result<ReportData> {
     let (store, id, _) = found(args, which)?;
-    loaded(&store, id)
+    loaded(&store, id, args.wanted())
 }
 
 fn apart(args: &Args, which: [&String; 2]) -> anyhow::Result<ReportData> {

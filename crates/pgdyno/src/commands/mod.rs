@@ -38,6 +38,7 @@ use ::report::ReportData;
 use clap::{CommandFactory, FromArgMatches};
 use lab::experiment::ExperimentFile;
 use results::comparison::Comparison;
+use results::data::Wanted;
 use results::{ExperimentId, Store};
 use server::settings::journal;
 
@@ -247,16 +248,16 @@ fn chosen(store: &Store, wanted: Option<&str>) -> anyhow::Result<ExperimentId> {
     Ok(id)
 }
 
-fn load(selection: &Selection) -> anyhow::Result<ReportData> {
+fn load(selection: &Selection, wanted: Wanted) -> anyhow::Result<ReportData> {
     let store = Store::open_read_only(&selection.results.path())?;
     let id = chosen(&store, selection.experiment.as_deref())?;
-    loaded(&store, id)
+    loaded(&store, id, wanted)
 }
 
 /// An experiment with the commands that its file names. They are parsed from the stored text, since a stored
 /// list could be incomplete.
-fn loaded(store: &Store, id: ExperimentId) -> anyhow::Result<ReportData> {
-    let data = ReportData::load(store, id)?;
+fn loaded(store: &Store, id: ExperimentId, wanted: Wanted) -> anyhow::Result<ReportData> {
+    let data = ReportData::load(store, id, wanted)?;
     let text = &data.experiment.file_text;
     let commands = match text.trim().is_empty() {
         true => Ok(Vec::new()),

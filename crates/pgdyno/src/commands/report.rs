@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use report::{ChartFile, ReportData, visible};
+use results::data::Wanted;
 use results::{Store, Table};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use spec::written;
@@ -101,7 +102,7 @@ fn mail(args: &Args) -> ExitResult {
         check_writable(attachment)?;
         is_replaceable(attachment)?;
     }
-    let data = load(&args.selection)?;
+    let data = load(&args.selection, Wanted::ALL)?;
     is_no_probe(&data)?;
     let Some((output, attachment)) = output.zip(attachment) else {
         print::data(&report::mail::text(&data, None))?;
@@ -158,7 +159,7 @@ fn page(args: &Args) -> ExitResult {
     if !printed {
         check_writable(output)?;
     }
-    let data = load(&args.selection)?;
+    let data = load(&args.selection, Wanted::ALL)?;
     let data = data.with_tiles(&Store::open_read_only(&args.selection.results.path())?)?;
     is_no_probe(&data)?;
     if printed {
@@ -183,7 +184,9 @@ fn is_no_probe(data: &ReportData) -> anyhow::Result<()> {
 }
 
 fn list(args: &Args, format: OutputFormat) -> ExitResult {
-    let charts = report::charts(&load(&args.selection)?).into_iter().map(|chart| [chart.name, chart.title]);
+    let charts = report::charts(&load(&args.selection, Wanted::ALL)?)
+        .into_iter()
+        .map(|chart| [chart.name, chart.title]);
     if format == OutputFormat::Text {
         print::data(&whole_lines(&charts.collect::<Vec<_>>()))?;
         return Ok(SAME_OR_BETTER);
@@ -224,7 +227,7 @@ fn chart(args: &Args, asked: &Path) -> ExitResult {
     if !printed {
         check_writable(output)?;
     }
-    let all = report::charts(&load(&args.selection)?);
+    let all = report::charts(&load(&args.selection, Wanted::ALL)?);
     let name = asked.file_stem().map(OsStr::to_string_lossy).unwrap_or_default();
     let chart = named(&all, &name)?;
     let bytes = match kind {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use protocol::nearest;
 use report::{Block, ReportData, tables};
 use results::cross::{CrossRequest, Statistic, UnknownName};
-use results::data::UNREADABLE_PLAN;
-use results::{Store, Table};
+use results::data::{UNREADABLE_PLAN, Wanted};
+use results::{RunParts, Store, Table};
 
 use super::{chosen, load, print, print_blocks};
 use crate::exit::{CommandFailure, ExitResult, SAME_OR_BETTER, USAGE};
@@ -71,6 +71,16 @@ const NO_TILE: &str = "no tiles: no workload asked for any (tiles = …), no rou
     which kept no single ones";
 
 impl TableKind {
+    /// What the table is made of. A file may have thousands of runs, so the usual tables read nothing else.
+    fn wanted(self) -> Wanted {
+        match self {
+            Self::Runs | Self::Cells | Self::Scripts | Self::Crosstab | Self::Cross | Self::Figures => {
+                Wanted::Runs(RunParts { distributions: true, ..RunParts::NONE })
+            }
+            _ => Wanted::FIGURES,
+        }
+    }
+
     fn why_empty(self, data: &ReportData) -> Option<&'static str> {
         match self {
             Self::Plans => Some(
@@ -203,7 +213,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         single_tiles(args)?;
         return Ok(SAME_OR_BETTER);
     }
-    let data = load(&args.selection)?;
+    let data = load(&args.selection, args.kind.wanted())?;
     if data.experiment.plan.is_unreadable() {
         warning(UNREADABLE_PLAN);
     }
@@ -250,7 +260,7 @@ fn single_tiles(args: &Args) -> anyhow::Result<()> {
     }
     let (table, more) = tables::slowest_tiles(store.slowest_tiles(experiment, tables::MOST_TILES)?, &counts);
     print(&table, format)?;
-    let void = tables::below_tiles(&ReportData::load(&store, experiment)?);
+    let void = tables::below_tiles(&ReportData::load(&store, experiment, Wanted::FIGURES)?);
     print_blocks(&more.into_iter().chain(void).map(Block::remark).collect::<Vec<_>>(), format)
 }
 
@@ -307,5 +317,129 @@ fn table(kind: TableKind, data: &ReportData) -> Table {
         TableKind::Aging => tables::aging(data),
         TableKind::Decisions => tables::decisions(data),
         TableKind::Answers => tables::answers(data),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+    use results::{ExperimentId, Finished, Spool};
+    use serde_json::json;
+    use spec::{
+        Artifact, Phase, PhaseSource, Run, RunKey, RunKind, Sample, Scope, ScriptRecord, SeriesPoint,
+    };
+    use spec::{figures, users::SessionTimes};
+    use stats::Histogram;
+
+    use super::*;
+
+    /// With something in every part of a run that is read or left out.
+    fn run(arm: &str, round: u32) -> Run {
+        let mut times = Histogram::new();
+        (0..3_000).for_each(|at| times.record(100_000 + at * u64::from(round) * 97));
+        let counts: figures::Counters =
+            [(figures::DUE, 3_000), (figures::OK, 3_000), (figures::LATE, 0), (figures::FAILED, 0)].into();
+        let script = |name: &str| ScriptRecord {
+            name: name.to_owned(),
+            text_hash: "ab".to_owned(),
+            weight: 1,
+            part: None,
+            counts: counts.clone(),
+            response: times.clone(),
+            service: times.clone(),
+        };
+        let point = |start_s: i64| SeriesPoint {
+            script: 0,
+            start_us: start_s * 1_000_000,
+            length_us: 1_000_000,
+            ok: 1_500,
+            late: 0,
+            failed: 0,
+            skipped: 0,
+        };
+        let factors =
+            [("workload", "reads"), ("clients", "4")].map(|(name, level)| (name.into(), level.into()));
+        let key =
+            RunKey { workload: "reads".into(), factors: factors.into(), arm: Some(arm.to_owned()), round };
+        Run {
+            sequence: round,
+            clients: 4,
+            measured_s: 2.0,
+            counts: counts.clone(),
+            figures: [(figures::CLIENT_CPU_US_PER_TX, 7.5)].into(),
+            scripts: vec![script("one.sql"), script("two.sql")],
+            sessions: Some(SessionTimes { duration: times.clone(), response: times.clone() }),
+            series: vec![point(0), point(1)],
+            phases: vec![Phase {
+                name: "node".into(),
+                item: String::new(),
+                start_us: 1,
+                duration_us: 2,
+                count: Some(3),
+                source: PhaseSource::Reported,
+            }],
+            samples: vec![Sample {
+                scope: Scope::Run,
+                source: spec::BACKENDS.into(),
+                name: spec::PRIVATE_BYTES.into(),
+                time_us: 1,
+                value: 5e6,
+            }],
+            artifacts: vec![Artifact {
+                name: "log/1".into(),
+                media_type: "text/plain".into(),
+                caption: "a log".into(),
+                bytes: b"text".to_vec(),
+            }],
+            ..Run::new(RunKind::Client, key)
+        }
+    }
+
+    fn stored(path: &std::path::Path) -> (Store, ExperimentId) {
+        let arms = ["a", "b"].map(|name| json!({"name": name, "settings": {}, "unsafe_settings": []}));
+        let experiment = json!({
+            "hash": "", "name": "made-up", "question": "?", "file_text": "", "seed": 1, "order_scheme": "pairs",
+            "rounds": 4, "compare_factor": "settings", "base": "a", "arms": arms, "margin": 0.03, "created_at": "",
+        });
+        let host = spec::Host {
+            uuid: "h".into(),
+            name: "here".into(),
+            cpu: "a CPU".into(),
+            cores: 2,
+            memory_bytes: 1 << 34,
+            facts: Default::default(),
+        };
+        let target = spec::MeasuredTarget {
+            kind: "url".into(),
+            dsn_redacted: "postgres://x@localhost/y".into(),
+            server_version: "15.1".into(),
+            postgis_version: None,
+            versions: Default::default(),
+            build: None,
+        };
+        let mut store = Store::create_or_open(path).unwrap();
+        let experiment = serde_json::from_value(experiment).unwrap();
+        let (id, _) = store.begin_experiment(&experiment, &host, &target, false).unwrap();
+        for (round, arm) in (1..=4).flat_map(|round| ["a", "b"].map(|arm| (round, arm))) {
+            let finished = Finished { run: run(arm, round), seconds: Spool::default() };
+            store.store(id, &[finished]).unwrap();
+        }
+        (store, id)
+    }
+
+    #[test]
+    fn a_table_lacks_nothing_of_what_is_left_out_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, id) = stored(&folder.path().join("results.sqlite"));
+        let whole = ReportData::load(&store, id, Wanted::ALL).unwrap();
+        let mut with_rows = 0;
+        for kind in TableKind::value_variants().iter().copied() {
+            let own = ReportData::load(&store, id, kind.wanted()).unwrap();
+            let (found, wanted) = (table(kind, &own), table(kind, &whole));
+            assert_eq!((found.columns, found.rows), (wanted.columns, wanted.rows.clone()), "{kind:?}");
+            assert_eq!(tables::below_percentiles(&own), tables::below_percentiles(&whole), "{kind:?}");
+            with_rows += usize::from(!wanted.rows.is_empty());
+        }
+        assert!(with_rows > 8, "{with_rows} of the tables have rows");
     }
 }

@@ -457,12 +457,13 @@ pub(crate) mod tests {
         let scan = (StatementPart::SeqScan, "Seq Scan", "");
         let rounding = |version: Option<&str>| {
             let mut run = run("a", 1, scan, &[1.0]);
-            run.settings.extend(version.map(|version| Setting {
+            let own = version.map(|version| Setting {
                 name: "server_version".into(),
                 value: version.into(),
                 source: "default".into(),
                 is_initial: None,
-            }));
+            });
+            run.settings = run.settings.iter().cloned().chain(own).collect();
             Explained::all(&data(vec![run]))[0].rows_rounding
         };
         // All targets have version 18.

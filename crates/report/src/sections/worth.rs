@@ -81,7 +81,7 @@ pub(crate) fn worth(data: &ReportData) -> Vec<SettingsWorth> {
     let server: Vec<_> = data
         .grid_runs()
         .filter(|run| run.arm == data.experiment.base)
-        .flat_map(|run| &run.settings)
+        .flat_map(|run| run.settings.iter())
         .collect();
     for setting in apart.settings.iter_mut().filter(|setting| setting.base.is_none()) {
         setting.base =

@@ -1,5 +1,7 @@
 //! The report for a mailing list.
 
+use std::sync::Arc;
+
 use crate::fixture::{Shape, data};
 use report::{ReportData, mail};
 use spec::shell::PrintedCommand;
@@ -133,7 +135,7 @@ fn builds() -> ReportData {
         let us = 20.0 * slower * noise;
         run.figures.set(figures::SERVER_CPU_S, run.completed() as f64 * us * 1e-6);
         run.figures.set(figures::CPU_OTHERS_PCT, 72.0);
-        run.settings.iter_mut().for_each(|setting| setting.is_initial = Some(true));
+        Arc::make_mut(&mut run.settings).iter_mut().for_each(|setting| setting.is_initial = Some(true));
         run.validity = Validity::Suspect;
         run.doubts = vec![Doubt {
             reason: Reason::OtherPrograms,
@@ -175,7 +177,8 @@ fn figures_agree_and_the_more_reliable_metric_is_first() {
 #[test]
 fn results_without_the_values_of_initdb_say_so() {
     let mut data = builds();
-    data.runs.iter_mut().flat_map(|run| &mut run.settings).for_each(|setting| setting.is_initial = None);
+    let settings = data.runs.iter_mut().flat_map(|run| Arc::make_mut(&mut run.settings));
+    settings.for_each(|setting| setting.is_initial = None);
     let text = mail::text(&data, None);
     assert!(text.contains("Settings: which somebody changed is not available"), "{text}");
 }

@@ -1,7 +1,10 @@
 //! The page as a whole: what it must and must not contain, for any experiment.
 
+use std::sync::Arc;
+
 use crate::fixture::{Shape, data, doubt, offer, remade, speed_up};
 use report::{ReportData, html};
+use results::data::Wanted;
 use spec::{Artifact, Reason, Relation, RelationKind, Run, RunEvent, RunKey, RunKind, Validity};
 use stats::Histogram;
 
@@ -326,7 +329,7 @@ fn hostile_text_stays_text() {
         run.factors.insert(evil(), evil());
         run.started_at = evil();
         doubt(run, Validity::Suspect, Reason::Errors, EVIL);
-        run.settings.iter_mut().for_each(|setting| setting.value += EVIL);
+        Arc::make_mut(&mut run.settings).iter_mut().for_each(|setting| setting.value += EVIL);
         run.scripts.iter_mut().for_each(|script| script.name += EVIL);
         run.phases.iter_mut().for_each(|phase| (phase.name, phase.item) = (evil(), evil()));
         run.relations.iter_mut().for_each(|relation| (relation.name, relation.table) = (evil(), evil()));
@@ -370,8 +373,8 @@ fn a_stored_experiment_gives_the_same_page_as_its_records() {
         let finished = results::Finished { run: run.clone(), seconds: results::Spool::default() };
         store.store(id, &[finished]).expect("stored");
     }
-    let read =
-        ReportData::load(&results::Store::open_read_only(&path).expect("opened"), id).expect("read back");
+    let store = results::Store::open_read_only(&path).expect("opened");
+    let read = ReportData::load(&store, id, Wanted::ALL).expect("read back");
     assert_eq!(html::page(&read), page_of(data));
 }
 

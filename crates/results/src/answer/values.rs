@@ -45,5 +45,5 @@ fn settings(base: &ArmRecord, arm: &ArmRecord, runs: &[Run]) -> String {
 /// The value on the server of an arm, if the arm itself does not set it.
 fn in_force(runs: &[Run], arm: &str, name: &str) -> Option<String> {
     let own = runs.iter().filter(|run| run.arm.as_deref() == Some(arm));
-    own.flat_map(|run| &run.settings).find(|known| known.name == name).map(|known| known.value.clone())
+    own.flat_map(|run| run.settings.iter()).find(|known| known.name == name).map(|known| known.value.clone())
 }

@@ -129,7 +129,7 @@ fn described(measured: &ImportedFigures, report: Option<&ParsedReport>, options:
         driver: version.map_or("pgbench".to_owned(), |version| format!("pgbench {version}")),
         seed: report.and_then(|report| report.seed).unwrap_or(0),
         measured_s: report.and_then(ParsedReport::measured_s).or(measured.length_s).unwrap_or(0.0),
-        settings: settings(report),
+        settings: settings(report).into(),
         ..Run::new(RunKind::Client, key)
     }
 }

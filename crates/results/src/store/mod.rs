@@ -11,6 +11,7 @@ mod query;
 mod read;
 mod rows;
 mod run;
+mod runs;
 mod schema;
 mod texts;
 mod tiles;
@@ -27,6 +28,7 @@ pub use course::Course;
 pub use earlier::Earlier;
 pub use import::{Collection, Imported, KnownRun, StoredRun};
 pub use lock::ExperimentLock;
+pub use runs::RunParts;
 pub use tiles::{StoredTile, TileCounts, TilesOf};
 
 use spec::{Error, ExperimentRecord, Host, MeasuredTarget, Run, written};

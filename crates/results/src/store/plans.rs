@@ -1,10 +1,11 @@
 //! Plans of statements: written and read with their run.
 
 use rusqlite::{Row, Transaction, params};
-use spec::{Error, FunctionTime, LayerTime, PlanNode, Run, StatementPart, StatementPlan};
+use spec::{Error, FunctionTime, LayerTime, PlanNode, StatementPart, StatementPlan};
 
 use super::rows::to_json;
-use super::{Sqlite, Store, rows};
+use super::runs::{StoredRuns, of_runs};
+use super::{ExperimentId, Sqlite, Store, rows};
 
 pub(super) fn insert(transaction: &Transaction<'_>, run: i64, plans: &[StatementPlan]) -> Sqlite<()> {
     let mut insert = transaction.prepare_cached(
@@ -104,33 +105,41 @@ fn insert_layers(
 }
 
 impl Store {
-    pub(super) fn fill_plans(&self, run: &mut Run, id: i64) -> Result<(), Error> {
-        let plans = "SELECT script, line, draw, planning_ms, execution_ms, untimed_ms, serialization_ms, triggers_ms, jit_ms, evened_ms,
-                            functions_evened_ms
-                     FROM statement_plan WHERE run_id = ?1 ORDER BY position";
-        run.plans = self.rows(plans, [id], plan)?;
-        let nodes = "SELECT position, depth, role, node_type, relation, index_name, part, own_ms, rows, loops, hit_blocks,
-                            read_blocks, dirtied_blocks, io_ms, functions, functions_ms
-                     FROM plan_node WHERE run_id = ?1 ORDER BY position, node";
-        for (position, node) in self.rows(nodes, [id], node)? {
+    pub(super) fn fill_plans(&self, found: &mut StoredRuns, id: ExperimentId) -> Result<(), Error> {
+        let plans = of_runs(
+            "script, line, draw, planning_ms, execution_ms, untimed_ms, serialization_ms, triggers_ms, jit_ms, evened_ms,
+             functions_evened_ms",
+            "statement_plan",
+            "run_id, position",
+        );
+        self.fill_with(found, id, &plans, plan, |run, plan| run.plans.push(plan))?;
+        let nodes = of_runs(
+            "position, depth, role, node_type, relation, index_name, part, own_ms, rows, loops, hit_blocks, read_blocks,
+             dirtied_blocks, io_ms, functions, functions_ms",
+            "plan_node",
+            "run_id, position, node",
+        );
+        self.fill_with(found, id, &nodes, node, |run, (position, node)| {
             if let Some(plan) = run.plans.get_mut(position) {
                 plan.nodes.push(node);
             }
-        }
-        let functions = "SELECT position, name, calls, self_ms, part, booked_ms
-                         FROM statement_function WHERE run_id = ?1 ORDER BY position, function";
-        for (position, function) in self.rows(functions, [id], function)? {
+        })?;
+        let functions = of_runs(
+            "position, name, calls, self_ms, part, booked_ms",
+            "statement_function",
+            "run_id, position, function",
+        );
+        self.fill_with(found, id, &functions, function, |run, (position, function)| {
             if let Some(plan) = run.plans.get_mut(position) {
                 plan.functions.push(function);
             }
-        }
-        let layers = "SELECT position, name, ms, source FROM statement_layer WHERE run_id = ?1 ORDER BY position, layer";
-        for (position, layer) in self.rows(layers, [id], layer)? {
+        })?;
+        let layers = of_runs("position, name, ms, source", "statement_layer", "run_id, position, layer");
+        self.fill_with(found, id, &layers, layer, |run, (position, layer)| {
             if let Some(plan) = run.plans.get_mut(position) {
                 plan.layers.push(layer);
             }
-        }
-        Ok(())
+        })
     }
 }
 
@@ -194,7 +203,7 @@ fn layer(row: &Row<'_>) -> Sqlite<(usize, LayerTime)> {
 
 #[cfg(test)]
 mod tests {
-    use spec::LayerTimeSource;
+    use spec::{LayerTimeSource, Run};
 
     use super::*;
     use crate::fixture::{experiment, finished, host, run, target};

@@ -1,13 +1,9 @@
-//! Reads whole records.
-
-use std::collections::BTreeMap;
+//! Reads experiments, and what is known of their runs without reading these.
 
 use rusqlite::{Params, Row, params};
-use spec::users::SessionTimes;
-use spec::{Artifact, Error, OfferedLoad, Run, RunEvent, RunKey, Setting};
-use stats::Histogram;
+use spec::{Artifact, Error, RunEvent, RunKey};
 
-use super::{ExperimentId, ExperimentSummary, Sqlite, Store, StoredExperiment, WHOLE_RUN, rows};
+use super::{ExperimentId, ExperimentSummary, Sqlite, Store, StoredExperiment, rows};
 use crate::error::{damaged, no_experiment};
 
 impl Store {
@@ -151,97 +147,6 @@ impl Store {
             rows::artifact,
         )?;
         Ok(found.into_iter().next())
-    }
-
-    /// All runs of an experiment without the distributions of single seconds, in order of execution.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or is damaged.
-    pub fn runs(&self, id: ExperimentId) -> Result<Vec<Run>, Error> {
-        let stored = self.rows(
-            "SELECT c.workload, c.factors, r.arm, r.round, r.kind, r.uuid, r.sequence, r.position_in_pair, r.beside,
-                    r.invocation, r.started_at, r.load, r.offered_rate, r.clients, r.threads, r.driver, r.seed,
-                    r.warmup_s, r.measured_s, r.validity, r.set_aside, r.run_id, r.settings_id
-             FROM run r JOIN cell c USING (cell_id) WHERE r.experiment_id = ?1 ORDER BY r.sequence, r.run_id",
-            [id.0],
-            |row| Ok((rows::run(row)?, row.get::<_, i64>(21)?, row.get::<_, Option<i64>>(22)?)),
-        )?;
-        let mut sets: BTreeMap<i64, Vec<Setting>> = BTreeMap::new();
-        let mut runs = Vec::with_capacity(stored.len());
-        for (mut run, run_id, settings_id) in stored {
-            if let Some(set) = settings_id {
-                if let std::collections::btree_map::Entry::Vacant(vacant) = sets.entry(set) {
-                    vacant.insert(self.settings(set)?);
-                }
-                run.settings.clone_from(&sets[&set]);
-            }
-            self.fill(&mut run, run_id)?;
-            self.fill_scripts(&mut run, run_id)?;
-            self.fill_plans(&mut run, run_id)?;
-            self.fill_tile_samples(&mut run, run_id)?;
-            runs.push(run);
-        }
-        Ok(runs)
-    }
-
-    fn settings(&self, id: i64) -> Result<Vec<Setting>, Error> {
-        let set = "SELECT s.name, s.value, s.source, i.is_initial FROM setting s
-             LEFT JOIN initial_setting i USING (settings_id, name) WHERE s.settings_id = ?1 ORDER BY s.name";
-        self.rows(set, [id], rows::setting)
-    }
-
-    fn fill(&self, run: &mut Run, id: i64) -> Result<(), Error> {
-        let counts = "SELECT name, value FROM run_count WHERE run_id = ?1";
-        run.counts = self.rows(counts, [id], rows::count)?.into_iter().collect();
-        let figures = "SELECT name, value FROM run_figure WHERE run_id = ?1";
-        run.figures = self.rows(figures, [id], rows::read_figure)?.into_iter().collect();
-        let doubts = "SELECT reason, detail FROM run_doubt WHERE run_id = ?1 ORDER BY position";
-        run.doubts = self.rows(doubts, [id], rows::doubt)?;
-        let phases = "SELECT name, item, start_us, duration_us, count, source FROM phase WHERE run_id = ?1 ORDER BY position";
-        run.phases = self.rows(phases, [id], rows::phase)?;
-        let relations =
-            "SELECT name, kind, table_name, bytes, rows FROM relation WHERE run_id = ?1 ORDER BY position";
-        run.relations = self.rows(relations, [id], rows::relation)?;
-        let artifacts =
-            "SELECT name, media_type, caption, bytes FROM artifact WHERE run_id = ?1 ORDER BY position";
-        run.artifacts = self.rows(artifacts, [id], rows::artifact)?;
-        let events = "SELECT time_us, kind, detail FROM event WHERE run_id = ?1 ORDER BY position";
-        run.events = self.rows(events, [id], rows::read_event)?;
-        let samples =
-            "SELECT scope, source, name, time_us, value FROM sample WHERE run_id = ?1 ORDER BY rowid";
-        run.samples = self.rows(samples, [id], rows::sample)?;
-        let slices =
-            "SELECT quad, start_us, length_us, drain_us, succeeded, at_work_us, steal_pct, is_void, server_cpu_us
-                      FROM slice LEFT JOIN slice_cpu USING (run_id, position) WHERE run_id = ?1 ORDER BY position";
-        run.slices = self.rows(slices, [id], rows::slice)?;
-        Ok(())
-    }
-
-    fn fill_scripts(&self, run: &mut Run, id: i64) -> Result<(), Error> {
-        let scripts = "SELECT script_id, name, text_hash, weight, counts, layer, zoom, cached FROM script WHERE run_id = ?1 ORDER BY position";
-        let series = "SELECT start_us, length_us, ok, late, failed, skipped FROM series WHERE script_id = ?1 ORDER BY start_us";
-        for (position, (id, mut script)) in (0..).zip(self.rows(scripts, [id], rows::script)?) {
-            script.response = self.histogram(id, "response")?;
-            script.service = self.histogram(id, "service")?;
-            if position == 0 && run.load == OfferedLoad::Users {
-                let [duration, response] =
-                    [self.histogram(id, "session")?, self.histogram(id, "session_response")?];
-                run.sessions = Some(SessionTimes { duration, response });
-            }
-            run.scripts.push(script);
-            run.series.extend(self.rows(series, [id], |row| rows::read_point(row, position))?);
-        }
-        Ok(())
-    }
-
-    fn histogram(&self, script: i64, kind: &str) -> Result<Histogram, Error> {
-        let found = self.rows(
-            "SELECT v2, sum_ns, sum_squares, min_ns, max_ns FROM hist
-             WHERE script_id = ?1 AND kind = ?2 AND start_us = ?3",
-            params![script, kind, WHOLE_RUN],
-            rows::histogram,
-        )?;
-        Ok(found.into_iter().next().unwrap_or_default())
     }
 
     pub(super) fn rows<T>(

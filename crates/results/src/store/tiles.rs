@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rusqlite::{Params, Row, Transaction, params};
 use spec::{Error, Run, TileFigures, TileProbe, TileSample};
 
+use super::runs::{StoredRuns, of_runs};
 use super::{ExperimentId, Sqlite, Store, rows};
 
 /// The common facts of single tiles.
@@ -132,14 +133,15 @@ impl Store {
         })
     }
 
-    pub(super) fn fill_tile_samples(&self, run: &mut Run, id: i64) -> Result<(), Error> {
-        let samples =
-            "SELECT script, tiles, empty, features_in, features_out, vertices, bytes FROM tile_sample
-                       WHERE run_id = ?1 ORDER BY script";
-        run.tile_samples = self.rows(samples, [id], sample)?;
-        let probes = "SELECT script, tiles, mean_us, z, x, y, max_us FROM tile_probe WHERE run_id = ?1 ORDER BY script";
-        run.tile_probes = self.rows(probes, [id], probe)?;
-        Ok(())
+    pub(super) fn fill_tile_samples(&self, found: &mut StoredRuns, id: ExperimentId) -> Result<(), Error> {
+        let samples = of_runs(
+            "script, tiles, empty, features_in, features_out, vertices, bytes",
+            "tile_sample",
+            "run_id, script",
+        );
+        self.fill_with(found, id, &samples, sample, |run, sample| run.tile_samples.push(sample))?;
+        let probes = of_runs("script, tiles, mean_us, z, x, y, max_us", "tile_probe", "run_id, script");
+        self.fill_with(found, id, &probes, probe, |run, probe| run.tile_probes.push(probe))
     }
 }
 

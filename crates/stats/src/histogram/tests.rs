@@ -51,6 +51,10 @@ proptest! {
         let mut merged = Histogram::new();
         parts.iter().for_each(|part| merged.add(&of(part)));
         assert_same(&merged, &of(&values));
+        // Some of them are as they were recorded, some as they are read.
+        let mixed: Vec<Histogram> =
+            (0..).zip(&parts).map(|(at, part)| if at % 2 == 0 { of(part) } else { decoded(&of(part)).unwrap() }).collect();
+        assert_same(&Histogram::sum(&mixed), &of(&values));
     }
 
     #[test]
@@ -73,6 +77,32 @@ proptest! {
         both.add(&decoded(&of(&second)).unwrap());
         assert_same(&both, &all);
         prop_assert_eq!(both.quantile_ns(0.99), all.quantile_ns(0.99));
+    }
+
+    /// A decoded histogram has only the counters with values; one that was recorded has all.
+    #[test]
+    fn a_decoded_histogram_has_the_figures_of_the_full_one(
+        values in latencies(),
+        others in latencies(),
+        qs in proptest::collection::vec(-0.5f64..=1.5, 20),
+    ) {
+        let (full, packed) = (of(&values), decoded(&of(&values)).unwrap());
+        let mut shrunk = full.clone();
+        shrunk.shrink();
+        let is_packed = |own: &Histogram| matches!(own.counters, HistogramCounters::Packed(_));
+        prop_assert!(!is_packed(&full) && is_packed(&packed) && is_packed(&shrunk));
+        let figures = |own: &Histogram| {
+            let fixed = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0];
+            let quantiles = fixed.iter().chain(&qs).map(|q| (own.quantile_ns(*q), own.percentile_ns(*q)));
+            let above = values.iter().chain(&others).flat_map(|ns| [0, ns - 1, *ns, ns + 1]);
+            let above = above.chain([HIGHEST_NS, u64::MAX]).map(|ns| own.count_above(ns));
+            let (quantiles, above): (Vec<_>, Vec<_>) = (quantiles.collect(), above.collect());
+            (own.count(), own.mean_ns(), own.stddev_ns(), own.curve(), quantiles, above)
+        };
+        prop_assert_eq!(figures(&packed), figures(&full));
+        prop_assert_eq!(figures(&shrunk), figures(&full));
+        assert_same(&shrunk, &full);
+        prop_assert!(is_packed(&packed.clone()), "figures do not unpack");
     }
 
     #[test]
@@ -108,9 +138,40 @@ fn an_empty_histogram_has_no_figures_and_survives_storage() {
 #[test]
 fn figures_beside_the_counts_must_fit_them() {
     let bytes = of(&[1_000]).encode();
+    // As other tools store it: not compressed.
+    let mut plain = Vec::new();
+    hdrhistogram::serialization::V2Serializer::new()
+        .serialize(&*of(&[1_000, 70_000]).counters.whole(), &mut plain)
+        .unwrap();
+    assert_same(&Histogram::decode(&plain, 71_000, 4_901e6, 1_000, 70_000).unwrap(), &of(&[1_000, 70_000]));
     let found = Histogram::decode(&bytes, 1_000, 1e6, u64::MAX, 0);
     assert!(matches!(found, Err(HistogramError::Extremes { count: 1, .. })));
     assert!(matches!(Histogram::decode(b"no histogram", 0, 0.0, 0, 0), Err(HistogramError::Encoding(_))));
+}
+
+/// What `decoding_never_panics` would seldom find: numbers that lead out of the counters.
+#[test]
+fn damaged_counters_are_refused() {
+    let mut plain = Vec::new();
+    let one = of(&[1_000]);
+    hdrhistogram::serialization::V2Serializer::new().serialize(&*one.counters.whole(), &mut plain).unwrap();
+    let decode = |numbers: &[u8]| {
+        let mut bytes = plain[..40].to_vec();
+        bytes[4..8].copy_from_slice(&(numbers.len() as u32).to_be_bytes());
+        bytes.extend(numbers);
+        Histogram::decode(&bytes, 1_000, 1e6, 1_000, 1_000)
+    };
+    assert_eq!(decode(&plain[40..]).unwrap().count(), 1);
+    let far = [&[0xff; 9][..], &[2]].concat();
+    for (numbers, wanted) in
+        [(&[0x80, 0x80][..], "cut off"), (&far[..], "too many"), (&[0xff, 0xff, 0x7f, 2], "too many")]
+    {
+        let error = decode(numbers).expect_err("damaged").to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+    plain[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
+    let error = Histogram::decode(&plain, 1_000, 1e6, 1_000, 1_000).expect_err("a long one").to_string();
+    assert!(error.contains("too long"), "{error}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use lab::experiment::{ExperimentFile, ReadOptions};
 use lab::{facts, plan};
 use report::repeat::{Kit, KitFile, in_words};
 use results::Store;
+use results::data::Wanted;
 use spec::shell;
 
 use super::{chosen, loaded};
@@ -56,7 +57,7 @@ pub(crate) fn run(command: &ExportCommand) -> ExitResult {
 
 fn experiment(args: &ExportExperiment) -> ExitResult {
     let store = Store::open_read_only(&args.results.path())?;
-    let found = loaded(&store, chosen(&store, Some(&args.experiment))?)?;
+    let found = loaded(&store, chosen(&store, Some(&args.experiment))?, Wanted::Record)?;
     let found = if args.redact { redact::redacted(found) } else { found };
     let Some(mut kit) = Kit::of(&found) else {
         let what = format!(

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use report::ReportData;
 use results::Store;
+use results::data::Wanted;
 use spec::shell;
 use tempfile::NamedTempFile;
 
@@ -74,7 +75,8 @@ pub(super) fn run(args: &ExportTiles) -> ExitResult {
         return Err(unwritable(file, "it is there already", "name one that is not there"));
     }
     let store = Store::open_read_only(&args.selection.results.path())?;
-    let data = ReportData::load(&store, chosen(&store, wanted.as_deref())?)?.with_tiles(&store)?;
+    let data =
+        ReportData::load(&store, chosen(&store, wanted.as_deref())?, Wanted::ALL)?.with_tiles(&store)?;
     let found = report::geopackage(&data).map_err(|error| {
         CommandFailure::with_code(INTERNAL, error.to_string(), Some("try with more memory".into()))
     })?;

@@ -8,6 +8,7 @@ use lab::execute::{self, FailedArm, FinishedExperiment, SuspendedRuns};
 use lab::experiment::{ExperimentFile, ExperimentOverrides};
 use lab::plan;
 use results::comparison::MeasuredExperiment;
+use results::data::Wanted;
 use results::gate::GateAnswer;
 use results::{ExperimentId, Store};
 use server::Stop;
@@ -70,7 +71,7 @@ pub(super) fn measured(
         is_stored &= !is_new;
         let mut store = Store::create_or_open(&gate.args.out.results.path())?;
         store.look(experiment)?;
-        let data = loaded(&store, experiment)?;
+        let data = loaded(&store, experiment, Wanted::ALL)?;
         let (looks, rounds) = (data.course.looks, data.experiment.rounds);
         let (mut answer, against) = judged(gate, &store, experiment, &data)?;
         if let Some(why) = suspended.filter(|_| answer.failure.is_none()) {

@@ -58,7 +58,7 @@ pub(super) fn of(load: LoggedLoad, path: &Path, among: Among, changed_us: i64) -
         validity,
         doubts,
         figures: figures(&load),
-        settings: settings(&load),
+        settings: settings(&load).into(),
         artifacts: vec![artifact(&load)],
         ..Run::new(RunKind::Job, key)
     };
