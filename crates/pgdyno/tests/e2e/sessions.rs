@@ -83,5 +83,5 @@ fn sessions_are_new_in_each_round_unless_they_are_kept() {
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     assert_eq!(place.sql("select count(*) from run_figure where name = 'session_age_s'"), "0");
     let uncut = ["run", "--dry-run", &file, "--slices", "false"];
-    place.run(uncut).expect(0).says(&["sessions are new in each round all the same"]);
+    place.run(uncut).expect(0).says(&["sessions are new in each round, although keep_sessions is set"]);
 }
