@@ -28,6 +28,7 @@ pub struct RunParts {
 }
 
 impl RunParts {
+    /// Everything.
     pub const ALL: Self = Self {
         distributions: true,
         series: true,
@@ -38,6 +39,7 @@ impl RunParts {
         artifacts: true,
         tile_samples: true,
     };
+    /// Nothing of these.
     pub const NONE: Self = Self {
         distributions: false,
         series: false,
