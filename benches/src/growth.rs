@@ -83,7 +83,7 @@ pub(crate) fn table(options: &Args) -> anyhow::Result<()> {
         let rounds = runs / RUNS_PER_ROUND;
         let path = program.folder().join(format!("{runs}.sqlite"));
         std::fs::copy(&model, &path).context("the measured results file cannot be copied")?;
-        // The kernel counts the memory of the parent with that of a started program: it has to stay small.
+        // The kernel adds the memory of the parent to a started program, so the parent has to stay small.
         let words = [WORD.into(), path.clone().into_os_string(), rounds.to_string().into()];
         child::run(&std::env::current_exe()?, &words, &[])?;
         for (name, ran) in measured(&program, &path, rounds)? {
@@ -162,7 +162,7 @@ fn grow(path: &Path, rounds: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same run with an identity of its own.
+/// The same run with a new identity.
 fn renamed(run: &Run) -> Run {
     let Run { uuid, .. } = Run::new(run.kind, run.key());
     Run { uuid, ..run.clone() }

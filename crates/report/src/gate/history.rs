@@ -75,7 +75,7 @@ fn share(probability: f64) -> String {
 /// Characters of a name below the chart: as many ticks next to each other have room for these.
 const LONGEST_LABEL: usize = 12;
 
-/// A commit's first seven digits; the name of a build as it is, cut only if it does not fit.
+/// A commit's first seven digits, or the name of a build, cut only if it does not fit.
 fn label(commit: &str) -> String {
     let is_hash = commit.len() >= 40 && commit.bytes().take(40).all(|byte| byte.is_ascii_hexdigit());
     match commit.chars().count() {

@@ -21,7 +21,7 @@ use crate::commands::{loaded, sources};
 use crate::exit::{BAD_INPUT, CommandFailure};
 use crate::print::talk;
 
-/// What is asked of a gate.
+/// The arguments of a gate, and what follows from them.
 pub(super) struct Gate<'a> {
     pub(super) args: &'a Args,
     /// Looks at the answer that are planned.
