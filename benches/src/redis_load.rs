@@ -54,6 +54,7 @@ pub(crate) fn plan(seconds: u64) -> RunPlan {
     const SECOND: Time = 1_000_000_000;
     RunPlan {
         threads: 1,
+        part: engine::LoadPart::WHOLE,
         cpus: None,
         spin: 0,
         driver: DriverChoice::Auto,

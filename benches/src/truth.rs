@@ -121,6 +121,7 @@ pub(crate) fn plan(load: Load, length: Duration) -> RunPlan {
     let patience = ns(Duration::from_secs(20));
     RunPlan {
         threads: 1,
+        part: engine::LoadPart::WHOLE,
         cpus: None,
         spin: 0,
         driver: DriverChoice::Auto,

@@ -30,7 +30,7 @@ pub use measured::{
 };
 pub use observer::{ClientMessage, EntryEnd, Observer, TransactionEntry};
 pub use plan::{
-    DriverChoice, GapDistribution, GapStream, Gaps, Load, Pause, Rate, RunPlan, SessionStep, Timeline, Until,
+    DriverChoice, GapDistribution, GapStream, Gaps, Load, LoadPart, Pause, Rate, RunPlan, SessionStep, Timeline, Until,
     UserArrival, Users,
 };
 pub use run::{HeldRun, LOAD_THREAD, run};

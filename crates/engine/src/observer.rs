@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use spec::Error;
+
 use crate::client::Abort;
 use crate::client::{Failure, MessageLevel, Time};
 use crate::measured::Second;
@@ -17,7 +19,16 @@ pub trait Observer {
         let _ = epoch;
     }
 
-    /// All clients are set up and the load starts; `connecting` is how long that took, ns.
+    /// All clients are set up and wait. The load starts when this returns: only here may an observer make it wait, for
+    /// the other parts of a load.
+    ///
+    /// # Errors
+    /// Why the load must not start; the run ends with it.
+    fn ready(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// The load starts; setting up all clients took `connecting` ns.
     fn loading(&mut self, connecting: Time) {
         let _ = connecting;
     }

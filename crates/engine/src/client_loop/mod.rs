@@ -45,8 +45,10 @@ use crate::wake::WakeQueue;
 
 pub(crate) struct Assignment {
     pub(crate) plan: RunPlan,
+    /// Number of the thread in this process.
     pub(crate) thread: usize,
-    pub(crate) threads: usize,
+    /// Its number in the whole load, and the number of threads of that.
+    pub(crate) place: (usize, usize),
     pub(crate) most_clients: usize,
     pub(crate) clients: Vec<Assigned>,
     pub(crate) control: Arc<RunControl>,

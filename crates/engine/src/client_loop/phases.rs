@@ -21,7 +21,7 @@ use crate::recorder::{Activity, SessionEnd};
 /// Orders from the caller's thread, and what was reported to it.
 pub(super) struct Coordination {
     thread: usize,
-    threads: usize,
+    place: (usize, usize),
     pub(super) control: Arc<RunControl>,
     reports: Sender<ThreadReport>,
     idle_reported: bool,
@@ -32,7 +32,7 @@ impl Coordination {
     pub(super) fn new(assignment: &Assignment) -> Self {
         Self {
             thread: assignment.thread,
-            threads: assignment.threads,
+            place: assignment.place,
             control: Arc::clone(&assignment.control),
             reports: assignment.reports.clone(),
             idle_reported: false,
@@ -152,7 +152,7 @@ impl<D: Driver> ClientLoop<D> {
         thread.progress.begin(load);
         thread.recorder.begin(thread.progress.window);
         if let Some(open) = thread.pace.open_mut() {
-            open.begin(&thread.progress.plan, (coordination.thread, coordination.threads), load);
+            open.begin(&thread.progress.plan, coordination.place, load);
         }
         for seat in &mut self.seats {
             let mut client = Serving { seat, thread };

@@ -99,11 +99,36 @@ pub enum Until {
     Caller,
 }
 
+/// The part of a load that this process makes; others make the rest, at the same time.
+///
+/// Thread t of the whole load, with its clients and arrivals, belongs to part t mod `of`. So all parts together send
+/// what one process with as many threads sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadPart {
+    /// From 0.
+    pub number: usize,
+    /// At least 1, and at most the number of threads and of clients.
+    pub of: usize,
+}
+
+impl LoadPart {
+    /// The whole load.
+    pub const WHOLE: Self = Self { number: 0, of: 1 };
+
+    /// Whether a thread of the whole load belongs to it.
+    #[must_use]
+    pub fn has(self, thread: usize) -> bool {
+        thread % self.of == self.number
+    }
+}
+
 /// One run of the engine.
 #[derive(Debug, Clone)]
 pub struct RunPlan {
-    /// OS threads; at least 1. No more are started than there are clients.
+    /// OS threads of the whole load; at least 1. No more are used than there are clients.
     pub threads: usize,
+    /// The part of the load that is made here, of all threads and clients.
+    pub part: LoadPart,
     /// CPUs the load threads are pinned to, in turn; `None` leaves them to the system. Linux only.
     pub cpus: Option<Vec<usize>>,
     /// Longest spin of a thread before it sleeps, ns; 0 for none. For threads with a CPU each that nobody

@@ -11,7 +11,7 @@ use crate::client_loop::{Assigned, Assignment};
 use crate::control::{Batch, RunControl, ThreadReport};
 use crate::error::{self, NotConnected};
 use crate::measured::Second;
-use crate::plan::{Load, Pause, Rate, RunPlan, Timeline, Until, UserArrival, Users};
+use crate::plan::{Load, LoadPart, Pause, Rate, RunPlan, Timeline, Until, UserArrival, Users};
 use crate::recorder::Outbox;
 
 /// Longest path of a Unix-domain socket, bytes without the closing zero.
@@ -46,7 +46,12 @@ pub(crate) fn check(plan: &RunPlan, clients: &[Box<dyn Client>]) -> Result<(), E
     if plan.until == Until::Caller && plan.load != Load::Closed {
         return refuse("only closed load can be held and let go");
     }
-    super::cpus::check(plan, plan.threads.min(clients.len()))?;
+    let threads = plan.threads.min(clients.len());
+    if plan.part.of > threads || plan.part.number >= plan.part.of {
+        let LoadPart { number, of } = plan.part;
+        return refuse(&format!("part {} of {of} has no thread of {threads} with a client", number + 1));
+    }
+    super::cpus::check(plan, (0..threads).filter(|thread| plan.part.has(*thread)).count())?;
     if let Load::Users(users) = &plan.load {
         check_users(users, plan).map_err(error::plan)?;
     } else if matches!(plan.until, Until::PerUser(_)) {
@@ -108,8 +113,8 @@ fn check_rate(rate: &Rate, own_gaps: bool) -> Result<(), String> {
     Err(format!("a rate of {greatest} per second; it must be above 0 and at most {HIGHEST_RATE}"))
 }
 
-/// Assigns the clients to threads in order, equally up to one client. A thread may have `batches` batches of
-/// its outbox under way.
+/// Assigns the clients to threads in order, equally up to one client, and leaves out those of other parts. A thread
+/// may have `batches` batches of its outbox under way.
 pub(crate) fn assign(
     plan: &RunPlan,
     clients: Vec<Box<dyn Client>>,
@@ -122,8 +127,13 @@ pub(crate) fn assign(
     let mut assignments = Vec::with_capacity(threads);
     let mut recycle = Vec::with_capacity(threads);
     let mut clients = clients.into_iter().enumerate();
-    for thread in 0..threads {
-        let share = each + usize::from(thread < rest);
+    for place in 0..threads {
+        let share = each + usize::from(place < rest);
+        if !plan.part.has(place) {
+            clients.by_ref().take(share).for_each(drop);
+            continue;
+        }
+        let thread = assignments.len();
         let mut own = Vec::with_capacity(share);
         for (number, client) in clients.by_ref().take(share) {
             let endpoints = client.endpoints();
@@ -138,7 +148,7 @@ pub(crate) fn assign(
         assignments.push(Assignment {
             plan: plan.clone(),
             thread,
-            threads,
+            place: (place, threads),
             most_clients: each + usize::from(rest > 0),
             clients: own,
             control: Arc::clone(control),

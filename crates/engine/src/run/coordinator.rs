@@ -166,12 +166,7 @@ impl Coordinator {
                 self.gathered.measured.driver = driver;
                 self.gathered.measured.driver_note = note;
             }
-            ThreadReport::Ready => {
-                self.threads.ready += 1;
-                if self.threads.ready == self.threads.count {
-                    self.start_load(now, observer);
-                }
-            }
+            ThreadReport::Ready => self.threads.ready += 1,
             ThreadReport::Second { thread, second } => self.gathered.merge.take(thread, second, observer),
             ThreadReport::Batch { thread, batch } => self.gathered.pass_on(thread, batch, observer),
             ThreadReport::Idle { at } => {
@@ -319,16 +314,29 @@ impl Coordinator {
         }
     }
 
-    fn start_load(&mut self, now: Time, observer: &mut dyn Observer) {
-        if self.control.end() != Time::MAX {
+    /// Starts the load once all threads are ready and the observer lets it begin.
+    pub(crate) fn start_if_ready(&mut self, now: impl Fn() -> Time, observer: &mut dyn Observer) {
+        let is_ready = self.threads.ready == self.threads.count;
+        if !is_ready || self.load.is_some() || self.failure.is_some() || self.control.end() != Time::MAX {
             return;
         }
+        let ready_at = now();
+        match observer.ready() {
+            Ok(()) => self.start_load(ready_at, now(), observer),
+            Err(error) => {
+                self.failure = Some(error);
+                self.cancel();
+            }
+        }
+    }
+
+    fn start_load(&mut self, connecting: Time, now: Time, observer: &mut dyn Observer) {
         let load = now + self.lead;
         self.load = Some(load);
-        self.gathered.measured.connecting = now;
+        self.gathered.measured.connecting = connecting;
         self.control.set_load(load);
         self.control.wake_all();
-        observer.loading(now);
+        observer.loading(connecting);
     }
 
     /// Ends the run at `at` on its clock; the driver's clock is at `now`.

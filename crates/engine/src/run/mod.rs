@@ -155,8 +155,8 @@ impl HeldRun {
         check(plan, &clients)?;
         let (reports, inbox) = mpsc::channel();
         let control = Arc::new(RunControl::new());
-        let seats = clients.len();
         let (assignments, recycle) = assign(plan, clients, &control, &reports, BATCHES)?;
+        let seats = assignments.iter().map(|assignment| assignment.clients.len()).sum();
         raise_open_files(assignments.iter().map(Assignment::connections).sum(), assignments.len())?;
         drop(reports);
 
@@ -212,7 +212,10 @@ impl HeldRun {
             let overslept = (with_sleep() - before).saturating_sub(timeout.as_nanos() as Time);
             self.coordinator.stalled(overslept, self.epoch.now());
             match report {
-                Ok(report) => self.coordinator.take(report, self.epoch.now(), observer),
+                Ok(report) => {
+                    self.coordinator.take(report, self.epoch.now(), observer);
+                    self.coordinator.start_if_ready(|| self.epoch.now(), observer);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }

@@ -95,9 +95,9 @@ pub fn simulate_parts(
     check(plan, &clients)?;
     let (reports, inbox) = mpsc::channel();
     let control = Arc::new(RunControl::new());
-    let seats = clients.len();
     // Reports are taken after the turn: waiting for one inside a turn would never end.
     let (assignments, recycle) = assign(plan, clients, &control, &reports, usize::MAX)?;
+    let seats = assignments.iter().map(|assignment| assignment.clients.len()).sum();
     observer.began(SystemTime::UNIX_EPOCH);
     drop(reports);
 
@@ -166,6 +166,7 @@ impl Thread<'_, '_> {
         let outcome = self.client_loop.turn();
         for report in inbox.try_iter() {
             coordinator.take(report, now, observer);
+            coordinator.start_if_ready(|| now, observer);
         }
         match outcome {
             Ok(true) => return,

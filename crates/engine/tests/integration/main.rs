@@ -5,6 +5,7 @@ mod dropin;
 mod held;
 mod open_at_the_end;
 mod outages;
+mod parts;
 mod simulated;
 mod stalls;
 mod users;

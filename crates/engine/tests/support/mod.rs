@@ -257,6 +257,7 @@ pub fn held_plan() -> RunPlan {
 pub fn plan() -> RunPlan {
     RunPlan {
         threads: 1,
+        part: engine::LoadPart::WHOLE,
         cpus: None,
         spin: 0,
         driver: engine::DriverChoice::Auto,

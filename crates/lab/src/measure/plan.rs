@@ -14,6 +14,7 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> RunPlan {
     let gaps = setup.rate().filter(|_| counting.own_gaps).and_then(|rate| workload.gaps(rate, clients));
     RunPlan {
         threads: clients.threads,
+        part: setup.part,
         cpus: setup.placement.clients.as_ref().map(|cpus| cpus.iter().collect()),
         spin: nanoseconds(setup.spin()),
         driver: setup.driver,

@@ -72,6 +72,7 @@ impl Bench {
     ) -> (EngineResult, Histogram) {
         let plan = RunPlan {
             threads: 1,
+            part: engine::LoadPart::WHOLE,
             cpus: None,
             spin: 0,
             driver,

@@ -49,6 +49,7 @@ fn run(options: &RedisOptions, replies: &[&str], piece: usize) -> (EngineResult,
     let clients = workload.clients(&places, wanted).unwrap();
     let plan = RunPlan {
         threads: 1,
+        part: engine::LoadPart::WHOLE,
         cpus: None,
         spin: 0,
         driver: DriverChoice::Auto,

@@ -12,6 +12,7 @@ use protocol::postgres::Place;
 pub(crate) fn plan(transactions: u64, scripts: usize) -> RunPlan {
     RunPlan {
         threads: 1,
+        part: engine::LoadPart::WHOLE,
         cpus: None,
         spin: 0,
         driver: DriverChoice::Auto,
