@@ -134,6 +134,7 @@ pub(crate) fn experiment(arms: &[&str]) -> ExperimentRecord {
         margin: 0.03,
         taste: None,
         created_at: "2026-01-02T03:04:05Z".into(),
+        parts: Vec::new(),
     }
 }
 

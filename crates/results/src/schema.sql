@@ -64,6 +64,17 @@ CREATE TABLE experiment (
 ) STRICT;
 CREATE INDEX experiment_hash ON experiment (hash);
 
+-- The parts of a divided experiment that are in this file.
+CREATE TABLE experiment_part (
+    experiment_id INTEGER NOT NULL REFERENCES experiment,
+    part          INTEGER NOT NULL,
+    parts         INTEGER NOT NULL,
+    -- Whether each run is divided among the parts, 1, or the cells are, 0.
+    shared        INTEGER NOT NULL,
+    host_id       INTEGER NOT NULL REFERENCES host,
+    PRIMARY KEY (experiment_id, parts, part)
+) STRICT, WITHOUT ROWID;
+
 -- The texts of scripts, queries and SQL files, each once, and who used them.
 CREATE TABLE text (
     text_id  INTEGER PRIMARY KEY,
@@ -186,6 +197,26 @@ CREATE TABLE run (
     max_us           REAL
 ) STRICT;
 CREATE INDEX run_experiment ON run (experiment_id, sequence);
+
+-- The shares of a divided load that are in a run.
+CREATE TABLE run_part (
+    run_id          INTEGER NOT NULL REFERENCES run,
+    part            INTEGER NOT NULL,
+    parts           INTEGER NOT NULL,
+    load            TEXT NOT NULL,
+    -- The clock of its host minus that of the server, and a bound of the error of this.
+    clock_offset_us REAL NOT NULL,
+    clock_error_us  REAL NOT NULL,
+    late_us         REAL NOT NULL,
+    PRIMARY KEY (run_id, part)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_part_load ON run_part (load);
+
+-- The host of a run, if it is not its experiment's.
+CREATE TABLE run_host (
+    run_id  INTEGER PRIMARY KEY REFERENCES run,
+    host_id INTEGER NOT NULL REFERENCES host
+) STRICT;
 
 CREATE TABLE run_doubt (
     run_id   INTEGER NOT NULL REFERENCES run,

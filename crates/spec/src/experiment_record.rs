@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::part::ExperimentPart;
 use crate::plan::{OrderScheme, Recorded, WorkMetric};
 use crate::surroundings::MeasuredTarget;
 
@@ -31,6 +32,9 @@ pub struct ExperimentRecord {
     pub taste: Option<String>,
     /// UTC, RFC 3339.
     pub created_at: String,
+    /// The parts of it that this file has, by number; none if it was not divided among hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<ExperimentPart>,
     /// The control of two compared experiments; never stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlArm>,

@@ -11,10 +11,11 @@ use crate::explained::StatementPlan;
 use crate::figures::{self, Counters, Figures};
 use crate::job::{Phase, Relation};
 use crate::map::{MapPart, TileFigures, TileProbe, TileSample};
+use crate::part::RunPart;
 use crate::profile::Profile;
 use crate::sample::Sample;
 use crate::slice::Slice;
-use crate::surroundings::Setting;
+use crate::surroundings::{Host, Setting};
 use crate::users::SessionTimes;
 use crate::verdict::{Doubt, Reason, Validity};
 
@@ -85,6 +86,11 @@ pub struct Run {
     pub events: Vec<RunEvent>,
     /// Readings of the collectors during the run, in order.
     pub samples: Vec<Sample>,
+    /// The shares of its load that are in this run, by number: none if one generator made the whole load, one if the
+    /// other shares are in other files, all after merging them.
+    pub parts: Vec<RunPart>,
+    /// The host that made the load, if it is not its experiment's. The runs of an experiment share it.
+    pub host: Option<Arc<Host>>,
 }
 
 impl Run {
@@ -115,7 +121,11 @@ impl Run {
         let otherwise = |doubt: &Doubt| {
             matches!(
                 doubt.reason,
-                Reason::SettingsNotApplied | Reason::EmptyResults | Reason::CacheState | Reason::Imported
+                Reason::SettingsNotApplied
+                    | Reason::EmptyResults
+                    | Reason::CacheState
+                    | Reason::PartMissing
+                    | Reason::Imported
             )
         };
         self.validity == Validity::Invalid
@@ -185,6 +195,8 @@ impl Run {
             artifacts: Vec::new(),
             events: Vec::new(),
             samples: Vec::new(),
+            parts: Vec::new(),
+            host: None,
         }
     }
 }

@@ -61,6 +61,8 @@ pub enum Reason {
     TooShort,
     /// The user stopped it.
     Interrupted,
+    /// A share of its load is missing: the file of that part was not merged.
+    PartMissing,
     /// Measured by another program, and imported.
     Imported,
 }
@@ -92,6 +94,7 @@ impl Reason {
             Self::ReplicaPromoted => "replica promoted",
             Self::TooShort => "too short",
             Self::Interrupted => "interrupted",
+            Self::PartMissing => "part missing",
             Self::Imported => "imported",
         }
     }

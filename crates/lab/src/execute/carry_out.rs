@@ -682,5 +682,6 @@ pub(crate) fn record_of(
         taste: plan.taste.clone(),
         created_at: jiff::Timestamp::now().to_string(),
         control: None,
+        parts: Vec::new(),
     }
 }

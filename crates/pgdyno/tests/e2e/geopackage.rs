@@ -77,6 +77,7 @@ fn stored(path: &Path, name: &str, runs: Vec<Run>) {
         margin: 0.03,
         taste: None,
         created_at: "2026-11-21T05:20:00Z".into(),
+        parts: Vec::new(),
     };
     let host = Host {
         uuid: String::new(),

@@ -311,6 +311,7 @@ fn experiment(
         margin: base.experiment.margin,
         taste: base.experiment.taste.clone().or_else(|| new.experiment.taste.clone()),
         created_at: base.experiment.created_at.clone().max(new.experiment.created_at.clone()),
+        parts: Vec::new(),
     }
 }
 

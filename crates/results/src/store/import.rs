@@ -334,6 +334,7 @@ fn experiment(collection: &Collection) -> ExperimentRecord {
         taste: None,
         created_at: jiff::Timestamp::now().to_string(),
         control: None,
+        parts: Vec::new(),
     }
 }
 

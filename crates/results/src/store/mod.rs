@@ -6,6 +6,7 @@ mod facts;
 mod gates;
 mod import;
 mod lock;
+mod parts;
 mod plans;
 mod query;
 mod read;

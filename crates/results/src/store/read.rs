@@ -102,7 +102,10 @@ impl Store {
             [id.0],
             rows::stored_experiment,
         )?;
-        found.into_iter().next().ok_or_else(|| no_experiment(&self.path, &id.0.to_string(), ""))
+        let found = found.into_iter().next();
+        let mut found = found.ok_or_else(|| no_experiment(&self.path, &id.0.to_string(), ""))?;
+        found.experiment.parts = self.experiment_parts(id)?.into_iter().map(|(part, _)| part).collect();
+        Ok(found)
     }
 
     /// Measured runs of an experiment, from which to continue; without runs that were set aside.

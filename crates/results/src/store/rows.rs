@@ -4,8 +4,8 @@ use rusqlite::Row;
 use serde::de::DeserializeOwned;
 use spec::plan::Recorded;
 use spec::{
-    Artifact, BuildRecord, Doubt, ExperimentRecord, Host, MapPart, MeasuredTarget, Phase, Relation, Run,
-    RunEvent, RunKey, Sample, ScriptRecord, SeriesPoint, Setting, Slice,
+    Artifact, BuildRecord, Doubt, ExperimentPart, ExperimentRecord, Host, MapPart, MeasuredTarget, Phase,
+    Relation, Run, RunEvent, RunKey, RunPart, Sample, ScriptRecord, SeriesPoint, Setting, Slice,
 };
 use stats::Histogram;
 
@@ -40,15 +40,9 @@ pub(super) fn stored_experiment(row: &Row<'_>) -> Sqlite<StoredExperiment> {
         taste: row.get(13)?,
         created_at: row.get(14)?,
         control: None,
+        parts: Vec::new(),
     };
-    let host = Host {
-        uuid: row.get(15)?,
-        name: row.get(16)?,
-        cpu: row.get(17)?,
-        cores: row.get(18)?,
-        memory_bytes: unsigned(row, 19)?,
-        facts: json(row, 20)?,
-    };
+    let host = host(row, 15)?;
     let target = MeasuredTarget {
         kind: row.get(21)?,
         dsn_redacted: row.get(22)?,
@@ -58,6 +52,34 @@ pub(super) fn stored_experiment(row: &Row<'_>) -> Sqlite<StoredExperiment> {
         build: build(row, 26)?,
     };
     Ok(StoredExperiment { id: ExperimentId(row.get(0)?), experiment, host, target })
+}
+
+/// Six columns from this one on.
+pub(super) fn host(row: &Row<'_>, at: usize) -> Sqlite<Host> {
+    Ok(Host {
+        uuid: row.get(at)?,
+        name: row.get(at + 1)?,
+        cpu: row.get(at + 2)?,
+        cores: row.get(at + 3)?,
+        memory_bytes: unsigned(row, at + 4)?,
+        facts: json(row, at + 5)?,
+    })
+}
+
+/// Three columns from this one on.
+pub(super) fn experiment_part(row: &Row<'_>, at: usize) -> Sqlite<ExperimentPart> {
+    Ok(ExperimentPart { number: row.get(at)?, of: row.get(at + 1)?, shared: row.get(at + 2)? })
+}
+
+pub(super) fn run_part(row: &Row<'_>) -> Sqlite<RunPart> {
+    Ok(RunPart {
+        load: row.get(0)?,
+        number: row.get(1)?,
+        of: row.get(2)?,
+        clock_offset_us: row.get(3)?,
+        clock_error_us: row.get(4)?,
+        late_us: row.get(5)?,
+    })
 }
 
 /// Seven columns from this one on, all empty if nothing is known.

@@ -6,7 +6,7 @@ use spec::{Run, ScriptRecord, Setting};
 use stats::Encoded;
 
 use super::rows::{to_json, to_word};
-use super::{ExperimentId, Finished, Sqlite, WHOLE_RUN, plans, tiles};
+use super::{ExperimentId, Finished, Sqlite, WHOLE_RUN, parts, plans, tiles};
 use crate::spool::Spool;
 
 pub(super) fn insert(
@@ -15,6 +15,7 @@ pub(super) fn insert(
     Finished { run, seconds }: &Finished,
 ) -> Sqlite<i64> {
     let id = insert_run(transaction, experiment, run)?;
+    parts::insert_run_parts(transaction, id, run)?;
     insert_figures(transaction, id, run)?;
     insert_job(transaction, id, run)?;
     insert_happenings(transaction, id, run)?;

@@ -21,7 +21,7 @@ const SCHEMA: &str = include_str!("../schema.sql");
 const APPLICATION: u32 = 0x7067_6479;
 
 /// SQLite's `user_version` of a results file.
-pub(super) const VERSION: u32 = 16;
+pub(super) const VERSION: u32 = 17;
 
 pub(super) const LAST_UNMARKED: u32 = 8;
 
@@ -29,8 +29,18 @@ pub(super) const LAST_UNMARKED: u32 = 8;
 pub(super) const COPIED: RangeInclusive<u32> = LAST_UNMARKED..=VERSION - 1;
 
 /// Tables that only some of these versions have.
-pub(super) const ADDED: [&str; 7] =
-    ["fact", "tile_probe", "statement_layer", "target_build", "slice_cpu", "gate", "initial_setting"];
+pub(super) const ADDED: [&str; 10] = [
+    "fact",
+    "tile_probe",
+    "statement_layer",
+    "target_build",
+    "slice_cpu",
+    "gate",
+    "initial_setting",
+    "experiment_part",
+    "run_part",
+    "run_host",
+];
 
 /// Tables that `ANALYZE` creates.
 const STATISTICS: [&str; 2] = ["sqlite_stat1", "sqlite_stat4"];

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use spec::{BuildRecord, Error, ExperimentRecord, Host, MeasuredTarget, RunEvent, Validity};
 
 use super::rows::{to_json, to_word};
-use super::{ExperimentId, Finished, Sqlite, Store, run};
+use super::{ExperimentId, Finished, Sqlite, Store, parts, run};
 
 impl Store {
     /// Finds the newest experiment with this plan, or creates it; counts the invocation and keeps the
@@ -42,6 +42,7 @@ impl Store {
                 }
                 None => insert_experiment(transaction, experiment, host, target)?,
             };
+            parts::insert_experiment_parts(transaction, id, experiment, host)?;
             let invocation = transaction.query_row(
                 "UPDATE experiment SET invocations = invocations + 1 WHERE experiment_id = ?1 RETURNING invocations",
                 [id],
@@ -155,7 +156,7 @@ pub(super) fn insert_experiment(
     Ok(transaction.last_insert_rowid())
 }
 
-fn host_id(transaction: &Transaction<'_>, host: &Host) -> Sqlite<i64> {
+pub(super) fn host_id(transaction: &Transaction<'_>, host: &Host) -> Sqlite<i64> {
     let facts = to_json(&host.facts);
     let values = params![host.uuid, host.name, host.cpu, host.cores, host.memory_bytes as i64, facts];
     transaction.execute(
