@@ -30,8 +30,8 @@ pub use measured::{
 };
 pub use observer::{ClientMessage, EntryEnd, Observer, TransactionEntry};
 pub use plan::{
-    DriverChoice, GapDistribution, GapStream, Gaps, Load, LoadPart, Pause, Rate, RunPlan, SessionStep, Timeline, Until,
-    UserArrival, Users,
+    DriverChoice, GapDistribution, GapStream, Gaps, Load, LoadPart, Pause, Rate, RunPlan, SessionStep,
+    Timeline, Until, UserArrival, Users,
 };
 pub use run::{HeldRun, LOAD_THREAD, run};
 pub use stop::StopFlag;

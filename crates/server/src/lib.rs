@@ -27,6 +27,7 @@ pub mod url;
 mod error;
 mod lock;
 pub mod measuring;
+pub mod meeting;
 mod member;
 mod secrets;
 mod stop;

@@ -37,9 +37,7 @@ fn in_parts(plan: &RunPlan, of: usize) -> (Vec<(Time, u32)>, Vec<EngineResult>) 
 
 #[test]
 fn parts_together_do_what_the_whole_does() {
-    let rate = |arrivals| {
-        Load::Rate(Rate { profile: 700.0.into(), arrivals, timeline: Timeline::Global })
-    };
+    let rate = |arrivals| Load::Rate(Rate { profile: 700.0.into(), arrivals, timeline: Timeline::Global });
     let loads = [Load::Closed, rate(GapDistribution::Poisson), rate(GapDistribution::Uniform)];
     for load in loads {
         for until in [Until::Elapsed(2 * SECOND), Until::PerClient(20)] {
@@ -50,7 +48,9 @@ fn parts_together_do_what_the_whole_does() {
                 let (parts, measured) = in_parts(&plan, of);
                 match plan.load {
                     // A fixed number goes to clients, and they to parts: what is due last depends on who is free.
-                    Load::Rate(_) if matches!(until, Until::PerClient(_)) => assert_eq!(parts.len(), whole.len()),
+                    Load::Rate(_) if matches!(until, Until::PerClient(_)) => {
+                        assert_eq!(parts.len(), whole.len())
+                    }
                     _ => assert_eq!(parts, whole, "{of} parts of {plan:?}"),
                 }
                 let done: u64 = measured.iter().map(|part| part.totals().processed()).sum();

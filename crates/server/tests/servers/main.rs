@@ -5,6 +5,7 @@
 mod change;
 mod copies;
 mod managed;
+mod meeting;
 mod pgpool;
 mod placement;
 mod pooler;
