@@ -33,6 +33,6 @@ pub use plan::{
     DriverChoice, GapDistribution, GapStream, Gaps, Load, LoadPart, Pause, Rate, RunPlan, SessionStep,
     Timeline, Until, UserArrival, Users,
 };
-pub use run::{HeldRun, LOAD_THREAD, run};
+pub use run::{HeldRun, LEAD, LOAD_THREAD, run};
 pub use stop::StopFlag;
 pub use wake::Waker;

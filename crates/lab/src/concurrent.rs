@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use server::Stop;
 use server::measuring::{self, OtherPgdyno};
+use spec::plan::Plan;
 use spec::{Class, Doubt, Error, Reason, Run, Validity};
 
 use crate::error::stopped;
 use crate::event::{Progress, ProgressExt};
+use crate::plan::identity;
 use crate::validity::worst;
 
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -25,9 +27,14 @@ impl Drop for Measuring {
     }
 }
 
-/// Announces to others on this machine that a command is going to measure. Once its server is reached, it
-/// waits for the earlier ones, unless it `goes_on` next to them.
-pub fn announce(command: &str, goes_on: bool, mut progress: &mut dyn Progress) -> Measuring {
+/// Announces to others on this machine that a command is going to measure a plan. Once its server is reached, it
+/// waits for the earlier ones, unless it `goes_on` next to them. Parts of one load are no others.
+pub fn announce(command: &str, plan: &Plan, goes_on: bool, mut progress: &mut dyn Progress) -> Measuring {
+    let command = match plan.shared_part() {
+        None => command.to_owned(),
+        Some(part) => measuring::of_load(command, &format!("{} {}", identity::hash(&plan.content), part.of)),
+    };
+    let command = &command;
     if let Err(error) = measuring::announce(command, goes_on) {
         // Not fatal: a measurement without others does not need this.
         progress.note(format!("other pgdyno processes cannot be seen: {error}"));

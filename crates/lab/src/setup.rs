@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use engine::{DriverChoice, Timeline, Until};
+use engine::{DriverChoice, LoadPart, Timeline, Until};
 use serde::{Deserialize, Serialize};
 use server::managed::NetworkAccess;
 use spec::plan::change::Change;
@@ -31,8 +31,10 @@ pub struct Setup {
     pub load: Load,
     /// At least 1; 0 for a job.
     pub clients: u32,
-    /// At least 1, never more than clients are used; 0 for a job.
+    /// Of the whole load: at least 1, never more than clients are used; 0 for a job.
     pub threads: u32,
+    /// The part of the load that is made here.
+    pub part: LoadPart,
     /// Slower transactions are late; under a rate, transactions that are already too late are skipped.
     pub promise: Option<Duration>,
     /// The limit that this is a trial of.
@@ -118,6 +120,24 @@ impl Setup {
             }
         };
         if spins { Placement::SPIN } else { Duration::ZERO }
+    }
+
+    /// The clients of the part of the load that is made here.
+    #[must_use]
+    pub fn own_clients(&self) -> usize {
+        self.part.clients(self.clients as usize, self.clients().threads)
+    }
+
+    /// The threads of the part that is made here.
+    #[must_use]
+    pub fn own_threads(&self) -> usize {
+        self.part.threads(self.clients().threads)
+    }
+
+    /// The share of the arrivals that is made here: they are dealt to threads in turn.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.own_threads() as f64 / self.clients().threads as f64
     }
 
     /// Its clients, for workloads.

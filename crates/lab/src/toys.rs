@@ -188,6 +188,7 @@ fn setup() -> Setup {
         seed: 1,
         sought: None,
         waiting: spec::plan::Waiting::Auto,
+        part: engine::LoadPart::WHOLE,
         counting: Counting::EXPERIMENT,
     }
 }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use lab::concurrent::{self, Measuring};
 use lab::experiment::{AskedSlices, asked_slices};
 use lab::runner::Progress;
-use spec::plan::{AskedDriver, Waiting, WorkMetric};
+use spec::plan::{AskedDriver, Plan, Waiting, WorkMetric};
 
 /// A parser whose known values shells complete; other values may also be valid.
 #[derive(Debug, Clone)]
@@ -152,10 +152,10 @@ pub(crate) struct OutputArgs {
 
 impl OutputArgs {
     /// Announces this measurement to other pgdyno processes until the result is dropped.
-    pub(crate) fn measuring(&self, progress: &mut dyn Progress) -> Measuring {
+    pub(crate) fn measuring(&self, plan: &Plan, progress: &mut dyn Progress) -> Measuring {
         // The other arguments may contain a password.
         let command = std::env::args().nth(1).unwrap_or_default();
-        concurrent::announce(&format!("pgdyno {command}"), self.beside, progress)
+        concurrent::announce(&format!("pgdyno {command}"), plan, self.beside, progress)
     }
 }
 

@@ -115,6 +115,20 @@ impl LoadPart {
     /// The whole load.
     pub const WHOLE: Self = Self { number: 0, of: 1 };
 
+    /// Its threads of so many.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> usize {
+        (0..threads).filter(|thread| self.has(*thread)).count()
+    }
+
+    /// Its clients of so many on so many threads: each thread has as many as the others, the first ones one more.
+    #[must_use]
+    pub fn clients(self, clients: usize, threads: usize) -> usize {
+        let threads = threads.clamp(1, clients.max(1));
+        let (each, rest) = (clients / threads, clients % threads);
+        (0..threads).filter(|thread| self.has(*thread)).map(|thread| each + usize::from(thread < rest)).sum()
+    }
+
     /// Whether a thread of the whole load belongs to it.
     #[must_use]
     pub fn has(self, thread: usize) -> bool {

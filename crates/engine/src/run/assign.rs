@@ -51,7 +51,7 @@ pub(crate) fn check(plan: &RunPlan, clients: &[Box<dyn Client>]) -> Result<(), E
         let LoadPart { number, of } = plan.part;
         return refuse(&format!("part {} of {of} has no thread of {threads} with a client", number + 1));
     }
-    super::cpus::check(plan, (0..threads).filter(|thread| plan.part.has(*thread)).count())?;
+    super::cpus::check(plan, plan.part.threads(threads))?;
     if let Load::Users(users) = &plan.load {
         check_users(users, plan).map_err(error::plan)?;
     } else if matches!(plan.until, Until::PerUser(_)) {

@@ -34,8 +34,8 @@ pub const LOAD_THREAD: &str = "load-";
 const BATCHES: usize = 64;
 /// How often the stop switch is checked.
 const STOP_POLL: Duration = Duration::from_millis(50);
-/// How long before its start the load is announced, ns.
-const LEAD: Time = 1_000_000;
+/// How long before its start the load is announced ([`Observer::loading`]), ns.
+pub const LEAD: Time = 1_000_000;
 
 /// Connects all `clients`, runs the load of `plan` on them, and returns the figures.
 ///

@@ -26,7 +26,7 @@ use crate::measure::{Keep, Turns};
 use crate::plan::{identity, resolve, setups, turns};
 use crate::runner::{
     CrashedRun, ExperimentStep, LabEvent, MeasuredRun, Pace, Progress, ProgressExt, Results, RunSteps,
-    Runner, Stage, Turn,
+    Runner, SharedLoad, Stage, Turn,
 };
 use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
@@ -91,9 +91,13 @@ impl<'a> Execution<'a> {
     ) -> Self {
         let plan = &begun.plan;
         let done: Vec<PastRun> = begun.done.clone();
+        let mut runner = Runner::new(stages, progress, stop);
+        if let Some(part) = plan.shared_part() {
+            runner.share(SharedLoad { part, plan: identity::hash(&plan.content), patience: begun.patience });
+        }
         Self {
             pace: Pace::of(plan),
-            runner: Runner::new(stages, progress, stop),
+            runner,
             before: done.len(),
             file,
             plan: Rc::new(plan.clone()),
@@ -682,6 +686,6 @@ pub(crate) fn record_of(
         taste: plan.taste.clone(),
         created_at: jiff::Timestamp::now().to_string(),
         control: None,
-        parts: Vec::new(),
+        parts: plan.part.into_iter().collect(),
     }
 }

@@ -25,7 +25,7 @@ mod users;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use results::{ExperimentId, RunParts, Store};
 use server::Stop;
@@ -52,7 +52,7 @@ use crate::setup::At;
 use crate::strategies::{self, PastRun};
 use crate::words;
 use spec::plan::{Fact, Facts, Plan, PlannedRun};
-use spec::{Class, Doubt, Error, Reason, Run, RunKey, RunKind};
+use spec::{Class, Doubt, Error, ExperimentPart, Reason, Run, RunKey, RunKind};
 
 /// Options of carrying out an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +63,10 @@ pub struct ExecutionOptions {
     /// Measure one further round, with this seed; it is not compared with other invocations, so a server of another
     /// version begins the experiment again.
     pub further_round: Option<u64>,
+    /// The part of the experiment that is measured here.
+    pub part: Option<ExperimentPart>,
+    /// How long to wait for the other parts of a load, before each run.
+    pub patience: Duration,
     /// The level that the machine is at, if a factor is set by hand.
     pub level: Option<String>,
     /// Measure the latency of each statement of a further round. It is shown, and not stored.
@@ -195,12 +199,15 @@ struct Invocation {
     superseded: Vec<RunKey>,
     /// The parts of PostgreSQL that differ from those with which the same experiment began.
     changed_build: Option<String>,
+    /// How long to wait for other parts of a load.
+    patience: Duration,
 }
 
 impl Invocation {
     /// Reads what is stored, now that no other process carries out the experiment.
     fn of(file: &ExperimentFile, facts: Facts, options: &ExecutionOptions) -> Result<Self, Error> {
         let plan = resolve(file, &facts)?;
+        let patience = options.patience;
         let store = Store::open_if_there(&options.results)?;
         let stored_runs = |again| match &store {
             Some(store) => facts::stored(store, &plan, again),
@@ -231,6 +238,7 @@ impl Invocation {
                 done,
                 superseded,
                 changed_build,
+                patience,
             });
         };
         let began = store.experiment(id)?.experiment.seed;
@@ -251,7 +259,7 @@ impl Invocation {
             return Err(finished(store, id, &plan, &done, options)?);
         }
         let superseded = store.superseded_runs(id)?;
-        Ok(Self { plan, facts, given, stored_facts, again, known, done, superseded, changed_build })
+        Ok(Self { plan, facts, given, stored_facts, again, known, done, superseded, changed_build, patience })
     }
 
     /// The servers must have the versions that the experiment began with. Further rounds and jobs begin again with other versions.
@@ -357,6 +365,9 @@ fn stored_or_again(
 ) -> Result<(StoredExperiment, bool, Option<String>), Error> {
     let again = options.again || plan.content.calibrate.is_some();
     let stored = read(again)?;
+    if stored.id.is_some() {
+        check_part(stored.facts.part(), options)?;
+    }
     let by_hand = plan.content.by_hand().map(|(factor, _)| factor);
     match facts::check_host(&stored, by_hand) {
         Err(_) if stands_alone(plan, options) => return Ok((read(true)?, true, None)),
@@ -368,6 +379,26 @@ fn stored_or_again(
         None => Ok((stored, again, None)),
         changed => Ok((read(true)?, true, changed)),
     }
+}
+
+/// A results file has one part of an experiment, or the whole.
+fn check_part(began: Option<ExperimentPart>, options: &ExecutionOptions) -> Result<(), Error> {
+    if began == options.part {
+        return Ok(());
+    }
+    let words = |part: Option<ExperimentPart>| match part {
+        None => "whole".to_owned(),
+        Some(part) if part.shared => format!("as {} of a shared load", part.words()),
+        Some(part) => format!("as {}", part.words()),
+    };
+    let what = format!(
+        "this experiment was begun {} in {}, and is to be measured {} now",
+        words(began),
+        options.results.display(),
+        words(options.part)
+    );
+    Err(Error::new(Class::Usage, what)
+        .with_hint("give each part its own file (--results), or start again with --again"))
 }
 
 /// Whether no run is left. With a growing number of clients, a finished search is finished with the clients it

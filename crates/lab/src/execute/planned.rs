@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use results::Store;
 use server::Stop;
-use spec::plan::{Decision, Facts, Plan};
+use spec::plan::{Decision, Fact, Facts, Plan};
 use spec::{Class, Error, RunKey};
 
 use super::look::check_sizes;
@@ -14,7 +14,7 @@ use super::promised::check_promise;
 use super::{ExecutionOptions, done, finished, is_finished, servers, stands_alone, stored_or_again};
 use crate::experiment::ExperimentFile;
 use crate::facts::{self, StoredExperiment};
-use crate::plan::{check_left, check_waiting, resolve};
+use crate::plan::{check_division, check_left, check_waiting, resolve};
 
 /// What is known before an experiment begins.
 #[derive(Debug)]
@@ -38,6 +38,7 @@ pub fn planned(
     stop: &Stop,
 ) -> Result<Planned, Error> {
     let mut files = facts::of_files(file)?;
+    options.part.into_iter().for_each(|part| files.learn(Fact::Part { part }));
     let all = resolve(file, &files)?;
     let builds = facts::builds::of_servers(&all, options.pg_bin.as_deref())?;
     builds.into_iter().for_each(|fact| files.learn(fact));
@@ -62,6 +63,7 @@ pub fn planned(
     }
     facts.learn(facts::calibration());
     let mut plan = resolve(file, &facts)?;
+    check_division(&plan)?;
     check_left(&plan)?;
     check_workloads(&plan, file.folder())?;
     check_promise(file, &plan)?;

@@ -252,6 +252,10 @@ impl Observer for Watch<'_, '_> {
         self.observer.began(epoch);
     }
 
+    fn ready(&mut self) -> Result<(), Error> {
+        self.observer.ready()
+    }
+
     fn loading(&mut self, connecting: Time) {
         self.observer.loading(connecting);
     }

@@ -65,6 +65,7 @@ pub(crate) fn setup(
         placement: Placement::default(),
         seed: 0,
         sought: None,
+        part: engine::LoadPart::WHOLE,
         counting: match content.measure.counting {
             AskedCounting::Pgdyno => Counting::EXPERIMENT,
             AskedCounting::Pgbench => Counting::BENCH,

@@ -7,7 +7,7 @@ use spec::{Class, Error};
 use super::content::content;
 use super::cost::sized;
 use super::order::{Rounds, derive, runs};
-use super::{arm_placement, calibration, cost, generator, identity, part, placement, sets, slicing};
+use super::{arm_placement, calibration, cost, divide, generator, identity, placement, sets, slicing};
 use crate::experiment::{DurationSpec, ExperimentFile};
 
 /// The plan of an experiment; `facts` are at least of its files and of the host.
@@ -51,6 +51,7 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
         run.seed = facts.seed_of(run.round).unwrap_or(run.seed);
     }
     let clients = clients(&content, facts);
+    let part = facts.part();
     let decisions = Decisions { repetition, seed, arm_placement, slices, clients, ..Decisions::default() };
     let mut plan = Plan {
         name: file.name.clone(),
@@ -60,19 +61,26 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
         rounds,
         sets: facts.sets().into_iter().map(str::to_owned).collect(),
         sets_of_level: content.by_hand().map_or(0, |_| file.measure.sets),
-        repeat_disturbed: file.measure.repeat_disturbed,
+        // The parts of a load cannot agree on it.
+        repeat_disturbed: if part.is_some_and(|part| part.shared) {
+            Some(0)
+        } else {
+            file.measure.repeat_disturbed
+        },
         explain: file.measure.explain,
         try_first: file.measure.try_first,
         runs,
+        part,
         decisions,
         content,
     };
+    divide::divide(&mut plan);
     // A calibration compares placements, and each of its runs has the driver that suits it.
     if plan.content.calibrate.is_none() {
         plan.decisions.placement = placement::placement(&plan, facts);
         plan.decisions.generator = generator::generator(&plan);
     }
-    part::leave_out(&mut plan, facts);
+    super::part::leave_out(&mut plan, facts);
     Ok(plan)
 }
 

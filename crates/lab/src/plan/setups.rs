@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::DriverChoice;
+use engine::{DriverChoice, LoadPart};
 use server::managed::NetworkAccess;
 use spec::plan::{AskedDriver, Generator, Plan, PlannedRun, TargetSpec, Waiting};
 
-use super::{calibration, cells, levels, workload};
+use super::{calibration, cells, divide, levels, workload};
 use crate::setup::{At, ConnectionPath, Server, Setup, driver_choice};
 
 /// An unplanned run: the only cell of its experiment.
@@ -125,13 +125,17 @@ pub fn setup(plan: &Plan, run: &PlannedRun) -> Setup {
     }
     let setup = levels::setup(&plan.content, &run.factors, run.arm.as_deref())
         .expect("its levels were applied when it was planned");
+    let threads = divide::threads(&setup, plan);
     // Runs outside the grid work with any settings.
     let arm = setup.arm.filter(|_| !run.beside);
     let none = || (!plan.content.named.changes.is_empty()).then(BTreeMap::new);
     let changes = setup.changes.or_else(none).filter(|_| !run.beside);
     let chosen = plan.placement().map(|chosen| chosen.placement.clone());
     let placement = chosen.unwrap_or(setup.placement);
-    let setup = Setup { seed: run.seed, arm, changes, placement, ..setup };
+    let part = plan
+        .shared_part()
+        .map_or(LoadPart::WHOLE, |part| LoadPart { number: part.number as usize - 1, of: part.of as usize });
+    let setup = Setup { seed: run.seed, arm, changes, placement, part, threads, ..setup };
     let setup = match plan.generator() {
         Some(generator) => moved_by(generator, setup),
         None => setup,

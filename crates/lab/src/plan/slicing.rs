@@ -96,6 +96,9 @@ fn why_uncut(
     if let Some(why) = slice_rules::why_never(content) {
         return Some(why);
     }
+    if facts.part().is_some_and(|part| part.shared) {
+        return Some("several generators cannot be held at one time".to_owned());
+    }
     if ["rate", "rate_per_client"].iter().any(|key| cell.contains_key(*key)) {
         return Some("arrivals on a schedule cannot be held".to_owned());
     }

@@ -11,6 +11,7 @@ mod job;
 mod keep;
 mod kept;
 mod pace;
+mod parts;
 mod plans;
 mod ready;
 mod record;
@@ -29,6 +30,7 @@ use server::child::Watchdog;
 use server::home::Home;
 use server::managed::NetworkAccess;
 use server::measuring;
+use server::meeting::Meeting;
 use server::placement::Placed;
 use server::pooler::pgpool::NodeSelects;
 use server::sink::{Delay, Sink};
@@ -46,6 +48,8 @@ use self::credits::Credits;
 pub(crate) use self::keep::{Results, Surroundings};
 use self::kept::KeptSessions;
 pub(crate) use self::pace::Pace;
+pub(crate) use self::parts::SharedLoad;
+use self::parts::Start;
 pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
 use self::reported::reported;
@@ -118,6 +122,8 @@ pub(crate) struct Runner<'a> {
     /// How late 1 % of the arrivals start on this host with nothing to do, µs, if schedules are judged by it.
     host_lag_us: Option<f64>,
     kept: KeptSessions,
+    /// What this process has of the loads, if several make them.
+    shared: Option<SharedLoad>,
 }
 
 impl<'a> Runner<'a> {
@@ -137,7 +143,13 @@ impl<'a> Runner<'a> {
             credits: Credits::default(),
             host_lag_us: None,
             kept: KeptSessions::default(),
+            shared: None,
         }
+    }
+
+    /// From now on each load is made together with other processes.
+    pub(crate) fn share(&mut self, load: SharedLoad) {
+        self.shared = Some(load);
     }
 
     pub(crate) fn stage(&mut self, at: &At) -> Result<&mut Stage, Error> {
@@ -243,10 +255,11 @@ impl<'a> Runner<'a> {
             return self.do_job(setup, record);
         }
         let mut seen = Seen::default();
-        let mut taken = self.measure(setup, &record.uuid, (steps, keep), &mut seen);
+        let mut start = self.meeting(run, setup)?;
+        let mut taken = self.measure(setup, &record.uuid, (steps, keep), &mut seen, start.as_mut());
         if taken.as_ref().is_err_and(is_of_connecting) && self.kept.end_all() {
             // Kept sessions of other cells may have been in the way.
-            taken = self.measure(setup, &record.uuid, (steps, keep), &mut seen);
+            taken = self.measure(setup, &record.uuid, (steps, keep), &mut seen, start.as_mut());
         }
         let taken = match taken {
             Err(error) if steps.more_clients && is_of_connecting(&error) => {
@@ -270,6 +283,11 @@ impl<'a> Runner<'a> {
             stage.explain_replicas(&mut seen.replication);
         }
         validity::replication::mark(&mut record, &seen.replication);
+        if let Some(part) =
+            self.shared.as_ref().zip(start).and_then(|(shared, start)| start.into_part(shared.part))
+        {
+            parts::mark(&mut record, part);
+        }
         record.events.extend(balanced_words(&seen.balanced).map(|words| event("pooler", words)));
         if steps.explain && lost.is_none() {
             let place = self.stage(&setup.at())?.target.place();
@@ -278,6 +296,13 @@ impl<'a> Runner<'a> {
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
         Ok(MeasuredRun { finished, cause, measured: measured.engine, lost })
+    }
+
+    /// Where this process waits for the other parts of a load.
+    fn meeting(&mut self, run: &PlannedRun, setup: &Setup) -> Result<Option<Start>, Error> {
+        let Some(agenda) = self.shared.as_ref().map(|shared| shared.agenda(run)) else { return Ok(None) };
+        let place = self.stage(&setup.at())?.target.place();
+        Ok(Some(Start::new(Meeting::join(&place, agenda)?)))
     }
 
     /// The idle probe directly after a run, before credits are earned again.
@@ -489,7 +514,9 @@ impl<'a> Runner<'a> {
         let stop = self.stop;
         let Self { stages, workloads, concluding, .. } = self;
         let Some(stage) = stages.get_mut(&setup.at()) else { return Ok(()) };
-        if let Some(ready) = workloads.get_mut(&setup.asked()) {
+        let ready = workloads.get_mut(&setup.asked());
+        // Of a load in parts, the first resets what all use.
+        if let Some(ready) = ready.filter(|_| setup.part.number == 0) {
             if ready.workload.asks_redis() {
                 concluding.insert((setup.asked(), setup.at()));
             }
@@ -541,6 +568,7 @@ impl<'a> Runner<'a> {
         run: &str,
         (steps, keep): (RunSteps, Keep<'_>),
         Seen { encryption, replication, balanced }: &mut Seen,
+        start: Option<&mut Start>,
     ) -> Result<(Measured, Option<Error>, Option<String>), Error> {
         self.progress.step(ExperimentStep::WarmUp, "clients connect, then warm up");
         let under_test = self.under_test(&setup.asked());
@@ -548,7 +576,7 @@ impl<'a> Runner<'a> {
         let mut stage = stages.get_mut(&setup.at());
         let workload = clients_of(workloads, setup)?;
         let mut telling =
-            Telling { progress: &mut **progress, run, stop, seconds: steps.seconds, measuring: None };
+            Telling { progress: &mut **progress, run, stop, seconds: steps.seconds, measuring: None, start };
         let (places, server) = match (&setup.server, &sink, &mut stage) {
             (Server::Sink, Some(sink), _) => (Places::from(sink.place().clone()), Some(sink.pid())),
             (_, _, Some(stage)) => (stage.places(), stage.postmaster()?),
@@ -623,7 +651,7 @@ impl<'a> Runner<'a> {
             return None;
         }
         let sink = self.sink.as_ref().map(Sink::pid);
-        let mut all: Vec<u32> = sink.into_iter().collect();
+        let mut all: Vec<u32> = sink.into_iter().chain(measuring::of_our_load()).collect();
         for stage in self.stages.values_mut() {
             all.extend(stage.processes()?);
         }
@@ -745,10 +773,20 @@ struct Telling<'a> {
     seconds: bool,
     /// Once the load has started, the first interrupt lets the run finish.
     measuring: Option<StopPhase>,
+    /// Where the other parts of the load are waited for.
+    start: Option<&'a mut Start>,
 }
 
 impl Observer for Telling<'_> {
+    fn ready(&mut self) -> Result<(), Error> {
+        let Self { start, stop, progress, .. } = self;
+        start.as_mut().map_or(Ok(()), |start| start.wait(stop, &mut **progress))
+    }
+
     fn loading(&mut self, _connecting: Time) {
+        if let Some(start) = &mut self.start {
+            start.announced();
+        }
         self.measuring = Some(self.stop.measuring());
     }
 
@@ -779,8 +817,14 @@ mod tests {
         }
         for (seconds, wanted) in [(false, 0), (true, 1)] {
             let (mut heard, stop) = (Heard(0), Stop::new());
-            let mut telling =
-                Telling { progress: &mut heard, run: "idle", stop: &stop, seconds, measuring: None };
+            let mut telling = Telling {
+                progress: &mut heard,
+                run: "idle",
+                stop: &stop,
+                seconds,
+                measuring: None,
+                start: None,
+            };
             telling.second(&Second { length_ns: 1_000_000_000, ..Second::default() });
             assert_eq!(heard.0, wanted);
         }

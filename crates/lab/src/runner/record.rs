@@ -64,15 +64,16 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
     let changes = changes_data(totals.affected, totals.processed(), figure(figures::WAL_BYTES));
     let is_judged = setup.load == Load::Closed && setup.sought.is_none() && setup.cache != Cache::Cold;
     let trend = (changes && is_judged).then(|| Trend::of(&speeds(&measured.series, &run.slices))).flatten();
+    let profile = setup.load.profile().map(|profile| profile.scaled(setup.share()));
     let sessions = setup.users().and_then(|users| users.sessions.as_ref());
     (run.validity, run.doubts) = judge(&Evidence {
         measured: &measured.engine,
         series: &measured.series,
-        rate: setup.rate(),
-        profile: setup.load.profile(),
+        rate: setup.rate().map(|rate| rate * setup.share()),
+        profile: profile.as_ref(),
         user_arrivals: sessions.map(|sessions| &sessions.arrivals),
         warmup_s: setup.warmup.as_secs_f64(),
-        clients: setup.clients,
+        clients: setup.own_clients() as u32,
         limit_s: setup.promise.map(|promise| promise.as_secs_f64()),
         changed: judged.changed,
         trend,

@@ -80,6 +80,10 @@ impl Course for List<'_> {
 
     /// A ladder looks for a promise that is broken by failures.
     fn may_set_aside(&self, run: &Run) -> bool {
+        // The other parts of a load would wait for this one.
+        if self.plan.shared_part().is_some() {
+            return false;
+        }
         let is_ladder = self.plan.content.compare.is_none() && run.promise_ms().is_some();
         !(is_ladder && run.is_only_failing())
     }

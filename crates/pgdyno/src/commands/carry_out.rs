@@ -18,6 +18,7 @@ use spec::plan::{OrderScheme, Plan};
 use spec::{Class, Error, FileCommand, Judgement};
 
 use super::calibrate::shown as calibration;
+use super::part::AskedPart;
 use super::{
     by_zoom, jobs, loaded, print, print_answer, print_blocks, print_compared, report as page, signals,
     sources, typed,
@@ -36,6 +37,7 @@ pub(super) struct How<'a> {
     pub(super) report: Option<&'a Path>,
     pub(super) pg_bin: Option<&'a Path>,
     pub(super) output: &'a OutputArgs,
+    pub(super) part: AskedPart,
     pub(super) shown: Shown,
     /// Whether the output is only a short answer, with temporary progress.
     pub(super) is_brief: bool,
@@ -71,9 +73,11 @@ impl How<'_> {
 
     pub(super) fn options(&self, level: Option<&str>) -> ExecutionOptions {
         ExecutionOptions {
-            results: self.output.results.path(),
+            results: self.part.results(&self.output.results.path()),
             again: self.again,
             further_round: None,
+            part: self.part.part,
+            patience: self.part.patience,
             level: level.map(str::to_owned),
             statements: false,
             pg_bin: self.pg_bin.map(Path::to_owned),
@@ -95,7 +99,7 @@ impl How<'_> {
             return planned.fails.map_or(Ok(shown), |error| Err(error.into()));
         }
         let Planned { plan, facts, .. } = planned;
-        let _measuring = self.output.measuring(&mut screen);
+        let _measuring = self.output.measuring(&plan, &mut screen);
         let outcome = execute::run(file, facts, &options, &mut screen, stop);
         drop(screen);
         match outcome {
@@ -103,7 +107,15 @@ impl How<'_> {
             Err(error) if file.has_only_jobs() => {
                 Err(jobs::print_unstored(error, &plan, self.output.format.format))
             }
-            Ok(outcome) => self.conclude(&options.results, outcome.experiment),
+            Ok(_) if self.part.is_of_a_load() => {
+                self.part.tell(&options.results);
+                Ok(SAME_OR_BETTER)
+            }
+            Ok(outcome) => {
+                let code = self.conclude(&options.results, outcome.experiment);
+                self.part.tell(&options.results);
+                code
+            }
             Err(error) => {
                 let unstored =
                     error.attached().and_then(|runs: &UnstoredRuns| calibration::of_unstored(runs));

@@ -19,6 +19,7 @@ mod limit;
 mod man;
 mod needs;
 mod osm;
+mod part;
 pub(crate) mod pgbench;
 mod probe;
 mod report;

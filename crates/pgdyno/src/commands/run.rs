@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use lab::experiment::{ExperimentFile, ExperimentOverrides, ReadOptions};
 
 use super::carry_out::{How, Shown, listen};
+use super::part::PartArgs;
 use super::{allowed, by_hand};
 use crate::exit::{CommandFailure, ExitResult, USAGE};
 use crate::options::{AnswerMetric, OutputArgs, Programs, WrittenSlices};
@@ -61,6 +62,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
+    part: PartArgs,
+    #[command(flatten)]
     programs: Programs,
     #[command(flatten)]
     output: OutputArgs,
@@ -74,6 +77,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         report: args.report.as_deref(),
         pg_bin: args.programs.pg_bin.as_deref(),
         output: &args.output,
+        part: args.part.asked()?,
         shown: Shown::Answer,
         is_brief: false,
         consents: args.allow_commands,

@@ -198,6 +198,7 @@ fn the_drop_in_measures_the_same() {
             threads: 2,
             promise: None,
             sought: None,
+            part: engine::LoadPart::WHOLE,
             warmup: Duration::ZERO,
             until: Until::PerClient(40),
             statements: true,

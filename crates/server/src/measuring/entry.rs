@@ -46,6 +46,10 @@ impl OtherPgdyno {
         format!("pid {}, {}", self.pid, self.command)
     }
 
+    pub(super) fn command(&self) -> &str {
+        &self.command
+    }
+
     /// Sort key: who came first.
     pub(super) fn order(&self) -> (u64, u32) {
         (self.announced_ns, self.pid)

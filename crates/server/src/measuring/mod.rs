@@ -15,6 +15,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
+use sha2::{Digest, Sha256};
+
 use self::entry::AnnouncementFile;
 pub use self::entry::OtherPgdyno;
 pub use self::server::Marker;
@@ -97,7 +99,7 @@ pub fn before_us() -> Vec<OtherPgdyno> {
     let ours = ours();
     let Some(ours) = &*ours else { return Vec::new() };
     let is_before = |other: &OtherPgdyno| other.measures || other.order() < ours.entry.order();
-    others_in(&ours.folder).into_iter().filter(is_before).collect()
+    others_in(&ours.folder, ours.entry.command()).into_iter().filter(is_before).collect()
 }
 
 /// Marks this process as measuring.
@@ -117,7 +119,7 @@ pub fn on(server: &str) {
 /// Checks which others measure now.
 pub fn look() {
     if let Some(ours) = &mut *ours() {
-        let found = others_in(&ours.folder).into_iter().filter(|other| other.measures);
+        let found = others_in(&ours.folder, ours.entry.command()).into_iter().filter(|other| other.measures);
         ours.seen.extend(found);
     }
 }
@@ -135,17 +137,49 @@ pub fn forget() {
     }
 }
 
+/// Between a command and the load that it makes a part of. With the hash it fits into a session's name, 63 bytes.
+const OF_LOAD: &str = " of load ";
+
+/// The command of a process that makes a part of a load together with others: they do not wait for each other, and
+/// do not disturb each other.
+#[must_use]
+pub fn of_load(command: &str, load: &str) -> String {
+    let hash = spec::hex(&Sha256::digest(load)[..6]);
+    format!("{command}{OF_LOAD}{hash}")
+}
+
+/// Processes on this machine that make other parts of this process's load.
+#[must_use]
+pub fn of_our_load() -> Vec<u32> {
+    let ours = ours();
+    let Some(ours) = &*ours else { return Vec::new() };
+    let all = entry::all(&ours.folder)
+        .into_iter()
+        .filter(|other| is_of_one_load(other.command(), ours.entry.command()));
+    all.map(|other| other.pid).filter(|pid| *pid != std::process::id()).collect()
+}
+
+/// Whether two commands make parts of one load.
+fn is_of_one_load(one: &str, other: &str) -> bool {
+    let load = |command: &str| command.rsplit_once(OF_LOAD).map(|(_, load)| load.to_owned());
+    load(one).is_some() && load(one) == load(other)
+}
+
 /// Ends the announcement.
 pub fn end() {
     *ours() = None;
 }
 
-/// All announced processes in a folder, except this process, its ancestors and its descendants.
-fn others_in(folder: &Path) -> Vec<OtherPgdyno> {
+/// All announced processes in a folder, except this process, its ancestors and its descendants, and other parts of the
+/// load of its command.
+fn others_in(folder: &Path, command: &str) -> Vec<OtherPgdyno> {
     let us = std::process::id();
     let is_strange = |other: &OtherPgdyno| {
         let (above_us, above_it) = (above(us), above(other.pid));
-        other.pid != us && !above_us.contains(&other.pid) && !above_it.contains(&us)
+        other.pid != us
+            && !above_us.contains(&other.pid)
+            && !above_it.contains(&us)
+            && !is_of_one_load(other.command(), command)
     };
     entry::all(folder).into_iter().filter(is_strange).collect()
 }

@@ -5,6 +5,7 @@
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 use spec::{Class, Error};
 
+use super::is_of_one_load;
 use crate::control::Control;
 use crate::error::server_error;
 use crate::host::machine;
@@ -61,12 +62,14 @@ impl Marker {
         let rows = self.control.rows(&sql)?;
         let texts =
             rows.iter().map(|row| row.iter().map(|text| text.as_deref().unwrap_or_default()).collect());
-        Ok(texts.filter_map(|row: Vec<&str>| words(&row, &here())).collect())
+        let own = super::command();
+        Ok(texts.filter_map(|row: Vec<&str>| words(&row, (&here(), &own))).collect())
     }
 }
 
-/// The announcement in a session's name; `None` for this machine, whose processes are found by their files.
-fn words(row: &[&str], here: &str) -> Option<String> {
+/// The announcement in a session's name; `None` for this machine, whose processes are found by their files, and for
+/// parts of the load of our own command.
+fn words(row: &[&str], (here, own): (&str, &str)) -> Option<String> {
     let [name, address, since] = row else { return None };
     let (machine, command) = match name.strip_prefix(PREFIX).map(str::trim_start) {
         Some(rest) => rest.split_once(' ').unwrap_or((rest, "pgdyno")),
@@ -76,7 +79,7 @@ fn words(row: &[&str], here: &str) -> Option<String> {
         "" => String::new(),
         text => format!("{before}{}", spec::visible::line(text)),
     };
-    (machine != here)
+    (machine != here && !is_of_one_load(command, own))
         .then(|| format!("{}{}{}", part("", command), part(" from ", address), part(", since ", since)))
 }
 
@@ -90,14 +93,17 @@ mod tests {
 
     #[test]
     fn sessions_of_this_machine_are_left_out() {
-        let announced = |name: &str| words(&[name, "10.0.0.7", "21:03:12"], "abc");
+        let announced =
+            |name: &str| words(&[name, "10.0.0.7", "21:03:12"], ("abc", "pgdyno bench of load 1a2b"));
         assert_eq!(announced("pgdyno measuring abc pgdyno run"), None);
         assert_eq!(
             announced("pgdyno measuring def pgdyno bench").as_deref(),
             Some("pgdyno bench from 10.0.0.7, since 21:03:12")
         );
+        assert_eq!(announced("pgdyno measuring def pgdyno bench of load 1a2b"), None);
+        assert!(announced("pgdyno measuring def pgdyno bench of load 3c4d").is_some());
         // A session with the lock and another name counts, too.
         assert_eq!(announced("psql").as_deref(), Some("pgdyno from 10.0.0.7, since 21:03:12"));
-        assert_eq!(words(&["x", "", ""], "abc").as_deref(), Some("pgdyno"));
+        assert_eq!(words(&["x", "", ""], ("abc", "")).as_deref(), Some("pgdyno"));
     }
 }

@@ -188,7 +188,7 @@ impl Meeting {
         let what = format!("{absent} did not come within {seconds} s");
         match differing {
             [] => Error::new(Class::Missing, what).with_hint(
-                "start all parts, on the same database, within that time; --wait SECONDS waits longer",
+                "start all parts, on the same database, within that time; --patience SECONDS waits longer",
             ),
             differing => {
                 let hint = "give all parts the same command, file and version of pgdyno, and the same number of parts";

@@ -8,7 +8,7 @@ use super::{
     ArmPlacement, ChosenPlacement, Content, Copies, Decision, Decisions, Generator, NotRun, PlannedRun,
     Scheme, Slicing,
 };
-use crate::{Prices, RunKey};
+use crate::{ExperimentPart, Prices, RunKey};
 
 /// The factor whose levels are the CPUs of client threads and servers.
 pub const PLACEMENT: &str = "placement";
@@ -24,6 +24,9 @@ pub struct Plan {
     pub rounds: u32,
     pub content: Content,
     pub runs: Vec<PlannedRun>,
+    /// The part of the experiment that is measured here, if it is divided among hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<ExperimentPart>,
     #[serde(default)]
     pub decisions: Decisions,
     /// Levels of the sets that were begun, in order, if a factor is set by hand. Only the last is measured now.
@@ -51,6 +54,12 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Plan {
+    /// The part of each run's load that is made here, if several generators share it.
+    #[must_use]
+    pub fn shared_part(&self) -> Option<ExperimentPart> {
+        self.part.filter(|part| part.shared)
+    }
+
     /// Seed of all randomness: from the file, else derived from the identity.
     #[must_use]
     pub fn seed(&self) -> u64 {

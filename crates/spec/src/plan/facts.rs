@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Cpus;
+use crate::ExperimentPart;
 
 /// The facts that a plan follows from, in the order in which they were learnt. Facts are only added, and the
 /// first answer to a question counts: so more facts never change a decision.
@@ -51,6 +52,8 @@ pub enum Fact {
     Round { round: u32, seed: u64 },
     /// A set was begun: the machine is at this level of the factor that is set by hand. Sets count from 1.
     Set { set: u32, level: String },
+    /// The part of the experiment that this results file is to have.
+    Part { part: ExperimentPart },
     /// The advice of `pgdyno calibrate` for this host.
     Calibration { advice: PlacementAdvice },
     /// Whether the copies of the prepared servers fit, with the figures or the reason.
@@ -111,6 +114,7 @@ impl Fact {
         match (self, other) {
             (Self::Host { .. }, Self::Host { .. })
             | (Self::Repetition { .. }, Self::Repetition { .. })
+            | (Self::Part { .. }, Self::Part { .. })
             | (Self::Calibration { .. }, Self::Calibration { .. })
             | (Self::Copies { .. }, Self::Copies { .. })
             | (Self::CopiesSoFar { .. }, Self::CopiesSoFar { .. })
@@ -342,6 +346,15 @@ impl Facts {
     pub fn repetition(&self) -> Option<u64> {
         self.find(|fact| match fact {
             Fact::Repetition { repetition } => Some(*repetition),
+            _ => None,
+        })
+    }
+
+    /// The part of the experiment that is measured here; `None` for the whole.
+    #[must_use]
+    pub fn part(&self) -> Option<ExperimentPart> {
+        self.find(|fact| match fact {
+            Fact::Part { part } => Some(*part),
             _ => None,
         })
     }

@@ -224,6 +224,7 @@ fn setup_of(run: &PlannedRun, length: Duration, driver: DriverChoice) -> Setup {
         placement: Placement::default(),
         seed: run.seed,
         waiting: Waiting::Auto,
+        part: engine::LoadPart::WHOLE,
         counting: Counting::CALIBRATION,
     }
 }

@@ -16,6 +16,7 @@ use super::listed::{self, Listed};
 use super::query_protocol::QueryProtocolArg;
 use super::usage_with;
 use super::user_args::UserArgs;
+use crate::commands::part::PartArgs;
 use crate::options::{Driver, KnownValues, OutputArgs, WaitChoice};
 
 /// `pgdyno bench`.
@@ -51,6 +52,8 @@ pub(crate) struct BenchArgs {
     pub(super) target: TargetArgs,
     #[command(flatten)]
     pub(super) against: AgainstArgs,
+    #[command(flatten)]
+    pub(super) part: PartArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
     #[command(flatten)]

@@ -1,11 +1,11 @@
 //! `pgdyno bench` without a comparison: one run, with a report as pgbench prints it. It is a further round of its
 //! experiment.
 
-use lab::execute::{self, ExecutionOptions, OneRun};
+use lab::execute::{self, ExecutionOptions, OneRun, Planned};
 use script::Seed as SeedChoice;
 use spec::experiment::{BoundedDuration, Experiment, LengthOrBounds, LoadShape, Measure, Whole};
 use spec::plan::AskedCounting;
-use spec::{Error, Profile, ProfileError, Reason, advice_on_sqlstate};
+use spec::{Doubt, Error, Profile, ProfileError, Reason, advice_on_sqlstate};
 
 use super::against::base::Folder;
 use super::against::made::MadeExperiment;
@@ -16,6 +16,7 @@ use super::asked::BenchRequest;
 use super::watched::Watched;
 use super::{check_bounds, check_script, fresh_seed, of_option, show, told_where, usage, usage_with};
 use crate::commands::jobs::not_stored;
+use crate::commands::part::AskedPart;
 use crate::commands::{by_hand, print, signals, typed};
 use crate::exit::{
     CommandFailure, ExitResult, GUARD, INTERRUPTED, INVALID, SAME_OR_BETTER, UNREACHABLE, USAGE, of_class,
@@ -28,12 +29,15 @@ const SAVED_BY: &str = "Made by pgdyno bench; docs/experiment.md explains every 
 
 pub(super) fn measure(args: &BenchArgs) -> ExitResult {
     let rate = rate(args)?;
-    let seed = seed(args.conduct.random_seed.as_deref())?;
+    let part = args.part.asked()?;
+    let seed = seed(args.conduct.random_seed.as_deref(), part)?;
     let file = made(args)?.read("bench", None)?;
     let options = ExecutionOptions {
-        results: args.output.results.path(),
+        results: part.results(&args.output.results.path()),
         again: false,
         further_round: Some(seed),
+        part: part.part,
+        patience: part.patience,
         level: args.conduct.level.as_deref().map(|text| file.level(text)).transpose()?,
         statements: args.conduct.report_per_command,
         pg_bin: None,
@@ -41,8 +45,8 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
     };
     let stop = signals::listen_at_once()?;
     let mut screen = Watched::new(Screen::new(args.output.verbose), args);
-    let facts = execute::planned(&file, &options, false, &stop)?.facts;
-    let _measuring = args.output.measuring(&mut screen);
+    let Planned { plan, facts, .. } = execute::planned(&file, &options, false, &stop)?;
+    let _measuring = args.output.measuring(&plan, &mut screen);
     let mut done = execute::run_once(&file, facts, &options, &mut screen, &stop)?;
     drop(screen);
     if args.output.format.format == OutputFormat::Text
@@ -59,12 +63,14 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
         done.run.doubts.retain(|doubt| Some(doubt.reason) != said);
         error
     });
-    for doubt in &done.run.doubts {
+    // What is missing of a load in parts is told with its file.
+    let is_of_part = |doubt: &Doubt| doubt.reason == Reason::PartMissing;
+    for doubt in done.run.doubts.iter().filter(|doubt| !is_of_part(doubt)) {
         warning(&format!("{}: {}", doubt.reason.text(), doubt.detail));
     }
     let code = match done.run.validity {
         _ if done.measured.interrupted => INTERRUPTED,
-        spec::Validity::Invalid => INVALID,
+        spec::Validity::Invalid if !done.run.doubts.iter().all(is_of_part) => INVALID,
         _ => SAME_OR_BETTER,
     };
     let id = done.stored.as_ref().ok().copied();
@@ -76,6 +82,7 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
         return Err(not_stored(&error));
     }
     told_where(&options.results, &["runs"], id);
+    part.tell(&options.results);
     if options.level.is_some() {
         by_hand::tell(&file, &options, id)?;
     }
@@ -133,6 +140,9 @@ fn refused(done: &OneRun) -> Option<(anyhow::Error, Option<Reason>)> {
 
 const SEVERAL_CLIENTS: &str =
     "two sides at each: --against 'KIND: WHAT'; one side at each: pgdyno ladder -c 1,4,16";
+
+/// Seed of a load in parts, unless one is given.
+const SEED_OF_PARTS: u64 = 1;
 
 /// The experiment of one run a round.
 fn made(args: &BenchArgs) -> anyhow::Result<MadeExperiment> {
@@ -236,9 +246,14 @@ pub(super) fn rate(args: &BenchArgs) -> anyhow::Result<Option<Profile>> {
     Ok(Some(profile))
 }
 
-fn seed(given: Option<&str>) -> anyhow::Result<u64> {
+/// The seed of the run; the parts of a load need the same.
+fn seed(given: Option<&str>, part: AskedPart) -> anyhow::Result<u64> {
     match given.map(SeedChoice::parse).transpose() {
         Ok(Some(SeedChoice::Value(seed))) => Ok(seed),
+        Ok(None) if part.is_of_a_load() => Ok(SEED_OF_PARTS),
+        Ok(Some(_)) if part.is_of_a_load() => {
+            Err(usage("--random-seed: each part would draw another seed; give all the same number"))
+        }
         Ok(None | Some(SeedChoice::Time | SeedChoice::Strong)) => Ok(fresh_seed()),
         Err(_) => Err(usage("--random-seed: write a number, time or rand")),
     }

@@ -77,6 +77,10 @@ fn head(out: &mut String, args: &BenchArgs, done: &OneRun) {
     let each = if args.users.is_asked() { "users" } else { "clients" };
     let _ = writeln!(out, "number of {each}: {}", args.load.client.first());
     let _ = writeln!(out, "number of threads: {}", done.run.threads);
+    if let Some(part) = done.run.parts.first().filter(|part| part.of > 1) {
+        let [clients, threads] = done.made;
+        let _ = writeln!(out, "{}: {clients} of the {each}, {threads} of the threads", part.words());
+    }
     let _ = match args.until() {
         Until::Elapsed(ns) => writeln!(out, "duration: {} s", ns / 1_000_000_000),
         Until::PerClient(count) => writeln!(out, "number of transactions per client: {count}"),

@@ -7,6 +7,7 @@ pub(super) mod shown;
 use std::path::PathBuf;
 
 use super::carry_out::{How, Shown};
+use super::part::AskedPart;
 use crate::exit::ExitResult;
 use crate::options::{Driver, OutputArgs};
 
@@ -40,6 +41,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         report: None,
         pg_bin: args.pg_bin.as_deref(),
         output: &args.output,
+        part: AskedPart::WHOLE,
         shown: Shown::Answer,
         is_brief: false,
         consents: true,

@@ -146,7 +146,7 @@ fn once(
     let builds = &ready.plan.content.named.builds;
     let source = |build: &spec::plan::Build| build.source.as_ref().map(|source| source.commit.clone());
     let commits = builds.iter().filter_map(|(arm, build)| Some((arm.clone(), source(build)?))).collect();
-    let _measuring = how.output.measuring(&mut screen);
+    let _measuring = how.output.measuring(&ready.plan, &mut screen);
     match execute::run(file, ready.facts, &options, &mut screen, stop) {
         Ok(outcome) => Ok(Once::Looked(Looked {
             experiment: outcome.experiment,

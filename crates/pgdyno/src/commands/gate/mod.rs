@@ -22,6 +22,7 @@ use self::files::GateFolder;
 use self::measuring::{Gate, measured};
 use super::carry_out::{How, Shown, listen};
 use super::chosen;
+use super::part::AskedPart;
 use crate::exit::{BAD_INPUT, CommandFailure, ExitResult};
 
 /// Looks at the answer of a gate with a budget: after the rounds of the file, after
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         report: None,
         pg_bin: args.programs.pg_bin.as_deref(),
         output: &args.out,
+        part: AskedPart::WHOLE,
         shown: Shown::Answer,
         is_brief: false,
         consents: args.allow_commands,

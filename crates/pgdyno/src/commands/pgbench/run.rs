@@ -187,6 +187,7 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
         threads: load.threads.clamp(1, load.clients.max(1)),
         promise: load.latency_limit_us.map(std::time::Duration::from_micros),
         sought: None,
+        part: engine::LoadPart::WHOLE,
         warmup: load.warmup,
         until: match load.length {
             PgbenchLength::Transactions(count) => Until::PerClient(count.into()),

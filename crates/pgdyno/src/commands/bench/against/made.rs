@@ -12,6 +12,7 @@ use super::origins::Origins;
 use super::{NOWHERE, advice, saved, sources};
 use crate::commands::bench::asked::BenchRequest;
 use crate::commands::carry_out::{How, Shown};
+use crate::commands::part::AskedPart;
 use crate::exit::ExitResult;
 use crate::options::OutputArgs;
 use crate::print::{talk, warning};
@@ -60,6 +61,7 @@ impl Use<'_> {
             report: self.report,
             pg_bin: self.pg_bin,
             output: self.output,
+            part: AskedPart::WHOLE,
             shown: self.shown,
             is_brief: self.nowhere == NOWHERE,
             consents: true,

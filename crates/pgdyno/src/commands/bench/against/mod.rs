@@ -134,6 +134,10 @@ fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
         let hint = "rounds have a length: -T SECONDS, shared by both sides";
         return Err(usage("-t cannot be had with --against", hint));
     }
+    if args.part.is_asked() {
+        let hint = "write the experiment with --save FILE, and then: pgdyno run FILE --part K/N";
+        return Err(usage("--part cannot be had with --against", hint));
+    }
     Ok(())
 }
 

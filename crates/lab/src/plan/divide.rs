@@ -1,0 +1,158 @@
+//! An experiment divided among hosts: its cells are dealt whole, or each run's load is shared.
+
+use std::collections::BTreeMap;
+
+use spec::plan::{Content, Plan, PlannedUsers, Scheme, Slices, TargetSpec};
+use spec::users::UserArrivals;
+use spec::{Class, Error, ExperimentPart};
+use workloads::Preparation;
+
+use super::cells::{self, Cell};
+use super::jobs_of;
+use crate::setup::Setup;
+
+/// Leaves the runs of this part: those of its cells, or all where the load is shared.
+///
+/// Cell k, in the order of the file, belongs to part k mod N: every part computes the same.
+pub(super) fn divide(plan: &mut Plan) {
+    match plan.part {
+        None => {}
+        Some(ExperimentPart { shared: true, of, .. }) => {
+            for run in &mut plan.runs {
+                run.threads = run.threads.max(of).min(run.clients);
+            }
+        }
+        Some(ExperimentPart { number, of, .. }) => {
+            let all = dealt(&plan.content);
+            let of_cell: BTreeMap<&Cell, usize> = all.iter().zip(0..).collect();
+            let part = |cell: &Cell| of_cell.get(cell).map_or(0, |place| place % of as usize) + 1;
+            plan.runs.retain(|run| part(&run.factors) == number as usize);
+        }
+    }
+}
+
+/// All cells, in the order in which they are dealt.
+fn dealt(content: &Content) -> Vec<Cell> {
+    let mut all = cells::grid(content);
+    all.extend(cells::cells_beside(content));
+    all
+}
+
+/// Threads of a run's whole load: each part has one.
+pub(super) fn threads(setup: &Setup, plan: &Plan) -> u32 {
+    plan.shared_part().map_or(setup.threads, |part| setup.threads.max(part.of).min(setup.clients))
+}
+
+/// Refuses what cannot be divided like this, with the reason.
+///
+/// # Errors
+/// The reason, with what to try.
+pub(crate) fn check(plan: &Plan) -> Result<(), Error> {
+    let Some(part) = plan.part else { return Ok(()) };
+    let found = if part.shared { not_shared(plan, part) } else { not_dealt(plan, part) };
+    match found {
+        None => Ok(()),
+        Some((why, hint)) => {
+            let what = if part.shared { "its load cannot be shared" } else { "its cells cannot be dealt" };
+            Err(Error::new(Class::Usage, format!("{}: {what} among {} parts: {why}", plan.name, part.of))
+                .with_hint(hint))
+        }
+    }
+}
+
+/// Why, and what to try.
+type Refused = (String, &'static str);
+
+const WHOLE_CELLS: &str = "leave out --share load: then each part measures whole cells";
+
+fn not_dealt(plan: &Plan, part: ExperimentPart) -> Option<Refused> {
+    let content = &plan.content;
+    let of_one_host = "measure it on one host, without --part";
+    if content.calibrate.is_some() {
+        return Some((
+            "a calibration is of one host".to_owned(),
+            "calibrate each host for itself, without --part",
+        ));
+    }
+    if content.has_only_jobs() {
+        return Some(("it measures no cells".to_owned(), of_one_host));
+    }
+    if content.by_hand().is_some() || content.scheme == Scheme::Sets {
+        return Some(("its levels are set by hand, on one host".to_owned(), of_one_host));
+    }
+    match dealt(content).len() {
+        1 if part.of > 1 => Some((
+            "it has one cell, which one host measures".to_owned(),
+            "--share load divides each run among the parts",
+        )),
+        cells if cells < part.of as usize => {
+            Some((format!("it has {cells} cells"), "give at most as many parts as cells"))
+        }
+        _ => None,
+    }
+}
+
+fn not_shared(plan: &Plan, part: ExperimentPart) -> Option<Refused> {
+    let content = &plan.content;
+    let measure = &content.measure;
+    if content.calibrate.is_some() || content.has_only_jobs() {
+        return Some(("it has no load of clients".to_owned(), "measure it without --part"));
+    }
+    if measure.search.is_some() {
+        let why = "a search decides its next rate from the last, and each part would decide alone";
+        return Some((why.to_owned(), "measure a fixed list of rates; or find the limit with one generator"));
+    }
+    if measure.slices.is_some_and(Slices::is_wanted) {
+        return Some(("several generators cannot be held at one time".to_owned(), "slices = false"));
+    }
+    if let Some(why) = measure.load.users().and_then(common_state) {
+        return Some((why.to_owned(), "give a fixed number of users who come and go each for itself"));
+    }
+    if content.by_hand().is_some() {
+        return Some(("its levels are set by hand".to_owned(), WHOLE_CELLS));
+    }
+    if !content.named.poolers.is_empty() {
+        let why = "each part would start a pooler of its own";
+        return Some((why.to_owned(), "give the pooler that all parts are to use by its URL"));
+    }
+    let alone = [&content.target].into_iter().filter(|_| content.named.servers.is_empty());
+    if content.named.servers.values().chain(alone).any(|target| !matches!(target, TargetSpec::Url { .. })) {
+        return Some((
+            "each part would start a server of its own".to_owned(),
+            "give the server that all parts are to load by its URL; or leave out --share load",
+        ));
+    }
+    let prepares = content
+        .data
+        .values()
+        .chain([&content.prepare])
+        .any(|prepare| jobs_of(prepare) != Preparation::default());
+    if prepares {
+        return Some((
+            "each part would prepare the data".to_owned(),
+            "prepare them first, with one command, and leave out [prepare]",
+        ));
+    }
+    let sets = content.arms.iter().any(|arm| !arm.settings.is_empty());
+    if sets || !content.named.changes.is_empty() || content.factors.keys().any(|key| content.is_state(key)) {
+        return Some(("each part would change the server's settings or state".to_owned(), WHOLE_CELLS));
+    }
+    if plan.runs.iter().any(spec::plan::PlannedRun::is_job) {
+        return Some(("a job is done once, by one process".to_owned(), "leave the job out"));
+    }
+    let fewest = plan.runs.iter().map(|run| run.clients).min()?;
+    (fewest < part.of).then(|| {
+        let why = format!("a run has {}, and each part needs one", spec::count(u64::from(fewest), "client"));
+        (why, "give more clients, or fewer parts")
+    })
+}
+
+/// Whether users share a state that several generators would have to agree on.
+fn common_state(users: &PlannedUsers) -> Option<&'static str> {
+    match users.sessions.as_ref()?.arrivals {
+        UserArrivals::Spread | UserArrivals::Together | UserArrivals::Apart(_) => None,
+        UserArrivals::UpHoldDown { .. } | UserArrivals::Share(_) | UserArrivals::Open { .. } => {
+            Some("who comes and goes is drawn for all users together")
+        }
+    }
+}
