@@ -108,7 +108,8 @@ impl Runner<'_> {
         self.take_report(setup, &mut record, report, changed.as_deref());
         let cause = Cause::of(&record, &[]);
         let finished = Finished { run: record, seconds: Spool::default() };
-        Ok(MeasuredRun { finished, cause, measured: EngineResult::default(), lost: None })
+        let alone = finished.run.validity;
+        Ok(MeasuredRun { finished, cause, measured: EngineResult::default(), lost: None, alone })
     }
 
     fn take_report(&mut self, setup: &Setup, record: &mut Run, report: JobReport, changed: Option<&str>) {

@@ -97,13 +97,16 @@ pub(crate) struct MeasuredRun {
     pub(crate) measured: engine::EngineResult,
     /// Why the server could not be queried about it; the clients' figures remain valid.
     pub(crate) lost: Option<Error>,
+    /// The verdict on what was measured here, whatever is missing of other parts.
+    pub(crate) alone: Validity,
 }
 
 impl MeasuredRun {
     /// A run without load; its record has the reason.
     fn without_a_load(run: Run) -> Self {
+        let alone = run.validity;
         let finished = Finished { run, seconds: Spool::default() };
-        Self { finished, cause: None, measured: engine::EngineResult::default(), lost: None }
+        Self { finished, cause: None, measured: engine::EngineResult::default(), lost: None, alone }
     }
 }
 
@@ -283,6 +286,7 @@ impl<'a> Runner<'a> {
             stage.explain_replicas(&mut seen.replication);
         }
         validity::replication::mark(&mut record, &seen.replication);
+        let alone = record.validity;
         if let Some(part) =
             self.shared.as_ref().zip(start).and_then(|(shared, start)| start.into_part(shared.part))
         {
@@ -295,7 +299,7 @@ impl<'a> Runner<'a> {
         }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
-        Ok(MeasuredRun { finished, cause, measured: measured.engine, lost })
+        Ok(MeasuredRun { finished, cause, measured: measured.engine, lost, alone })
     }
 
     /// Where this process waits for the other parts of a load.

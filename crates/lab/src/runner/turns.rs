@@ -180,7 +180,8 @@ impl Runner<'_> {
         }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
-        Ok(MeasuredRun { finished, cause, measured: measured.engine, lost })
+        let alone = finished.run.validity;
+        Ok(MeasuredRun { finished, cause, measured: measured.engine, lost, alone })
     }
 }
 

@@ -27,7 +27,7 @@ impl Stage {
             // The next connection reports the error.
             Err(_) => return Ok(()),
         };
-        concurrent::wait("this server", || marker.others().unwrap_or_default(), progress, &stop)?;
+        concurrent::wait("this server", || marker.before_us().unwrap_or_default(), progress, &stop)?;
         if let Err(error) = marker.begin() {
             return not_available(&error, progress);
         }

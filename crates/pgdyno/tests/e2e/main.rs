@@ -32,6 +32,7 @@ mod mail;
 mod maps;
 mod only_jobs;
 mod overload;
+mod parts;
 mod placement;
 mod plans;
 mod planted;

@@ -98,7 +98,11 @@ pub fn command() -> String {
 pub fn before_us() -> Vec<OtherPgdyno> {
     let ours = ours();
     let Some(ours) = &*ours else { return Vec::new() };
-    let is_before = |other: &OtherPgdyno| other.measures || other.order() < ours.entry.order();
+    let own = ours.entry.command();
+    // A part of another load is not waited for: where both should be one load, they find out what differs.
+    let is_before = |other: &OtherPgdyno| {
+        (other.measures || other.order() < ours.entry.order()) && !(is_part(other.command()) && is_part(own))
+    };
     others_in(&ours.folder, ours.entry.command()).into_iter().filter(is_before).collect()
 }
 
@@ -157,6 +161,11 @@ pub fn of_our_load() -> Vec<u32> {
         .into_iter()
         .filter(|other| is_of_one_load(other.command(), ours.entry.command()));
     all.map(|other| other.pid).filter(|pid| *pid != std::process::id()).collect()
+}
+
+/// Whether a command makes a part of a load.
+fn is_part(command: &str) -> bool {
+    command.contains(OF_LOAD)
 }
 
 /// Whether two commands make parts of one load.

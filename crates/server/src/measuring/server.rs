@@ -49,7 +49,15 @@ impl Marker {
             .map(drop)
     }
 
-    /// Sessions of other machines that measure this server, in words.
+    /// Sessions of other machines to wait for, in words: those that measure this server. Parts of loads wait for no
+    /// other parts.
+    pub fn before_us(&mut self) -> Result<Vec<String>, SqlError> {
+        let is_part = super::is_part(&super::command());
+        let others = self.others()?;
+        Ok(others.into_iter().filter(|other| !(is_part && super::is_part(other))).collect())
+    }
+
+    /// Sessions of other machines that measure this server, in words; not those of parts of this process's load.
     pub fn others(&mut self) -> Result<Vec<String>, SqlError> {
         let (one, other) = KEY;
         let sql = format!(

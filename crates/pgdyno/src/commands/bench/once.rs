@@ -68,9 +68,9 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
     for doubt in done.run.doubts.iter().filter(|doubt| !is_of_part(doubt)) {
         warning(&format!("{}: {}", doubt.reason.text(), doubt.detail));
     }
-    let code = match done.run.validity {
+    let code = match done.alone {
         _ if done.measured.interrupted => INTERRUPTED,
-        spec::Validity::Invalid if !done.run.doubts.iter().all(is_of_part) => INVALID,
+        spec::Validity::Invalid => INVALID,
         _ => SAME_OR_BETTER,
     };
     let id = done.stored.as_ref().ok().copied();
