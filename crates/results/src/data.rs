@@ -13,7 +13,7 @@ use crate::aging::{Aging, aging};
 use crate::cells::{CellFigures, InTime};
 use crate::comparison::{
     Apart, ApartError, ByLevels, Cell, Comparison, Difference, Grouped, LevelFigure, MeasuredExperiment,
-    Metric, differences, two_groups,
+    Metric, differences, hosts, two_groups,
 };
 use crate::limits::Limits;
 use crate::store::{Course, ExperimentId, RunParts, Store, StoredExperiment, StoredTile};
@@ -90,7 +90,9 @@ impl ReportData {
             Wanted::Record => Vec::new(),
             Wanted::Runs(parts) => store.runs_with(id, parts)?,
         };
+        let of_hosts = hosts::notes(&stored.host, &store.experiment_parts(id)?, &runs);
         let mut data = Self::new(stored.experiment, stored.host, stored.target, runs);
+        data.notes.extend(of_hosts);
         data.notes.extend(data.experiment.plan.is_unreadable().then(|| UNREADABLE_PLAN.to_owned()));
         // Facts of another version do not prevent a report.
         let folder = store.facts(id).ok().and_then(|facts| facts.folder().map(Path::to_owned));
@@ -128,7 +130,8 @@ impl ReportData {
         label: String,
     ) -> Result<MeasuredExperiment, Error> {
         let StoredExperiment { experiment: of, host, target, .. } = store.experiment(experiment)?;
-        Ok(MeasuredExperiment { label, experiment: of, host, target, runs: store.runs(experiment)? })
+        let (parts, runs) = (store.experiment_parts(experiment)?, store.runs(experiment)?);
+        Ok(MeasuredExperiment { label, experiment: of, host, target, parts, runs })
     }
 
     /// Two experiments, the second against the first: not interleaved.

@@ -23,6 +23,7 @@ pub use data::ReportData;
 pub use spool::{Spool, SpoolWriter};
 pub use store::{
     Collection, Course, Earlier, ExperimentId, ExperimentLock, ExperimentSummary, FileId, Finished, Imported,
-    KnownRun, RunParts, Store, StoredExperiment, StoredRun, StoredTile, TileCounts, TilesOf,
+    KnownRun, Merged, MergedExperiment, RunParts, Store, StoredExperiment, StoredRun, StoredTile, TileCounts,
+    TilesOf, merge,
 };
 pub use table::{CellValue, Column, ColumnKind, Marked, Table};

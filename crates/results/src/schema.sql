@@ -72,6 +72,8 @@ CREATE TABLE experiment_part (
     -- Whether each run is divided among the parts, 1, or the cells are, 0.
     shared        INTEGER NOT NULL,
     host_id       INTEGER NOT NULL REFERENCES host,
+    -- Of the experiment in the file of this part.
+    uuid          TEXT NOT NULL,
     PRIMARY KEY (experiment_id, parts, part)
 ) STRICT, WITHOUT ROWID;
 
@@ -208,6 +210,9 @@ CREATE TABLE run_part (
     clock_offset_us REAL NOT NULL,
     clock_error_us  REAL NOT NULL,
     late_us         REAL NOT NULL,
+    -- Of the run in the file of this part.
+    uuid            TEXT NOT NULL,
+    validity        TEXT NOT NULL,
     PRIMARY KEY (run_id, part)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX run_part_load ON run_part (load);

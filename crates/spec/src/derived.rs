@@ -30,6 +30,12 @@ impl Run {
         self.is_open() || self.load == OfferedLoad::Users
     }
 
+    /// Whether all shares of its load are in it. If not, what the server did for it is more than its transactions.
+    #[must_use]
+    pub fn is_whole_load(&self) -> bool {
+        self.parts.first().is_none_or(|part| part.of as usize == self.parts.len())
+    }
+
     /// A counter of [`Run::counts`], 0 if it was not counted.
     #[must_use]
     pub fn count(&self, of: Counter) -> u64 {

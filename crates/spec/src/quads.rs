@@ -40,6 +40,9 @@ impl Run {
     /// CPU time of the server, µs, and the successful transactions that it was used for.
     #[must_use]
     pub fn server_cpu_us(&self) -> Option<(f64, u64)> {
+        if !self.is_whole_load() {
+            return None;
+        }
         let used = if self.is_sliced() {
             cpu_of(self.slices.iter().filter(|slice| !slice.is_void))
         } else {

@@ -17,6 +17,7 @@ mod jobs;
 mod ladder;
 mod limit;
 mod man;
+mod merge;
 mod needs;
 mod osm;
 mod part;
@@ -90,6 +91,8 @@ enum Command {
     Sql(sql::Args),
     /// Read results of pgbench and logs of osm2pgsql into the results file
     Import(import::Args),
+    /// Merge results files: of several hosts, of the parts of an experiment, of several months
+    Merge(merge::Args),
     /// Measure what this host can do as a load generator
     Calibrate(calibrate::Args),
     /// Measure what a server's hardware is worth, with SQL alone
@@ -173,6 +176,7 @@ pub(crate) fn run(cli: Cli) -> ExitResult {
         Command::Export(command) => export::run(&command),
         Command::Sql(args) => sql::run(&args),
         Command::Import(args) => import::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Probe(args) => probe::run(&args),
         Command::Osm(args) => osm::run(&args),
@@ -194,6 +198,7 @@ impl Command {
                 | Self::Export(_)
                 | Self::Sql(_)
                 | Self::Import(_)
+                | Self::Merge(_)
                 | Self::Pgbench(_)
                 | Self::Doctor(_)
                 | Self::Completion(_)

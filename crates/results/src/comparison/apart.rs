@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use spec::plan::{PlannedPreparation, Recorded};
 use spec::{
-    ArmRecord, ControlArm, ExperimentRecord, Host, MeasuredTarget, OrderScheme, Run, RunEvent, figures,
+    ArmRecord, ControlArm, ExperimentPart, ExperimentRecord, Host, MeasuredTarget, OrderScheme, Run,
+    RunEvent, figures,
 };
 
+use super::hosts::{hosts_of, words};
 use crate::import::builtin_name;
 
 /// One of two compared experiments.
@@ -18,6 +20,8 @@ pub struct MeasuredExperiment {
     pub experiment: ExperimentRecord,
     pub host: Host,
     pub target: MeasuredTarget,
+    /// Its parts, each with the host that measured it.
+    pub parts: Vec<(ExperimentPart, Host)>,
     pub runs: Vec<Run>,
 }
 
@@ -383,9 +387,12 @@ fn surroundings_differ(base: &MeasuredExperiment, new: &MeasuredExperiment, runs
         (one != other).then(|| format!("{what}: {} {one}, {} {other}", base.label, new.label))
     };
     let both = [base, new];
-    let machines = both.map(|of| format!("{} ({})", of.host.name, of.host.cpu));
-    let machine = (base.host.uuid != new.host.uuid).then(|| {
-        format!("not the same machine: {} {}, {} {}", base.label, machines[0], new.label, machines[1])
+    let hosts = both.map(|of| hosts_of(&of.host, &of.parts, &of.runs));
+    let [are, were] =
+        hosts.each_ref().map(|hosts| hosts.iter().map(|host| &host.uuid).collect::<BTreeSet<_>>());
+    let machine = (are != were).then(|| {
+        let [base_hosts, new_hosts] = hosts.each_ref().map(|hosts| words(hosts));
+        format!("not the same machine: {} {base_hosts}, {} {new_hosts}", base.label, new.label)
     });
     let lengths = |of: &MeasuredExperiment| {
         let own = runs.iter().filter(|run| run.arm.as_ref() == Some(&of.label));

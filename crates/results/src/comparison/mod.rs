@@ -11,6 +11,7 @@ mod control;
 mod crosstab;
 mod differences;
 mod groups;
+pub(crate) mod hosts;
 mod levels;
 mod lines;
 mod metric;

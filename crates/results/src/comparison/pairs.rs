@@ -127,6 +127,9 @@ const NOTHING: &str = "nothing was measured";
 
 /// Why a run has no server CPU per transaction.
 fn no_cpu(run: &Run) -> &'static str {
+    if !run.is_whole_load() {
+        return "server CPU per transaction is not available: the run is a share of the server's load";
+    }
     match (run.kind, run.completed()) {
         (RunKind::Job, _) => "server CPU per transaction is not available: a job has no transactions",
         (RunKind::Client, 0) => NOTHING,

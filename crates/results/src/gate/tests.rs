@@ -35,6 +35,7 @@ fn measured(label: &str, control: f64, patch: (&str, f64)) -> MeasuredExperiment
         experiment: experiment(&["stock", patch.0]),
         host: host(),
         target: target(),
+        parts: Vec::new(),
         runs,
     }
 }

@@ -1,23 +1,15 @@
 //! Results files of earlier builds: copies their experiments into a file of the present version.
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Transaction, params_from_iter};
-use spec::plan::of_former;
+use rusqlite::Transaction;
 use spec::{Class, Error};
 
+use super::copy::Copier;
 use super::import::ImportFailure;
-use super::schema::{self, ADDED, COPIED, SchemaState};
-use super::{ExperimentId, Sqlite, Store};
-use crate::error::{damaged, not_results};
-
-/// Tables whose rows several experiments share: an equal existing row replaces the other file's.
-const SHARED: [&str; 3] = ["host", "settings", "text"];
-
-/// Row numbers in the copied file and in this one, by the column that holds them.
-type Numbers = HashMap<String, HashMap<i64, i64>>;
+use super::schema::{self, COPIED, SchemaState};
+use super::{ExperimentId, Store};
+use crate::error::not_results;
 
 /// A results file of an earlier build, opened for [`Store::import_earlier`].
 #[derive(Debug)]
@@ -60,87 +52,18 @@ impl Store {
 }
 
 fn copy(from: &Store, transaction: &Transaction<'_>) -> Result<Vec<ExperimentId>, ImportFailure> {
-    let mut numbers = Numbers::new();
-    let is_there = "SELECT count(*) > 0 FROM sqlite_schema WHERE name = ?1";
+    let mut copier = Copier::new(from, transaction);
     for table in schema::tables()?.iter().filter(|table| *table != "meta") {
-        let is_there = from.connection.query_row(is_there, [table], |row| row.get::<_, bool>(0));
-        if is_there.map_err(|error| from.error(&error))? || !ADDED.contains(&table.as_str()) {
-            copy_table(from, transaction, table, &mut numbers)?;
-        }
+        copier.table(table)?;
     }
     // Targets of experiments that were copied before.
     for table in ["target_build", "target"] {
         let unused = format!("DELETE FROM {table} WHERE target_id NOT IN (SELECT target_id FROM experiment)");
         transaction.execute(&unused, [])?;
     }
-    let mut copied: Vec<_> = numbers["experiment_id"].values().copied().map(ExperimentId).collect();
+    let mut copied: Vec<_> = copier.numbers("experiment_id").map(|(_, now)| ExperimentId(now)).collect();
     copied.sort_unstable();
     Ok(copied)
-}
-
-fn copy_table(
-    from: &Store,
-    transaction: &Transaction<'_>,
-    table: &str,
-    numbers: &mut Numbers,
-) -> Result<(), ImportFailure> {
-    let unreadable = |error: rusqlite::Error| from.error(&error);
-    // A view in place of a table could compute anything.
-    if !schema::computes_nothing(&from.connection, "table", table).map_err(unreadable)? {
-        let detail = format!("{table} is not a table as pgdyno makes it");
-        return Err(damaged(&from.path, &detail).into());
-    }
-    let columns: Vec<String> = transaction
-        .prepare("SELECT name FROM pragma_table_info(?1)")?
-        .query_map([table], |row| row.get(0))?
-        .collect::<Sqlite<_>>()?;
-    let is_numbered = columns[0] == format!("{table}_id");
-    let mut insert = transaction.prepare(&insert_statement(table, &columns, is_numbered))?;
-    let mut copied = HashMap::new();
-    let select = format!("SELECT {} FROM {table}", columns.join(", "));
-    let mut select = from.connection.prepare(&select).map_err(unreadable)?;
-    let mut rows = select.query([]).map_err(unreadable)?;
-    while let Some(row) = rows.next().map_err(unreadable)? {
-        let values: Sqlite<Vec<Value>> = (0..columns.len()).map(|column| row.get(column)).collect();
-        let Some(mut values) = renumbered(&columns, values.map_err(unreadable)?, numbers) else { continue };
-        if let Some(plan) = columns.iter().position(|column| column == "plan_json")
-            && let Value::Text(text) = &mut values[plan]
-            && let Some(present) = of_former(text)
-        {
-            *text = present;
-        }
-        if !is_numbered {
-            insert.execute(params_from_iter(values))?;
-        } else if let Value::Integer(before) = values.remove(0) {
-            let now = insert.query_row(params_from_iter(values), |row| row.get(0)).optional()?;
-            copied.extend(now.map(|now| (before, now)));
-        }
-    }
-    if is_numbered {
-        numbers.insert(columns[0].clone(), copied);
-    }
-    Ok(())
-}
-
-/// SQL that returns the number of an equal existing row if experiments share it, else inserts.
-fn insert_statement(table: &str, columns: &[String], is_numbered: bool) -> String {
-    let stored = &columns[usize::from(is_numbered)..];
-    let conflict = match SHARED.contains(&table) {
-        true => format!("DO UPDATE SET {0} = {0}", stored[0]),
-        false => "DO NOTHING".to_owned(),
-    };
-    let returning = if is_numbered { format!(" RETURNING {}", columns[0]) } else { String::new() };
-    let places = vec!["?"; stored.len()].join(", ");
-    format!("INSERT INTO {table} ({}) VALUES ({places}) ON CONFLICT {conflict}{returning}", stored.join(", "))
-}
-
-/// The row with the numbers of this file; `None` if it belongs to a row that is not copied.
-fn renumbered(columns: &[String], values: Vec<Value>, numbers: &Numbers) -> Option<Vec<Value>> {
-    let renumber = |(column, value): (&String, Value)| match (numbers.get(column), value) {
-        (Some(numbers), Value::Integer(before)) => numbers.get(&before).copied().map(Value::Integer),
-        (_, value) => Some(value),
-    };
-    columns.iter().zip(values).map(renumber).collect()
 }
 
 #[cfg(test)]
@@ -152,7 +75,7 @@ mod tests {
     use spec::MeasuredTarget;
     use spec::plan::Fact;
 
-    use super::super::schema::LAST_UNMARKED;
+    use super::super::schema::{ADDED, LAST_UNMARKED};
     use super::*;
     use crate::fixture::{experiment, finished, host, run, target};
     use crate::table::CellValue::Int;

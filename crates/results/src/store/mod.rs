@@ -1,11 +1,13 @@
 //! The results file: creating and opening it; one program writes to it, many read it.
 
+mod copy;
 mod course;
 mod earlier;
 mod facts;
 mod gates;
 mod import;
 mod lock;
+mod merge;
 mod parts;
 mod plans;
 mod query;
@@ -29,6 +31,7 @@ pub use course::Course;
 pub use earlier::Earlier;
 pub use import::{Collection, Imported, KnownRun, StoredRun};
 pub use lock::ExperimentLock;
+pub use merge::{Merged, MergedExperiment, merge};
 pub use runs::RunParts;
 pub use tiles::{StoredTile, TileCounts, TilesOf};
 

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rusqlite::{Transaction, params};
-use spec::{Error, ExperimentPart, ExperimentRecord, Host, Run};
+use spec::{Error, ExperimentPart, ExperimentRecord, Host, Run, RunPart};
 
+use super::rows::to_word;
 use super::runs::{StoredRuns, of_runs};
 use super::write::host_id;
 use super::{ExperimentId, Sqlite, Store, rows};
@@ -20,7 +21,8 @@ pub(super) fn insert_experiment_parts(
 ) -> Sqlite<()> {
     for part in &experiment.parts {
         transaction.execute(
-            "INSERT OR IGNORE INTO experiment_part VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT OR IGNORE INTO experiment_part
+             SELECT ?1, ?2, ?3, ?4, ?5, uuid FROM experiment WHERE experiment_id = ?1",
             params![id, part.number, part.of, part.shared, host_id(transaction, host)?],
         )?;
     }
@@ -29,10 +31,20 @@ pub(super) fn insert_experiment_parts(
 
 pub(super) fn insert_run_parts(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()> {
     for part in &run.parts {
-        let times = (part.clock_offset_us, part.clock_error_us, part.late_us);
+        let RunPart { load, number, of, clock_offset_us, clock_error_us, late_us } = part;
         transaction.execute(
-            "INSERT INTO run_part VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![id, part.number, part.of, part.load, times.0, times.1, times.2],
+            "INSERT INTO run_part VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                id,
+                number,
+                of,
+                load,
+                clock_offset_us,
+                clock_error_us,
+                late_us,
+                run.uuid,
+                to_word(&run.validity)
+            ],
         )?;
     }
     if let Some(host) = &run.host {
@@ -88,8 +100,6 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use spec::RunPart;
-
     use super::*;
     use crate::fixture::{experiment, finished, host, run, target};
 

@@ -7,9 +7,10 @@ use spec::{
     Artifact, BuildRecord, Doubt, ExperimentPart, ExperimentRecord, Host, MapPart, MeasuredTarget, Phase,
     Relation, Run, RunEvent, RunKey, RunPart, Sample, ScriptRecord, SeriesPoint, Setting, Slice,
 };
-use stats::Histogram;
+use stats::{Encoded, Histogram};
 
 use super::{ExperimentId, ExperimentSummary, Sqlite, StoredExperiment};
+use crate::spool::Spooled;
 
 pub(super) fn summary(row: &Row<'_>) -> Sqlite<ExperimentSummary> {
     Ok(ExperimentSummary {
@@ -229,6 +230,19 @@ pub(super) fn histogram(row: &Row<'_>) -> Sqlite<Histogram> {
     let min_ns = row.get::<_, Option<i64>>(3)?.map_or(u64::MAX, i64::unsigned_abs);
     let max_ns = row.get::<_, Option<i64>>(4)?.map_or(0, i64::unsigned_abs);
     Histogram::decode(&v2, number(row, 1)?, row.get(2)?, min_ns, max_ns).map_err(|error| damaged(0, error))
+}
+
+/// Response times of a step of the series of a script.
+pub(super) fn spooled(row: &Row<'_>) -> Sqlite<Spooled> {
+    let response = Encoded {
+        v2: row.get(3)?,
+        count: unsigned(row, 4)?,
+        sum_ns: number(row, 5)?,
+        sum_squares: row.get(6)?,
+        min_ns: row.get::<_, Option<i64>>(7)?.map(i64::unsigned_abs),
+        max_ns: row.get::<_, Option<i64>>(8)?.map(i64::unsigned_abs),
+    };
+    Ok(Spooled { script: row.get(0)?, start_us: row.get(1)?, length_us: unsigned(row, 2)?, response })
 }
 
 fn damaged(column: usize, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {

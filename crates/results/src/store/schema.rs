@@ -12,7 +12,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::Sqlite;
 use spec::{Class, Error};
 
-use crate::error::{earlier, from_sqlite, newer, not_results, too_old};
+use crate::error::{damaged, earlier, from_sqlite, newer, not_results, too_old};
 
 /// All tables, indexes and views; a table comes after the tables that it refers to.
 const SCHEMA: &str = include_str!("../schema.sql");
@@ -157,6 +157,29 @@ pub(super) fn refuse_additions(connection: &Connection, path: &Path) -> Result<(
             );
             Err(Error::new(Class::BadInput, what))
         }
+        Err(error) => Err(from_sqlite(path, &error)),
+    }
+}
+
+/// Rejects a file of an earlier version in which something else stands in the place of a table, or a table is missing
+/// that its version had.
+pub(super) fn refuse_other_tables(connection: &Connection, path: &Path) -> Result<(), Error> {
+    let is_there = "SELECT count(*) > 0 FROM sqlite_schema WHERE name = ?1";
+    let is_other = |table: &String| -> Sqlite<bool> {
+        let is_there: bool = connection.query_row(is_there, [table], |row| row.get(0))?;
+        Ok((is_there || !ADDED.contains(&table.as_str())) && !computes_nothing(connection, "table", table)?)
+    };
+    let other = || -> Sqlite<Option<String>> {
+        for table in tables()? {
+            if is_other(&table)? {
+                return Ok(Some(table));
+            }
+        }
+        Ok(None)
+    };
+    match other() {
+        Ok(None) => Ok(()),
+        Ok(Some(table)) => Err(damaged(path, &format!("{table} is not a table as pgdyno makes it"))),
         Err(error) => Err(from_sqlite(path, &error)),
     }
 }

@@ -123,6 +123,15 @@ impl Store {
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
+    /// The single tiles of one run.
+    pub(super) fn tiles_of_run(&self, run: i64) -> Result<Vec<TileFigures>, Error> {
+        let columns = ["NULL"; 6].join(", ");
+        let own = format!(
+            "SELECT {columns}, script, z, x, y, requests, mean_us, max_us, bytes FROM tile WHERE run_id = ?1"
+        );
+        self.rows(&own, [run], figures)
+    }
+
     fn tiles_by(&self, query: &str, values: impl Params) -> Result<Vec<StoredTile>, Error> {
         let mut last: Option<Arc<TilesOf>> = None;
         self.rows(query, values, |row| {

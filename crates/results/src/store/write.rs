@@ -82,8 +82,7 @@ impl Store {
             for run in runs {
                 let mark = "UPDATE run SET set_aside = ?2, validity = ?3 WHERE run_id = ?1";
                 transaction.execute(mark, params![run, why, to_word(&Validity::Invalid)])?;
-                let event = "INSERT INTO event SELECT ?1, coalesce(max(position) + 1, 0), 0, ?2, ?3 FROM event WHERE run_id = ?1";
-                transaction.execute(event, params![run, RunEvent::SUPERSEDED, why])?;
+                insert_event(transaction, *run, RunEvent::SUPERSEDED, why)?;
             }
             Ok(())
         });
@@ -110,6 +109,13 @@ impl Store {
         transaction.commit()?;
         Ok(written)
     }
+}
+
+/// Adds an event to a stored run.
+pub(super) fn insert_event(transaction: &Transaction<'_>, run: i64, kind: &str, detail: &str) -> Sqlite<()> {
+    let event =
+        "INSERT INTO event SELECT ?1, coalesce(max(position) + 1, 0), 0, ?2, ?3 FROM event WHERE run_id = ?1";
+    transaction.execute(event, params![run, kind, detail]).map(drop)
 }
 
 /// A transaction that waits for another writer at its start; after a read it could not wait, and would fail.

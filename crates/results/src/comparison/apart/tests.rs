@@ -11,7 +11,14 @@ fn measured(label: &str, arms: &[&str], runs: Vec<Run>) -> MeasuredExperiment {
         [] => ExperimentRecord { arms: vec![], base: None, compare_factor: None, ..experiment(&["A"]) },
         arms => experiment(arms),
     };
-    MeasuredExperiment { label: label.into(), experiment, host: host(), target: target(), runs }
+    MeasuredExperiment {
+        label: label.into(),
+        experiment,
+        host: host(),
+        target: target(),
+        parts: Vec::new(),
+        runs,
+    }
 }
 
 fn rounds(workload: &str, arm: Option<&str>, tps: f64) -> Vec<Run> {
