@@ -37,8 +37,6 @@ pub struct OneRun {
     pub stored: Result<ExperimentId, Error>,
     /// Why the server's counters are missing from the result.
     pub lost: Option<Error>,
-    /// The verdict on what was measured here, whatever is missing of other parts of the load.
-    pub alone: Validity,
     /// Clients and threads of the part of the load that was made here.
     pub made: [usize; 2],
     /// For example, tables that could not be vacuumed.
@@ -86,7 +84,7 @@ impl Execution<'_> {
         let done = self.runner.run(run, &setup, RunSteps::FULL, keep)?;
         let of = CrashedRun { run, setup: &setup };
         let done = self.runner.with_crashes(&[of], Ok(vec![done]))?.pop();
-        let MeasuredRun { finished, measured, lost, alone, .. } =
+        let MeasuredRun { finished, measured, lost, .. } =
             done.ok_or_else(|| Error::new(Class::Internal, "the run is gone"))?;
         let missing = || Error::new(Class::Internal, format!("no workload {}", setup.asked()));
         let ready = self.runner.ready(&setup.asked()).ok_or_else(missing)?;
@@ -114,7 +112,6 @@ impl Execution<'_> {
             statements,
             scale,
             aborted_at: abort,
-            alone,
             made: [setup.own_clients(), setup.own_threads()],
             stored,
             lost,

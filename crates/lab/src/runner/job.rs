@@ -108,8 +108,7 @@ impl Runner<'_> {
         self.take_report(setup, &mut record, report, changed.as_deref());
         let cause = Cause::of(&record, &[]);
         let finished = Finished { run: record, seconds: Spool::default() };
-        let alone = finished.run.validity;
-        Ok(MeasuredRun { finished, cause, measured: EngineResult::default(), lost: None, alone })
+        Ok(MeasuredRun { finished, cause, measured: EngineResult::default(), lost: None })
     }
 
     fn take_report(&mut self, setup: &Setup, record: &mut Run, report: JobReport, changed: Option<&str>) {

@@ -97,16 +97,13 @@ pub(crate) struct MeasuredRun {
     pub(crate) measured: engine::EngineResult,
     /// Why the server could not be queried about it; the clients' figures remain valid.
     pub(crate) lost: Option<Error>,
-    /// The verdict on what was measured here, whatever is missing of other parts.
-    pub(crate) alone: Validity,
 }
 
 impl MeasuredRun {
     /// A run without load; its record has the reason.
     fn without_a_load(run: Run) -> Self {
-        let alone = run.validity;
         let finished = Finished { run, seconds: Spool::default() };
-        Self { finished, cause: None, measured: engine::EngineResult::default(), lost: None, alone }
+        Self { finished, cause: None, measured: engine::EngineResult::default(), lost: None }
     }
 }
 
@@ -286,12 +283,8 @@ impl<'a> Runner<'a> {
             stage.explain_replicas(&mut seen.replication);
         }
         validity::replication::mark(&mut record, &seen.replication);
-        let alone = record.validity;
-        if let Some(part) =
-            self.shared.as_ref().zip(start).and_then(|(shared, start)| start.into_part(shared.part))
-        {
-            parts::mark(&mut record, part);
-        }
+        let part = self.shared.as_ref().zip(start).and_then(|(shared, start)| start.into_part(shared.part));
+        record.parts.extend(part);
         record.events.extend(balanced_words(&seen.balanced).map(|words| event("pooler", words)));
         if steps.explain && lost.is_none() {
             let place = self.stage(&setup.at())?.target.place();
@@ -299,7 +292,7 @@ impl<'a> Runner<'a> {
         }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
-        Ok(MeasuredRun { finished, cause, measured: measured.engine, lost, alone })
+        Ok(MeasuredRun { finished, cause, measured: measured.engine, lost })
     }
 
     /// Where this process waits for the other parts of a load.

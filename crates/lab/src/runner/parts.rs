@@ -5,7 +5,7 @@ use std::time::Duration;
 use server::Stop;
 use server::meeting::{Agenda, Meeting, Released};
 use spec::plan::PlannedRun;
-use spec::{Doubt, Error, ExperimentPart, Reason, Run, RunPart, Validity};
+use spec::{Error, ExperimentPart, RunPart};
 
 use super::{Progress, ProgressExt};
 
@@ -75,15 +75,4 @@ impl Start {
             late_us: self.late_us,
         })
     }
-}
-
-/// Alone it is no load: the figures of the other parts are in other files.
-pub(super) fn mark(run: &mut Run, part: RunPart) {
-    if part.of > 1 {
-        let detail =
-            format!("this is {}; the rest is in other files, to be added by pgdyno merge", part.words());
-        run.doubts.push(Doubt { reason: Reason::PartMissing, detail });
-        run.validity = Validity::Invalid;
-    }
-    run.parts.push(part);
 }

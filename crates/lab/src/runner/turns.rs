@@ -180,8 +180,7 @@ impl Runner<'_> {
         }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
-        let alone = finished.run.validity;
-        Ok(MeasuredRun { finished, cause, measured: measured.engine, lost, alone })
+        Ok(MeasuredRun { finished, cause, measured: measured.engine, lost })
     }
 }
 

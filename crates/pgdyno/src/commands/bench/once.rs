@@ -5,7 +5,7 @@ use lab::execute::{self, ExecutionOptions, OneRun, Planned};
 use script::Seed as SeedChoice;
 use spec::experiment::{BoundedDuration, Experiment, LengthOrBounds, LoadShape, Measure, Whole};
 use spec::plan::AskedCounting;
-use spec::{Doubt, Error, Profile, ProfileError, Reason, advice_on_sqlstate};
+use spec::{Error, Profile, ProfileError, Reason, advice_on_sqlstate};
 
 use super::against::base::Folder;
 use super::against::made::MadeExperiment;
@@ -63,12 +63,10 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
         done.run.doubts.retain(|doubt| Some(doubt.reason) != said);
         error
     });
-    // What is missing of a load in parts is told with its file.
-    let is_of_part = |doubt: &Doubt| doubt.reason == Reason::PartMissing;
-    for doubt in done.run.doubts.iter().filter(|doubt| !is_of_part(doubt)) {
+    for doubt in &done.run.doubts {
         warning(&format!("{}: {}", doubt.reason.text(), doubt.detail));
     }
-    let code = match done.alone {
+    let code = match done.run.validity {
         _ if done.measured.interrupted => INTERRUPTED,
         spec::Validity::Invalid => INVALID,
         _ => SAME_OR_BETTER,
