@@ -13,6 +13,7 @@ mod init;
 mod load;
 mod page;
 mod pairs;
+mod parts;
 mod redis;
 mod redis_load;
 mod served;
@@ -112,6 +113,8 @@ enum What {
     Gate,
     /// Whether ten commands take as long as they announce (10 min)
     Announced,
+    /// What one generator can drive, and what several do to the figures, in simulated time
+    Parts,
     /// Time and memory of commands by the number of runs in a results file: 100, 1,000 and 10,000
     Growth,
 }
@@ -188,6 +191,7 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Cpu => slices::cpu::table(options),
         What::Gate => slices::gate::table(options),
         What::Announced => announced::times(options),
+        What::Parts => parts::tables(options),
         What::Growth => growth::table(options),
     }
 }

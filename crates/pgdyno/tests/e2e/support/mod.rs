@@ -7,6 +7,7 @@ pub mod dropin;
 pub mod pooler;
 mod server;
 pub mod silent;
+pub mod slurm;
 mod template;
 
 use std::ffi::OsStr;
