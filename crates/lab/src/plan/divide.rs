@@ -1,6 +1,6 @@
 //! An experiment divided among hosts: its cells are dealt whole, or each run's load is shared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use spec::plan::{Content, Plan, PlannedUsers, Scheme, Slices, TargetSpec};
 use spec::users::UserArrivals;
@@ -36,6 +36,19 @@ fn dealt(content: &Content) -> Vec<Cell> {
     let mut all = cells::grid(content);
     all.extend(cells::cells_beside(content));
     all
+}
+
+/// What is measured here of a divided experiment.
+pub(super) fn words(plan: &Plan) -> Option<String> {
+    let part = plan.part?;
+    let what = match part.shared {
+        true => "the load of each run, together with the other parts".to_owned(),
+        false => {
+            let own = plan.runs.iter().map(|run| &run.factors).collect::<BTreeSet<_>>().len();
+            format!("{own} of {}", spec::count(dealt(&plan.content).len() as u64, "cell"))
+        }
+    };
+    Some(format!("{}: {what}", part.words()))
 }
 
 /// Threads of a run's whole load: each part has one.
@@ -153,6 +166,90 @@ fn common_state(users: &PlannedUsers) -> Option<&'static str> {
         UserArrivals::Spread | UserArrivals::Together | UserArrivals::Apart(_) => None,
         UserArrivals::UpHoldDown { .. } | UserArrivals::Share(_) | UserArrivals::Open { .. } => {
             Some("who comes and goes is drawn for all users together")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use spec::plan::{Fact, PlannedRun};
+
+    use super::*;
+    use crate::experiment::ExperimentFile;
+    use crate::facts::of_files;
+    use crate::plan::resolve;
+
+    const GRID: &str = "question = \"?\"\n[target]\nurl = \"postgres://db/shop\"\n[workload.a]\n\
+                        pgbench = { builtin = \"select-only\" }\n[workload.b]\npgbench = { builtin = \"simple-update\" }\n\
+                        [factors]\nclients = [4, 8, 16]\n\
+                        [measure]\nrounds = 3\nduration = \"1s\"\n";
+
+    fn part(text: &str, part: Option<(u32, u32, bool)>) -> Plan {
+        let file = ExperimentFile::parse(Path::new("e.toml"), text, false, &|_| None).unwrap();
+        let mut facts = of_files(&file).unwrap();
+        if let Some((number, of, shared)) = part {
+            facts.learn(Fact::Part { part: ExperimentPart { number, of, shared } });
+        }
+        resolve(&file, &facts).unwrap()
+    }
+
+    #[test]
+    fn each_run_belongs_to_one_part_and_each_cell_to_one_host() {
+        let text = GRID;
+        let whole = part(text, None);
+        for of in [1, 2, 4, 6] {
+            let parts: Vec<Plan> = (1..=of).map(|number| part(text, Some((number, of, false)))).collect();
+            let mut all: Vec<PlannedRun> = parts.iter().flat_map(|part| part.runs.clone()).collect();
+            all.sort_by_key(|run| run.sequence);
+            assert_eq!(all, whole.runs, "{of} parts");
+            for (one, own) in parts.iter().enumerate() {
+                let cells: BTreeSet<_> = own.runs.iter().map(|run| &run.factors).collect();
+                let others = parts.iter().enumerate().filter(|(other, _)| *other != one);
+                let mut others = others.flat_map(|(_, other)| &other.runs);
+                assert!(!own.runs.is_empty() && others.all(|run| !cells.contains(&run.factors)));
+                assert!(check(own).is_ok());
+            }
+            assert_eq!(crate::plan::hash(&parts[0].content), crate::plan::hash(&whole.content));
+        }
+        assert_eq!(words(&part(text, Some((2, 4, false)))).as_deref(), Some("part 2 of 4: 2 of 6 cells"));
+        let error = check(&part(text, Some((1, 7, false)))).unwrap_err();
+        assert!(error.to_string().contains("among 7 parts: it has 6 cells"), "{error}");
+    }
+
+    #[test]
+    fn a_shared_load_has_a_thread_for_each_part_and_no_repetitions() {
+        let text = GRID;
+        let plan = part(text, Some((2, 3, true)));
+        assert!(check(&plan).is_ok());
+        assert_eq!((plan.runs.len(), plan.repeat_disturbed), (18, Some(0)));
+        assert!(plan.runs.iter().all(|run| run.threads == 3));
+        let setup = crate::plan::setup(&plan, &plan.runs[0]);
+        assert_eq!((setup.part.number, setup.part.of, setup.threads), (1, 3, 3));
+        let parts = (1..=3).map(|number| part(text, Some((number, 3, true))));
+        let own: usize = parts.map(|plan| crate::plan::setup(&plan, &plan.runs[0]).own_clients()).sum();
+        assert_eq!(own, setup.clients as usize);
+        let error = check(&part(text, Some((1, 5, true)))).unwrap_err();
+        assert!(error.to_string().contains("a run has 4 clients, and each part needs one"), "{error}");
+    }
+
+    /// Users who come openly, or as a share of all, have one common state.
+    #[test]
+    fn users_with_a_common_state_are_not_shared() {
+        for (arrivals, shared) in [
+            ("together", true),
+            ("2s apart", true),
+            ("5 per second", false),
+            ("up 1s, hold 2s, down 1s", false),
+        ] {
+            let users = format!(
+                "question = \"?\"\n[target]\nurl = \"postgres://db/shop\"\n[workload.a]\n\
+                 pgbench = {{ builtin = \"select-only\" }}\n[factors]\nclients = 8\n[load]\n\
+                 users = {{ session = \"select-only, 1s, select-only\", arrivals = \"{arrivals}\" }}\n[measure]\nrounds = 1\nduration = \"10s\"\n"
+            );
+            let checked = check(&part(&users, Some((1, 2, true))));
+            assert_eq!(checked.is_ok(), shared, "{arrivals}: {checked:?}");
         }
     }
 }

@@ -11,7 +11,7 @@ use spec::plan::{
 
 use super::arm_placement::why_apart;
 use super::cells;
-use super::{calibration, jobs_of, levels, setups, turns};
+use super::{calibration, divide, jobs_of, levels, setups, turns};
 use crate::factors::{SETTINGS, STORAGE};
 use crate::setup::At;
 
@@ -29,6 +29,7 @@ pub fn words(plan: &Plan) -> Vec<String> {
     if plan.content.has_only_jobs() {
         return lines;
     }
+    lines.extend(divide::words(plan));
     lines.extend(arms_words(plan));
     lines.extend(plan.not_run().iter().map(|NotRun { what, why }| format!("not run: {what}: {why}")));
     lines.extend(storage_words(plan));
