@@ -10,6 +10,7 @@
 
 mod answers;
 pub mod arrivals;
+mod benchmarks;
 mod block;
 mod builds;
 mod by_levels;
@@ -48,10 +49,11 @@ mod users;
 mod work;
 mod zooms;
 
+pub use benchmarks::{bencher, benchstat};
 pub use block::{Block, Paragraph};
 pub use chart_file::{ChartFile, Picture, PictureError, charts};
 pub use compared::control;
-pub use format::TableFormat;
+pub use format::{ParquetError, TableFormat, parquet};
 pub use geopackage::{GeoPackage, GeoPackageError, geopackage};
 pub use lag::lag_words;
 pub use results::ReportData;

@@ -1,16 +1,20 @@
 //! `pgdyno table`: stored results as rows and columns.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::PathBuf;
 
+use clap::ValueEnum;
 use protocol::nearest;
 use report::{Block, ReportData, tables};
 use results::cross::{CrossRequest, Statistic, UnknownName};
 use results::data::{UNREADABLE_PLAN, Wanted};
 use results::{RunParts, Store, Table};
+use spec::written;
 
 use super::{chosen, load, print, print_blocks};
-use crate::exit::{CommandFailure, ExitResult, SAME_OR_BETTER, USAGE};
-use crate::options::{FormatOption, OutputFormat, Selection};
+use crate::exit::{CommandFailure, ExitResult, INPUT_OUTPUT, INTERNAL, SAME_OR_BETTER, USAGE};
+use crate::options::{OutputFormat, Selection};
 use crate::print::{talk, warning};
 
 /// What `pgdyno table` prints.
@@ -194,23 +198,67 @@ pub(crate) struct Args {
     cross: CrossArgs,
     #[command(flatten)]
     selection: Selection,
-    #[command(flatten)]
-    format: FormatOption,
+    /// How the table is written
+    #[arg(long, value_enum, default_value_t)]
+    format: TableFormat,
+    /// File to write, with --format parquet, benchstat or bencher [default: standard output]
+    #[arg(long, short = 'o', value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// How a table is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum TableFormat {
+    /// A table for people
+    #[default]
+    Text,
+    /// An array of objects
+    Json,
+    /// Comma-separated, with a header; an apostrophe keeps a spreadsheet from calculating a text such as =1+1
+    Csv,
+    /// The same without that apostrophe
+    CsvFormulas,
+    /// A Markdown table
+    Md,
+    /// Apache Parquet, for DuckDB and pandas: typed columns
+    Parquet,
+    /// Of runs: lines of Go's benchmarks, for benchstat -col /arm
+    Benchstat,
+    /// Of cells: JSON for bencher.dev
+    Bencher,
+}
+
+impl TableFormat {
+    /// As text; `None` for files of other programs.
+    fn as_text(self) -> Option<OutputFormat> {
+        match self {
+            Self::Text => Some(OutputFormat::Text),
+            Self::Json => Some(OutputFormat::Json),
+            Self::Csv => Some(OutputFormat::Csv),
+            Self::CsvFormulas => Some(OutputFormat::CsvFormulas),
+            Self::Md => Some(OutputFormat::Md),
+            Self::Parquet | Self::Benchstat | Self::Bencher => None,
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> ExitResult {
-    let format = args.format.format;
     if args.cross.is_given() && args.kind != TableKind::Cross {
         let what =
             "--rows, --columns, --value, --statistic and --change are for one kind of table".to_owned();
         return Err(CommandFailure::with_code(USAGE, what, Some("pgdyno table cross --rows …".to_owned())));
     }
+    let Some(format) = args.format.as_text() else { return file(args) };
+    if args.output.is_some() {
+        let what = "-o is for --format parquet, benchstat and bencher".to_owned();
+        return Err(CommandFailure::with_code(USAGE, what, Some("pgdyno table … > FILE".to_owned())));
+    }
     if args.kind == TableKind::Experiments {
-        experiments(args)?;
+        print(&experiments(args)?, format)?;
         return Ok(SAME_OR_BETTER);
     }
     if args.kind == TableKind::Tile {
-        single_tiles(args)?;
+        single_tiles(args, format)?;
         return Ok(SAME_OR_BETTER);
     }
     let data = load(&args.selection, args.kind.wanted())?;
@@ -242,9 +290,79 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     Ok(SAME_OR_BETTER)
 }
 
+/// Writes a file of another program.
+fn file(args: &Args) -> ExitResult {
+    let only = |kind: TableKind, name: &str| match args.kind == kind {
+        true => Ok(()),
+        false => {
+            let what = format!("--format {name} is of one kind of table");
+            let hint = format!("pgdyno table {0} --format {name}", kind_name(kind));
+            Err(CommandFailure::with_code(USAGE, what, Some(hint)))
+        }
+    };
+    let bytes = match args.format {
+        TableFormat::Benchstat => {
+            only(TableKind::Runs, "benchstat")?;
+            report::benchstat(&load(&args.selection, args.kind.wanted())?).into_bytes()
+        }
+        TableFormat::Bencher => {
+            only(TableKind::Cells, "bencher")?;
+            report::bencher(&load(&args.selection, args.kind.wanted())?).into_bytes()
+        }
+        _ => {
+            let table = whole(args)?;
+            report::parquet(&table).map_err(|error| {
+                CommandFailure::with_code(INTERNAL, error.to_string(), Some("--format csv".to_owned()))
+            })?
+        }
+    };
+    match args.output.as_deref().filter(|output| output.as_os_str() != "-") {
+        None if args.format == TableFormat::Parquet => crate::print::bytes(&bytes)?,
+        None => crate::print::data(&String::from_utf8_lossy(&bytes))?,
+        Some(output) => {
+            written::replace(output, &bytes).map_err(|error| {
+                // The error names the file that is renamed when it is whole.
+                let why = match error.kind() {
+                    ErrorKind::NotFound => "there is no such folder".to_owned(),
+                    _ => error.to_string(),
+                };
+                let what = format!("the table {} cannot be written: {why}", output.display());
+                CommandFailure::with_code(INPUT_OUTPUT, what, Some("name another file with -o".to_owned()))
+            })?;
+            talk(&format!("table: {}", output.display()));
+        }
+    }
+    Ok(SAME_OR_BETTER)
+}
+
+fn kind_name(kind: TableKind) -> String {
+    kind.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// A table as programs read it.
+fn whole(args: &Args) -> anyhow::Result<Table> {
+    match args.kind {
+        TableKind::Experiments => experiments(args),
+        TableKind::Tile => {
+            let store = Store::open_read_only(&args.selection.results.path())?;
+            let experiment = chosen(&store, args.selection.experiment.as_deref())?;
+            Ok(tables::tile(&store.tiles(experiment)?))
+        }
+        kind => {
+            let data = load(&args.selection, kind.wanted())?;
+            if data.experiment.plan.is_unreadable() {
+                warning(UNREADABLE_PLAN);
+            }
+            match kind {
+                TableKind::Cross => crossed(&args.cross, &data),
+                kind => Ok(table(kind, &data)),
+            }
+        }
+    }
+}
+
 /// An experiment may have hundreds of thousands: people see the slowest.
-fn single_tiles(args: &Args) -> anyhow::Result<()> {
-    let format = args.format.format;
+fn single_tiles(args: &Args, format: OutputFormat) -> anyhow::Result<()> {
     let store = Store::open_read_only(&args.selection.results.path())?;
     let experiment = chosen(&store, args.selection.experiment.as_deref())?;
     if !format.is_for_people() {
@@ -264,14 +382,14 @@ fn single_tiles(args: &Args) -> anyhow::Result<()> {
     print_blocks(&more.into_iter().chain(void).map(Block::remark).collect::<Vec<_>>(), format)
 }
 
-fn experiments(args: &Args) -> anyhow::Result<()> {
+fn experiments(args: &Args) -> anyhow::Result<Table> {
     let store = Store::open_read_only(&args.selection.results.path())?;
     // Superseded runs were measured again, and count once.
     let list = "SELECT experiment_id AS id, name, question,
                        (SELECT count(*) FROM run r WHERE r.experiment_id = e.experiment_id AND r.set_aside IS NULL) AS runs,
                        base, substr(created_at, 1, 16) AS created_utc
                 FROM v_experiment e ORDER BY experiment_id";
-    print(&store.query(list)?, args.format.format)
+    Ok(store.query(list)?)
 }
 
 /// Prints the format for people if this table has a separate one; returns whether it did.
@@ -322,7 +440,6 @@ fn table(kind: TableKind, data: &ReportData) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use clap::ValueEnum;
     use results::{ExperimentId, Finished, Spool};
     use serde_json::json;
     use spec::{

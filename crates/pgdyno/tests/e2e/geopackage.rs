@@ -6,13 +6,13 @@ use std::process::Command;
 use crate::support::Place;
 use results::{Finished, Spool, Store};
 use spec::{
-    ArmRecord, ExperimentRecord, Host, MapPart, MeasuredTarget, OrderScheme, Run, RunKey, RunKind,
-    ScriptRecord, TileFigures, Validity,
+    ArmRecord, ExperimentPart, ExperimentRecord, Host, MapPart, MeasuredTarget, OrderScheme, Run, RunKey,
+    RunKind, ScriptRecord, TileFigures, Validity,
 };
 
 /// Two arms: both requested 2/1/1, the base also 2/2/1. In a second round, which counts for neither, the base
 /// was slow and the other arm's run is invalid.
-fn runs() -> Vec<Run> {
+pub(crate) fn runs() -> Vec<Run> {
     let tile = |x: u32, mean_us: f64| TileFigures {
         script: 0,
         z: 2,
@@ -55,6 +55,11 @@ fn runs() -> Vec<Run> {
 
 /// A results file with one experiment of these runs.
 fn stored(path: &Path, name: &str, runs: Vec<Run>) {
+    stored_part(path, name, runs, Vec::new());
+}
+
+/// The same of a part of it.
+pub(crate) fn stored_part(path: &Path, name: &str, runs: Vec<Run>, parts: Vec<ExperimentPart>) {
     let arm = |name: &str| ArmRecord {
         name: name.into(),
         settings: Default::default(),
@@ -77,7 +82,7 @@ fn stored(path: &Path, name: &str, runs: Vec<Run>) {
         margin: 0.03,
         taste: None,
         created_at: "2026-11-21T05:20:00Z".into(),
-        parts: Vec::new(),
+        parts,
     };
     let host = Host {
         uuid: String::new(),

@@ -4,6 +4,7 @@ mod csv;
 mod html;
 mod json;
 mod markdown;
+mod parquet;
 mod text;
 mod units;
 
@@ -14,6 +15,7 @@ use results::Table;
 pub(crate) use html::page;
 pub(crate) use json::document as json;
 pub(crate) use markdown::escaped as markdown_text;
+pub use parquet::{ParquetError, parquet};
 use units::Units;
 
 use crate::block::{Block, Paragraph, Span};

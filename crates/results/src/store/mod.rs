@@ -5,6 +5,7 @@ mod course;
 mod earlier;
 mod facts;
 mod gates;
+mod hosts;
 mod import;
 mod lock;
 mod merge;

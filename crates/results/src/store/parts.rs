@@ -7,9 +7,9 @@ use std::sync::Arc;
 use rusqlite::{Transaction, params};
 use spec::{Error, ExperimentPart, ExperimentRecord, Host, Run, RunPart};
 
+use super::hosts::host_id;
 use super::rows::to_word;
 use super::runs::{StoredRuns, of_runs};
-use super::write::host_id;
 use super::{ExperimentId, Sqlite, Store, rows};
 
 /// Adds the parts of an experiment that this host has; a part that the file has already keeps its host.

@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use spec::{BuildRecord, Error, ExperimentRecord, Host, MeasuredTarget, RunEvent, Validity};
 
+use super::hosts::host_id;
 use super::rows::{to_json, to_word};
 use super::{ExperimentId, Finished, Sqlite, Store, parts, run};
 
@@ -160,21 +161,6 @@ pub(super) fn insert_experiment(
         ],
     )?;
     Ok(transaction.last_insert_rowid())
-}
-
-pub(super) fn host_id(transaction: &Transaction<'_>, host: &Host) -> Sqlite<i64> {
-    let facts = to_json(&host.facts);
-    let values = params![host.uuid, host.name, host.cpu, host.cores, host.memory_bytes as i64, facts];
-    transaction.execute(
-        "INSERT OR IGNORE INTO host (uuid, name, cpu, cores, memory_bytes, facts) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        values,
-    )?;
-    transaction.query_row(
-        "SELECT host_id FROM host WHERE uuid = ?1 AND name = ?2 AND cpu = ?3 AND cores = ?4 AND memory_bytes = ?5
-         AND facts = ?6",
-        values,
-        |row| row.get(0),
-    )
 }
 
 fn insert_target(transaction: &Transaction<'_>, target: &MeasuredTarget) -> Sqlite<i64> {

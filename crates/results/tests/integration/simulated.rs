@@ -242,6 +242,7 @@ fn experiment(rounds: u32) -> ExperimentRecord {
         margin: 0.03,
         taste: None,
         created_at: "2026-01-02T03:04:05Z".into(),
+        parts: Vec::new(),
     }
 }
 

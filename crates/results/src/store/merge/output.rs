@@ -1,13 +1,14 @@
 //! The merged file: made next to its place, and renamed when it is whole.
 
 use std::fs::{File, Permissions};
+use std::io::{Error, ErrorKind};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use spec::{Class, Error, written};
+use spec::{Class, written};
 use tempfile::{TempDir, TempPath};
 
-use crate::error::{from_io, not_results};
+use crate::error::not_results;
 use crate::store::schema::{COPIED, SchemaState};
 use crate::store::{ExperimentLock, Store, companion};
 
@@ -31,17 +32,14 @@ struct Replaced {
 impl Output {
     /// # Errors
     /// When the file is there and is not to be replaced, is no results file, is in use, or nothing can be written there.
-    pub(super) fn of(named: &Path, replace: bool) -> Result<Self, Error> {
-        let failed = |error: std::io::Error| from_io(named, &error);
+    pub(super) fn of(named: &Path, replace: bool) -> Result<Self, spec::Error> {
+        let failed = |error: Error| unwritable(named, &error);
         let place = written::resolve(named).map_err(failed)?;
         let replaced = match std::fs::symlink_metadata(&place) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
             Ok(_) if !replace => {
-                let what = format!("{} cannot be written: it is there already", named.display());
-                return Err(
-                    Error::new(Class::Io, what).with_hint("name one that is not there, or add --replace")
-                );
+                return Err(failed(ErrorKind::AlreadyExists.into()));
             }
             Ok(found) => Some(Replaced::of(named, &found)?),
         };
@@ -55,7 +53,7 @@ impl Output {
     }
 
     /// The new file, for writing. Its errors name the place.
-    pub(super) fn store(&self) -> Result<Store, Error> {
+    pub(super) fn store(&self) -> Result<Store, spec::Error> {
         let mut store = Store::create_or_open(&self.made())?;
         self.named.clone_into(&mut store.path);
         // It is thrown away if anything fails, and written to the disk at the end.
@@ -65,8 +63,8 @@ impl Output {
     }
 
     /// Writes the file to the disk and puts it into its place.
-    pub(super) fn finish(self, store: Store) -> Result<(), Error> {
-        let failed = |error: std::io::Error| from_io(&self.named, &error);
+    pub(super) fn finish(self, store: Store) -> Result<(), spec::Error> {
+        let failed = |error: Error| unwritable(&self.named, &error);
         store.use_log()?;
         drop(store);
         let made = self.made();
@@ -86,17 +84,30 @@ impl Output {
     }
 }
 
+fn unwritable(path: &Path, error: &Error) -> spec::Error {
+    let (why, hint) = match error.kind() {
+        ErrorKind::NotFound => ("there is no such folder".to_owned(), "make its folder first"),
+        ErrorKind::AlreadyExists => {
+            ("it is there already".to_owned(), "name one that is not there, or add --replace")
+        }
+        ErrorKind::StorageFull => (error.to_string(), "make room, or name a file on another disk"),
+        _ => (error.to_string(), "name a file in a folder you may write to"),
+    };
+    let what = format!("{} cannot be written: {why}", path.display());
+    spec::Error::new(Class::Io, what).with_hint(hint)
+}
+
 /// The log of a file in use would be applied to the file that replaces it.
-fn refuse_used(path: &Path) -> Result<(), Error> {
+fn refuse_used(path: &Path) -> Result<(), spec::Error> {
     if !companion(path, "-wal").exists() {
         return Ok(());
     }
     let what = format!("{} cannot be replaced: another program uses it", path.display());
-    Err(Error::new(Class::Io, what).with_hint("wait for that program, or name another file"))
+    Err(spec::Error::new(Class::Io, what).with_hint("wait for that program, or name another file"))
 }
 
 impl Replaced {
-    fn of(path: &Path, found: &std::fs::Metadata) -> Result<Self, Error> {
+    fn of(path: &Path, found: &std::fs::Metadata) -> Result<Self, spec::Error> {
         let (store, state) = Store::open_existing(path)?;
         match state {
             SchemaState::Present => {}

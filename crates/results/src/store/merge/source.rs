@@ -1,9 +1,10 @@
 //! A results file that is merged: of the present version or of an earlier one, read in one state.
 
 use std::collections::{BTreeMap, HashSet};
+use std::io::ErrorKind;
 use std::path::Path;
 
-use spec::{Error, Run, RunEvent};
+use spec::{Class, Error, Run, RunEvent};
 
 use super::groups::Known;
 use super::loads::Piece;
@@ -44,6 +45,10 @@ impl Source {
     /// # Errors
     /// When it is absent, another file, of a newer version, damaged, or has views or triggers of somebody else.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        if std::fs::metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            let what = format!("{}: no such file", path.display());
+            return Err(Error::new(Class::BadInput, what).with_hint("name results files"));
+        }
         let (store, state) = Store::open_existing(path)?;
         let is_present = match state {
             SchemaState::Present => true,

@@ -146,7 +146,7 @@ fn judged(shares: &[Share], parts: &[RunPart]) -> (Validity, Vec<Doubt>) {
     };
     let missing = missing.into_iter().map(|number| Doubt {
         reason: Reason::PartMissing,
-        detail: format!("part {number} of {of} is missing: the figures are of the other parts only"),
+        detail: format!("part {number} of {of} is missing"),
     });
     let own = shares.iter().flat_map(|share| {
         let own = share.run.doubts.iter().filter(|doubt| doubt.reason != Reason::PartMissing);
@@ -155,7 +155,15 @@ fn judged(shares: &[Share], parts: &[RunPart]) -> (Validity, Vec<Doubt>) {
             false => Doubt { detail: format!("{}: {}", words(&share.run), doubt.detail), ..doubt.clone() },
         })
     });
-    (validity, missing.chain(own).collect())
+    // A run has one doubt of a kind: they are counted.
+    let mut doubts: Vec<Doubt> = Vec::new();
+    for doubt in missing.chain(own) {
+        match doubts.iter_mut().find(|known| known.reason == doubt.reason) {
+            Some(known) => known.detail += &format!("; {}", doubt.detail),
+            None => doubts.push(doubt),
+        }
+    }
+    (validity, doubts)
 }
 
 fn worse(validity: Validity) -> u8 {
@@ -419,10 +427,7 @@ mod tests {
         let (whole, seconds) = sum("u", vec![suspect, share(2, 3, 500.0)]).unwrap();
         let details = |run: &Run| run.doubts.iter().map(|doubt| doubt.detail.clone()).collect::<Vec<_>>();
         assert_eq!(whole.validity, Validity::Invalid);
-        assert_eq!(
-            details(&whole),
-            ["part 3 of 3 is missing: the figures are of the other parts only", "part 1 of 3: 3 %"]
-        );
+        assert_eq!(details(&whole), ["part 3 of 3 is missing", "part 1 of 3: 3 %"]);
         let validity = vec![Validity::Suspect, Validity::Valid];
         let some = Share { run: whole, seconds, validity, is_sum: true };
         let (whole, _) = sum("u", vec![share(3, 3, 200.0), some]).unwrap();

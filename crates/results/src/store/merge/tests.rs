@@ -207,7 +207,7 @@ fn a_load_whose_part_is_missing_is_invalid_until_it_comes() {
     assert_eq!(made.experiments[0].missing, [3]);
     let runs = Store::open_read_only(&some).unwrap().runs(ExperimentId(1)).unwrap();
     let doubts: Vec<_> = runs[0].doubts.iter().map(|doubt| (doubt.reason, doubt.detail.as_str())).collect();
-    let wanted = (Reason::PartMissing, "part 3 of 3 is missing: the figures are of the other parts only");
+    let wanted = (Reason::PartMissing, "part 3 of 3 is missing");
     assert_eq!((runs[0].validity, doubts), (Validity::Invalid, vec![wanted]));
     let (whole, _) = merged(&folder, "whole.sqlite", &[&parts[0], &parts[1], &parts[2]]);
     let (later, _) = merged(&folder, "later.sqlite", &[&some, &parts[2], &parts[1]]);
@@ -347,6 +347,10 @@ fn a_file_is_replaced_only_if_asked_for_and_may_be_one_of_the_merged() {
     let files = [all.clone(), new.clone()];
     let error = merge(&files, &all, false, &|| false).unwrap_err();
     assert!(error.to_string().ends_with("it is there already"), "{error}");
+    let error = merge(&files, &folder.path().join("no/all"), false, &|| false).unwrap_err();
+    assert!(error.to_string().ends_with("no/all cannot be written: there is no such folder"), "{error}");
+    let error = merge(&[folder.path().join("no")], &folder.path().join("x"), false, &|| false).unwrap_err();
+    assert!(error.to_string().ends_with("no: no such file"), "{error}");
     std::fs::set_permissions(&all, std::fs::Permissions::from_mode(0o640)).unwrap();
     merge(&files, &all, true, &|| false).unwrap();
     assert_eq!(
