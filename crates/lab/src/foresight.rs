@@ -12,7 +12,8 @@ use stats::DetectableChange;
 
 use crate::few;
 use crate::jobs::input_bytes;
-use crate::plan::{PreparationTime, jobs_of, length_words, setups, turns};
+use crate::plan::setups::{self, Setups};
+use crate::plan::{PreparationTime, jobs_of, length_words, turns};
 
 /// Fewest pairs of a set for a spread.
 const LEAST: usize = 3;
@@ -112,14 +113,15 @@ impl Asked {
     }
 }
 
-fn asked(plan: &Plan) -> BTreeSet<Asked> {
+fn asked<'p>(plan: &'p Plan) -> BTreeSet<Asked> {
     let base = plan.content.compare.as_ref().map(|compare| &compare.base);
     let of_base = |run: &&PlannedRun| !run.beside && !run.is_job() && run.arm.as_ref() == base;
-    let asked = |run: &PlannedRun| Asked {
+    let mut setups = Setups::of(plan);
+    let asked = |run: &'p PlannedRun| Asked {
         workload: run.workload.clone(),
-        scripts: setups::scripts(plan, run),
+        scripts: setups::scripts(plan, setups.without_load(run)),
         clients: run.clients,
-        sliced: turns::turns(plan, run).is_some(),
+        sliced: turns::takes_turns(plan, run),
     };
     plan.runs.iter().filter(of_base).map(asked).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 use ::report::visible;
@@ -12,9 +12,24 @@ use owo_colors::OwoColorize;
 /// Writes data to standard output, also escaped in pipes and files, which a terminal may show later. A closed
 /// pipe (`| head`) is not an error.
 pub(crate) fn data(text: &str) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(visible::document(text).as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+    pieces(|out| out(text))
+}
+
+/// The same for a text that is made piece by piece, each of whole lines or of whole values.
+pub(crate) fn pieces(make: impl FnOnce(&mut dyn FnMut(&str))) -> std::io::Result<()> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut written = Ok(());
+    make(&mut |piece| {
+        if written.is_ok() {
+            written = out.write_all(visible::document(piece).as_bytes());
+        }
+    });
+    match written.and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+            // Nobody reads what is left.
+            drop(out.into_parts());
+            Ok(())
+        }
         done => done,
     }
 }

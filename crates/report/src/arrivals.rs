@@ -110,7 +110,7 @@ fn doubtful(value: impl Into<CellValue>, text: impl Display, is_doubtful: bool) 
 
 impl Columns {
     /// Columns that these rows need; `None` if no load is open and no promise was given.
-    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a InTime>) -> Option<Self> {
+    pub(crate) fn of(rows: impl IntoIterator<Item = InTime>) -> Option<Self> {
         let columns = rows.into_iter().fold(Self::default(), |columns, InTime { arrivals, promise }| Self {
             open: columns.open || arrivals.is_some(),
             drained: columns.drained || arrivals.is_some_and(|arrivals| arrivals.drained > 0),
@@ -164,7 +164,7 @@ impl Columns {
 /// Adds the columns of arrivals and promise after the column `after`; adds none if no load is open and no
 /// promise was given.
 pub(crate) fn insert_columns(table: &mut Table, after: &str, rows: &[InTime]) {
-    let Some(columns) = Columns::of(rows) else { return };
+    let Some(columns) = Columns::of(rows.iter().copied()) else { return };
     let at = table.at(after).map_or(table.columns.len(), |at| at + 1);
     table.columns.splice(at..at, columns.columns(""));
     for (row, in_time) in table.rows.iter_mut().zip(rows) {

@@ -72,7 +72,7 @@ struct Measure {
 #[must_use]
 pub fn bencher(data: &ReportData) -> String {
     let mut all: BTreeMap<String, BTreeMap<&str, Measure>> = BTreeMap::new();
-    for figures in &data.grid {
+    for figures in data.grid() {
         let own: Vec<f64> = valid(data)
             .filter(|run| run.arm == figures.arm && Cell::of(run) == figures.cell)
             .filter_map(Run::speed)

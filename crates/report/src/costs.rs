@@ -25,7 +25,7 @@ pub fn costs(data: &ReportData) -> Table {
         return table;
     };
     let compared = data.experiment.compare_factor.as_deref();
-    for figures in data.grid.iter().chain(&data.beside) {
+    for figures in data.grid().iter().chain(data.beside()) {
         // An offered rate does not show what the machine can do.
         let measured = figures.commands_per_s.or(figures.tps.mean);
         let shows = |rate: &f64| *rate > 0.0 && figures.rate.is_none() && figures.clients > 0;

@@ -46,7 +46,7 @@ pub fn table_in_words(data: &ReportData, found: &Comparison) -> Table {
     let mut table = Table::new(["arm", "workload", "what differs most besides"]);
     for arm in &found.arms {
         for workload in arm.workload_names() {
-            for line in phrases(&data.differences, workload, &arm.arm, &found.base) {
+            for line in phrases(data.differences(), workload, &arm.arm, &found.base) {
                 table.push(vec![arm.arm.as_str().into(), workload.into(), line.into()]);
             }
         }
@@ -73,7 +73,7 @@ pub fn differences(data: &ReportData) -> Table {
         "over_noise",
         "large",
     ]);
-    for own in &data.differences {
+    for own in data.differences() {
         let ratios = [own.ratio()].into_iter().chain(own.mean_ratio());
         let head = [own.arm.as_str(), &own.workload, own.of.row.name, own.of.row.unit.name(), own.per.name()]
             .map(CellValue::from);

@@ -25,7 +25,7 @@ pub(crate) fn laws(data: &ReportData) -> Vec<Law> {
     let mut laws = Vec::new();
     for workload in data.workloads() {
         let cells: Vec<&CellFigures> =
-            data.grid.iter().filter(|figures| figures.cell.workload == workload).collect();
+            data.grid().iter().filter(|figures| figures.cell.workload == workload).collect();
         for (cell, part) in split_cells(&cells, "clients") {
             for arm in data.arms() {
                 let own: Vec<&CellFigures> =

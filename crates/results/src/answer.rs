@@ -88,9 +88,9 @@ impl Answer {
             is_answered,
             uncompared: Uncompared::of(data),
             doubts: Doubts::of(data),
-            aging: data.aging.clone(),
+            aging: data.aging().to_vec(),
             crashes,
-            causes: data.differences.iter().filter(|own| own.large).cloned().collect(),
+            causes: data.differences().iter().filter(|own| own.large).cloned().collect(),
             // More rounds do not mend a failure.
             next: found.filter(|_| failure.is_none()).and_then(|found| Next::of(data, found, &lines)),
             failure,

@@ -1,5 +1,6 @@
 //! Data of answers and reports: one experiment with its runs and their figures, and simple queries on them.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -44,19 +45,10 @@ pub struct ReportData {
     pub target: MeasuredTarget,
     /// All runs, by [`Run::sequence`].
     pub runs: Vec<Run>,
-    /// Arms compared by transactions per second; `None` if nothing is compared.
-    pub throughput: Option<Comparison>,
-    pub latency: Option<Comparison>,
-    /// Arms compared by server CPU per transaction; `None` if that is not available, and not asked for.
-    pub cpu: Option<Comparison>,
-    pub groups: Vec<Grouped>,
     /// The used texts; imported runs have none.
     pub texts: Vec<Text>,
     /// Remarks before any figure, a sentence each: for two experiments, their other differences.
     pub notes: Vec<String>,
-    pub differences: Vec<Difference>,
-    /// What was tested for a change with the age of sessions; empty without a comparison, and for searches.
-    pub aging: Vec<Aging>,
     /// The command that measured it, and how often its verdict was seen, and extended.
     pub course: Course,
     /// Commands and programs that the experiment file names, or why that is not known; empty before
@@ -69,9 +61,21 @@ pub struct ReportData {
     pub again: BTreeSet<String>,
     /// The folder of the experiment file, absolute; `None` if an older pgdyno stored it.
     pub folder: Option<PathBuf>,
-    pub grid: Vec<CellFigures>,
-    /// Figures of the runs outside the grid, by cell.
-    pub beside: Vec<CellFigures>,
+    computed: Computed,
+}
+
+/// What is computed from the runs when it is first asked for: no output shows all of it, and an experiment may have
+/// thousands of runs.
+#[derive(Debug, Clone, Default)]
+struct Computed {
+    throughput: OnceCell<Option<Comparison>>,
+    latency: OnceCell<Option<Comparison>>,
+    cpu: OnceCell<Option<Comparison>>,
+    groups: OnceCell<Vec<Grouped>>,
+    differences: OnceCell<Vec<Difference>>,
+    aging: OnceCell<Vec<Aging>>,
+    grid: OnceCell<Vec<CellFigures>>,
+    beside: OnceCell<Vec<CellFigures>>,
 }
 
 /// Note on an experiment whose stored plan is damaged or of another version.
@@ -148,54 +152,86 @@ impl ReportData {
     #[must_use]
     pub fn new(experiment: ExperimentRecord, host: Host, target: MeasuredTarget, mut runs: Vec<Run>) -> Self {
         runs.sort_by_key(|run| run.sequence);
-        let comparison = |metric| {
-            Comparison::of(&experiment, &runs, metric)
-                .filter(|found| found.arms.iter().any(|arm| !arm.cells.is_empty()))
-        };
-        // If limits are searched, their ratio is the answer, not trials at single rates.
-        let (throughput, latency, cpu) = match Limits::of(&experiment, &runs) {
-            Some(_) => (None, None, None),
-            None => (comparison(Metric::Tps), comparison(Metric::P99), comparison(Metric::Cpu)),
-        };
-        let is_asked = experiment.metric() == WorkMetric::Cpu;
-        let cpu = cpu.filter(|found| is_asked || found.has_grid());
-        // Percentiles of slices are shown, and not compared.
-        let is_sliced = |run: &Run| run.arm.is_some() && run.is_sliced();
-        let latency = latency.filter(|_| {
-            !runs.iter().any(is_sliced) || runs.iter().any(|run| run.arm.is_some() && !run.is_sliced())
-        });
-        let groups = two_groups(&runs);
-        let differences = differences(&experiment, &runs);
         let again = measured_again(&runs);
-        let (texts, grid, beside) = Default::default();
         let notes = other_files(&experiment).into_iter().collect();
-        let course = Course::default();
-        let mut data = Self {
+        Self {
             stored: None,
             experiment,
             host,
             target,
             runs,
-            throughput,
-            latency,
-            cpu,
-            groups,
-            texts,
+            texts: Vec::new(),
             notes,
-            differences,
-            aging: Vec::new(),
-            course,
+            course: Course::default(),
             commands: Ok(Vec::new()),
             tiles: Vec::new(),
             again,
             folder: None,
-            grid,
-            beside,
-        };
-        data.grid = CellFigures::of(data.grid_runs(), &data.arms(), &data.groups);
-        data.aging = data.aging_of_sessions();
-        data.beside = CellFigures::of(data.runs_beside(), &[None], &data.groups);
-        data
+            computed: Computed::default(),
+        }
+    }
+
+    /// Arms compared by transactions per second; `None` if nothing is compared.
+    #[must_use]
+    pub fn throughput(&self) -> Option<&Comparison> {
+        self.computed.throughput.get_or_init(|| self.comparison(Metric::Tps)).as_ref()
+    }
+
+    /// Arms compared by response times. Percentiles of slices are shown, and not compared.
+    #[must_use]
+    pub fn latency(&self) -> Option<&Comparison> {
+        let of_arms = || self.runs.iter().filter(|run| run.arm.is_some());
+        let all_are_sliced = || of_arms().any(Run::is_sliced) && of_arms().all(Run::is_sliced);
+        let compared = || if all_are_sliced() { None } else { self.comparison(Metric::P99) };
+        self.computed.latency.get_or_init(compared).as_ref()
+    }
+
+    /// Arms compared by server CPU per transaction; `None` if that is not available, and not asked for.
+    #[must_use]
+    pub fn cpu(&self) -> Option<&Comparison> {
+        let is_asked = self.experiment.metric() == WorkMetric::Cpu;
+        let compared = || self.comparison(Metric::Cpu).filter(|found| is_asked || found.has_grid());
+        self.computed.cpu.get_or_init(compared).as_ref()
+    }
+
+    fn comparison(&self, metric: Metric) -> Option<Comparison> {
+        // If limits are searched, their ratio is the answer, not trials at single rates.
+        if self.limits().is_some() {
+            return None;
+        }
+        Comparison::of(&self.experiment, &self.runs, metric)
+            .filter(|found| found.arms.iter().any(|arm| !arm.cells.is_empty()))
+    }
+
+    /// The groups of runs that are faster or slower than the others of their cell and arm.
+    #[must_use]
+    pub fn groups(&self) -> &[Grouped] {
+        self.computed.groups.get_or_init(|| two_groups(&self.runs))
+    }
+
+    /// In what arms differ besides speed.
+    #[must_use]
+    pub fn differences(&self) -> &[Difference] {
+        self.computed.differences.get_or_init(|| differences(&self.experiment, &self.runs))
+    }
+
+    /// What was tested for a change with the age of sessions; empty without a comparison, and for searches.
+    #[must_use]
+    pub fn aging(&self) -> &[Aging] {
+        self.computed.aging.get_or_init(|| self.aging_of_sessions())
+    }
+
+    /// Figures of the grid, by cell and arm.
+    #[must_use]
+    pub fn grid(&self) -> &[CellFigures] {
+        let figures = || CellFigures::of(self.grid_runs(), &self.arms(), self.groups());
+        self.computed.grid.get_or_init(figures)
+    }
+
+    /// Figures of the runs outside the grid, by cell.
+    #[must_use]
+    pub fn beside(&self) -> &[CellFigures] {
+        self.computed.beside.get_or_init(|| CellFigures::of(self.runs_beside(), &[None], self.groups()))
     }
 
     fn aging_of_sessions(&self) -> Vec<Aging> {
@@ -218,14 +254,13 @@ impl ReportData {
     /// response times if schedules set the throughput of every cell.
     #[must_use]
     pub fn compared(&self) -> Option<&Comparison> {
-        if let Some(cpu) = self.cpu.as_ref().filter(|_| self.experiment.metric() == WorkMetric::Cpu) {
-            return Some(cpu);
+        let cpu = (self.experiment.metric() == WorkMetric::Cpu).then(|| self.cpu()).flatten();
+        if cpu.is_some() {
+            return cpu;
         }
-        let scheduled = |found: &&Comparison| found.has_scheduled() && !found.has_grid();
-        match (&self.throughput, &self.latency) {
-            (Some(throughput), Some(latency)) if scheduled(&throughput) => Some(latency),
-            (throughput, _) => throughput.as_ref(),
-        }
+        let throughput = self.throughput();
+        let is_scheduled = throughput.is_some_and(|found| found.has_scheduled() && !found.has_grid());
+        is_scheduled.then(|| self.latency()).flatten().or(throughput)
     }
 
     /// The comparisons below the answer, cell by cell: the answer's and, if schedules set the
@@ -234,14 +269,14 @@ impl ReportData {
         let answer = self.compared();
         let partly = answer.is_some_and(Comparison::has_scheduled);
         let other = answer.and_then(|of| self.other_metric(of.metric));
-        answer.into_iter().chain(self.latency.as_ref().filter(|_| partly)).chain(other).collect()
+        answer.into_iter().chain(partly.then(|| self.latency()).flatten()).chain(other).collect()
     }
 
     /// The comparison by the other metric of work; `None` if that is not available, or schedules set it.
     #[must_use]
     pub fn other_metric(&self, metric: Metric) -> Option<&Comparison> {
-        let other = if metric == Metric::Cpu { &self.throughput } else { &self.cpu };
-        other.as_ref().filter(|of| of.has_grid())
+        let other = if metric == Metric::Cpu { self.throughput() } else { self.cpu() };
+        other.filter(|of| of.has_grid())
     }
 
     /// Whether arms are compared.
@@ -313,7 +348,7 @@ impl ReportData {
     /// How the grid's runs of a cell and arm were in time.
     pub fn in_time(&self, cell: &Cell, arm: &str) -> InTime {
         let is_it = |own: &&CellFigures| own.cell == *cell && own.arm.as_deref() == Some(arm);
-        self.grid.iter().find(is_it).map_or_else(InTime::default, |figures| figures.in_time)
+        self.grid().iter().find(is_it).map_or_else(InTime::default, |figures| figures.in_time)
     }
 
     /// Remarks on arms, by kind of event: each sentence once.

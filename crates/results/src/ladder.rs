@@ -119,7 +119,7 @@ pub fn ladders(data: &ReportData) -> Vec<Ladder> {
     let mut all = Vec::new();
     for workload in data.workloads() {
         let cells: Vec<&CellFigures> =
-            data.grid.iter().filter(|figures| figures.cell.workload == workload).collect();
+            data.grid().iter().filter(|figures| figures.cell.workload == workload).collect();
         for (cell, part) in parts(&cells) {
             for arm in data.arms() {
                 let own = part.iter().copied().filter(|figures| figures.arm.as_deref() == arm);

@@ -14,12 +14,14 @@ pub mod limits;
 mod error;
 #[cfg(test)]
 mod fixture;
+mod long_table;
 mod spool;
 mod store;
 mod table;
 
 pub use cells::{CellFigures, InTime};
 pub use data::ReportData;
+pub use long_table::LongTable;
 pub use spool::{Spool, SpoolWriter};
 pub use store::{
     Collection, Course, Earlier, ExperimentId, ExperimentLock, ExperimentSummary, FileId, Finished, Imported,

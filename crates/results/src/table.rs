@@ -258,18 +258,4 @@ impl Table {
         }
         self
     }
-
-    /// Whether a column is aligned to the right: by its kind, or because it has only numbers.
-    #[must_use]
-    pub fn is_numeric(&self, at: usize) -> bool {
-        match self.columns[at].kind {
-            ColumnKind::Text => false,
-            ColumnKind::Number => true,
-            ColumnKind::Named => {
-                let own = self.rows.iter().filter_map(|row| row.get(at)).map(CellValue::raw);
-                let mut own = own.filter(|v| **v != CellValue::Null).peekable();
-                own.peek().is_some() && own.all(|v| matches!(v, CellValue::Int(_) | CellValue::Real(_)))
-            }
-        }
-    }
 }

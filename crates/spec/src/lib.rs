@@ -66,7 +66,7 @@ pub use plan::OrderScheme;
 pub use prices::{Price, Prices};
 pub use profile::{Piece, Profile, ProfileError};
 pub use promise::Promise;
-pub use run::{Artifact, OfferedLoad, Run, RunEvent, RunKey, RunKind, ScriptRecord, SeriesPoint};
+pub use run::{Artifact, OfferedLoad, Run, RunEvent, RunKey, RunKeyRef, RunKind, ScriptRecord, SeriesPoint};
 pub use sample::{BACKENDS, PRIVATE_BYTES, REPLICA, Sample, Scope, WAITS, WAITS_UNIT};
 pub use slice::Slice;
 pub use surroundings::{BuildRecord, Host, MeasuredTarget, Setting};

@@ -105,6 +105,13 @@ impl Run {
         }
     }
 
+    /// The same, borrowed.
+    #[must_use]
+    pub fn borrowed_key(&self) -> RunKeyRef<'_> {
+        let Self { workload, factors, arm, round, .. } = self;
+        RunKeyRef { workload, factors, arm: arm.as_deref(), round: *round }
+    }
+
     /// The doubt that the load generator or its host reached a limit. Late starts count only if they broke a
     /// promise, as `broken_by_lag` reports.
     #[must_use]
@@ -208,6 +215,24 @@ pub struct RunKey {
     pub factors: BTreeMap<String, String>,
     pub arm: Option<String>,
     pub round: u32,
+}
+
+/// The same, borrowed: for questions about thousands of runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RunKeyRef<'r> {
+    pub workload: &'r str,
+    pub factors: &'r BTreeMap<String, String>,
+    pub arm: Option<&'r str>,
+    pub round: u32,
+}
+
+impl RunKey {
+    /// Itself, borrowed.
+    #[must_use]
+    pub fn borrowed(&self) -> RunKeyRef<'_> {
+        let Self { workload, factors, arm, round } = self;
+        RunKeyRef { workload, factors, arm: arm.as_deref(), round: *round }
+    }
 }
 
 /// The kind of a run.

@@ -660,7 +660,7 @@ pub(super) fn light(mut run: Run) -> Run {
 
 /// The stored form of a plan.
 fn recorded(plan: &Plan) -> Recorded {
-    without_credentials(&plan.clone().into())
+    without_credentials(plan)
 }
 
 /// The record of the experiment; `file_text` is empty without a file.

@@ -52,7 +52,7 @@ use crate::setup::At;
 use crate::strategies::{self, PastRun};
 use crate::words;
 use spec::plan::{Fact, Facts, Plan, PlannedRun};
-use spec::{Class, Doubt, Error, ExperimentPart, Reason, Run, RunKey, RunKind};
+use spec::{Class, Doubt, Error, ExperimentPart, Reason, Run, RunKey, RunKeyRef, RunKind};
 
 /// Options of carrying out an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -445,8 +445,8 @@ fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<PastRun>, Er
         let all = store.runs_with(id, RunParts::NONE)?.into_iter();
         all.filter(|run| run.kind == RunKind::Client && run.set_aside.is_none()).map(light).collect()
     } else {
-        let planned: HashSet<RunKey> = plan.runs.iter().map(PlannedRun::key).collect();
-        let all = store.finished_runs(id)?.into_iter().filter(|key| planned.contains(key));
+        let planned: HashSet<RunKeyRef<'_>> = plan.runs.iter().map(PlannedRun::borrowed_key).collect();
+        let all = store.finished_runs(id)?.into_iter().filter(|key| planned.contains(&key.borrowed()));
         let crashed: HashSet<RunKey> = store.crashed_runs(id)?.into_iter().collect();
         // Crashes decide which arms go on.
         let doubts =

@@ -1,7 +1,7 @@
 //! Workloads that cannot run on any server: found before one is started.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use engine::Until;
@@ -9,7 +9,8 @@ use spec::Error;
 use spec::plan::Plan;
 use workloads::{Each, Work};
 
-use crate::plan::{levels, setups};
+use crate::plan::levels;
+use crate::plan::setups::{self, Setups};
 use crate::setup::Setup;
 
 /// Checks the texts of all workloads, and whether their files have enough for the clients.
@@ -17,22 +18,25 @@ use crate::setup::Setup;
 /// # Errors
 /// What is wrong, with the workload.
 pub(super) fn check_workloads(plan: &Plan, folder: &Path) -> Result<(), Error> {
-    let mut opened: BTreeMap<String, Work> = BTreeMap::new();
+    let (mut opened, mut checked): (BTreeMap<String, Work>, _) = (BTreeMap::new(), HashSet::new());
+    let mut setups = Setups::of(plan);
     for run in plan.runs.iter().filter(|run| !run.is_job()) {
-        let setup = setups::setup(plan, run);
+        let setup = setups.without_load(run);
         // A calibration has workloads of pgdyno.
-        if !plan.content.workloads.contains_key(&setup.workload) {
+        if !plan.content.workloads.contains_key(&setup.workload)
+            || !checked.insert((setup.asked(), run.clients))
+        {
             continue;
         }
         let workload = match opened.entry(setup.asked()) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                let workload = levels::spec_of(&plan.content, &setup)?.open(folder)?;
-                workload.check_texts().map_err(|error| of_workload(&setup, error))?;
+                let workload = levels::spec_of(&plan.content, setup)?.open(folder)?;
+                workload.check_texts().map_err(|error| of_workload(setup, error))?;
                 entry.insert(workload)
             }
         };
-        has_enough(&setup, workload)?;
+        has_enough(&setups::setup(plan, run), workload)?;
     }
     Ok(())
 }

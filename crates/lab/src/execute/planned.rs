@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use results::Store;
 use server::Stop;
 use spec::plan::{Decision, Fact, Facts, Plan};
-use spec::{Class, Error, RunKey};
+use spec::{Class, Error, RunKey, RunKeyRef};
 
 use super::look::check_sizes;
 use super::offline::check_workloads;
@@ -85,8 +85,8 @@ pub fn planned(
             fails = Some(finished(&store, id, &plan, &done, options)?);
         }
     }
-    let stored: HashSet<RunKey> = stored.runs.into_iter().collect();
-    let kept = plan.runs.iter().filter(|run| stored.contains(&run.key())).count();
+    let stored: HashSet<RunKeyRef<'_>> = stored.runs.iter().map(RunKey::borrowed).collect();
+    let kept = plan.runs.iter().filter(|run| stored.contains(&run.borrowed_key())).count();
     Ok(Planned { plan, facts, kept, fails })
 }
 

@@ -6,7 +6,8 @@ use spec::plan::Plan;
 use spec::{Class, Error};
 
 use crate::experiment::ExperimentFile;
-use crate::plan::{levels, setups};
+use crate::plan::levels;
+use crate::plan::setups::Setups;
 
 /// A term for a missing script would always hold, and one for a script of no workload would hold for none of
 /// its runs. No server is contacted; a workload that cannot be opened reports that later.
@@ -17,9 +18,11 @@ pub fn check_promise(file: &ExperimentFile, plan: &Plan) -> Result<(), Error> {
     let Some(asked) = &plan.content.measure.search else { return Ok(()) };
     let mut each: Vec<(String, Vec<String>)> = Vec::new();
     let mut seen = BTreeSet::new();
-    for setup in plan.runs.iter().map(|run| setups::setup(plan, run)) {
+    let mut setups = Setups::of(plan);
+    for run in &plan.runs {
+        let setup = setups.without_load(run);
         if seen.insert(setup.asked()) {
-            let Ok(workload) = levels::spec_of(&plan.content, &setup)?.open(file.folder()) else {
+            let Ok(workload) = levels::spec_of(&plan.content, setup)?.open(file.folder()) else {
                 return Ok(());
             };
             let scripts = workload.scripts().into_iter().map(|script| script.name);

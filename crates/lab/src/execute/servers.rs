@@ -23,7 +23,8 @@ use super::{ExecutionOptions, Invocation, changes, other_name, stands_alone};
 use crate::error::{interrupted, of_sql, stopped};
 use crate::experiment::ExperimentFile;
 use crate::jobs::{PreparedJob, prepare, probe};
-use crate::plan::{calibration, identity, levels, part, setups, turns, words};
+use crate::plan::setups::{self, Setups};
+use crate::plan::{calibration, identity, levels, part, turns, words};
 use crate::runner::{ExperimentStep, Progress, ProgressExt, Stage, Surroundings, check_undone};
 use crate::setup::{At, Setup};
 
@@ -310,7 +311,8 @@ fn is_at(plan: &Plan, run: &PlannedRun, at: &At) -> bool {
 fn base_site(plan: &Plan) -> Option<At> {
     let base = &plan.content.compare.as_ref()?.base;
     let own = plan.runs.iter().filter(|run| run.arm.as_ref() == Some(base));
-    let sites: BTreeSet<At> = own.map(|run| setups::setup(plan, run).at().template()).collect();
+    let mut setups = Setups::of(plan);
+    let sites: BTreeSet<At> = own.filter_map(|run| setups.template(run)).collect();
     let mut sites = sites.into_iter();
     sites.next().filter(|_| sites.next().is_none())
 }

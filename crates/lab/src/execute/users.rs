@@ -7,7 +7,7 @@ use spec::plan::Plan;
 use spec::{Class, Error};
 
 use crate::error::of_sql;
-use crate::plan::setups;
+use crate::plan::setups::Setups;
 use crate::runner::Stage;
 use crate::setup::{At, ConnectionPath};
 use crate::words::count;
@@ -41,11 +41,12 @@ pub(super) fn fit(plan: &Plan, stages: &mut [(At, Stage)]) -> Result<(), Error> 
         return Ok(());
     }
     let mut most: BTreeMap<At, u32> = BTreeMap::new();
+    let mut setups = Setups::of(plan);
     for run in plan.runs.iter().filter(|run| !run.is_job()) {
-        let setup = setups::setup(plan, run);
+        let setup = setups.without_load(run);
         if !matches!(setup.connection, ConnectionPath::Pooler(_)) {
             let at = most.entry(setup.at().template()).or_default();
-            *at = highest.unwrap_or(setup.clients).max(*at);
+            *at = highest.unwrap_or(run.clients).max(*at);
         }
     }
     for (at, stage) in stages {

@@ -163,15 +163,16 @@ pub const FACTORS: [&dyn Factor; 20] = [
     &settings::SettingsFactor,
 ];
 
-/// Factors that may be set for one workload alone.
-const OF_A_WORKLOAD: [&str; 5] = ["clients", "threads", "rate", "rate_per_client", "promise"];
+/// Factors that decide only how much is asked at once, in the order in which they are applied. They may be set for one
+/// workload alone, and change nothing else of a setup.
+pub(crate) const OF_LOAD: [&str; 5] = ["clients", "threads", "rate", "rate_per_client", "promise"];
 
 /// For a key such as `reporting.clients`: the only workload with these levels, and the factor they belong to;
 /// `None` for other keys.
 pub(crate) fn of_a_workload<'k>(key: &'k str, known: &LevelNames<'_>) -> Option<(&'k str, &'k str)> {
     let (workload, own) = key.split_once('.')?;
     let spec = known.workloads.get(workload)?;
-    (OF_A_WORKLOAD.contains(&own) && !spec.option_names().contains(&own)).then_some((workload, own))
+    (OF_LOAD.contains(&own) && !spec.option_names().contains(&own)).then_some((workload, own))
 }
 
 /// The factor of this key; `reporting.clients` gives the factor `clients`.

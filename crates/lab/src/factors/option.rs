@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use workloads::Spec;
 
-use super::{Factor, LevelNames, OF_A_WORKLOAD};
+use super::{Factor, LevelNames, OF_LOAD};
 use crate::setup::Setup;
 
 pub(super) struct OptionFactor;
@@ -35,7 +35,7 @@ impl Factor for OptionFactor {
         if names.contains(&option) {
             return Ok(());
         }
-        let advice = advice(option, names.iter().chain(&OF_A_WORKLOAD).copied());
+        let advice = advice(option, names.iter().chain(&OF_LOAD).copied());
         Err(format!("`{option}` is no option of workload {workload} ({}){advice}", spec.kind()))
     }
 

@@ -192,15 +192,17 @@ pub fn of_programs(
     stop: &Stop,
 ) -> Result<Vec<Fact>, Error> {
     let mut learnt = programs::learn(plan, file, pg_bin, dry_run, stop);
+    let known = facts.parts();
+    let known = |what: &String| known.get(what.as_str()).copied().unwrap_or_default();
     for fact in &mut learnt {
         check_program(facts, fact)?;
         if let Fact::Found { what, from_round } = fact
-            && facts.missing(what).is_some()
+            && known(what).missing.is_some()
         {
             *from_round = next_round;
         }
         if let Fact::Missing { what, why } = fact
-            && facts.was_found(what)
+            && known(what).found_from.is_some()
         {
             return Err(Error::new(
                 Class::Missing,

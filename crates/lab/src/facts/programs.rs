@@ -20,7 +20,8 @@ use workloads::Spec;
 
 use crate::experiment::ExperimentFile;
 use crate::factors::{PLACEMENT, own_placement};
-use crate::plan::{levels, part, setups};
+use crate::plan::setups::{self, Setups};
+use crate::plan::{levels, part};
 use crate::runner::load_of;
 use crate::setup::{At, Cache, ConnectionPath, Server, Setup};
 
@@ -44,7 +45,13 @@ pub(super) fn learn(
     };
     let mut seen = BTreeSet::new();
     let mut facts = Vec::new();
+    let mut setups = Setups::of(plan);
     for run in &plan.runs {
+        let of_server = part::of_server(plan, setups.without_load(run));
+        let of_cell = part::of_cell(plan, run);
+        if seen.contains(&of_server) && seen.contains(&of_cell) {
+            continue;
+        }
         let setup = setups::setup(plan, run);
         let server = match &setup.server {
             Server::Sink => None,
@@ -58,7 +65,7 @@ pub(super) fn learn(
         if server.is_none() && run.is_job() {
             looked.ask_osm2pgsql(&setup);
         }
-        let parts = [(part::of_server(plan, run), Some(server)), (part::of_cell(plan, run), rest)];
+        let parts = [(of_server, Some(server)), (of_cell, rest)];
         for (what, why) in parts.into_iter().filter_map(|(what, why)| Some((what, why?))) {
             if seen.insert(what.clone()) {
                 facts.push(match why {

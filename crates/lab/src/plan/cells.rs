@@ -13,8 +13,13 @@ use crate::factors::{self, LevelNames, SETTINGS, factor, of_a_workload};
 
 pub(super) type Cell = BTreeMap<String, String>;
 
-pub(super) fn label(cell: &Cell) -> String {
-    let parts: Vec<_> = cell.iter().map(|(name, level)| format!("{name}={level}")).collect();
+pub(crate) fn label(cell: &Cell) -> String {
+    text(cell.iter())
+}
+
+/// Levels as text, for hashes.
+pub(super) fn text<'c>(levels: impl Iterator<Item = (&'c String, &'c String)>) -> String {
+    let parts: Vec<_> = levels.map(|(name, level)| format!("{name}={level}")).collect();
     parts.join(" ")
 }
 

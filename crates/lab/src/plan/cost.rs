@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use spec::plan::{CACHE, Content, Plan, Scheme};
 
+use super::setups::Setups;
 use super::{cells, turns};
 use crate::experiment::{DurationSpec, ExperimentFile};
 
@@ -49,7 +50,9 @@ pub fn estimate(plan: &Plan) -> PlanDuration {
     };
     // The duration of jobs is not known beforehand.
     let of_clients = || plan.runs.iter().filter(|run| !run.is_job());
-    let no_warmup = of_clients().map(|run| plan.content.measure.warmup_s - turns::warmup_of(plan, run));
+    let mut setups = Setups::of(plan);
+    let no_warmup = of_clients()
+        .map(|run| plan.content.measure.warmup_s - turns::warmup_s(plan, run, setups.without_load(run)));
     let total = of_clients().count() as f64 * per_run + restarts as f64 * each_s - no_warmup.sum::<f64>();
     PlanDuration {
         total: Duration::from_secs_f64(total),

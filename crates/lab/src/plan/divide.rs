@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::LoadPart;
 use spec::plan::{Content, Plan, PlannedUsers, Scheme, Slices, TargetSpec};
 use spec::users::UserArrivals;
 use spec::{Class, Error, ExperimentPart};
@@ -49,6 +50,12 @@ pub(super) fn words(plan: &Plan) -> Option<String> {
         }
     };
     Some(format!("{}: {what}", part.words()))
+}
+
+/// The part of each load that is made here.
+pub(super) fn load_part(plan: &Plan) -> LoadPart {
+    plan.shared_part()
+        .map_or(LoadPart::WHOLE, |part| LoadPart { number: part.number as usize - 1, of: part.of as usize })
 }
 
 /// Threads of a run's whole load: each part has one.

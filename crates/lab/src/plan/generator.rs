@@ -1,17 +1,19 @@
 //! One driver and one way of waiting for all runs of an experiment, chosen for its largest cell. Otherwise
 //! runs would differ in speed for an unrelated reason.
 
-use spec::plan::{Decision, Generator, Needed, Placement, Plan, PlannedRun, Waiting};
+use spec::plan::{Decision, Generator, Needed, Placement, Plan, Waiting};
 use spec::{Class, Error};
 
-use super::setups;
+use super::setups::Setups;
 
 /// The driver and the way of waiting for these runs; `None` with jobs only.
 pub(super) fn generator(plan: &Plan) -> Option<Decision<Generator>> {
     let measure = &plan.content.measure;
     let clients = || plan.runs.iter().filter(|run| !run.is_job());
     let most = clients().map(|run| run.clients.div_ceil(run.threads.max(1))).max()?;
-    let can_spin = || clients().all(|run| setups::setup(plan, run).placement.can_spin(run.threads as usize));
+    let mut setups = Setups::of(plan);
+    let mut can_spin =
+        || clients().all(|run| setups.without_load(run).placement.can_spin(run.threads as usize));
     let many = Placement::is_to_spin(most as usize, 1);
     let (spins, reason) = match measure.wait {
         Waiting::Sleep => (false, "wait = \"sleep\""),
@@ -33,11 +35,12 @@ pub(super) fn generator(plan: &Plan) -> Option<Decision<Generator>> {
 /// # Errors
 /// As text, with what to write.
 pub fn check_waiting(plan: &Plan) -> Result<(), Error> {
-    let cannot = |run: &&PlannedRun| {
-        !run.is_job() && !setups::setup(plan, run).placement.can_spin(run.threads as usize)
-    };
-    let wanted = plan.content.measure.wait == Waiting::Spin;
-    match plan.runs.iter().find(cannot).filter(|_| wanted) {
+    if plan.content.measure.wait != Waiting::Spin {
+        return Ok(());
+    }
+    let mut setups = Setups::of(plan);
+    let mut of_clients = plan.runs.iter().filter(|run| !run.is_job());
+    match of_clients.find(|run| !setups.without_load(run).placement.can_spin(run.threads as usize)) {
         None => Ok(()),
         Some(run) => Err(Error::new(
             Class::Usage,
@@ -49,6 +52,7 @@ pub fn check_waiting(plan: &Plan) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::setups;
     use super::super::tests::plan;
     use super::*;
     use engine::DriverChoice;

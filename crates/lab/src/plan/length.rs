@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use spec::plan::{Plan, PlannedRun, TargetSpec};
+use spec::plan::{Plan, TargetSpec};
 
+use super::setups::Setups;
 use super::{cost, setups, turns, users};
 use crate::words::{count, duration};
 
@@ -125,9 +126,10 @@ fn before(plan: &Plan, preparation: &PreparationTime) -> TimeRange {
 
 /// Each workload is checked in each arm.
 fn checks(plan: &Plan) -> TimeRange {
-    let asked = |run: &PlannedRun| (setups::setup(plan, run).asked(), run.arm.clone(), run.workload.clone());
+    let mut setups = Setups::of(plan);
+    let asked = |run| (setups.without_load(run).asked(), &run.arm, &run.workload);
     let asked: BTreeSet<_> = plan.runs.iter().filter(|run| !run.is_job()).map(asked).collect();
-    let is_of_tiles = |workload: &String| {
+    let is_of_tiles = |workload: &str| {
         let planned = plan.content.workloads.get(workload);
         planned.is_some_and(|planned| !planned.spec.tables("tiles").is_empty())
     };
@@ -138,11 +140,12 @@ fn checks(plan: &Plan) -> TimeRange {
 /// A note that arms which take turns are always warmed up.
 fn longer_warmup(plan: &Plan) -> String {
     let asked = plan.content.measure.warmup_s;
+    let mut setups = Setups::of(plan);
     let given = plan
         .runs
         .iter()
-        .filter(|run| turns::turns(plan, run).is_some())
-        .map(|run| turns::warmup_of(plan, run));
+        .filter(|run| turns::takes_turns(plan, run))
+        .map(|run| turns::warmup_s(plan, run, setups.without_load(run)));
     match given.reduce(f64::max).filter(|given| *given > asked) {
         Some(given) => format!(", {given} s where arms take turns: it tells how long slices are to be"),
         None => String::new(),

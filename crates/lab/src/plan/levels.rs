@@ -1,38 +1,82 @@
 //! Applies levels of factors: gives the setup of a run, its server, its preparation, and the workload.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use engine::Until;
 use server::settings::weakens;
 use spec::plan::topology::Topology;
-use spec::plan::{
-    Arm, AskedCounting, Content, Placement, PlannedLoad, PlannedPreparation, PlannedRun, TargetSpec,
-};
+use spec::plan::{Arm, AskedCounting, Content, Placement, PlannedLoad, PlannedPreparation, TargetSpec};
 use spec::{Class, Error};
 use workloads::Spec;
 
 use super::cells::{self, Cell};
 use super::workload;
-use crate::factors::{self, REPLICAS, REPLICATION, STORAGE, factor, with_options};
+use crate::factors::{self, LevelNames, OF_LOAD, REPLICAS, REPLICATION, STORAGE, factor, with_options};
 use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup, driver_choice};
 use crate::target_spec::{on_storage, with_data, with_version};
 
-/// Warm-up of a run, seconds; none before a cold one, which it would warm.
-pub(crate) fn warmup_of(content: &Content, run: &PlannedRun) -> f64 {
-    let setup = setup(content, &run.factors, run.arm.as_deref());
-    setup.map_or(content.measure.warmup_s, |setup| setup.warmup.as_secs_f64())
+/// The setups of many cells and arms. Those that differ only in their load have the rest in common, which is made once:
+/// a plan may have a hundred thousand runs.
+pub(crate) struct Setups<'c> {
+    content: &'c Content,
+    known: HashMap<Levels<'c>, Setup>,
 }
 
-/// The setup of a run of these levels and this arm; the plan adds the seed.
+/// The levels of a cell and arm that decide more than the load.
+pub(crate) type Levels<'c> = Vec<(&'c str, &'c str)>;
+
+fn all_levels<'c>(
+    content: &'c Content,
+    cell: &'c Cell,
+    arm: Option<&'c str>,
+) -> impl Iterator<Item = (&'c str, &'c str)> {
+    let levels = cell.iter().map(|(key, level)| (key.as_str(), level.as_str()));
+    levels.chain(arm.map(|arm| (content.compared(), arm)))
+}
+
+fn is_of_load(key: &str) -> bool {
+    OF_LOAD.contains(&key)
+}
+
+/// The levels of a cell and arm, without those of the load.
+pub(crate) fn apart_from_load<'c>(content: &'c Content, cell: &'c Cell, arm: Option<&'c str>) -> Levels<'c> {
+    all_levels(content, cell, arm).filter(|(key, _)| !is_of_load(key)).collect()
+}
+
+impl<'c> Setups<'c> {
+    pub(crate) fn of(content: &'c Content) -> Self {
+        Self { content, known: HashMap::new() }
+    }
+
+    /// The setup of a run of these levels and this arm; the plan adds the seed.
+    ///
+    /// # Errors
+    /// As text, when a level does not belong to its factor.
+    pub(crate) fn setup(&mut self, cell: &'c Cell, arm: Option<&'c str>) -> Result<Setup, String> {
+        let common = match self.known.entry(apart_from_load(self.content, cell, arm)) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(without_load(self.content, cell, arm)?),
+        };
+        with_load(self.content, common.clone(), all_levels(self.content, cell, arm))
+    }
+}
+
+/// The setup of one run of these levels and this arm; the plan adds the seed.
+///
+/// # Errors
+/// As [`Setups::setup`].
+pub(crate) fn setup(content: &Content, cell: &Cell, arm: Option<&str>) -> Result<Setup, String> {
+    with_load(content, without_load(content, cell, arm)?, all_levels(content, cell, arm))
+}
+
+/// What all runs of these levels have in common whatever their load: their clients, threads, rate and promise are not
+/// set.
 ///
 /// # Errors
 /// As text, when a level does not belong to its factor.
-pub(crate) fn setup(
-    content: &Content,
-    cell: &BTreeMap<String, String>,
-    arm: Option<&str>,
-) -> Result<Setup, String> {
+pub(crate) fn without_load(content: &Content, cell: &Cell, arm: Option<&str>) -> Result<Setup, String> {
     let only = <&[Arm; 1]>::try_from(&content.arms[..]).map(|[only]| only.clone());
     let mut setup = Setup {
         server: Server::Target(At::default()),
@@ -64,48 +108,62 @@ pub(crate) fn setup(
         waiting: content.measure.wait,
         placement: Placement::default(),
         seed: 0,
-        sought: None,
+        sought: content.measure.search.clone(),
         part: engine::LoadPart::WHOLE,
         counting: match content.measure.counting {
             AskedCounting::Pgdyno => Counting::EXPERIMENT,
             AskedCounting::Pgbench => Counting::BENCH,
         },
     };
-    let levels = cell.iter().map(|(key, level)| (key.as_str(), level.as_str()));
-    let mut levels: Vec<_> = levels.chain(arm.map(|arm| (content.compared(), arm))).collect();
     let known = cells::known_in(content, cell, arm);
+    let mut levels = apart_from_load(content, cell, arm);
     levels.sort_by_key(|(key, _)| factors::position(key, &known));
     let varies = |key: &str| levels.iter().any(|(varied, _)| *varied == key);
-    let varied = [REPLICAS, REPLICATION].map(varies);
+    let [replicas, replication] = [REPLICAS, REPLICATION].map(varies);
     for (key, level) in levels {
-        factor(key, &known)
-            .ok_or_else(|| format!("there is no factor {key:?}"))?
-            .apply(key, level, &mut setup, &known)?;
+        apply(key, level, &mut setup, &known)?;
     }
     add_settings_of_build(content, &mut setup);
     let given = target(content, &setup.at()).topology();
-    let [replicas, replication] = varied;
     setup.topology = Topology::new(
         if replicas { setup.topology.replicas } else { given.replicas },
         if replication { setup.topology.replication } else { given.replication },
     );
-    setup.threads = setup.threads.min(setup.clients).max(1);
-    if known.workloads.get(setup.workload.as_str()).is_some_and(|spec| spec.is_job()) {
-        return Ok(Setup {
-            load: Load::Job,
-            clients: 0,
-            threads: 0,
-            promise: None,
-            warmup: Duration::ZERO,
-            ..setup
-        });
+    let spec = known.workloads.get(setup.workload.as_str());
+    let is_job = spec.is_some_and(|spec| spec.is_job());
+    if is_job {
+        (setup.load, setup.sought) = (Load::Job, None);
     }
-    if spec_of(content, &setup).is_ok_and(|spec| spec.begins_cold()) {
+    let begins_cold = |spec: &Spec| with_options(spec, &setup.options).is_ok_and(|spec| spec.begins_cold());
+    if is_job || spec.is_some_and(|spec| begins_cold(spec)) {
         setup.warmup = Duration::ZERO;
     }
+    Ok(setup)
+}
+
+fn apply(key: &str, level: &str, setup: &mut Setup, known: &LevelNames<'_>) -> Result<(), String> {
+    let factor = factor(key, known).ok_or_else(|| format!("there is no factor {key:?}"))?;
+    factor.apply(key, level, setup, known)
+}
+
+/// Adds the levels of the load.
+fn with_load<'c>(
+    content: &Content,
+    mut setup: Setup,
+    levels: impl Iterator<Item = (&'c str, &'c str)>,
+) -> Result<Setup, String> {
+    if setup.load == Load::Job {
+        return Ok(Setup { clients: 0, threads: 0, promise: None, ..setup });
+    }
+    let mut levels: Vec<_> = levels.filter(|(key, _)| is_of_load(key)).collect();
+    levels.sort_by_key(|(key, _)| OF_LOAD.iter().position(|own| own == key));
+    for (key, level) in levels {
+        // No level of the load is a name.
+        apply(key, level, &mut setup, &LevelNames::default())?;
+    }
+    setup.threads = setup.threads.min(setup.clients).max(1);
     if let Some(asked) = &content.measure.search {
         setup.promise = (asked.are_users() || setup.load.profile().is_some()).then(|| asked.longest());
-        setup.sought = Some(asked.clone());
     }
     Ok(setup)
 }

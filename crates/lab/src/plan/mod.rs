@@ -44,7 +44,7 @@ pub use part::check_left;
 pub(crate) use preparation::jobs_of;
 pub use resolve::resolve;
 pub use setups::{equal_arms, setup, single_run};
-pub use table::{short_table, table};
+pub use table::table;
 pub use turns::warm_up_words;
 pub use words::words;
 

@@ -1,9 +1,11 @@
 //! The order of runs: rounds, cells in random order, arms next to each other and alternating.
 
+use std::sync::Arc;
+
 use sha2::{Digest, Sha256};
 
-use super::cells::{Cell, label};
-use super::{cells, levels};
+use super::cells::{self, Cell, label, text};
+use super::levels::Setups;
 use spec::plan::{ArmPlacement, ByHand, CellOrder, Content, PlannedRun};
 
 /// A number derived from a seed and names: equal names give equal numbers. 63 bits, to fit a signed integer
@@ -39,8 +41,10 @@ pub(super) fn runs(
     rounds: Rounds<'_>,
     arm_placement: Option<&ArmPlacement>,
 ) -> Result<Vec<PlannedRun>, String> {
-    let (cells, beside) = (cells::grid(content), cells::cells_beside(content));
-    let mut list = List { content, arm_placement, seed, runs: Vec::new() };
+    let is_blocked = cells::blocked(content);
+    let [cells, beside] =
+        [cells::grid(content), cells::cells_beside(content)].map(|cells| shared(content, cells));
+    let mut list = List { content, setups: Setups::of(content), arm_placement, runs: Vec::new() };
     let of_rounds: Vec<(u32, Option<&str>)> = match rounds {
         Rounds::OfAllArms(rounds) => (1..=rounds).map(|round| (round, None)).collect(),
         Rounds::Sets(by_hand, sets) => {
@@ -49,39 +53,73 @@ pub(super) fn runs(
                 .collect()
         }
     };
+    let arms = content.arm_names();
+    let arms: Vec<_> = arms.iter().map(Option::as_deref).collect();
     for (round, level) in of_rounds {
-        let cells = ordered(content, &cells, seed, round);
+        let cells = ordered((content.order, is_blocked), &cells, seed, round);
         match level {
-            None => list.add_round(round, &cells)?,
-            Some(_) => cells.into_iter().try_for_each(|cell| list.add(round, cell, level, 1, false))?,
+            None => list.add_round(round, &cells, &arms)?,
+            Some(_) => cells.iter().try_for_each(|cell| list.add(round, cell, level, 1, false))?,
         }
-        for cell in ordered(content, &beside, seed, round) {
-            list.add(round, cell, None, 1, true)?;
+        for cell in ordered((content.order, is_blocked), &beside, seed, round) {
+            list.add(round, &cell, None, 1, true)?;
         }
     }
     Ok(list.runs)
 }
 
-/// The arms of a pair draw the same keys and tiles, to remove random differences; every round draws again.
-pub(crate) fn seed_of(seed: u64, round: u32, cell: &Cell) -> u64 {
-    derive(seed, &["run", &round.to_string(), &label(cell)])
+/// A cell, whose runs share its levels.
+struct SharedCell {
+    levels: Arc<Cell>,
+    workload: String,
+    label: String,
+    /// The levels of the state of the server.
+    state: String,
+}
+
+fn shared(content: &Content, cells: Vec<Cell>) -> Vec<SharedCell> {
+    let shared = |cell: Cell| SharedCell {
+        // Arms that are workloads share a cell.
+        workload: cells::workload_of(content, &cell),
+        label: label(&cell),
+        state: text(cell.iter().filter(|(key, _)| content.is_state(key))),
+        levels: Arc::new(cell),
+    };
+    cells.into_iter().map(shared).collect()
+}
+
+/// A cell in a round.
+struct InRound<'c> {
+    cell: &'c SharedCell,
+    /// The arms of a pair draw the same keys and tiles, to remove random differences; every round draws again.
+    seed: u64,
+}
+
+/// The seed of the runs of a cell in a round.
+pub(crate) fn seed_of(seed: u64, round: u32, label: &str) -> u64 {
+    derive(seed, &["run", &round.to_string(), label])
 }
 
 struct List<'a> {
     content: &'a Content,
+    setups: Setups<'a>,
     arm_placement: Option<&'a ArmPlacement>,
-    seed: u64,
     runs: Vec<PlannedRun>,
 }
 
-impl List<'_> {
-    fn add_round(&mut self, round: u32, cells: &[&Cell]) -> Result<(), String> {
-        let mut arms = self.content.arm_names();
+impl<'a> List<'a> {
+    fn add_round(
+        &mut self,
+        round: u32,
+        cells: &[InRound<'a>],
+        arms: &[Option<&'a str>],
+    ) -> Result<(), String> {
+        let mut arms: Vec<_> = arms.to_vec();
         if round.is_multiple_of(2) {
             arms.reverse();
         }
-        let arms: Vec<_> = arms.iter().map(Option::as_deref).zip(1..).collect();
-        let together = |cell: &&&Cell| self.content.together(cell, self.arm_placement);
+        let arms: Vec<_> = arms.into_iter().zip(1..).collect();
+        let together = |of: &&InRound<'_>| self.content.together(&of.cell.levels, self.arm_placement);
         let (pairs, apart): (Vec<_>, Vec<_>) = cells.iter().partition(together);
         for cell in pairs {
             for (arm, position) in &arms {
@@ -99,21 +137,20 @@ impl List<'_> {
     fn add(
         &mut self,
         round: u32,
-        cell: &Cell,
-        arm: Option<&str>,
+        InRound { cell, seed }: &InRound<'a>,
+        arm: Option<&'a str>,
         position_in_pair: u32,
         beside: bool,
     ) -> Result<(), String> {
-        let setup = levels::setup(self.content, cell, arm)?;
+        let setup = self.setups.setup(&cell.levels, arm)?;
         self.runs.push(PlannedRun {
             sequence: self.runs.len() as u32,
             round,
-            // Arms that are workloads share a cell.
-            workload: cell.get("workload").cloned().unwrap_or_else(|| self.content.compared_workloads()),
-            factors: cell.clone(),
+            workload: cell.workload.clone(),
+            factors: Arc::clone(&cell.levels),
             arm: arm.map(str::to_owned),
             position_in_pair,
-            seed: seed_of(self.seed, round, cell),
+            seed: *seed,
             clients: setup.clients,
             threads: setup.threads,
             rate: setup.rate(),
@@ -124,23 +161,20 @@ impl List<'_> {
 }
 
 /// The cells of a round. Sorting by a hash of seed, round and cell is a random order without generator state.
-fn ordered<'c>(content: &Content, cells: &'c [Cell], seed: u64, round: u32) -> Vec<&'c Cell> {
-    let mut list: Vec<&Cell> = cells.iter().collect();
+/// Cells of one state of the server stand together if they are blocked.
+fn ordered(
+    (order, is_blocked): (CellOrder, bool),
+    cells: &[SharedCell],
+    seed: u64,
+    round: u32,
+) -> Vec<InRound<'_>> {
+    let mut list: Vec<&SharedCell> = cells.iter().collect();
     let hash = |what: &str| derive(seed, &["order", &round.to_string(), what]);
-    if content.order == CellOrder::Random {
-        list.sort_by_cached_key(|cell| hash(&label(cell)));
+    if order == CellOrder::Random {
+        list.sort_by_cached_key(|cell| hash(&cell.label));
     }
-    if cells::blocked(content) {
-        let dear = |cell: &Cell| {
-            label(
-                &cell
-                    .iter()
-                    .filter(|(key, _)| content.is_state(key))
-                    .map(|(key, level)| (key.clone(), level.clone()))
-                    .collect(),
-            )
-        };
-        list.sort_by_cached_key(|cell| hash(&dear(cell)));
+    if is_blocked {
+        list.sort_by_cached_key(|cell| hash(&cell.state));
     }
-    list
+    list.into_iter().map(|cell| InRound { cell, seed: seed_of(seed, round, &cell.label) }).collect()
 }

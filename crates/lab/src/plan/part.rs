@@ -1,19 +1,21 @@
 //! Parts of an experiment that may not be available on a machine, and the runs that are left out for it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
-use spec::plan::{Decision, Facts, Needed, NotRun, Plan, PlannedRun, Scheme};
+use spec::plan::{Decision, Facts, Needed, NotRun, PartFacts, Plan, PlannedRun, Scheme};
 use spec::{Class, Error};
 
-use super::{calibration, setups};
-use crate::setup::Server;
+use super::calibration;
+use super::setups::Setups;
+use crate::setup::{Server, Setup};
 
 /// The server of a calibration, as a part that may not be available.
 pub(crate) const CALIBRATED: &str = "the server";
 
-/// The server of a run, as text.
-pub(crate) fn of_server(plan: &Plan, run: &PlannedRun) -> String {
-    match setups::setup(plan, run).server {
+/// The server of a run of this setup, as text.
+pub(crate) fn of_server(plan: &Plan, setup: &Setup) -> String {
+    match &setup.server {
         Server::Sink => "the sink".to_owned(),
         Server::Target(_) if plan.content.calibrate.is_some() => CALIBRATED.to_owned(),
         Server::Target(at) => at.template().to_string(),
@@ -43,61 +45,108 @@ pub(crate) fn may_lack_an_arm(plan: &Plan) -> bool {
         return false;
     }
     let of_grid = || plan.runs.iter().filter(|run| !run.beside);
-    let arms: BTreeSet<_> = of_grid().map(|run| &run.arm).collect();
-    let cells: BTreeSet<_> = of_grid().map(|run| of_cell(plan, run)).collect();
-    arms.len() > 2 || cells.len() > arms.len()
+    let arms: HashSet<_> = of_grid().map(|run| &run.arm).collect();
+    if arms.len() > 2 {
+        return true;
+    }
+    let mut cells = HashSet::new();
+    of_grid().any(|run| cells.insert(of_cell(plan, run)) && cells.len() > arms.len())
 }
 
-/// Why a run is left out: its arm, or that in its cell, failed the checks.
-fn failed(plan: &Plan, facts: &Facts, run: &PlannedRun) -> Option<NotRun> {
-    let mut parts = of_arm(plan, run).into_iter().chain([of_cell(plan, run)]);
-    parts.find_map(|what| Some(NotRun { why: facts.failed(&what)?.to_owned(), what }))
+/// What the facts say about the parts of one run.
+struct Parts<'f> {
+    /// What failed its checks: the arm, or that in its cell.
+    failed: Option<NotRun>,
+    /// Of the server and of the levels.
+    of: [Part<'f>; 2],
+}
+
+struct Part<'f> {
+    what: String,
+    known: PartFacts<'f>,
+}
+
+impl<'f> Parts<'f> {
+    /// `may_fail`: whether arms that fail their checks are left out.
+    fn of(
+        plan: &Plan,
+        setup: &Setup,
+        run: &PlannedRun,
+        (facts, may_fail): (&BTreeMap<&str, PartFacts<'f>>, bool),
+    ) -> Self {
+        let of = |what: &str| facts.get(what).copied().unwrap_or_default();
+        let failed = |what: String| Some(NotRun { why: of(&what).failed?.to_owned(), what });
+        let of_cell = of_cell(plan, run);
+        let is_failed = may_fail.then(|| of_arm(plan, run).into_iter().chain([of_cell.clone()]));
+        Self {
+            failed: is_failed.into_iter().flatten().find_map(failed),
+            of: [of_server(plan, setup), of_cell].map(|what| Part { known: of(&what), what }),
+        }
+    }
+
+    /// Whether nothing was missing when this round was measured.
+    fn is_early(&self, round: u32) -> bool {
+        self.of.iter().all(|Part { known, .. }| {
+            known.missing.is_none() && known.found_from.is_none_or(|from| from <= round)
+        })
+    }
+
+    fn is_found(&self) -> bool {
+        self.of.iter().all(|part| part.known.found_from.is_some())
+    }
+
+    fn is_missing(&self) -> bool {
+        self.of.iter().any(|part| part.known.missing.is_some())
+    }
+
+    /// Why the run is left out. `is_begun`: whether its block was measured when a later arm was not available.
+    fn not_run(self, round: u32, is_begun: impl Fn() -> bool) -> Option<NotRun> {
+        let not_run = |Part { what, known }: Part<'_>| {
+            if let Some(why) = known.missing {
+                return Some(NotRun { what, why: why.to_owned() });
+            }
+            let from = known.found_from.filter(|from| round < *from && is_begun())?;
+            let why = format!("rounds before {from} were measured when it was not available");
+            Some(NotRun { what, why })
+        };
+        self.failed.or_else(|| self.of.into_iter().find_map(not_run))
+    }
 }
 
 /// Leaves out the runs that are not possible, until what they need is found.
 pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
-    let parts = |run: &PlannedRun| [of_server(plan, run), of_cell(plan, run)];
-    let is_early = |run: &&PlannedRun| {
-        parts(run).iter().all(|part| {
-            facts.missing(part).is_none() && facts.found_from(part).is_none_or(|from| from <= run.round)
-        })
-    };
-    let block = |run: &PlannedRun| (run.round, run.factors.clone());
-    // Blocks that were measured when a later arm was not available.
-    let begun: BTreeSet<_> = plan.runs.iter().filter(is_early).map(block).collect();
     let may_fail = may_lack_an_arm(plan);
-    let missing = |run: &PlannedRun| {
-        let failed = failed(plan, facts, run).filter(|_| may_fail);
-        failed.or_else(|| {
-            parts(run).into_iter().find_map(|what| {
-                if let Some(why) = facts.missing(&what) {
-                    let why = why.to_owned();
-                    return Some(NotRun { what, why });
-                }
-                let from = facts
-                    .found_from(&what)
-                    .filter(|from| run.round < *from && begun.contains(&block(run)))?;
-                let why = format!("rounds before {from} were measured when it was not available");
-                Some(NotRun { what, why })
-            })
-        })
-    };
-    let found: Vec<Option<NotRun>> = plan.runs.iter().map(missing).collect();
-    let unique: BTreeSet<NotRun> = found.iter().flatten().cloned().collect();
-    let is_found =
-        |run: &PlannedRun| facts.was_found(&of_server(plan, run)) && facts.was_found(&of_cell(plan, run));
+    let (planned, known, mut setups) = (&*plan, facts.parts(), Setups::of(plan));
+    let mut parts = |run| Parts::of(planned, setups.without_load(run), run, (&known, may_fail));
     // A calibration never goes on, so what is missing stays missing.
-    let is_missing = |run: &PlannedRun| parts(run).iter().any(|part| facts.missing(part).is_some());
-    let is_known = |run: &PlannedRun| is_found(run) || plan.content.calibrate.is_some() && is_missing(run);
+    let calibrates = plan.content.calibrate.is_some();
+    let (mut is_known, mut is_whole, mut begun) = (true, true, HashSet::new());
+    for run in &plan.runs {
+        let parts = parts(run);
+        is_known &= parts.is_found() || calibrates && parts.is_missing();
+        let is_early = parts.is_early(run.round);
+        is_whole &= is_early && parts.failed.is_none();
+        if is_early {
+            begun.insert((run.round, &*run.factors));
+        }
+    }
+    let found: Vec<Option<NotRun>> = match is_whole {
+        true => Vec::new(),
+        false => {
+            let not_run = |run| parts(run).not_run(run.round, || begun.contains(&(run.round, &*run.factors)));
+            plan.runs.iter().map(not_run).collect()
+        }
+    };
+    let unique: BTreeSet<NotRun> = found.iter().flatten().cloned().collect();
     let is_open = may_fail && !facts.are_checked();
-    plan.decisions.left_out = match plan.runs.iter().all(is_known) {
+    plan.decisions.left_out = match is_known {
         true if is_open => Decision::open(
             unique.into_iter().collect(),
             "an arm that fails its checks is left out",
             [Needed::Checks],
         ),
         true if unique.is_empty() => Decision::decided(Vec::new(), "all of it can be run here"),
-        true if plan.content.calibrate.is_some() => {
+        true if calibrates => {
             Decision::decided(unique.into_iter().collect(), "a calibration measures what this host has")
         }
         true => Decision::decided(unique.into_iter().collect(), "a pair is of one time"),
@@ -114,7 +163,7 @@ pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
     plan.keep(|_| kept.next().unwrap_or(true));
     if plan.content.compare.is_some() && plan.content.scheme != Scheme::Sets {
         // A base run without another arm to compare with is useless.
-        let cell = |run: &PlannedRun| (run.round, run.factors.clone());
+        let cell = |run: &PlannedRun| (run.round, Arc::clone(&run.factors));
         let mut arms: BTreeMap<_, usize> = BTreeMap::new();
         plan.runs.iter().for_each(|run| *arms.entry(cell(run)).or_default() += 1);
         plan.keep(|run| run.beside || arms[&cell(run)] > 1);

@@ -1,20 +1,17 @@
 //! The placement of an experiment that does not set one: chosen once, at its start, the same for all arms.
 
-use spec::plan::{
-    ChosenPlacement, Decision, Facts, Needed, Placement, PlacementAdvice, Plan, PlannedRun, TargetSpec,
-};
+use spec::plan::{ChosenPlacement, Decision, Facts, Needed, Placement, PlacementAdvice, Plan, TargetSpec};
 
 use super::{levels, setups};
 use crate::factors::{FREE, own_placement};
+use crate::setup::At;
 
 /// The placement of clients and managed servers; `None` if nothing is measured, levels set it, or a server is given by URL: that
 /// server, and the clients next to it, stay unchanged.
 pub(super) fn placement(plan: &Plan, facts: &Facts) -> Option<Decision<ChosenPlacement>> {
-    let is_managed = |run: &PlannedRun| {
-        let at = setups::setup(plan, run).at().template();
-        matches!(levels::target(&plan.content, &at), TargetSpec::Managed { .. })
-    };
-    if plan.content.has_only_jobs() || plan.chooses_placement() || !plan.runs.iter().all(is_managed) {
+    let is_managed = |at: &At| matches!(levels::target(&plan.content, at), TargetSpec::Managed { .. });
+    if plan.content.has_only_jobs() || plan.chooses_placement() || !setups::sites(plan).iter().all(is_managed)
+    {
         return None;
     }
     let free = || ChosenPlacement { level: FREE.to_owned(), placement: Placement::default() };

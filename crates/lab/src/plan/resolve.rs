@@ -47,8 +47,9 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
         _ => runs(&content, *seed.value(), of_rounds, arm_placement.as_ref().map(Decision::value))
             .map_err(wrong)?,
     };
+    let asked = facts.seeds();
     for run in &mut runs {
-        run.seed = facts.seed_of(run.round).unwrap_or(run.seed);
+        run.seed = asked.get(&run.round).copied().unwrap_or(run.seed);
     }
     let clients = clients(&content, facts);
     let part = facts.part();

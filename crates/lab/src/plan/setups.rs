@@ -1,8 +1,9 @@
 //! The setup of each run, from its cell and arm; and the servers and workloads of those setups.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use engine::{DriverChoice, LoadPart};
+use engine::DriverChoice;
 use server::managed::NetworkAccess;
 use spec::plan::{AskedDriver, Generator, Plan, PlannedRun, TargetSpec, Waiting};
 
@@ -19,7 +20,7 @@ pub fn single_run(setup: &Setup) -> PlannedRun {
         sequence: 0,
         round: 1,
         workload,
-        factors: factors.into_iter().chain(rate).collect(),
+        factors: Arc::new(factors.into_iter().chain(rate).collect()),
         arm: None,
         position_in_pair: 1,
         seed: setup.seed,
@@ -39,9 +40,48 @@ fn moved_by(generator: &Generator, setup: Setup) -> Setup {
     Setup { driver, waiting, ..setup }
 }
 
+/// The setups of all runs of a plan without their load, seed and copy: runs that differ in nothing else share one.
+/// A plan may have a hundred thousand runs.
+pub(crate) struct Setups<'p> {
+    plan: &'p Plan,
+    known: HashMap<(bool, levels::Levels<'p>), Setup>,
+    /// The last one, if the plan is a calibration: its runs are few, and have setups of their own.
+    calibrated: Option<Setup>,
+}
+
+impl<'p> Setups<'p> {
+    pub(crate) fn of(plan: &'p Plan) -> Self {
+        Self { plan, known: HashMap::new(), calibrated: None }
+    }
+
+    /// The setup of a run of this plan. Its clients, threads, rate, promise, seed and copy are not set.
+    pub(crate) fn without_load(&mut self, run: &'p PlannedRun) -> &Setup {
+        let (plan, content, arm) = (self.plan, &self.plan.content, run.arm.as_deref());
+        if let Some(asked) = &content.calibrate {
+            return self.calibrated.insert(calibration::setup(plan, asked, run));
+        }
+        let levels = levels::apart_from_load(content, &run.factors, arm);
+        self.known.entry((run.beside, levels)).or_insert_with(|| {
+            let setup = levels::without_load(content, &run.factors, arm).expect(APPLIED);
+            of_plan(plan, run, setup)
+        })
+    }
+
+    /// Its server, not a copy; `None` for the sink, which is no server of the experiment.
+    pub(crate) fn template(&mut self, run: &'p PlannedRun) -> Option<At> {
+        match &self.without_load(run).server {
+            Server::Target(at) => Some(at.template()),
+            Server::Sink => None,
+        }
+    }
+}
+
+const APPLIED: &str = "its levels were applied when it was planned";
+
 /// The widest access that clients need to a managed server: it is started with that, to avoid a restart.
 pub(crate) fn widest_way(plan: &Plan) -> NetworkAccess {
-    let ways = plan.runs.iter().map(|run| match setup(plan, run).connection {
+    let mut setups = Setups::of(plan);
+    let ways = plan.runs.iter().map(|run| match setups.without_load(run).connection {
         ConnectionPath::Via(via) => via,
         _ => NetworkAccess::Socket,
     });
@@ -50,10 +90,13 @@ pub(crate) fn widest_way(plan: &Plan) -> NetworkAccess {
 
 /// Connections of all clients of the largest of its runs; 0 with only jobs.
 pub(crate) fn most_connections(plan: &Plan) -> u32 {
+    let (mut setups, mut links) = (Setups::of(plan), BTreeMap::new());
     let connections = |run| {
-        let setup = setup(plan, run);
-        let links = levels::spec_of(&plan.content, &setup).map_or(1, |spec| spec.links());
-        setup.clients.saturating_mul(links)
+        let setup = setups.without_load(run);
+        let links = *links
+            .entry(setup.asked())
+            .or_insert_with(|| levels::spec_of(&plan.content, setup).map_or(1, |spec| spec.links()));
+        run.clients.saturating_mul(links)
     };
     plan.runs.iter().map(connections).max().unwrap_or(0)
 }
@@ -66,13 +109,11 @@ pub(crate) fn sites(plan: &Plan) -> Vec<At> {
         return cells::of_servers(&plan.content).into_iter().filter_map(|cell| at(cell).ok()).collect();
     }
     let base = plan.content.compare.as_ref().map(|compare| &compare.base);
-    let mut runs: Vec<&PlannedRun> = plan.runs.iter().collect();
-    runs.sort_by_key(|run| run.arm.as_ref() != base);
+    let (of_base, others): (Vec<_>, Vec<_>) = plan.runs.iter().partition(|run| run.arm.as_ref() == base);
+    let mut setups = Setups::of(plan);
     let mut sites = Vec::new();
-    for run in runs {
-        // A sink is no server of the experiment.
-        let Server::Target(at) = setup(plan, run).server else { continue };
-        let at = at.template();
+    for run in of_base.into_iter().chain(others) {
+        let Some(at) = setups.template(run) else { continue };
         if !sites.contains(&at) {
             sites.push(at);
         }
@@ -109,8 +150,7 @@ pub(crate) fn base_setup(plan: &Plan, run: &PlannedRun) -> Option<Setup> {
 }
 
 /// Hashes of a run's scripts, in order, each once.
-pub(crate) fn scripts(plan: &Plan, run: &PlannedRun) -> String {
-    let setup = setup(plan, run);
+pub(crate) fn scripts(plan: &Plan, setup: &Setup) -> String {
     let workload = plan.content.workloads.get(&setup.workload);
     let hashes: BTreeSet<&String> =
         workload.into_iter().flat_map(|of| workload::texts(of, &setup.options)).collect();
@@ -123,37 +163,42 @@ pub fn setup(plan: &Plan, run: &PlannedRun) -> Setup {
     if let Some(asked) = &plan.content.calibrate {
         return calibration::setup(plan, asked, run);
     }
-    let setup = levels::setup(&plan.content, &run.factors, run.arm.as_deref())
-        .expect("its levels were applied when it was planned");
-    let threads = divide::threads(&setup, plan);
+    let setup = levels::setup(&plan.content, &run.factors, run.arm.as_deref()).expect(APPLIED);
+    let (part, threads) = (divide::load_part(plan), divide::threads(&setup, plan));
+    let setup = Setup { seed: run.seed, part, threads, ..of_plan(plan, run, setup) };
+    on_its_copy(plan, run, setup)
+}
+
+/// Adds what the plan decided for all runs.
+fn of_plan(plan: &Plan, run: &PlannedRun, setup: Setup) -> Setup {
     // Runs outside the grid work with any settings.
     let arm = setup.arm.filter(|_| !run.beside);
     let none = || (!plan.content.named.changes.is_empty()).then(BTreeMap::new);
     let changes = setup.changes.or_else(none).filter(|_| !run.beside);
     let chosen = plan.placement().map(|chosen| chosen.placement.clone());
     let placement = chosen.unwrap_or(setup.placement);
-    let part = plan
-        .shared_part()
-        .map_or(LoadPart::WHOLE, |part| LoadPart { number: part.number as usize - 1, of: part.of as usize });
-    let setup = Setup { seed: run.seed, arm, changes, placement, part, threads, ..setup };
-    let setup = match plan.generator() {
+    let setup = Setup { arm, changes, placement, ..setup };
+    match plan.generator() {
         Some(generator) => moved_by(generator, setup),
         None => setup,
-    };
-    on_its_copy(plan, run, setup)
+    }
 }
 
 /// The setup on the copy of the run's arm; runs outside the grid use the base's copy.
-pub(super) fn on_its_copy(plan: &Plan, run: &PlannedRun, setup: Setup) -> Setup {
-    let Some(copies) = plan.copies() else { return setup };
-    let at = setup.at();
-    if !matches!(levels::target(&plan.content, &at), TargetSpec::Managed { .. }) {
-        return setup;
+fn on_its_copy(plan: &Plan, run: &PlannedRun, setup: Setup) -> Setup {
+    match copy_of(plan, run, &setup) {
+        None => setup,
+        copy => Setup { server: Server::Target(At { copy, ..setup.at() }), ..setup },
     }
+}
+
+/// Number of the copy that a run of this setup is on; `None` if it is on the server itself.
+pub(super) fn copy_of(plan: &Plan, run: &PlannedRun, setup: &Setup) -> Option<u32> {
+    let copies = plan.copies()?;
+    matches!(levels::target(&plan.content, &setup.at()), TargetSpec::Managed { .. }).then_some(())?;
     let arms = plan.content.arm_names();
     let arm = arms.iter().position(|arm| *arm == run.arm).unwrap_or(0) as u32;
-    let at = At { copy: Some(copies.number(arm, run.round)), ..at };
-    Setup { server: Server::Target(at), ..setup }
+    Some(copies.number(arm, run.round))
 }
 
 pub(crate) fn words_of(plan: &Plan, run: &PlannedRun) -> String {

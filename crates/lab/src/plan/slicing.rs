@@ -1,6 +1,6 @@
 //! Whether the arms of a workload take turns in slices, or run one after the other. Not part of the identity.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use server::managed::NetworkAccess;
 use server::settings::{needs_reload, needs_restart};
@@ -8,6 +8,7 @@ use spec::plan::{ArmPlacement, Content, Decision, Facts, Needed, Slices, Slicing
 
 use super::burden::LEAVE_SOMETHING;
 use super::cells::Cell;
+use super::levels::Levels;
 use super::{burden, cells, levels, slice_rules, turns};
 use crate::factors::SETTINGS;
 use crate::setup::{At, ConnectionPath, Setup};
@@ -23,13 +24,15 @@ pub(super) fn slices(
         return decided;
     }
     let cells = cells::grid(content);
+    // How much is asked at once decides nothing.
+    let mut alike: HashSet<(Levels<'_>, Vec<&String>)> = HashSet::new();
+    let mut by_workload: BTreeMap<String, Vec<&Cell>> = BTreeMap::new();
     for cell in &cells {
-        let name = cells::workload_of(content, cell);
-        if decided.contains_key(&name) {
-            continue;
+        if alike.insert((levels::apart_from_load(content, cell, None), cell.keys().collect())) {
+            by_workload.entry(cells::workload_of(content, cell)).or_default().push(cell);
         }
-        let of_it = |cell: &&Cell| cells::workload_of(content, cell) == name;
-        let own: Vec<&Cell> = cells.iter().filter(of_it).collect();
+    }
+    for (name, own) in by_workload {
         let outcome = |known: Where<'_>| match own
             .iter()
             .find_map(|cell| why_uncut(content, cell, &name, known, facts))
@@ -232,8 +235,7 @@ mod tests {
     }
 
     fn words(plan: &Plan) -> (usize, String) {
-        let sliced =
-            plan.runs.iter().filter(|run| run.round == 1 && turns::turns(plan, run).is_some()).count();
+        let sliced = plan.runs.iter().filter(|run| run.round == 1 && turns::takes_turns(plan, run)).count();
         (sliced, turns::slicing_words(plan))
     }
 

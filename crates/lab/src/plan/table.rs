@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use engine::Until;
-use results::{CellValue, Table};
+use results::{CellValue, LongTable, Table};
 use spec::plan::{Plan, PlannedRun, SHOWN_APART};
 
 use super::restarts::arms_need_restart;
+use super::setups::{Setups, copy_of};
 use super::{jobs_of, levels, setups, turns};
 use crate::factors::SETTINGS;
 use crate::setup::Setup;
@@ -27,30 +28,37 @@ fn of_clients(run: &PlannedRun, value: CellValue) -> CellValue {
     if run.is_job() { CellValue::Null } else { value }
 }
 
-/// One row per step in order: switches of settings, and runs; without runs the jobs.
+/// One row per step in order: switches of settings, and runs; without runs the jobs. People do not see the seed of each
+/// run: 19 digits that follow from the plan's.
 #[must_use]
-pub fn table(plan: &Plan) -> Table {
+pub fn table(plan: &Plan) -> LongTable<'_> {
     if plan.content.has_only_jobs() {
-        return of_jobs(plan);
+        return of_jobs(plan).into();
     }
     let further = further_factors(plan);
     let copy = plan.copies().map(|_| "copy");
     let columns = FIRST.into_iter().chain(further.iter().copied()).chain(copy).chain(LAST);
-    let columns: Vec<&str> = columns.collect();
-    let mut table = Table::new(&columns);
-    let (mut in_force, mut before) = (None, None);
+    let mut table = Table::new(columns);
+    table.hide(["seed"]);
+    LongTable::new(table.columns, move |take| each_step(plan, &further, take))
+}
+
+fn each_step(plan: &Plan, further: &[&str], take: &mut dyn FnMut(&[CellValue])) {
+    let has_copies = plan.copies().is_some();
+    let width = FIRST.len() + further.len() + usize::from(has_copies) + LAST.len();
+    let (mut in_force, mut before, mut setups) = (None, None, Setups::of(plan));
     for run in &plan.runs {
         if plan.restarts_servers(before.replace(run), run) {
-            let mut row = vec![CellValue::Null; columns.len()];
+            let mut row = vec![CellValue::Null; width];
             (row[0], row[1]) = ("restart all".into(), run.round.into());
-            table.push(row);
+            take(&row);
         }
         let state = plan.content.state_of(run);
         // Arms in turn on one server set their settings per connection.
-        let in_turn = plan.content.compared() == SETTINGS && turns::turns(plan, run).is_some();
-        let switches = !run.beside && !state.is_empty() && copy.is_none() && !in_turn;
+        let in_turn = || plan.content.compared() == SETTINGS && turns::takes_turns(plan, run);
+        let switches = !run.beside && !state.is_empty() && !has_copies && !in_turn();
         if switches && in_force.as_ref() != Some(&state) {
-            table.push(switch(plan, run, &state, further.len()));
+            take(&switch(plan, run, &state, further.len()));
             in_force = Some(state);
         }
         let step = if run.beside { "run beside the grid" } else { "run" };
@@ -62,17 +70,17 @@ pub fn table(plan: &Plan) -> Table {
             rate(run.rate),
         ];
         let levels = further.iter().map(|key| CellValue::from(run.factors.get(*key).cloned()));
-        let [warmup_s, duration_s] = lengths(plan, run);
+        let setup = setups.without_load(run);
+        let [warmup_s, duration_s] = lengths(plan, run, setup);
         let last = [
             run.arm.clone().into(),
             of_clients(run, warmup_s.into()),
             of_clients(run, duration_s.into()),
             run.seed.into(),
         ];
-        let copy = copy.map(|_| CellValue::from(setups::setup(plan, run).at().copy));
-        table.push(first.into_iter().chain(levels).chain(copy).chain(last));
+        let copy = has_copies.then(|| CellValue::from(copy_of(plan, run, setup)));
+        take(&first.into_iter().chain(levels).chain(copy).chain(last).collect::<Vec<_>>());
     }
-    table
 }
 
 /// One row per job in order.
@@ -91,12 +99,12 @@ fn of_jobs(plan: &Plan) -> Table {
 }
 
 /// Warm-up and measured part, seconds.
-fn lengths(plan: &Plan, run: &PlannedRun) -> [f64; 2] {
-    match setups::setup(plan, run) {
+fn lengths(plan: &Plan, run: &PlannedRun, setup: &Setup) -> [f64; 2] {
+    match setup {
         Setup { warmup, until: Until::Elapsed(length_ns), .. } if plan.content.calibrate.is_some() => {
-            [warmup.as_secs_f64(), length_ns as f64 / 1e9]
+            [warmup.as_secs_f64(), *length_ns as f64 / 1e9]
         }
-        _ => [turns::warmup_of(plan, run), plan.content.measure.duration_s],
+        _ => [turns::warmup_s(plan, run, setup), plan.content.measure.duration_s],
     }
 }
 
@@ -107,12 +115,6 @@ fn further_factors(plan: &Plan) -> Vec<&str> {
     let apart = |key: &&str| SHOWN_APART.contains(key) && !(changing && *key == "rate");
     let further: BTreeSet<&str> = keys.filter(|key| !apart(key)).collect();
     further.into_iter().collect()
-}
-
-/// The same for people, without the seed of each run: 19 digits that follow from the plan's.
-#[must_use]
-pub fn short_table(plan: &Plan) -> Table {
-    table(plan).only(|table, at| table.columns[at].name != "seed")
 }
 
 fn switch(plan: &Plan, run: &PlannedRun, state: &str, further: usize) -> Vec<CellValue> {

@@ -3,10 +3,11 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
+use super::setups::Setups;
 use super::*;
 use crate::experiment::ExperimentFile;
 use crate::experiment::tests::GOOD;
-use crate::setup::Cache;
+use crate::setup::{Cache, Setup};
 use spec::RunKey;
 use spec::plan::{Decision, Decisions, Fact, Facts, PlacementAdvice, Plan, PlannedRun, Scheme, Slicing};
 use workloads::Preparation;
@@ -154,7 +155,7 @@ proptest! {
             let place = run.position_in_pair as usize - 1;
             let wanted = if run.round % 2 == 1 { place } else { arms - 1 - place };
             prop_assert_eq!(arm_index(run), wanted);
-            *places.entry((run.factors.clone(), arm_index(run))).or_default() += run.position_in_pair;
+            *places.entry(((*run.factors).clone(), arm_index(run))).or_default() += run.position_in_pair;
         }
         let sums: HashSet<u32> = places.into_values().collect();
         prop_assert_eq!(sums.len(), 1);
@@ -200,10 +201,10 @@ fn arms_stand_next_to_each_other_unless_switching_takes_a_restart() {
 #[test]
 fn the_seed_stands_once_in_what_people_read() {
     let plan = plan(&text(1, &[1, 2], 2, false, 2));
-    let (whole, short) = (table::table(&plan), table::short_table(&plan));
-    assert_eq!(whole.names().last().copied(), Some("seed"));
-    assert_eq!(short.columns, whole.columns[..whole.columns.len() - 1]);
-    assert!(short.rows.iter().all(|row| row.len() == short.columns.len()));
+    let hidden: Vec<_> =
+        table::table(&plan).columns.iter().map(|own| (own.name.clone(), own.hidden)).collect();
+    assert_eq!(hidden.last(), Some(&("seed".to_owned(), true)));
+    assert_eq!(hidden.iter().filter(|(_, is_hidden)| *is_hidden).count(), 1);
     let line = format!("seed {}; each run's own is made from it", plan.seed());
     assert_eq!(words::words(&plan).iter().filter(|known| **known == line).count(), 1);
 }
@@ -296,7 +297,7 @@ fn runs_are_sized_by_the_budget() {
 #[test]
 fn a_plan_in_words() {
     let plan = plan(&text(1, &[1, 4], 2, true, 2));
-    let rows = table::table(&plan).rows.len();
+    let rows = table::table(&plan).table().rows.len();
     insta::assert_snapshot!(format!("{}\n{rows} rows", words::words(&plan).join("\n")));
 }
 
@@ -619,8 +620,8 @@ fn a_cold_run_has_no_warm_up() {
             .runs
             .iter()
             .filter(|run| !run.beside)
-            .map(|run| (setups::setup(&plan, run), levels::warmup_of(&plan.content, run)))
-            .map(|(setup, planned)| (setup.cache, setup.warmup.as_secs_f64().max(planned)))
+            .map(|run| setups::setup(&plan, run))
+            .map(|setup| (setup.cache, setup.warmup.as_secs_f64()))
             .collect();
         assert_eq!(warmups.iter().filter(|run| **run == (Cache::Cold, 0.0)).count(), 2, "{warmups:?}");
         assert_eq!(warmups.iter().filter(|run| **run == (Cache::Warm, 2.0)).count(), 2, "{warmups:?}");
@@ -857,6 +858,36 @@ proptest! {
     }
 }
 
+/// Runs that differ in their load share the rest of their setups.
+#[test]
+fn what_setups_share_does_not_depend_on_the_load() {
+    let varied = |factors: &str| {
+        text(2, &[1, 4], 2, false, 2).replace("clients = [1, 4]", &format!("clients = [1, 4]\n{factors}"))
+    };
+    let compared = text(1, &[2], 1, false, 2).replace(
+        "clients = [2]",
+        "clients = [2, 3]\ncache = [\"warm\", \"cold\"]\n[compare]\nfactor = \"clients\"\nbase = 2",
+    );
+    let more = ["threads = [1, 2]", "rate_per_client = [10, 20]\nmode = [\"simple\", \"prepared\"]"];
+    for text in undecided().into_iter().chain(more.map(varied)).chain([compared]) {
+        let plan = plan(&text);
+        let mut shared = Setups::of(&plan);
+        for run in &plan.runs {
+            let own = setups::setup(&plan, run);
+            assert_eq!(
+                (own.clients, own.threads, own.rate()),
+                (run.clients, run.threads, run.rate),
+                "{text}"
+            );
+            let common = shared.without_load(run).clone();
+            assert_eq!(common.at(), own.at().template(), "{text}");
+            let Setup { server, clients, threads, load, promise, seed, .. } = own.clone();
+            let common = Setup { server, clients, threads, load, promise, seed, ..common };
+            assert_eq!(common, own, "{text}");
+        }
+    }
+}
+
 #[test]
 fn enough_facts_decide_everything() {
     for text in undecided() {
@@ -868,7 +899,10 @@ fn enough_facts_decide_everything() {
         };
         assert!(!open(&plan).is_empty(), "{text}");
         for run in &plan.runs {
-            facts.learn(Fact::Found { what: part::of_server(&plan, run), from_round: 1 });
+            facts.learn(Fact::Found {
+                what: part::of_server(&plan, &setups::setup(&plan, run)),
+                from_round: 1,
+            });
             facts.learn(Fact::Found { what: part::of_cell(&plan, run), from_round: 1 });
         }
         facts.learn(Fact::Repetition { repetition: 0 });

@@ -4,25 +4,35 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use spec::RunEvent;
-use spec::plan::{ArmPlacement, Content, Fact, Facts, Placement, Plan, PlannedRun, Slices, Slicing};
+use spec::plan::{
+    ArmPlacement, Content, Decision, Fact, Facts, Placement, Plan, PlannedRun, Slices, Slicing,
+};
 
-use super::{burden, levels};
+use super::{burden, setups};
 use crate::measure::{LONGEST, SHORTEST, Turns, USUAL, fits};
+use crate::setup::Setup;
 
-pub(super) fn warmup_of(plan: &Plan, run: &PlannedRun) -> f64 {
-    turns(plan, run).map_or_else(|| levels::warmup_of(&plan.content, run), |turns| turns.warmup.as_secs_f64())
+/// Warm-up of a run of this setup, seconds.
+pub(super) fn warmup_s(plan: &Plan, run: &PlannedRun, setup: &Setup) -> f64 {
+    let warmup = if takes_turns(plan, run) { setup.warmup.max(USUAL) } else { setup.warmup };
+    warmup.as_secs_f64()
+}
+
+/// Whether the arms of a run's cell take turns.
+pub(crate) fn takes_turns(plan: &Plan, run: &PlannedRun) -> bool {
+    let is_cut = |slicing: &Decision<Slicing>| *slicing.value() != Slicing::Uncut;
+    !run.beside && plan.slicing(&run.workload).is_some_and(is_cut) && plan.has_arms_beside(run)
 }
 
 /// How the arms of a run's cell take turns; `None` if they run one after the other.
 pub(crate) fn turns(plan: &Plan, run: &PlannedRun) -> Option<Turns> {
-    let slicing = plan.slicing(&run.workload)?;
-    if run.beside || !plan.has_arms_beside(run) || *slicing.value() == Slicing::Uncut {
+    if !takes_turns(plan, run) {
         return None;
     }
     let measure = &plan.content.measure;
     Some(Turns {
         // Without a warm-up the length of transactions would be unknown.
-        warmup: Duration::from_secs_f64(levels::warmup_of(&plan.content, run)).max(USUAL),
+        warmup: setups::setup(plan, run).warmup.max(USUAL),
         duration: Duration::from_secs_f64(measure.duration_s),
         length: match measure.slices {
             Some(Slices::Length(length_s)) => {
@@ -40,7 +50,8 @@ pub(crate) fn turns(plan: &Plan, run: &PlannedRun) -> Option<Turns> {
 /// The chosen placement, its reason, and its effect where arms take turns; `None` without a choice.
 pub(crate) fn placement_words(plan: &Plan) -> Option<String> {
     let chosen = plan.decisions.placement.as_ref()?;
-    let spread = plan.runs.iter().any(|run| turns(plan, run).is_some_and(|turns| turns.spread));
+    // It is the same for all runs that take turns.
+    let spread = plan.runs.iter().find_map(|run| turns(plan, run)).is_some_and(|turns| turns.spread);
     let by_turns = match spread {
         true => {
             "; where arms take turns, client threads and server processes take turns on the CPUs, equally for all arms"

@@ -1,6 +1,6 @@
 //! Arms whose server crashed too often: their other runs are left out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use spec::plan::{Plan, PlannedRun};
 use spec::{MOST_CRASHES, Reason};
@@ -17,12 +17,13 @@ pub(crate) struct Crashed {
 
 impl Crashed {
     pub(crate) fn of(plan: &Plan, done: &[PastRun]) -> Self {
-        let compared = plan.runs.iter().filter(|run| !run.beside).map(|run| &run.arm).collect();
+        let of_grid = plan.runs.iter().filter(|run| !run.beside);
+        let compared: HashSet<&Option<String>> = of_grid.map(|run| &run.arm).collect();
         Self::among(&compared, plan.content.compare.as_ref().map(|compare| compare.base.as_str()), done)
     }
 
     /// Of these arms; `base` is set if they are compared.
-    fn among(compared: &BTreeSet<&Option<String>>, base: Option<&str>, done: &[PastRun]) -> Self {
+    fn among(compared: &HashSet<&Option<String>>, base: Option<&str>, done: &[PastRun]) -> Self {
         let mut crashes: BTreeMap<&Option<String>, usize> = BTreeMap::new();
         let is_crash = |past: &&PastRun| past.run.doubts.iter().any(|doubt| doubt.reason == Reason::Crashed);
         for past in done.iter().filter(is_crash) {

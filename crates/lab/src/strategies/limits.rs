@@ -1,6 +1,7 @@
 //! The limit of each cell: a run at full speed gives the start of the search, then trials follow.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use results::limits::{CellLimit, LimitNext};
@@ -8,6 +9,7 @@ use spec::plan::{Plan, PlannedRun};
 use spec::{AskedLimit, Profile, Reason, Run, figures};
 
 use super::{Aside, Course, Next, PastRun, RunBlock, Strategy};
+use crate::plan::cells::label;
 use crate::plan::{order, setups};
 
 /// The searches of a plan, cell after cell. Its runs are the fastest of each cell and arm.
@@ -124,12 +126,13 @@ impl<'a> Limits<'a> {
         round: u32,
         sequence: usize,
     ) -> PlannedRun {
-        let mut factors = cell.factors.clone();
+        let mut factors = (*cell.factors).clone();
         factors.extend(rate.map(|rate| ("rate".to_owned(), rate.to_string())));
         if self.asked.varies("clients") {
             factors.insert("clients".to_owned(), clients.to_string());
         }
-        let seed = order::seed_of(self.plan.seed(), round, &factors);
+        let seed = order::seed_of(self.plan.seed(), round, &label(&factors));
+        let factors = Arc::new(factors);
         let threads = cell.threads.max(1).min(clients);
         let rate = rate.map(|rate| rate.mean(self.plan.content.measure.duration_s));
         PlannedRun { sequence: sequence as u32, round, factors, rate, clients, threads, seed, ..cell.clone() }

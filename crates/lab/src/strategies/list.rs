@@ -1,45 +1,61 @@
 //! A list: every run of a plan once, in order.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::time::Duration;
 
 use spec::plan::{Plan, PlannedRun};
-use spec::{Run, RunKey};
+use spec::{Run, RunKey, RunKeyRef};
 
 use super::again::{Again, Rule};
 use super::crashed::Crashed;
 use super::{Aside, Course, Next, PastRun, RunBlock, Strategy};
-use crate::plan::{levels, setups};
+use crate::plan::setups;
 
 pub(crate) struct List<'a> {
     plan: &'a Plan,
     /// Runs of earlier invocations that were excluded because the machine disturbed them.
     superseded: &'a [RunKey],
+    /// What was left after which runs. An execution asks several times for each of thousands of runs.
+    known: RefCell<Option<(DoneRuns, Vec<&'a PlannedRun>)>>,
 }
+
+/// The finished runs of an execution, which are only added to: how many, and the last one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct DoneRuns(usize, Option<String>);
 
 impl<'a> List<'a> {
     pub(crate) fn new(plan: &'a Plan, superseded: &'a [RunKey]) -> Self {
-        Self { plan, superseded }
+        Self { plan, superseded, known: RefCell::default() }
     }
 
     fn missing(&self, done: &[PastRun]) -> Vec<&'a PlannedRun> {
+        let runs = DoneRuns(done.len(), done.last().map(|last| last.run.uuid.clone()));
+        let mut known = self.known.borrow_mut();
+        match &*known {
+            Some((of, left)) if *of == runs => left.clone(),
+            _ => known.insert((runs, self.missing_after(done))).1.clone(),
+        }
+    }
+
+    fn missing_after(&self, done: &[PastRun]) -> Vec<&'a PlannedRun> {
         let aside = Aside::of(done);
         let again = self.again(done);
         let counted = done.iter().enumerate().filter(|(place, _)| !again.is_former(*place));
-        let keys: HashSet<RunKey> = counted.map(|(_, done)| done.run.key()).collect();
+        let keys: HashSet<RunKeyRef<'_>> = counted.map(|(_, done)| done.run.borrowed_key()).collect();
         let crashed = Crashed::of(self.plan, done);
         let is_left =
-            |run: &&PlannedRun| !keys.contains(&run.key()) && !aside.holds(run) && !crashed.has(run);
+            |run: &&PlannedRun| !keys.contains(&run.borrowed_key()) && !aside.holds(run) && !crashed.has(run);
         self.plan.runs.iter().filter(|run| self.plan.is_measured_now(run)).filter(is_left).collect()
     }
 
     fn next_of(&self, run: &PlannedRun) -> Next {
-        let content = &self.plan.content;
+        let setup = setups::setup(self.plan, run);
         Next {
-            setup: setups::setup(self.plan, run),
             what: setups::words_of(self.plan, run),
             number: run.sequence as usize + 1,
-            takes: Duration::from_secs_f64(levels::warmup_of(content, run) + content.measure.duration_s),
+            takes: setup.warmup + Duration::from_secs_f64(self.plan.content.measure.duration_s),
+            setup,
             run: run.clone(),
             more_clients: false,
         }

@@ -188,12 +188,7 @@ impl How<'_> {
             true => warning("its servers are not asked anything without consent: --allow-commands"),
             false => self.look(file, planned, screen)?,
         }
-        let (plan, format) = (&planned.plan, self.output.format.format);
-        let table = match format {
-            OutputFormat::Text | OutputFormat::Md => plan::short_table(plan),
-            _ => plan::table(plan),
-        };
-        print(&table, format)?;
+        print(plan::table(&planned.plan), self.output.format.format)?;
         Ok(SAME_OR_BETTER)
     }
 

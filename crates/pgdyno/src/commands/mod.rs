@@ -41,7 +41,7 @@ use clap::{CommandFactory, FromArgMatches};
 use lab::experiment::ExperimentFile;
 use results::comparison::Comparison;
 use results::data::Wanted;
-use results::{ExperimentId, Store};
+use results::{ExperimentId, LongTable, Store};
 use server::settings::journal;
 
 use server::home::Home;
@@ -304,21 +304,14 @@ fn print_blocks(blocks: &[::report::Block], format: OutputFormat) -> anyhow::Res
     Ok(crate::print::data(&::report::format::blocks(blocks, of(format)))?)
 }
 
-fn print(table: &results::Table, format: OutputFormat) -> anyhow::Result<()> {
-    print_with(::report::format::print, table, format)
+fn print<'t>(table: impl Into<LongTable<'t>>, format: OutputFormat) -> anyhow::Result<()> {
+    let table = table.into();
+    Ok(crate::print::pieces(|out| ::report::format::write(&table, of(format), out))?)
 }
 
 /// Prints a table with column names chosen by the user.
 fn print_as_named(table: &results::Table, format: OutputFormat) -> anyhow::Result<()> {
-    print_with(::report::format::print_as_named, table, format)
-}
-
-fn print_with(
-    text_of: fn(&results::Table, ::report::TableFormat) -> String,
-    table: &results::Table,
-    format: OutputFormat,
-) -> anyhow::Result<()> {
-    Ok(crate::print::data(&text_of(table, of(format)))?)
+    Ok(crate::print::pieces(|out| ::report::format::write_as_named(table, of(format), out))?)
 }
 
 fn of(format: OutputFormat) -> ::report::TableFormat {

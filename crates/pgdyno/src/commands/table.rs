@@ -269,20 +269,29 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         return Ok(SAME_OR_BETTER);
     }
     let table = match args.kind {
-        TableKind::Tiles if format.is_for_people() => tables::tiles_in_words(&data),
-        TableKind::Cross => crossed(&args.cross, &data)?,
-        kind => table(kind, &data),
+        TableKind::Runs => tables::runs(&data),
+        TableKind::Figures => tables::figures(&data),
+        TableKind::Tiles if format.is_for_people() => tables::tiles_in_words(&data).into(),
+        TableKind::Cross => {
+            let crossed = crossed(&args.cross, &data)?;
+            if format == OutputFormat::Text {
+                talk(&crossed.caption);
+            }
+            crossed.into()
+        }
+        kind => table(kind, &data).into(),
     };
-    if args.kind == TableKind::Cross && format == OutputFormat::Text {
-        talk(&table.caption);
-    }
-    print(&table, format)?;
-    if let Some(why) = args.kind.why_empty(&data).filter(|_| table.rows.is_empty()) {
+    let is_empty = match args.kind {
+        TableKind::Runs | TableKind::Figures => data.runs.is_empty(),
+        _ => table.is_empty(),
+    };
+    print(table, format)?;
+    if let Some(why) = args.kind.why_empty(&data).filter(|_| is_empty) {
         talk(why);
     }
     let has_percentiles =
         matches!(args.kind, TableKind::Runs | TableKind::Cells | TableKind::Scripts | TableKind::Tiles);
-    let below = tables::below_percentiles(&data).filter(|_| has_percentiles && !table.rows.is_empty());
+    let below = tables::below_percentiles(&data).filter(|_| has_percentiles && !is_empty);
     let void = tables::below_tiles(&data).into_iter().filter(|_| args.kind == TableKind::Tiles);
     if format.is_for_people() {
         print_blocks(&below.into_iter().chain(void).map(Block::remark).collect::<Vec<_>>(), format)?;
@@ -414,7 +423,7 @@ fn in_words(kind: TableKind, data: &ReportData, format: OutputFormat) -> anyhow:
 
 fn table(kind: TableKind, data: &ReportData) -> Table {
     match kind {
-        TableKind::Runs => tables::runs(data),
+        TableKind::Runs => tables::runs(data).table(),
         TableKind::Cells | TableKind::Cross | TableKind::Experiments | TableKind::Tile => tables::cells(data),
         TableKind::Scripts => tables::scripts(data),
         TableKind::Users => tables::users(data),
@@ -431,7 +440,7 @@ fn table(kind: TableKind, data: &ReportData) -> Table {
         TableKind::Sizes => tables::sizes(data),
         TableKind::Settings => tables::settings(data),
         TableKind::Differences => tables::differences(data),
-        TableKind::Figures => tables::figures(data),
+        TableKind::Figures => tables::figures(data).table(),
         TableKind::Aging => tables::aging(data),
         TableKind::Decisions => tables::decisions(data),
         TableKind::Answers => tables::answers(data),

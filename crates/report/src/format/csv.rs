@@ -1,7 +1,7 @@
 //! Comma-separated values, RFC 4180: CRLF, quotes doubled. A row is always one line: line breaks in texts
 //! are escaped.
 
-use results::{CellValue, Marked, Table};
+use results::{CellValue, LongTable, Marked};
 
 use super::hex;
 use crate::visible;
@@ -13,12 +13,9 @@ pub(super) enum Formulas {
     Kept,
 }
 
-pub(super) fn print(table: &Table, formulas: Formulas) -> String {
-    let mut out = line(table.columns.iter().map(|column| formulas.text(&column.name)));
-    for row in &table.rows {
-        out.push_str(&line(row.iter().map(|value| field(value, formulas))));
-    }
-    out
+pub(super) fn write(table: &LongTable<'_>, formulas: Formulas, out: &mut dyn FnMut(&str)) {
+    out(&line(table.columns.iter().map(|column| formulas.text(&column.name))));
+    table.each(|row| out(&line(row.iter().map(|value| field(value, formulas)))));
 }
 
 impl Formulas {
@@ -71,7 +68,9 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use results::Table;
 
+    use super::super::{TableFormat, print};
     use super::*;
 
     /// Regression: `=HYPERLINK(…)` in a name was a formula in a spreadsheet.
@@ -96,7 +95,7 @@ mod tests {
         assert_eq!(field(&CellValue::Real(-1.4), Formulas::Neutralised), "-1.4");
         assert_eq!(field(&CellValue::Int(-3), Formulas::Neutralised), "-3");
         let table = Table::new(["=a", "b"]);
-        assert_eq!(print(&table, Formulas::Neutralised), "'=a,b\r\n");
+        assert_eq!(print(&table, TableFormat::Csv), "'=a,b\r\n");
     }
 
     proptest! {
@@ -104,7 +103,7 @@ mod tests {
         fn a_row_is_one_line_without_formulas(cells in prop::collection::vec("\\PC{0,5}|[-=+@,\"\r\n\t ;a1\u{9b}\u{202e}]{0,6}", 1..5)) {
             let mut table = Table::new(vec!["c"; cells.len()]);
             table.push(cells.iter().map(CellValue::from));
-            let text = print(&table, Formulas::Neutralised);
+            let text = print(&table, TableFormat::Csv);
             let row = text.strip_suffix("\r\n").and_then(|text| text.split_once("\r\n")).expect("a head and a row").1;
             prop_assert!(!row.contains(visible::is_hostile), "{:?}", row);
             for cell in cells {

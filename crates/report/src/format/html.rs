@@ -5,6 +5,7 @@ use maud::{Markup, Render, html};
 use results::{CellValue, Column, ColumnKind, Table};
 
 use super::Units;
+use super::units::ColumnFacts;
 use crate::block::{Block, Paragraph, Span};
 use crate::chart::{Chart, Drawing, SLIM, coordinate};
 
@@ -81,10 +82,11 @@ fn chart_figure(chart: &dyn Chart) -> Markup {
 /// be reachable by keyboard.
 fn table(table: &Table) -> Markup {
     let table = Units::Suited.columns(table);
+    let facts = ColumnFacts::of(&(&*table).into());
     let stacks =
         table.stacked || (table.columns.len() > 2 && table.columns.len() * table.rows.len() <= MOST_STACKED);
     let heads: Vec<(String, bool)> = (table.columns.iter().enumerate())
-        .map(|(at, column)| (heading(column), table.is_numeric(at)))
+        .map(|(at, column)| (heading(column), facts[at].is_numeric))
         .collect();
     html! {
         div.scroll tabindex="0" {

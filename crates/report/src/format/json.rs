@@ -2,15 +2,20 @@
 
 use std::io;
 
-use results::{CellValue, Table};
+use results::{CellValue, LongTable};
 use serde::{Serialize, Serializer};
 
 use super::hex;
 use crate::visible;
 
-pub(super) fn print(table: &Table) -> String {
-    let rows: Vec<String> = table.rows.iter().map(|row| object(&table.names(), row)).collect();
-    if rows.is_empty() { "[]\n".to_owned() } else { format!("[\n  {}\n]\n", rows.join(",\n  ")) }
+pub(super) fn write(table: &LongTable<'_>, out: &mut dyn FnMut(&str)) {
+    let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+    let mut is_first = true;
+    table.each(|row| {
+        out(if std::mem::take(&mut is_first) { "[\n  " } else { ",\n  " });
+        out(&object(&names, row));
+    });
+    out(if is_first { "[]\n" } else { "\n]\n" });
 }
 
 pub(crate) fn document(data: &impl Serialize) -> String {
@@ -52,7 +57,9 @@ impl serde_json::ser::Formatter for Spaced {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use results::Table;
 
+    use super::super::{TableFormat, print};
     use super::*;
 
     proptest! {
@@ -60,7 +67,7 @@ mod tests {
         fn what_is_escaped_has_the_same_value(name in "\\PC{0,5}|[\\x00-\\x9f\u{2000}-\u{206f}\u{e0001}]{0,6}", text in "[\"\\\\\\x00-\\x9f\u{202e}a\u{feff}]{0,9}") {
             let mut table = Table::new([&name]);
             table.push(vec![text.as_str().into()]);
-            let printed = print(&table);
+            let printed = print(&table, TableFormat::Json);
             prop_assert_eq!(printed.lines().count(), 3);
             prop_assert!(!printed.contains(|c| c != '\n' && visible::is_hostile(c)), "{:?}", printed);
             let wanted = serde_json::json!([{ name: text }]);

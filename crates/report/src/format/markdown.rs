@@ -1,21 +1,22 @@
 //! A Markdown table; what would end a cell, start markup or become a link by itself is escaped.
 
-use results::Table;
+use results::{Column, LongTable};
 
 use super::Units;
+use super::units::ColumnFacts;
 use crate::visible;
 
-pub(super) fn print(table: &Table, units: Units) -> String {
-    let mut out = line(table.columns.iter().map(|column| escaped(&visible::line(units.heading(column)))));
-    out.push_str(&line(
-        (0..table.columns.len())
-            .map(|column| if table.is_numeric(column) { "---:".to_owned() } else { "---".to_owned() }),
-    ));
-    for row in &table.rows {
-        let cells = row.iter().zip(&table.columns);
-        out.push_str(&line(cells.map(|(value, column)| escaped(&units.text(value, column)))));
-    }
-    out
+pub(super) fn write(table: &LongTable<'_>, units: Units, out: &mut dyn FnMut(&str)) {
+    let facts = ColumnFacts::of(table);
+    let shown = || table.columns.iter().zip(&facts).enumerate().filter(|(_, (_, facts))| facts.is_shown);
+    let head =
+        |(_, (column, _)): (usize, (&Column, &ColumnFacts))| escaped(&visible::line(units.heading(column)));
+    out(&line(shown().map(head)));
+    let rule = |is_numeric| if is_numeric { "---:".to_owned() } else { "---".to_owned() };
+    out(&line(shown().map(|(_, (_, facts))| rule(facts.is_numeric))));
+    table.each(|row| {
+        out(&line(shown().map(|(at, (column, _))| escaped(&units.text(&row[at], column)))));
+    });
 }
 
 fn line(cells: impl Iterator<Item = String>) -> String {
@@ -64,6 +65,9 @@ fn is_of_a_word(c: Option<char>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use results::Table;
+
+    use super::super::{TableFormat, print};
     use super::*;
 
     #[test]
@@ -85,6 +89,6 @@ mod tests {
         }
         assert_eq!([code("a b"), code("'`x``'")], ["`a b`", "``` '`x``' ```"]);
         let table = Table::new(["tps_mean", "tps_max"]);
-        assert!(print(&table, Units::Suited).starts_with("| tps_mean | tps_max |\n"));
+        assert!(print(&table, TableFormat::Md).starts_with("| tps_mean | tps_max |\n"));
     }
 }

@@ -9,7 +9,7 @@ mod text;
 mod units;
 
 use csv::Formulas;
-use results::Table;
+use results::{LongTable, Table};
 
 #[cfg(test)]
 pub(crate) use html::page;
@@ -91,28 +91,44 @@ fn code(text: &str, format: TableFormat) -> String {
 /// below `p99` for the column `p99_us`. CSV and JSON print all stored digits, and keep the unit in the
 /// column's name.
 #[must_use]
-pub fn print(table: &Table, format: TableFormat) -> String {
-    printed(table, format, Units::Suited)
+pub fn print<'t>(table: impl Into<LongTable<'t>>, format: TableFormat) -> String {
+    let mut all = String::new();
+    write(&table.into(), format, |piece| all.push_str(piece));
+    all
+}
+
+/// The same piece by piece, for tables of many rows.
+pub fn write(table: &LongTable<'_>, format: TableFormat, mut out: impl FnMut(&str)) {
+    written_with(table, format, Units::Suited, &mut out);
 }
 
 /// Prints a table with the reader's columns (of a query): names and numbers are unchanged.
 #[must_use]
 pub fn print_as_named(table: &Table, format: TableFormat) -> String {
-    printed(table, format, Units::Named)
+    let mut all = String::new();
+    write_as_named(table, format, |piece| all.push_str(piece));
+    all
+}
+
+/// The same piece by piece.
+pub fn write_as_named(table: &Table, format: TableFormat, mut out: impl FnMut(&str)) {
+    written_with(&table.into(), format, Units::Named, &mut out);
 }
 
 /// As text of another width, characters.
 pub(crate) fn text_of_width(table: &Table, width: usize) -> String {
-    text::print(&Units::Suited.columns(table), Units::Suited, width)
+    let mut all = String::new();
+    text::write(&table.into(), Units::Suited, width, &mut |piece| all.push_str(piece));
+    all
 }
 
-fn printed(table: &Table, format: TableFormat, units: Units) -> String {
+fn written_with(table: &LongTable<'_>, format: TableFormat, units: Units, out: &mut dyn FnMut(&str)) {
     match format {
-        TableFormat::Text => text::print(&units.columns(table), units, TERMINAL),
-        TableFormat::Md => markdown::print(&units.columns(table), units),
-        TableFormat::Json => json::print(table),
-        TableFormat::Csv => csv::print(table, Formulas::Neutralised),
-        TableFormat::CsvFormulas => csv::print(table, Formulas::Kept),
+        TableFormat::Text => text::write(table, units, TERMINAL, out),
+        TableFormat::Md => markdown::write(table, units, out),
+        TableFormat::Json => json::write(table, out),
+        TableFormat::Csv => csv::write(table, Formulas::Neutralised, out),
+        TableFormat::CsvFormulas => csv::write(table, Formulas::Kept, out),
     }
 }
 
@@ -154,6 +170,34 @@ mod tests {
         assert_eq!(print(&table, TableFormat::Json), "[]\n");
         assert!(print(&table, TableFormat::Text).contains("(0 rows)"));
         assert!(print(&table, TableFormat::Md).starts_with("| a"));
+    }
+
+    /// Only some rows of a long table are in memory.
+    #[test]
+    fn rows_that_are_made_one_by_one_look_like_those_in_memory() {
+        let row =
+            |at: i64| vec![at.into(), format!("run {}", at % 7).into(), CellValue::Null, (at * at).into()];
+        let mut table = Table::new(["run", "workload", "never", "seed"]);
+        table.optional(["never"]);
+        table.hide(["seed"]);
+        (0..1_201).for_each(|at| table.push(row(at)));
+        let long = LongTable::new(table.columns.clone(), |take| (0..1_201).for_each(|at| take(&row(at))));
+        for format in [TableFormat::Text, TableFormat::Json, TableFormat::Csv, TableFormat::Md] {
+            let (mut printed, mut longest) = (String::new(), 0);
+            write(&long, format, |piece| {
+                printed.push_str(piece);
+                longest = longest.max(piece.len());
+            });
+            assert!(longest < printed.len() / 2, "{format:?} comes in pieces");
+            assert_eq!(printed, print(&table, format), "{format:?}");
+            let names = ["run", "workload", "never", "seed"].map(|name| printed.contains(name));
+            let is_for_people = matches!(format, TableFormat::Text | TableFormat::Md);
+            assert_eq!(names, [true, true, !is_for_people, !is_for_people], "{format:?}");
+        }
+        let text = print(&table, TableFormat::Text);
+        assert_eq!(text.lines().count(), 2 + 1_201, "one head");
+        let places = text.lines().skip(2).map(|line| line.find("run"));
+        assert!(places.clone().all(|place| place == places.clone().next().unwrap()), "{text}");
     }
 
     #[test]

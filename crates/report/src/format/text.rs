@@ -4,9 +4,10 @@ use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, ContentLineStyle, LineStyle, Table as Grid,
     TableStyle, Width,
 };
-use results::{CellValue, Table};
+use results::LongTable;
 
 use super::Units;
+use super::units::SeenValues;
 use crate::visible;
 
 /// Blanks between columns: one of padding, one of the style.
@@ -20,16 +21,44 @@ const STYLE: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('-').junction('-'))
     .content_lines(ContentLineStyle::none());
 
+/// Rows that are laid out together: so many are in memory.
+const AT_ONCE: usize = 500;
+
 /// `most` is the width in characters, if the columns can be narrowed to fit.
-pub(super) fn print(table: &Table, units: Units, most: usize) -> String {
-    let columns: Vec<Column> = (0..table.columns.len()).map(|at| Column::of(table, at, units)).collect();
+pub(super) fn write(table: &LongTable<'_>, units: Units, most: usize, out: &mut dyn FnMut(&str)) {
+    let columns = Column::of(table, units);
     let widths = widths(&columns, most);
+    let (mut is_first, mut rows) = (true, Vec::new());
+    let mut lay_out = |rows: &mut Vec<Vec<String>>| {
+        let head = std::mem::take(&mut is_first);
+        out(&grid(&columns, &widths, head, &std::mem::take(rows)));
+    };
+    let mut is_empty = true;
+    table.each(|row| {
+        is_empty = false;
+        rows.push(columns.iter().map(|own| units.text(&row[own.at], &table.columns[own.at])).collect());
+        if rows.len() == AT_ONCE {
+            lay_out(&mut rows);
+        }
+    });
+    if is_empty || !rows.is_empty() {
+        lay_out(&mut rows);
+    }
+    if is_empty {
+        out("(0 rows)\n");
+    }
+}
+
+/// Lines of these rows, below the head of the table if they are the first.
+fn grid(columns: &[Column], widths: &[usize], with_head: bool, rows: &[Vec<String>]) -> String {
     let mut grid = Grid::new();
     grid.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
-    grid.set_width((total(&widths) + GAP) as u16);
-    grid.set_header(columns.iter().zip(&widths).map(|(column, &width)| column.cell(&column.head(width))));
-    for row in 0..table.rows.len() {
-        grid.add_row(columns.iter().map(|column| column.cell(&column.texts[row])));
+    grid.set_width((total(widths) + GAP) as u16);
+    if with_head {
+        grid.set_header(columns.iter().zip(widths).map(|(column, &width)| column.cell(&column.head(width))));
+    }
+    for row in rows {
+        grid.add_row(columns.iter().zip(row).map(|(column, text)| column.cell(text)));
     }
     for (at, width) in widths.iter().enumerate() {
         let padding = if at + 1 < widths.len() { PADDING } else { 0 };
@@ -38,40 +67,64 @@ pub(super) fn print(table: &Table, units: Units, most: usize) -> String {
             column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(*width as u16 + padding)));
         }
     }
-    let rows = if table.rows.is_empty() { "(0 rows)\n" } else { "" };
-    let lines: Vec<String> = grid.lines().map(|line| line.trim_end().to_owned()).collect();
-    format!("{}\n{rows}", lines.join("\n"))
+    grid.lines().fold(String::new(), |all, line| all + line.trim_end() + "\n")
 }
 
+/// A column that is shown.
 struct Column {
+    /// Its place in the table.
+    at: usize,
     name: String,
-    texts: Vec<String>,
     numeric: bool,
+    widest: Widest,
+}
+
+/// The greatest widths of the texts of a column, characters.
+#[derive(Debug, Clone, Copy, Default)]
+struct Widest {
+    /// Unbroken.
+    natural: usize,
+    /// Broken between words, and longer words in pieces.
+    words: usize,
+    /// The same, but numbers are never broken.
+    numbers: usize,
+}
+
+impl Widest {
+    fn add(&mut self, text: &str) {
+        let natural = text.chars().count();
+        let words = text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0).min(LONGEST_WORD);
+        self.natural = self.natural.max(natural);
+        self.words = self.words.max(words);
+        self.numbers = self.numbers.max(if text.starts_with(char::is_alphabetic) { words } else { natural });
+    }
 }
 
 impl Column {
-    fn of(table: &Table, at: usize, units: Units) -> Self {
-        let own = &table.columns[at];
-        let text = |row: &Vec<CellValue>| row.get(at).map_or(String::new(), |value| units.text(value, own));
-        let texts = table.rows.iter().map(text).collect();
-        Self { texts, numeric: table.is_numeric(at), name: visible::line(units.heading(own)).into_owned() }
+    fn of(table: &LongTable<'_>, units: Units) -> Vec<Self> {
+        let mut seen = vec![(SeenValues::default(), Widest::default()); table.columns.len()];
+        table.each(|row| {
+            for (((seen, widest), value), column) in seen.iter_mut().zip(row).zip(&*table.columns) {
+                seen.add(value);
+                widest.add(&units.text(value, column));
+            }
+        });
+        let column = |(at, ((seen, widest), own)): (usize, ((SeenValues, Widest), &results::Column))| {
+            let facts = seen.facts(own);
+            let name = visible::line(units.heading(own)).into_owned();
+            facts.is_shown.then_some(Self { at, name, numeric: facts.is_numeric, widest })
+        };
+        seen.into_iter().zip(&*table.columns).enumerate().filter_map(column).collect()
     }
 
     fn natural(&self) -> usize {
-        let texts = self.texts.iter().map(|text| text.chars().count());
-        texts.chain([self.name.chars().count()]).max().unwrap_or(0)
+        self.widest.natural.max(self.name.chars().count())
     }
 
     /// Least width: whole numbers, text (also instead of a number) between words, the name broken before underscores.
     fn least(&self) -> usize {
         let pieces = pieces(&self.name).into_iter().map(|piece| piece.chars().count()).max().unwrap_or(0);
-        let words = |text: &String| text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
-        let is_number = |text: &str| self.numeric && !text.starts_with(char::is_alphabetic);
-        let texts = self.texts.iter().map(|text| match is_number(text) {
-            true => text.chars().count(),
-            false => words(text).min(LONGEST_WORD),
-        });
-        texts.chain([pieces]).max().unwrap_or(0)
+        pieces.max(if self.numeric { self.widest.numbers } else { self.widest.words })
     }
 
     fn head(&self, width: usize) -> String {

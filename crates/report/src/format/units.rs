@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use results::{CellValue, Column, ColumnKind as Of, Marked, Table};
+use results::{CellValue, Column, ColumnKind as Of, LongTable, Marked, Table};
 
 use crate::{numbers, visible};
 
@@ -63,20 +63,66 @@ impl Units {
 
     /// The columns that people see.
     pub(super) fn columns(self, table: &Table) -> Cow<'_, Table> {
-        let empty = |at: usize| {
-            table.rows.iter().all(|row| match row.get(at).map(CellValue::raw) {
-                Some(CellValue::Text(text) | CellValue::Marked(Marked { text, .. })) => text.is_empty(),
-                other => matches!(other, None | Some(CellValue::Null | CellValue::Int(0))),
-            })
-        };
-        let is_kept = |at: usize| {
-            let column = &table.columns[at];
-            !column.hidden && (!column.optional || !empty(at))
-        };
-        if (0..table.columns.len()).all(is_kept) {
+        let facts = ColumnFacts::of(&table.into());
+        if facts.iter().all(|facts| facts.is_shown) {
             return Cow::Borrowed(table);
         }
-        Cow::Owned(table.clone().only(|_, at| is_kept(at)))
+        Cow::Owned(table.clone().only(|_, at| facts[at].is_shown))
+    }
+}
+
+/// What decides how a column is shown to people.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ColumnFacts {
+    /// Whether people see it.
+    pub(super) is_shown: bool,
+    /// Whether it is aligned to the right: by its kind, or because it has only numbers.
+    pub(super) is_numeric: bool,
+}
+
+/// What the values of a column say so far.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SeenValues {
+    has_values: bool,
+    are_numbers: bool,
+    are_empty: bool,
+}
+
+impl Default for SeenValues {
+    fn default() -> Self {
+        Self { has_values: false, are_numbers: true, are_empty: true }
+    }
+}
+
+impl SeenValues {
+    pub(super) fn add(&mut self, value: &CellValue) {
+        let value = value.raw();
+        self.has_values |= *value != CellValue::Null;
+        self.are_numbers &= matches!(value, CellValue::Null | CellValue::Int(_) | CellValue::Real(_));
+        self.are_empty &= match value {
+            CellValue::Text(text) | CellValue::Marked(Marked { text, .. }) => text.is_empty(),
+            other => matches!(other, CellValue::Null | CellValue::Int(0)),
+        };
+    }
+
+    pub(super) fn facts(self, column: &Column) -> ColumnFacts {
+        ColumnFacts {
+            is_shown: !column.hidden && (!column.optional || !self.are_empty),
+            is_numeric: match column.kind {
+                Of::Text => false,
+                Of::Number => true,
+                Of::Named => self.has_values && self.are_numbers,
+            },
+        }
+    }
+}
+
+impl ColumnFacts {
+    /// Of all columns.
+    pub(super) fn of(table: &LongTable<'_>) -> Vec<Self> {
+        let mut seen = vec![SeenValues::default(); table.columns.len()];
+        table.each(|row| seen.iter_mut().zip(row).for_each(|(seen, value)| seen.add(value)));
+        seen.into_iter().zip(&*table.columns).map(|(seen, column)| seen.facts(column)).collect()
     }
 }
 

@@ -73,7 +73,7 @@ fn unindented(line: &str) -> &str {
 /// The attachment: every run in order of execution, as CSV.
 #[must_use]
 pub fn attachment(data: &ReportData) -> String {
-    print(&runs(data), TableFormat::Csv)
+    print(runs(data), TableFormat::Csv)
 }
 
 fn measured(data: &ReportData, is_kept: bool) -> String {

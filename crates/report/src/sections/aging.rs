@@ -16,7 +16,7 @@ const CAPTION: &str = "Mean over the lives of the sessions. Age is time at work 
 
 /// A chart of each quantity that changes with age, a line for each arm; below them what was tested.
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
-    let tested = &data.aging;
+    let tested = data.aging();
     let claimed: Vec<&Aging> = tested.iter().filter(|own| own.is_claimed).collect();
     if claimed.is_empty() {
         return Vec::new();
@@ -49,8 +49,8 @@ pub fn aging_in_words(data: &ReportData) -> Vec<Block> {
 }
 
 fn tests(data: &ReportData) -> Table {
-    let several = data.aging.iter().any(|own| own.cell != data.aging[0].cell);
-    let ages = || data.aging.iter().flat_map(|own| [own.own.first_age_s, own.own.last_age_s]);
+    let several = data.aging().iter().any(|own| own.cell != data.aging()[0].cell);
+    let ages = || data.aging().iter().flat_map(|own| [own.own.first_age_s, own.own.last_age_s]);
     let [least, most] = [ages().reduce(f64::min), ages().reduce(f64::max)].map(Option::unwrap_or_default);
     let caption =
         format!("From {} to {} of age. {TESTED}", numbers::duration(least), numbers::duration(most));
@@ -59,7 +59,7 @@ fn tests(data: &ReportData) -> Table {
         .text(["arm", "quantity"])
         .numbers(["arm: first → last", "base: first → last", "by the ends", "by all points [95 %]"])
         .text(["claimed"]);
-    for own in &data.aging {
+    for own in data.aging() {
         let ends = |of: LifeEnds| {
             let [first, last] = [of.first, of.last].map(|value| written(own.quantity, value));
             CellValue::from(format!("{first} → {last}"))
@@ -200,7 +200,7 @@ pub fn aging(data: &ReportData) -> Table {
         "rounds",
     ]);
     table.optional(["cell", "base_first", "base_last", "low_pct", "high_pct"]);
-    for own in &data.aging {
+    for own in data.aging() {
         let levels = results::data::levels(&own.cell);
         let (change, interval) = own.change_pct();
         table.push([

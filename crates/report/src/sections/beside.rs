@@ -5,11 +5,11 @@ use crate::block::Block;
 use results::ReportData;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
-    let mut names: Vec<&str> = data.beside.iter().map(|figures| figures.cell.workload.as_str()).collect();
+    let mut names: Vec<&str> = data.beside().iter().map(|figures| figures.cell.workload.as_str()).collect();
     names.dedup();
     let how = "Measured once beside the grid; no arm applies to it, so nothing is compared.";
     let of = |name: &&str| {
-        let figures = WorkloadFigures::of(name, &data.beside);
+        let figures = WorkloadFigures::of(name, data.beside());
         let rest = figures.by_script().into_iter().chain(figures.in_time());
         [Block::Heading((*name).to_owned()), figures.table().into()]
             .into_iter()

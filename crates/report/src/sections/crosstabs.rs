@@ -51,7 +51,7 @@ impl Tab {
             }
         });
         let in_time = || {
-            let of_it = data.grid.iter().filter(|figures| figures.cell.workload == tab.workload);
+            let of_it = data.grid().iter().filter(|figures| figures.cell.workload == tab.workload);
             of_it.map(|figures| figures.in_time)
         };
         Self {

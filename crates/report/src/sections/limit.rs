@@ -32,7 +32,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     let of_cell = |cell: &FoundLimit<'_>| {
         let name = cell_text(&cell.cell);
         let table = |arm: ArmFindings<'_>| {
-            let at = |rate| cell.figures_at(&limits.asked, &data.grid, arm.limit.arm.as_deref(), rate);
+            let at = |rate| cell.figures_at(&limits.asked, data.grid(), arm.limit.arm.as_deref(), rate);
             arm.table(&name, at).into()
         };
         let tables = arms(&limits, cell).map(table).collect::<Vec<_>>();

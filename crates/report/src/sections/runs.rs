@@ -1,7 +1,7 @@
 //! Every run in order of execution.
 
 use results::comparison::Cell;
-use results::{CellValue, Table};
+use results::{CellValue, LongTable, Table};
 use spec::{Doubt, Run, Validity};
 
 use crate::arrivals;
@@ -36,7 +36,7 @@ fn sheet(data: &ReportData, caption: &str, runs: &[&Run]) -> Table {
     let figures = ["run", "workload", "cell", "arm", "round", "place_in_pair", "tps", "p99_us", "measured_s"];
     let columns =
         figures.into_iter().chain(arrivals::ON_PAGE).chain(["validity", "doubts", "started", "seed"]);
-    let mut table = runs_of(data, runs, label).select(&columns.collect::<Vec<_>>());
+    let mut table = runs_of(data, runs.to_vec(), label).table().select(&columns.collect::<Vec<_>>());
     table.optional(["arm", "doubts"]);
     Table { caption: caption.to_owned(), ..table }
 }
@@ -72,11 +72,15 @@ fn doubts(of: &[Doubt]) -> String {
 /// Every run in order of execution, with its validity and doubts. Response times in µs; for an open load
 /// the fate of its arrivals; with a promise, how much was late.
 #[must_use]
-pub fn runs(data: &ReportData) -> Table {
-    runs_of(data, &data.runs.iter().collect::<Vec<_>>(), levels)
+pub fn runs(data: &ReportData) -> LongTable<'_> {
+    runs_of(data, data.runs.iter().collect(), levels)
 }
 
-fn runs_of(data: &ReportData, runs: &[&Run], label: impl Fn(&Cell) -> String) -> Table {
+fn runs_of<'d>(
+    data: &'d ReportData,
+    runs: Vec<&'d Run>,
+    label: impl Fn(&Cell) -> String + 'd,
+) -> LongTable<'d> {
     let for_programs = ["place_in_pair", "measured_s", "started", "seed"];
     let mut table = Table::new([
         "run", "round", "workload", "cell", "arm", "tps", "took_s", "p99_us", "sliced", "validity", "doubts",
@@ -84,27 +88,33 @@ fn runs_of(data: &ReportData, runs: &[&Run], label: impl Fn(&Cell) -> String) ->
     .named(for_programs);
     table.optional(["took_s", "sliced"]);
     table.hide(for_programs);
-    for run in runs {
-        let class = if run.validity == Validity::Valid { "" } else { "doubt" };
-        table.push([
-            number(run),
-            run.round.into(),
-            (&run.workload).into(),
-            label(&Cell::of(run)).into(),
-            run.arm.clone().into(),
-            real_cell(run.tps()),
-            real_cell(run.took_s().filter(|_| run.is_measured())),
-            real_cell(p99_ns(run).map(|ns| ns / 1e3)),
-            numbers::sliced(run.is_sliced()),
-            CellValue::marked(validity(data, run), class),
-            CellValue::marked(doubts(&run.doubts), class),
-            run.position_in_pair.into(),
-            real_cell(Some(run.measured_s)),
-            CellValue::worded(&run.started_at, when(&run.started_at), ""),
-            CellValue::shown(run.seed),
-        ]);
-    }
-    let in_time: Vec<InTime> = runs.iter().map(|run| InTime::of(&[run])).collect();
-    arrivals::insert_columns(&mut table, "p99_us", &in_time);
-    table
+    let in_time = |run: &Run| InTime::of(&[run]);
+    let fates = arrivals::Columns::of(runs.iter().map(|run| in_time(run)));
+    let after_p99 = table.at("p99_us").map_or(table.columns.len(), |at| at + 1);
+    table.columns.splice(after_p99..after_p99, fates.map(|fates| fates.columns("")).unwrap_or_default());
+    LongTable::new(table.columns, move |take| {
+        for run in &runs {
+            let class = if run.validity == Validity::Valid { "" } else { "doubt" };
+            let mut row = vec![
+                number(run),
+                run.round.into(),
+                (&run.workload).into(),
+                label(&Cell::of(run)).into(),
+                run.arm.clone().into(),
+                real_cell(run.tps()),
+                real_cell(run.took_s().filter(|_| run.is_measured())),
+                real_cell(p99_ns(run).map(|ns| ns / 1e3)),
+                numbers::sliced(run.is_sliced()),
+                CellValue::marked(validity(data, run), class),
+                CellValue::marked(doubts(&run.doubts), class),
+                run.position_in_pair.into(),
+                real_cell(Some(run.measured_s)),
+                CellValue::worded(&run.started_at, when(&run.started_at), ""),
+                CellValue::shown(run.seed),
+            ];
+            let fate = fates.map(|fates| fates.values(&in_time(run)));
+            row.splice(after_p99..after_p99, fate.unwrap_or_default());
+            take(&row);
+        }
+    })
 }

@@ -201,7 +201,9 @@ mod tests {
     use crate::places::tests::stored;
 
     fn with(tiles: Vec<StoredTile>) -> ReportData {
-        ReportData { tiles, ..data(Vec::new()) }
+        let mut shown = data(Vec::new());
+        shown.tiles = tiles;
+        shown
     }
 
     fn page(data: &ReportData) -> String {

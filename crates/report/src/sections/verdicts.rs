@@ -27,7 +27,7 @@ use results::ReportData;
 use results::data::{cell_text, levels};
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
-    data.comparisons().into_iter().flat_map(|of| of_comparison(of, &data.groups)).collect()
+    data.comparisons().into_iter().flat_map(|of| of_comparison(of, data.groups())).collect()
 }
 
 fn of_comparison(of: &Comparison, groups: &[Grouped]) -> Vec<Block> {
@@ -398,7 +398,7 @@ fn table(
         ..VerdictRow::default()
     });
     let lines: Vec<VerdictRow<'_>> = measured.chain(not_run).collect();
-    let in_time = Columns::of(lines.iter().flat_map(|line| &line.in_time));
+    let in_time = Columns::of(lines.iter().flat_map(|line| line.in_time));
     let figures = [format!("base_{unit}"), unit];
     let took = ["base_took_s", "took_s"];
     let mut table = Table::new(["arm", "workload", "cell"]).named(&figures).named(took).named(columns);
@@ -447,7 +447,7 @@ fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmC
     let without =
         cell.excluded.iter().filter(|_| cell.verdict == Verdict::Invalid).map(|pair| pair.why.clone());
     let of_it = |own: &&Aging| own.cell == cell.cell && own.arm == arm.arm;
-    let aging: Vec<Aging> = data.aging.iter().filter(of_it).cloned().collect();
+    let aging: Vec<Aging> = data.aging().iter().filter(of_it).cloned().collect();
     let aging = sentences(&of.base, &aging).into_iter().map(|(head, rest)| head + rest.trim_end_matches('.'));
     let all: BTreeSet<String> =
         said.chain(without).chain(speed_trend(data, &cell.cell).words()).chain(aging).collect();
@@ -492,7 +492,7 @@ fn lines<'a>(
         next: next
             .clone()
             .filter(|next| !cell.verdict.is_decided() && next.is_of(Some(&cell_text(&cell.cell)))),
-        groups: groups_of_pair(&data.groups, &cell.cell, [&of.base, &arm.arm]),
+        groups: groups_of_pair(data.groups(), &cell.cell, [&of.base, &arm.arm]),
         remarks: remarks(data, of, cell, arm),
         sliced: cell.sliced,
         in_time: [&of.base, &arm.arm].map(|arm| data.in_time(&cell.cell, arm)),
@@ -521,8 +521,9 @@ fn lines<'a>(
             answers(&part.workload.map_or(LineScope::Whole, |name| LineScope::Workload(name.to_owned())));
         let is_open = part.figure.is_none_or(|figure| !figure.verdict.is_decided());
         let next = next.clone().filter(|next| is_open && next.is_of(part.workload));
-        let differences =
-            part.workload.map_or(CellValue::Null, |name| differences::raw(&data.differences, name, &arm.arm));
+        let differences = part
+            .workload
+            .map_or(CellValue::Null, |name| differences::raw(data.differences(), name, &arm.arm));
         // For two experiments.
         let remarks: Vec<String> = control(of).into_iter().chain(data.notes.iter().cloned()).collect();
         let remarks = if is_whole { remarks } else { Vec::new() };

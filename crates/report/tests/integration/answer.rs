@@ -67,7 +67,7 @@ fn workloads_that_differ_have_a_line_each_in_every_output() {
     let page = html::page(&data);
     assert!(page.contains(": slower") && page.contains("no verdict, its parts differ"));
     // Columns of the text break lines.
-    for (name, text) in outputs(&data, data.throughput.as_ref().unwrap()).into_iter().skip(1) {
+    for (name, text) in outputs(&data, data.throughput().unwrap()).into_iter().skip(1) {
         assert!(text.contains("no verdict, its parts differ"), "{name}: {text}");
         assert!(text.contains("on → off, "), "{name}: {text}");
     }
@@ -93,7 +93,7 @@ fn scripts_that_differ_have_a_line_each_in_every_output() {
     let data = remade(data);
     let answer = verdicts(&data);
     assert_eq!((answer.lines.len(), answer.judgement), (2, Judgement::Worse));
-    for (name, text) in outputs(&data, data.throughput.as_ref().unwrap()) {
+    for (name, text) in outputs(&data, data.throughput().unwrap()) {
         for script in ["search.sql", "insert.sql"] {
             assert!(text.contains(script), "{name} has no {script}: {text}");
         }
@@ -119,7 +119,7 @@ fn a_third_of_suspect_runs_stands_in_the_answer_of_every_output() {
     let summary = flat(&summary::text(&data));
     assert!(summary.contains(&format!(", doubtful: {told}: ")), "{summary}");
     assert!(html::page(&data).contains(&format!(", doubtful: {told}")));
-    for (name, text) in outputs(&data, data.throughput.as_ref().unwrap()) {
+    for (name, text) in outputs(&data, data.throughput().unwrap()) {
         assert!(text.contains(told), "{name}: {text}");
     }
 }
@@ -155,13 +155,13 @@ fn a_percentile_of_few_transactions_is_no_figure_and_has_no_verdict() {
     }
     let data = remade(data);
     let told = "too few for p99: 1 of at least 1,000";
-    for (name, text) in outputs(&data, data.latency.as_ref().unwrap()) {
+    for (name, text) in outputs(&data, data.latency().unwrap()) {
         assert!(text.contains(told), "{name}: {text}");
         for verdict in ["slower", "faster", "same within"] {
             assert!(!text.contains(verdict), "{name}: {text}");
         }
     }
-    let runs = tables::runs(&data);
+    let runs = tables::runs(&data).table();
     let at = runs.at("p99_us").unwrap();
     assert!(runs.rows.iter().all(|row| row[at] == results::CellValue::Null), "no figure of a run");
     // One to three transactions in each of 8 rounds.

@@ -51,7 +51,7 @@ fn at(run: &Run, Step { rate, ok, late, skipped }: Step) -> Run {
 #[test]
 fn an_overload_is_told_by_every_table_and_the_summary() {
     let data = ladder(vec![], &STEPS);
-    for (name, table) in [("runs", tables::runs(&data)), ("cells", tables::cells(&data))] {
+    for (name, table) in [("runs", tables::runs(&data).table()), ("cells", tables::cells(&data))] {
         for format in [TableFormat::Text, TableFormat::Json, TableFormat::Csv, TableFormat::Md] {
             let text = print(&table, format).replace('\\', "");
             for words in
@@ -81,7 +81,7 @@ fn an_overload_is_told_by_every_table_and_the_summary() {
 #[test]
 fn a_comparison_of_open_loads_shows_the_arrivals_of_both_arms() {
     let data = ladder(vec![("stock", 0.0), ("gis", 0.06)], &STEPS);
-    let found = data.throughput.as_ref().expect("two arms");
+    let found = data.throughput().expect("two arms");
     let table = tables::compared(&data, found);
     let at = |name: &str| table.at(name).expect(name);
     let row =
@@ -99,8 +99,8 @@ fn a_comparison_of_open_loads_shows_the_arrivals_of_both_arms() {
 #[test]
 fn a_closed_load_shows_nothing_of_arrivals() {
     let data = data(&Shape::small());
-    let compared = tables::compared(&data, data.throughput.as_ref().expect("two arms"));
-    for table in [tables::runs(&data), tables::cells(&data), compared] {
+    let compared = tables::compared(&data, data.throughput().expect("two arms"));
+    for table in [tables::runs(&data).table(), tables::cells(&data), compared] {
         assert!(!table.names().iter().any(|name| name.contains("offered")), "{:?}", table.columns);
     }
     let page = html::page(&data);

@@ -58,7 +58,9 @@ fn sample() -> ReportData {
         ..results::Course::default()
     };
     let ReportData { experiment, host, target, runs, .. } = made;
-    ReportData { course, ..ReportData::new(experiment, host, target, runs) }
+    let mut data = ReportData::new(experiment, host, target, runs);
+    data.course = course;
+    data
 }
 
 #[test]
@@ -146,7 +148,9 @@ fn builds() -> ReportData {
                    b/v2-spin3' --beside";
     let course = results::Course { command: PrintedCommand::read(command), ..results::Course::default() };
     let ReportData { experiment, host, target, runs, .. } = made;
-    ReportData { course, ..ReportData::new(experiment, host, target, runs) }
+    let mut data = ReportData::new(experiment, host, target, runs);
+    data.course = course;
+    data
 }
 
 /// It had 57 lines.

@@ -172,7 +172,7 @@ fn a_page_has_one_value_of_each_figure() {
         assert!(page.contains(&format!(" class=\"n\">{p99}</td>")), "the table of figures: {p99}");
         assert!(page.contains(&format!(" class=\"n\">{p99} (")), "the data of the chart: {p99}");
     }
-    let compared = &data.throughput.as_ref().expect("two arms").arms[0];
+    let compared = &data.throughput().expect("two arms").arms[0];
     for cell in &compared.cells {
         let change = report::numbers::change(cell.estimate.expect("pairs").change_pct());
         assert!(page.contains(&format!(" class=\"n strong\">{change}</td>")), "the crosstab: {change}");

@@ -57,7 +57,7 @@ impl Remarks {
             sliced_all_the_same: sentences(RunEvent::SLICED_ALL_THE_SAME),
             uncut: if searches { Vec::new() } else { uncut(data) },
             pipelines: pipelines.filter(|_| data.compares()).map(|run| run.workload.clone()).collect(),
-            from_caches: data.grid.iter().filter_map(|own| from_cache(data, own)).collect(),
+            from_caches: data.grid().iter().filter_map(|own| from_cache(data, own)).collect(),
             noticed: sentences(RunEvent::REMARK).into_iter().chain(lags(data)).collect(),
         }
     }
@@ -70,7 +70,7 @@ fn from_cache(data: &ReportData, figures: &CellFigures) -> Option<FromCache> {
     };
     let mut runs = data.grid_runs().filter(|run| run.arm == figures.arm && Cell::of(run) == figures.cell);
     let hit_pct = figures.hit_pct.filter(|_| runs.any(is_cached))?;
-    let several = data.grid.iter().any(|other| other.cell != figures.cell);
+    let several = data.grid().iter().any(|other| other.cell != figures.cell);
     Some(FromCache {
         of: figures.arm.as_ref().unwrap_or(&figures.cell.workload).clone(),
         levels: several.then(|| levels(&figures.cell)),

@@ -21,7 +21,7 @@ const FEWEST_RUNS: usize = 3;
 
 pub(super) fn all(data: &ReportData) -> Vec<(Cell, SpeedTrend)> {
     let is_told = |arm: Option<&str>| data.base().is_none_or(|base| arm == Some(base));
-    let of_base = data.grid.iter().filter(|figures| is_told(figures.arm.as_deref()));
+    let of_base = data.grid().iter().filter(|figures| is_told(figures.arm.as_deref()));
     let found = of_base.map(|own| (own.cell.clone(), of_arm(data, &own.cell, own.arm.as_deref())));
     found.filter(|(_, trend)| *trend != SpeedTrend::default()).collect()
 }
@@ -41,7 +41,7 @@ fn of_arm(data: &ReportData, cell: &Cell, arm: Option<&str>) -> SpeedTrend {
         data.grid_runs().filter(counts).filter(|run| Cell::of(run) == *cell).collect();
     together.sort_by_key(|run| (run.round, run.position_in_pair));
     let runs: Vec<&Run> = together.iter().copied().filter(|run| run.arm.as_deref() == arm).collect();
-    of(&runs, &together, noise(data.throughput.as_ref(), cell))
+    of(&runs, &together, noise(data.throughput(), cell))
 }
 
 /// Of the runs of a cell and arm, by round; `together` are the runs of all its arms, in their order.

@@ -65,7 +65,7 @@ impl Uncompared {
     }
 
     fn one_cell(data: &ReportData, runs: usize) -> Option<Self> {
-        let [figures] = &data.grid[..] else { return None };
+        let [figures] = data.grid() else { return None };
         let spread = Box::new(Spread::of(data.grid_runs(), Metric::Tps).pop()?);
         let summary = spread.summary();
         let tps = [summary.mean?, summary.min?, summary.max?];

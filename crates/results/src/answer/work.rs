@@ -164,7 +164,7 @@ mod tests {
         let data = ReportData::new(data.experiment, data.host, data.target, data.runs);
         let of = data.compared().unwrap();
         assert_eq!(OtherMetric::of(&data, of, &of.arms[0]), None);
-        assert!(data.cpu.is_none());
+        assert!(data.cpu().is_none());
         // Asked for nevertheless, each pair says why.
         let asked = Comparison::of(&data.experiment, &data.runs, Metric::Cpu).unwrap();
         let arm = &asked.arms[0];

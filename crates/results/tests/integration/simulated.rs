@@ -378,9 +378,10 @@ fn nearly_no_arm_is_said_to_change_with_the_age_of_its_sessions() {
         ReportData::new(experiment(SHORT.rounds), host, target, runs)
     };
     for kept in [false, true] {
-        let tested = data(kept, 0).aging;
+        let tested = data(kept, 0);
+        let tested = tested.aging();
         assert!(!tested.is_empty() && tested.iter().all(|own| own.is_kept == kept), "{tested:?}");
-        let claimed = share(2_000, |number| data(kept, number).aging.iter().any(|own| own.is_claimed));
+        let claimed = share(2_000, |number| data(kept, number).aging().iter().any(|own| own.is_claimed));
         assert!(claimed < 0.02, "kept {kept}: {claimed}");
     }
 }

@@ -8,7 +8,7 @@ use super::{
     ArmPlacement, ChosenPlacement, Content, Copies, Decision, Decisions, Generator, NotRun, PlannedRun,
     Scheme, Slicing,
 };
-use crate::{ExperimentPart, Prices, RunKey};
+use crate::{ExperimentPart, Prices, RunKey, RunKeyRef};
 
 /// The factor whose levels are the CPUs of client threads and servers.
 pub const PLACEMENT: &str = "placement";
@@ -108,8 +108,8 @@ impl Plan {
     /// Runs that remain, in order, after these are stored.
     #[must_use]
     pub fn remaining(&self, finished: &[RunKey]) -> Vec<&PlannedRun> {
-        let done: HashSet<&RunKey> = finished.iter().collect();
-        self.runs.iter().filter(|run| !done.contains(&run.key())).collect()
+        let done: HashSet<RunKeyRef<'_>> = finished.iter().map(RunKey::borrowed).collect();
+        self.runs.iter().filter(|run| !done.contains(&run.borrowed_key())).collect()
     }
 
     /// The set of a run, from 1; `None` if no factor is set by hand.

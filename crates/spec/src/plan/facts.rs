@@ -147,6 +147,17 @@ impl Fact {
     }
 }
 
+/// What is known about whether a part of an experiment can be run here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PartFacts<'f> {
+    /// The first round with it; `None` if it was not found.
+    pub found_from: Option<u32>,
+    /// Why it cannot be run; `None` if it was found later.
+    pub missing: Option<&'f str>,
+    /// Why it failed its checks, if that was before anything was measured.
+    pub failed: Option<&'f str>,
+}
+
 impl Facts {
     /// Adds a fact, unless its question is answered already.
     pub fn learn(&mut self, fact: Fact) {
@@ -189,13 +200,12 @@ impl Facts {
         sets.collect()
     }
 
-    /// The seed that was asked for with a round.
+    /// The seeds that were asked for with rounds, by round.
     #[must_use]
-    pub fn seed_of(&self, wanted: u32) -> Option<u64> {
-        self.find(|fact| match fact {
-            Fact::Round { round, seed } if *round == wanted => Some(*seed),
-            _ => None,
-        })
+    pub fn seeds(&self) -> BTreeMap<u32, u64> {
+        let seed =
+            |fact: &Fact| if let Fact::Round { round, seed } = fact { Some((*round, *seed)) } else { None };
+        self.0.iter().filter_map(seed).collect()
     }
 
     /// SHA-256 of a file, hex.
@@ -241,42 +251,36 @@ impl Facts {
         self.0.iter().any(is)
     }
 
-    /// What is known about whether a part can be run here: not run, and why; `None` if it can be or nothing is
-    /// known.
+    /// What is known about whether parts can be run here, by part.
     #[must_use]
-    pub fn missing(&self, part: &str) -> Option<&str> {
-        let found = |fact: &Fact| matches!(fact, Fact::Found { what, .. } if what == part);
-        if self.0.iter().any(found) {
-            return None;
+    pub fn parts(&self) -> BTreeMap<&str, PartFacts<'_>> {
+        let mut parts: BTreeMap<&str, PartFacts<'_>> = BTreeMap::new();
+        let mut checks = true;
+        for fact in &self.0 {
+            match fact {
+                Fact::Found { what, from_round } => {
+                    parts.entry(what).or_default().found_from.get_or_insert(*from_round);
+                }
+                Fact::Missing { what, why } => {
+                    parts.entry(what).or_default().missing.get_or_insert(why);
+                }
+                Fact::Failed { what, why } if checks => {
+                    parts.entry(what).or_default().failed.get_or_insert(why);
+                }
+                Fact::Checked => checks = false,
+                _ => (),
+            }
         }
-        self.0.iter().find_map(|fact| match fact {
-            Fact::Missing { what, why } if what == part => Some(&**why),
-            _ => None,
-        })
-    }
-
-    /// Why a part is left out: it failed its checks.
-    #[must_use]
-    pub fn failed(&self, part: &str) -> Option<&str> {
-        self.0.iter().take_while(|fact| **fact != Fact::Checked).find_map(|fact| match fact {
-            Fact::Failed { what, why } if what == part => Some(&**why),
-            _ => None,
-        })
+        for part in parts.values_mut().filter(|part| part.found_from.is_some()) {
+            part.missing = None;
+        }
+        parts
     }
 
     /// Whether all parts that are left passed their checks.
     #[must_use]
     pub fn are_checked(&self) -> bool {
         self.0.contains(&Fact::Checked)
-    }
-
-    /// The first round with this part; `None` if it was not found.
-    #[must_use]
-    pub fn found_from(&self, part: &str) -> Option<u32> {
-        self.find(|fact| match fact {
-            Fact::Found { what, from_round } if what == part => Some(*from_round),
-            _ => None,
-        })
     }
 
     /// The folder of the experiment file, absolute.
@@ -324,12 +328,6 @@ impl Facts {
             Fact::Build { server, sha256, parts } if server == wanted => Some((&**sha256, parts)),
             _ => None,
         })
-    }
-
-    /// Whether this part could be run when the experiment began.
-    #[must_use]
-    pub fn was_found(&self, part: &str) -> bool {
-        self.found_from(part).is_some()
     }
 
     /// Memory in bytes, cores, and usable CPUs of the machine of the load generator.
@@ -418,17 +416,19 @@ mod tests {
         facts.learn(Fact::Copies { fit: true, why: "small".into() });
         facts.learn(Fact::Copies { fit: false, why: "large".into() });
         assert_eq!(facts.all().len(), 2);
-        assert_eq!(facts.missing("version 19"), Some("not installed"));
+        assert_eq!(facts.parts()["version 19"].missing, Some("not installed"));
         assert_eq!(facts.copies(), Some((true, "small")));
         // What is found later can be run, and stays so.
         facts.learn(Fact::Found { what: "version 19".into(), from_round: 3 });
         facts.learn(missing("removed"));
-        assert_eq!((facts.missing("version 19"), facts.was_found("version 19")), (None, true));
+        let part = facts.parts()["version 19"];
+        assert_eq!((part.missing, part.found_from), (None, Some(3)));
         let failed = |what: &str| Fact::Failed { what: what.into(), why: "no table".into() };
         facts.learn(failed("settings large"));
         facts.learn(Fact::Checked);
         facts.learn(failed("settings small"));
-        let found = ["settings large", "settings small"].map(|what| facts.failed(what));
+        let parts = facts.parts();
+        let found = ["settings large", "settings small"].map(|what| parts.get(what)?.failed);
         assert_eq!((found, facts.are_checked()), ([Some("no table"), None], true));
         let text = serde_json::to_string(&facts).unwrap();
         assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), facts);

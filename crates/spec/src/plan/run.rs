@@ -1,10 +1,11 @@
 //! One run of a plan.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{RunKey, count};
+use crate::{RunKey, RunKeyRef, count};
 
 /// One run to be done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -13,8 +14,8 @@ pub struct PlannedRun {
     pub sequence: u32,
     pub round: u32,
     pub workload: String,
-    /// All factors except the compared one; includes `workload` and `clients`.
-    pub factors: BTreeMap<String, String>,
+    /// All factors except the compared one; includes `workload` and `clients`. The runs of a cell share them.
+    pub factors: Arc<BTreeMap<String, String>>,
     /// `None` outside the grid and without settings.
     pub arm: Option<String>,
     /// Position in its pair, from 1.
@@ -40,10 +41,17 @@ impl PlannedRun {
     pub fn key(&self) -> RunKey {
         RunKey {
             workload: self.workload.clone(),
-            factors: self.factors.clone(),
+            factors: (*self.factors).clone(),
             arm: self.arm.clone(),
             round: self.round,
         }
+    }
+
+    /// The same, borrowed.
+    #[must_use]
+    pub fn borrowed_key(&self) -> RunKeyRef<'_> {
+        let Self { workload, factors, arm, round, .. } = self;
+        RunKeyRef { workload, factors, arm: arm.as_deref(), round: *round }
     }
 
     /// Whether it is a job, which runs once to its end and has no clients.

@@ -3,6 +3,7 @@
 mod operation;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{DriverChoice, Until};
@@ -62,7 +63,7 @@ pub(super) fn runs(asked: &PlannedCalibration, cores: u32, seed: u64) -> Vec<Pla
     let mut add = |operation: Operation, clients, rate, part: &str, placement: Option<&str>| {
         let placement = placement.map(|level| (PLACEMENT.to_owned(), level.to_owned()));
         let mut run = run(operation, clients, rate, part, seed);
-        run.factors.extend(placement);
+        Arc::make_mut(&mut run.factors).extend(placement);
         run.sequence = runs.len() as u32;
         runs.push(run);
     };
@@ -95,7 +96,9 @@ pub(crate) fn run(
         sequence: 0,
         round: 1,
         workload,
-        factors: factors.map(|(key, level)| (key.to_owned(), level)).into_iter().chain(rated).collect(),
+        factors: Arc::new(
+            factors.map(|(key, level)| (key.to_owned(), level)).into_iter().chain(rated).collect(),
+        ),
         arm: None,
         position_in_pair: 1,
         seed,

@@ -54,7 +54,7 @@ impl Calibration<'_> {
     pub(crate) fn placements_found(&self, done: &[PastRun]) -> Vec<Placed> {
         let (done, _) = self.parts(done);
         let of = |cell: &&PlannedRun| {
-            let own = done.iter().map(|done| &done.run).filter(|run| run.factors == cell.factors);
+            let own = done.iter().map(|done| &done.run).filter(|run| run.factors == *cell.factors);
             placed(cell.factors.get(PLACEMENT)?, cell.clients, &own.collect::<Vec<_>>())
         };
         self.placements.iter().filter_map(of).collect()

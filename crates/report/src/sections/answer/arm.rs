@@ -101,7 +101,7 @@ impl AnswerBlocks<'_> {
         };
         let mut blocks = Vec::new();
         if is_several && output == AnswerPlace::Page {
-            let latency = self.data.latency.as_ref().filter(|_| of.metric == Metric::Tps);
+            let latency = self.data.latency().filter(|_| of.metric == Metric::Tps);
             let latency = latency.iter().flat_map(|of| &of.arms).find(|other| other.arm == arm.arm);
             blocks.push(by_workload(of, arm, latency).into());
         }
@@ -136,8 +136,7 @@ impl AnswerBlocks<'_> {
 
     /// `; p99 response time +114 % [-55.0, +920]`, for an arm of one workload.
     fn p99(&self, of: &Comparison, arm: &ArmComparison) -> Option<String> {
-        let latency =
-            self.data.latency.as_ref().filter(|_| of.metric == Metric::Tps && arm.workloads.len() == 1)?;
+        let latency = self.data.latency().filter(|_| of.metric == Metric::Tps && arm.workloads.len() == 1)?;
         let figure = latency.arms.iter().find(|other| other.arm == arm.arm)?.grid?;
         let lacks = lacks(&figure).map(|lacks| format!(" ({lacks})")).unwrap_or_default();
         Some(format!("; p99 response time {}{lacks}", change(&figure.grid.estimate)))

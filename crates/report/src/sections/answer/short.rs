@@ -117,7 +117,7 @@ fn speeds(data: &ReportData, of: &Comparison, cell: &CellComparison, sides: &[St
     // Their ratio is the change.
     let values = [cell.compared[0].or(cell.base), cell.compared[1].or(cell.new)];
     let line = |at: usize| {
-        let figures = data.grid.iter().find(|figures| figures.arm.as_deref() == names[at])?;
+        let figures = data.grid().iter().find(|figures| figures.arm.as_deref() == names[at])?;
         let speed = match of.metric {
             Metric::Tps => format!("{} tps", value_of(cell, of.metric, values[at])),
             Metric::P50 | Metric::P95 | Metric::P99 | Metric::Cpu => {

@@ -204,7 +204,7 @@ impl<'a> AnswerBlocks<'a> {
 
     /// A sentence for each cell whose speed changes during the measurement, with what to do about it.
     pub(super) fn trends(&self) -> Vec<String> {
-        let several = self.data.grid.iter().any(|other| other.cell != self.data.grid[0].cell);
+        let several = self.data.grid().iter().any(|other| other.cell != self.data.grid()[0].cell);
         let said = |(cell, trend): &(Cell, SpeedTrend)| {
             let words = trend.words()?;
             Some(match several {
@@ -248,7 +248,7 @@ impl<'a> AnswerBlocks<'a> {
     }
 
     fn averages_leave_out(&self, arm: &str) -> Option<String> {
-        let found = self.data.throughput.iter().flat_map(|found| &found.arms).find(|of| of.arm == arm)?;
+        let found = self.data.throughput().iter().flat_map(|found| &found.arms).find(|of| of.arm == arm)?;
         let cells = match found.scheduled {
             0 => return None,
             n if n == found.cells.len() => "In all cells".to_owned(),
@@ -279,7 +279,7 @@ impl<'a> AnswerBlocks<'a> {
 
     /// Cells and arms. The trials of a search are listed below its answer, rate by rate.
     fn loads(&self) -> impl Iterator<Item = &'a CellFigures> {
-        self.data.grid.iter().filter(|_| self.limits.is_none())
+        self.data.grid().iter().filter(|_| self.limits.is_none())
     }
 
     pub(super) fn overload(&self) -> Option<String> {
@@ -298,7 +298,7 @@ impl<'a> AnswerBlocks<'a> {
     }
 
     pub(super) fn groups(&self) -> Option<(String, Vec<String>)> {
-        let groups = &self.data.groups;
+        let groups = self.data.groups();
         let cells = numbers::counted(groups.len(), "cell");
         let mut lines: Vec<String> = groups.iter().take(NAMED_GROUPS).map(grouped_cell).collect();
         if groups.len() > NAMED_GROUPS {

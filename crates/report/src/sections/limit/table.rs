@@ -52,7 +52,7 @@ pub fn limits(data: &ReportData) -> Option<Table> {
         let far = cell.far_peak(&limits.asked);
         let ratios = cell.ratios(&limits.asked);
         for arm in arms(&limits, cell) {
-            let at = |rate| cell.figures_at(&limits.asked, &data.grid, arm.limit.arm.as_deref(), rate);
+            let at = |rate| cell.figures_at(&limits.asked, data.grid(), arm.limit.arm.as_deref(), rate);
             let ratio = ratios.iter().find(|ratio| Some(&ratio.arm) == arm.limit.arm.as_ref());
             let of_cell = [
                 cell.limit.clients.into(),

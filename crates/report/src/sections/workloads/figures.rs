@@ -122,7 +122,7 @@ impl<'a> WorkloadFigures<'a> {
 /// groups.
 #[must_use]
 pub fn cells(data: &ReportData) -> Table {
-    cells_of(&data.grid.iter().chain(&data.beside).collect::<Vec<_>>(), levels)
+    cells_of(&data.grid().iter().chain(data.beside()).collect::<Vec<_>>(), levels)
 }
 
 fn cells_of(cells: &[&CellFigures], label: impl Fn(&Cell) -> String) -> Table {

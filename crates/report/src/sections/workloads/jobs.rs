@@ -116,7 +116,8 @@ const AMOUNTS: [Amount; 13] = [
 
 impl Timed {
     pub(super) fn of(data: &ReportData, workload: &str) -> Option<Self> {
-        let known = data.grid.iter().filter(|figures| figures.cell.workload == workload && figures.is_job());
+        let known =
+            data.grid().iter().filter(|figures| figures.cell.workload == workload && figures.is_job());
         let cell = |figures: &CellFigures| {
             let is_it = |run: &&Run| run.arm == figures.arm && Cell::of(run) == figures.cell;
             let runs: Vec<&Run> = data.grid_runs().filter(is_it).collect();

@@ -33,7 +33,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
 }
 
 fn of_workload(data: &ReportData, workload: &str) -> Vec<Block> {
-    let figures = WorkloadFigures::of(workload, &data.grid);
+    let figures = WorkloadFigures::of(workload, data.grid());
     let mut blocks = vec![Block::Heading(workload.to_owned())];
     match jobs::Timed::of(data, workload) {
         Some(job) => blocks.extend(job.blocks()),

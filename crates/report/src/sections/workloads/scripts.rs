@@ -12,7 +12,7 @@ use results::data::levels;
 /// throughput as the mean over rounds, response times of all rounds together.
 #[must_use]
 pub fn scripts(data: &ReportData) -> Table {
-    scripts_of(&data.grid.iter().chain(&data.beside).collect::<Vec<_>>(), levels)
+    scripts_of(&data.grid().iter().chain(data.beside()).collect::<Vec<_>>(), levels)
 }
 
 pub(super) fn scripts_of(cells: &[&CellFigures], label: impl Fn(&Cell) -> String) -> Table {

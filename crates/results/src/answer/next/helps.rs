@@ -62,7 +62,7 @@ pub(super) fn helps(data: &ReportData, found: &Comparison, open: &[OpenQuestion]
         fewer_clients(data),
         fewer_cells(data, found, open).map(Help::FewerCells),
         longer_runs(data).map(Help::LongerRuns),
-        data.grid.iter().any(CellFigures::is_job).then_some(Help::LargerJob),
+        data.grid().iter().any(CellFigures::is_job).then_some(Help::LargerJob),
         wider_margin(found).map(Help::WiderMargin),
     ];
     helps.into_iter().flatten().collect()
