@@ -1,6 +1,7 @@
 //! Options that several commands share, with the same names, meanings and help.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -229,4 +230,15 @@ impl From<Driver> for engine::DriverChoice {
             Driver::IoUring => Self::IoUring,
         }
     }
+}
+
+/// Reads a time for checks: seconds, up to an hour.
+///
+/// # Errors
+/// As text, when it is no such number.
+pub(crate) fn check_time(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "must be a number of seconds from 0.1 to 3600".to_owned())
 }

@@ -6,9 +6,6 @@ use std::fmt;
 
 use crate::number::double_text;
 
-/// Most scripts in a run.
-pub(crate) const MAX_SCRIPTS: usize = 128;
-
 /// Most variable uses in one statement under the extended protocol.
 pub(crate) const MAX_PARAMETERS: usize = 255;
 
@@ -46,8 +43,8 @@ pub enum ParseError {
         /// `quotes`, or `a comment`.
         within: &'static str,
     },
-    #[error("at most {max} SQL scripts are allowed", max = MAX_SCRIPTS)]
-    TooManyScripts,
+    #[error("at most {most} SQL scripts are allowed")]
+    TooManyScripts { most: usize },
     #[error("total script weight must not be zero")]
     ZeroWeight,
 }

@@ -2,25 +2,40 @@
 
 use crate::builtin::Builtin;
 use crate::command::Action;
-use crate::error::{MAX_SCRIPTS, ParseError};
+use crate::error::ParseError;
 use crate::render::Statement;
 use crate::script::Script;
 use crate::streams::ScriptChooser;
 use crate::symbols::Symbols;
 
+/// Most scripts in a run of pgbench.
+const PGBENCH_SCRIPTS: usize = 128;
+
 /// The weighted scripts of a run, with a common numbering of variables and statements.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Scripts {
+    most: usize,
     scripts: Vec<Script>,
     weights: Vec<u32>,
     symbols: Symbols,
     statements: usize,
 }
 
+impl Default for Scripts {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Scripts {
-    /// An empty list.
+    /// An empty list, for at most 128 scripts, as in pgbench.
     pub fn new() -> Self {
-        Self::default()
+        Self::up_to(PGBENCH_SCRIPTS)
+    }
+
+    /// An empty list for at most `most` scripts.
+    pub fn up_to(most: usize) -> Self {
+        Self { most, scripts: Vec::new(), weights: Vec::new(), symbols: Symbols::default(), statements: 0 }
     }
 
     /// Parses a script and adds it with its weight (at most 2^31 - 1).
@@ -29,8 +44,8 @@ impl Scripts {
     /// The script is invalid, or there are too many.
     pub fn add(&mut self, name: &str, text: &[u8], weight: u32) -> Result<(), ParseError> {
         let script = Script::parse(name, text, &mut self.symbols)?;
-        if self.scripts.len() >= MAX_SCRIPTS {
-            return Err(ParseError::TooManyScripts);
+        if self.scripts.len() >= self.most {
+            return Err(ParseError::TooManyScripts { most: self.most });
         }
         self.push(script, weight);
         Ok(())

@@ -52,31 +52,27 @@ fn derive(base: &mut Random) -> Random {
 /// Chooses scripts by their weights.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptChooser {
-    weights: Vec<u32>,
-    total: u64,
+    /// Sums of the weights up to each script and including it.
+    sums: Vec<u64>,
 }
 
 impl ScriptChooser {
     /// A chooser over scripts 0.. with these weights, at least one of them above 0.
     pub fn new(weights: impl IntoIterator<Item = u32>) -> Self {
-        let weights: Vec<u32> = weights.into_iter().collect();
-        let total = weights.iter().map(|&weight| u64::from(weight)).sum();
-        Self { weights, total }
+        let mut sum = 0;
+        let add = |weight| {
+            sum += u64::from(weight);
+            sum
+        };
+        Self { sums: weights.into_iter().map(add).collect() }
     }
 
     /// Index of the next script. Draws only if there is a choice.
     #[inline]
     pub fn choose(&self, random: &mut Random) -> usize {
-        if self.weights.len() <= 1 {
-            return 0;
-        }
-        let mut rest = random.up_to(self.total.saturating_sub(1));
-        for (script, &weight) in self.weights.iter().enumerate() {
-            match rest.checked_sub(u64::from(weight)) {
-                Some(left) => rest = left,
-                None => return script,
-            }
-        }
-        0
+        let [_, .., total] = self.sums[..] else { return 0 };
+        let drawn = random.up_to(total.saturating_sub(1));
+        let script = self.sums.partition_point(|sum| *sum <= drawn);
+        if script < self.sums.len() { script } else { 0 }
     }
 }

@@ -138,7 +138,7 @@ fn completed(counts: &Counters) -> u64 {
 
 fn merged(scripts: &[ScriptRecord], of: impl Fn(&ScriptRecord) -> &Histogram) -> Histogram {
     match scripts {
-        [] => return Histogram::empty(),
+        [] => return Histogram::new(),
         // Most runs have one script, and files have thousands of runs.
         [only] => return of(only).clone(),
         _ => {}

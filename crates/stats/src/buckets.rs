@@ -38,3 +38,12 @@ pub(crate) fn highest_of(index: usize) -> u64 {
 fn doublings_of(index: usize) -> u64 {
     (index as u64 >> HALF_BITS).saturating_sub(1)
 }
+
+/// Index of the bucket that counts a value; a longer one than [`HIGHEST_NS`] counts as that.
+#[inline]
+pub(crate) fn counted_at(ns: u64) -> usize {
+    match index_of(ns) {
+        index @ ..BUCKETS => index,
+        _ => index_of(HIGHEST_NS),
+    }
+}

@@ -3,16 +3,17 @@
 //! Equal bounds make merging exact: adding two histograms gives the histogram of the concatenated samples.
 //! Figures that a histogram cannot give exactly (mean, standard deviation, extremes) are kept as plain sums.
 
+mod growing;
 mod packed;
 
-use std::borrow::Cow;
+use std::ops::ControlFlow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
-use self::packed::PackedCounters;
-use crate::buckets::{BUCKETS, DIGITS, HIGHEST_NS, LOWEST_NS, value_of};
+use self::growing::{ALL_LINES, GrowingCounters};
+use self::packed::{PackedCounters, PackedWriter};
+use crate::buckets::{DIGITS, HIGHEST_NS, LOWEST_NS, counted_at, highest_of, value_of};
 use crate::verdict::TooFew;
 
 /// Why stored bytes are not a valid histogram.
@@ -37,19 +38,20 @@ pub enum HistogramError {
 /// Latencies in nanoseconds, 64 ns to 1 h, with exact count, sum, sum of squares, minimum and maximum.
 #[derive(Clone)]
 pub struct Histogram {
-    counters: HistogramCounters,
+    counters: Counters,
     sum_ns: u128,
     sum_squares: f64,
     min_ns: u64,
     max_ns: u64,
 }
 
-/// A histogram that is recorded into has all counters. One that was read has only those with values, until a value is
-/// recorded or another one is added.
-#[derive(Clone)]
-enum HistogramCounters {
-    All(hdrhistogram::Histogram<u64>),
-    Packed(PackedCounters),
+/// Each value is counted in one of the two.
+#[derive(Clone, Default)]
+struct Counters {
+    /// What was recorded or added.
+    growing: GrowingCounters,
+    /// What was read, or packed since.
+    packed: PackedCounters,
 }
 
 impl std::fmt::Debug for Histogram {
@@ -91,23 +93,27 @@ impl Encoded {
 }
 
 impl Histogram {
-    /// An empty histogram; allocates all counters, so that recording never allocates.
+    /// An empty histogram, without memory for counters: they are allocated for the ranges that values fall in.
     #[must_use]
     pub fn new() -> Self {
-        Self { counters: HistogramCounters::All(all_counters()), ..Self::empty() }
+        Self::with_room(0)
     }
 
-    /// An empty histogram without counters, for one that nothing may be added to.
+    /// An empty histogram that allocates nothing until its values fall in many places: memory for so many lines of 16
+    /// counters, up to [`Self::ALL_LINES`], with which recording never allocates.
     #[must_use]
-    pub fn empty() -> Self {
-        let counters = HistogramCounters::Packed(PackedCounters::default());
+    pub fn with_room(lines: usize) -> Self {
+        let counters = Counters { growing: GrowingCounters::with_room(lines), ..Counters::default() };
         Self { counters, sum_ns: 0, sum_squares: 0.0, min_ns: u64::MAX, max_ns: 0 }
     }
+
+    /// The most lines of 16 counters that a histogram can need, 64 bytes each.
+    pub const ALL_LINES: usize = ALL_LINES;
 
     /// Records one value in nanoseconds.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        self.all().saturating_record(ns);
+        self.counters.growing.record(counted_at(ns));
         self.sum_ns += u128::from(ns);
         self.sum_squares += (ns as f64) * (ns as f64);
         self.min_ns = self.min_ns.min(ns);
@@ -116,77 +122,47 @@ impl Histogram {
 
     /// Adds all of `other`; exact, since bounds are equal.
     pub fn add(&mut self, other: &Self) {
-        match &other.counters {
-            HistogramCounters::All(counters) => self.all().add(counters).expect("bounds are equal"),
-            HistogramCounters::Packed(packed) if packed.count() > 0 => add_packed(self.all(), packed),
-            HistogramCounters::Packed(_) => return,
+        if other.is_empty() {
+            return;
         }
-        self.add_figures(other);
-    }
-
-    /// All values of many histograms together, the same as adding one after another.
-    #[must_use]
-    pub fn sum<'h>(histograms: impl IntoIterator<Item = &'h Self>) -> Self {
-        let mut sum = Self::new();
-        // Finding the bucket of each counter again takes longer than reading it.
-        let mut counts = vec![0_u64; BUCKETS];
-        for own in histograms {
-            match &own.counters {
-                HistogramCounters::Packed(packed) if packed.count() > 0 => {
-                    for (index, count) in packed.counters() {
-                        counts[index] = counts[index].saturating_add(count);
-                    }
-                    sum.add_figures(own);
-                }
-                _ => sum.add(own),
-            }
-        }
-        let all = sum.all();
-        for (index, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
-            all.saturating_record_n(value_of(index), count);
-        }
-        sum
-    }
-
-    fn add_figures(&mut self, other: &Self) {
+        let own = &mut self.counters.growing;
+        other
+            .counters
+            .growing
+            .counters()
+            .chain(other.counters.packed.counters())
+            .for_each(|(index, count)| own.add(index, count));
         self.sum_ns += other.sum_ns;
         self.sum_squares += other.sum_squares;
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Adds values of known buckets with their exact sums; `extremes_ns` are the smallest and largest.
-    pub(crate) fn add_counters(
-        &mut self,
-        counters: impl Iterator<Item = (u64, u64)>,
-        sum_ns: u128,
-        sum_squares: f64,
-        (min_ns, max_ns): (u64, u64),
-    ) {
-        let before = self.count();
-        let all = self.all();
-        counters.for_each(|(ns, count)| all.saturating_record_n(ns, count));
-        if self.count() > before {
-            self.sum_ns += sum_ns;
-            self.sum_squares += sum_squares;
-            self.min_ns = self.min_ns.min(min_ns);
-            self.max_ns = self.max_ns.max(max_ns);
-        }
+    /// All values of many histograms together, the same as adding one after another.
+    #[must_use]
+    pub fn sum<'h>(histograms: impl IntoIterator<Item = &'h Self>) -> Self {
+        let mut sum = Self::new();
+        histograms.into_iter().for_each(|own| sum.add(own));
+        sum
     }
 
     /// Empties the histogram and keeps its memory.
     pub fn clear(&mut self) {
-        self.all().reset();
+        self.counters.growing.clear();
+        self.counters.packed = PackedCounters::default();
         (self.sum_ns, self.sum_squares, self.min_ns, self.max_ns) = (0, 0.0, u64::MAX, 0);
+    }
+
+    /// Allocated bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.counters.growing.heap_bytes() + self.counters.packed.heap_bytes()
     }
 
     /// Number of recorded values.
     #[must_use]
     pub fn count(&self) -> u64 {
-        match &self.counters {
-            HistogramCounters::All(counters) => counters.len(),
-            HistogramCounters::Packed(packed) => packed.count(),
-        }
+        self.counters.growing.count().saturating_add(self.counters.packed.count())
     }
 
     /// Whether nothing was recorded.
@@ -235,11 +211,15 @@ impl Histogram {
     /// Value at quantile `q` in 0..=1, in nanoseconds, at most the exact maximum; `None` when empty.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<u64> {
-        let ns = match &self.counters {
-            HistogramCounters::All(counters) => counters.value_at_quantile(q),
-            HistogramCounters::Packed(packed) => packed.value_at_quantile(q),
-        };
-        (!self.is_empty()).then(|| ns.clamp(self.min_ns, self.max_ns))
+        // As HdrHistogram's `value_at_quantile`.
+        let wanted = ((q.min(1.0) * self.count() as f64).ceil() as u64).max(1);
+        let mut before = 0_u64;
+        let found = self.counters.each(|index, count| {
+            before = before.saturating_add(count);
+            if before < wanted { ControlFlow::Continue(()) } else { ControlFlow::Break(index) }
+        })?;
+        let ns = if q == 0.0 { value_of(found) } else { highest_of(found) };
+        Some(ns.clamp(self.min_ns, self.max_ns))
     }
 
     /// As [`Self::quantile_ns`], but `None` with too few values beyond it ([`TooFew`]).
@@ -251,25 +231,33 @@ impl Histogram {
     /// Number of values above `ns`, to the histogram's resolution.
     #[must_use]
     pub fn count_above(&self, ns: u64) -> u64 {
-        match &self.counters {
-            HistogramCounters::All(counters) => self.count() - counters.count_between(0, ns),
-            HistogramCounters::Packed(packed) => packed.count_above(ns),
-        }
+        let mut above = 0_u64;
+        self.counters.each(|index, count| {
+            above += if index > counted_at(ns) { count } else { 0 };
+            ControlFlow::<()>::Continue(())
+        });
+        above
     }
 
     /// Points of the distribution for drawing: (quantile, value in ns), densest towards 1.
     #[must_use]
     pub fn curve(&self) -> Vec<(f64, u64)> {
-        let counters = self.counters.whole();
-        counters.iter_quantiles(5).map(|v| (v.quantile(), v.value_iterated_to().min(self.max_ns))).collect()
+        let mut whole = hdrhistogram::Histogram::<u64>::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS)
+            .expect("bounds are valid");
+        self.counters.each(|index, count| {
+            whole.saturating_record_n(value_of(index), count);
+            ControlFlow::<()>::Continue(())
+        });
+        whole.iter_quantiles(5).map(|v| (v.quantile(), v.value_iterated_to().min(self.max_ns))).collect()
     }
 
     /// HdrHistogram's V2 compressed encoding, which other tools can read.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let (mut bytes, counters) = (Vec::new(), self.counters.whole());
-        V2DeflateSerializer::new().serialize(&*counters, &mut bytes).expect("writing to memory cannot fail");
-        bytes
+        if self.counters.growing.count() == 0 {
+            return self.counters.packed.encode();
+        }
+        self.counters.all_packed().encode()
     }
 
     /// The encoding together with the exact sums and extremes.
@@ -328,50 +316,61 @@ impl Histogram {
         if count > 0 && min_ns > max_ns {
             return Err(HistogramError::Extremes { count, min_ns, max_ns });
         }
-        Ok(Self { counters: HistogramCounters::Packed(packed), sum_ns, sum_squares, min_ns, max_ns })
+        let counters = Counters { packed, ..Counters::default() };
+        Ok(Self { counters, sum_ns, sum_squares, min_ns, max_ns })
     }
 
-    /// Keeps only counters with values, for many histograms in memory; recording more allocates all again.
+    /// Packs the counters if those that are not packed take more than so many bytes.
+    pub fn shrink_beyond(&mut self, bytes: usize) {
+        if self.counters.growing.heap_bytes() > bytes {
+            self.shrink();
+        }
+    }
+
+    /// Packs the counters, for many histograms in memory: one with a value takes a byte or two.
     pub fn shrink(&mut self) {
-        if let HistogramCounters::All(all) = &self.counters {
-            self.counters = HistogramCounters::Packed(PackedCounters::of(all));
-        }
-    }
-
-    #[inline]
-    fn all(&mut self) -> &mut hdrhistogram::Histogram<u64> {
-        if let HistogramCounters::Packed(packed) = &self.counters {
-            self.counters = HistogramCounters::All(unpacked(packed));
-        }
-        match &mut self.counters {
-            HistogramCounters::All(counters) => counters,
-            HistogramCounters::Packed(_) => unreachable!("it was unpacked"),
+        if self.counters.growing.count() > 0 {
+            self.counters = Counters { packed: self.counters.all_packed(), ..Counters::default() };
         }
     }
 }
 
-impl HistogramCounters {
-    fn whole(&self) -> Cow<'_, hdrhistogram::Histogram<u64>> {
-        match self {
-            Self::All(counters) => Cow::Borrowed(counters),
-            Self::Packed(packed) => Cow::Owned(unpacked(packed)),
+impl Counters {
+    fn all_packed(&self) -> PackedCounters {
+        let mut all = PackedWriter::default();
+        self.each(|index, count| {
+            all.push(index, count);
+            ControlFlow::<()>::Continue(())
+        });
+        all.finish()
+    }
+
+    /// Passes index and count of each bucket with values to `look`, by value, until it breaks.
+    fn each<B>(&self, mut look: impl FnMut(usize, u64) -> ControlFlow<B>) -> Option<B> {
+        let mut pair = |(index, count)| look(index, count);
+        if self.packed.count() == 0 {
+            return self.growing.counters().try_for_each(pair).break_value();
+        }
+        if self.growing.count() == 0 {
+            return self.packed.counters().try_for_each(pair).break_value();
+        }
+        let (mut growing, mut packed) =
+            (self.growing.counters().peekable(), self.packed.counters().peekable());
+        loop {
+            let next = match (growing.peek(), packed.peek()) {
+                (Some((one, _)), Some((other, _))) if one == other => {
+                    let (index, count) = growing.next()?;
+                    (index, count.saturating_add(packed.next()?.1))
+                }
+                (Some((one, _)), Some((other, _))) if one > other => packed.next()?,
+                (Some(_), _) => growing.next()?,
+                (None, _) => packed.next()?,
+            };
+            if let ControlFlow::Break(found) = pair(next) {
+                return Some(found);
+            }
         }
     }
-}
-
-#[cold]
-fn unpacked(packed: &PackedCounters) -> hdrhistogram::Histogram<u64> {
-    let mut all = all_counters();
-    add_packed(&mut all, packed);
-    all
-}
-
-fn add_packed(all: &mut hdrhistogram::Histogram<u64>, packed: &PackedCounters) {
-    packed.values().for_each(|(ns, count)| all.saturating_record_n(ns, count));
-}
-
-fn all_counters() -> hdrhistogram::Histogram<u64> {
-    hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS).expect("bounds are valid")
 }
 
 #[cfg(test)]

@@ -18,7 +18,6 @@ mod paired;
 mod rank_sum;
 #[cfg(test)]
 mod simulated;
-mod sparse;
 mod trend;
 mod usl;
 mod verdict;
@@ -40,7 +39,6 @@ pub use paired::{
     percent_change, sign_flip_p, welch,
 };
 pub use rank_sum::rank_sum_p;
-pub use sparse::SparseHistogram;
 pub use trend::{KnownNoise, change_of_ends, trend_p};
 pub use usl::{FitDoubt, Fitted, Peak, Rung, Scaling};
 pub use verdict::{Better, TooFew, Verdict, verdict};

@@ -6,8 +6,8 @@
 //! [`Workload`] is either a [`ClientWorkload`] or a [`JobWorkload`]; one list has all of them, [`Spec`] and
 //! [`Preparation`]. [`probe`] is a job that writes no data to stay.
 //!
-//! Nothing here starts a program, opens a connection or reads a clock: the caller provides child programs,
-//! time and control connections.
+//! Nothing here starts a program or opens a connection: the caller provides child programs, control connections, and the
+//! time for checks ([`CheckTime`]).
 
 pub mod http;
 pub mod jobs;
@@ -18,6 +18,7 @@ pub mod redis;
 pub mod tiles;
 
 mod answers;
+mod check_time;
 mod drawn;
 mod each;
 mod error;
@@ -38,6 +39,7 @@ mod views;
 mod workload;
 
 pub use answers::{AnswerColumn, Sampled, ScriptAnswers, TransactionAnswer};
+pub use check_time::{CheckNote, CheckTime};
 pub use each::Each;
 pub use error::WrongOption;
 pub use fields::fields;

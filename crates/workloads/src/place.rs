@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use crate::check_time::CheckTime;
 use crate::error;
 use protocol::http;
 use protocol::postgres::conninfo::TargetSession;
@@ -167,6 +168,8 @@ pub struct Site<'a> {
     /// Tile servers by name, `tipg` and `martin`.
     pub tile_servers: BTreeMap<&'static str, HttpPlace>,
     pub http: Option<&'a dyn http::HttpConnector>,
+    /// How long a check or an explanation may take.
+    pub time: CheckTime<'a>,
     /// Describes an arm's effects on answers, in any words: equal texts mean equal answers. Empty where
     /// nothing is done.
     pub state: String,

@@ -12,6 +12,9 @@ pub use self::time::{ClientTime, Stretch};
 pub use self::users::UserFigures;
 use crate::client::{Abandoned, Abort, Time};
 
+/// Lines of counters that the histograms of a thread's second share at first: all of four scripts, 0.9 MB.
+const LINES: usize = 8 * Histogram::ALL_LINES;
+
 /// Figures of one script: over the run, or over one second of it.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptFigures {
@@ -36,6 +39,13 @@ impl ScriptFigures {
         self.response.add(&other.response);
         self.service.add(&other.service);
         self.lag_max_ns = self.lag_max_ns.max(other.lag_max_ns);
+    }
+
+    /// Packs histograms that take more than so many bytes, each.
+    pub(crate) fn shrink_beyond(&mut self, bytes: usize) {
+        for histogram in [&mut self.response, &mut self.service] {
+            histogram.shrink_beyond(bytes);
+        }
     }
 
     /// Transactions in `completed` that were not late.
@@ -117,8 +127,16 @@ pub struct Second {
 }
 
 impl Second {
+    /// To be filled by a thread, with memory for counters: with few scripts recording never allocates, and with many
+    /// their histograms grow in the first seconds, and keep that memory.
     pub(crate) fn empty(scripts: usize) -> Box<Self> {
-        Box::new(Self { scripts: vec![ScriptFigures::default(); scripts], ..Self::default() })
+        let lines = LINES / (2 * scripts.max(1));
+        let with_room = || ScriptFigures {
+            response: Histogram::with_room(lines),
+            service: Histogram::with_room(lines),
+            ..ScriptFigures::default()
+        };
+        Box::new(Self { scripts: (0..scripts).map(|_| with_room()).collect(), ..Self::default() })
     }
 
     pub(crate) fn add(&mut self, other: &Self) {

@@ -1,6 +1,6 @@
 //! The figures one thread keeps to the end of the run.
 
-use stats::{Histogram, SparseHistogram};
+use stats::Histogram;
 
 use super::{ClientTime, EngineResult, ItemFigures, OwnCost, StatementFigures, UserFigures};
 use crate::client::{Abandoned, Abort, StatementEnd, Time};
@@ -29,7 +29,12 @@ pub(crate) struct ThreadFigures {
 impl ThreadFigures {
     pub(crate) fn new(statements: usize, items: usize) -> Self {
         let statements = std::iter::repeat_with(StatementTally::default).take(statements).collect();
-        Self { statements, items: vec![ItemFigures::default(); items], ..Self::default() }
+        Self {
+            statements,
+            items: vec![ItemFigures::default(); items],
+            cost: ThreadCost::new(),
+            ..Self::default()
+        }
     }
 
     pub(crate) fn client_time(threads: &[Self]) -> ClientTime {
@@ -77,7 +82,7 @@ impl ThreadFigures {
 /// memory, and the others in proportion to the range of their latencies.
 #[derive(Debug, Default)]
 pub(crate) struct StatementTally {
-    latency: SparseHistogram,
+    latency: Histogram,
     failures: u64,
     retries: u64,
 }
@@ -95,7 +100,7 @@ impl StatementTally {
     fn sum<'a>(parts: impl Iterator<Item = &'a Self>) -> StatementFigures {
         let mut sum = StatementFigures::default();
         for part in parts {
-            part.latency.add_to(&mut sum.latency);
+            sum.latency.add(&part.latency);
             sum.failures += part.failures;
             sum.retries += part.retries;
         }
@@ -121,6 +126,12 @@ pub(crate) struct ThreadCost {
 }
 
 impl ThreadCost {
+    /// With memory for all counters, so that recording never allocates.
+    fn new() -> Self {
+        let [timer_lateness, turn, start_lag] = [(); 3].map(|()| Histogram::with_room(Histogram::ALL_LINES));
+        Self { timer_lateness, turn, start_lag, ..Self::default() }
+    }
+
     pub(crate) fn merge_into(&self, own: &mut OwnCost) {
         own.user_ns += self.cpu.user_ns;
         own.system_ns += self.cpu.system_ns;

@@ -6,6 +6,9 @@ use std::sync::mpsc::Sender;
 use crate::measured::{ScriptFigures, Second};
 use crate::observer::Observer;
 
+/// What the histograms of a script's totals may take unpacked, each. Packing takes microseconds.
+const TOTAL_BYTES: usize = 2048;
+
 pub(super) struct Merge {
     totals: Vec<ScriptFigures>,
     /// By start; with the thread that gets the memory back.
@@ -61,6 +64,7 @@ impl Merge {
             if second.start_ns >= 0 {
                 for (total, part) in self.totals.iter_mut().zip(&second.scripts) {
                     total.add(part);
+                    total.shrink_beyond(TOTAL_BYTES);
                 }
             }
             self.give_back(thread, second);

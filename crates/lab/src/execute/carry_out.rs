@@ -399,7 +399,7 @@ impl<'a> Execution<'a> {
             }
             let start = Instant::now();
             let keep = Keep::Distributions(self.results.path());
-            let explain = self.plan.explains(&next.run);
+            let explain = self.plan.explains(&next.run).then(|| self.plan.check_time());
             let steps = if self.calibrates() { RunSteps::NONE } else { RunSteps::FULL };
             let steps = RunSteps { more_clients: next.more_clients, explain, ..steps };
             let done = self.runner.run(&next.run, &next.setup, steps, keep).map(|done| vec![done]);
@@ -427,7 +427,7 @@ impl<'a> Execution<'a> {
         let turns = block.runs.iter().map(|Next { run, setup, .. }| Turn {
             run,
             setup,
-            explain: self.plan.explains(run),
+            explain: self.plan.explains(run).then(|| self.plan.check_time()),
         });
         let turns: Vec<_> = turns.collect();
         let measured = self.runner.run_in_turn(&turns, how, keep);

@@ -6,14 +6,14 @@ use std::path::Path;
 use spec::plan::topology::LoadTarget;
 use spec::plan::{Plan, PlannedRun};
 use spec::{Class, Error, RunEvent, Text};
-use workloads::{Sampled, Spec};
+use workloads::{CheckTime, Sampled, Spec};
 
 use super::failed_arms::FailedArms;
 use super::offline::has_enough;
 use super::server_data::{Differences, Names, ServerData, ask, build_words};
 use crate::jobs::make_extract;
 use crate::plan::{levels, setups};
-use crate::runner::{ExperimentStep, ProgressExt, Ready, Results, Runner, changed_data, texts};
+use crate::runner::{Checked, ExperimentStep, ProgressExt, Ready, Results, Runner, changed_data, texts};
 use crate::setup::Setup;
 
 /// Remarks for every run of an arm: by its requests, and the arm's name.
@@ -369,7 +369,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         let (stage, progress, _) = self.runner.on_stage(&setup.at())?;
         stage.lets_through(&*workload)?;
         stage.look_by(setup.search_path())?;
-        let how = (self.plan.seed(), self.plan.try_first.unwrap_or(true));
+        let how = (self.plan.seed(), self.plan.try_first.unwrap_or(true), self.plan.check_time());
         let mut ready = Ready::guarded(stage, &name, workload, how, chosen.as_ref(), progress)?;
         stage.look_by(None)?;
         // The choice of an earlier invocation, stored with its first run, must equal the present one.
@@ -422,8 +422,20 @@ impl<'g, 'a> Guard<'g, 'a> {
         if ready.workload.clients().is_some() {
             stage.start_tile_servers()?;
         }
-        let sampled = stage.with_site(|site| ready.workload.sample(site, seed))?;
+        let given = self.plan.check_time();
+        let mut unheard = ();
+        let checked = Checked::new(&mut unheard);
+        let hears = |note| checked.hear(note);
+        let time = CheckTime::begin(given, &hears);
+        let sampled = stage.with_site_for(time, |site| ready.workload.sample(site, seed))?;
         stage.look_by(None)?;
+        if let Some(words) = checked.not_looked_words("compared", given) {
+            let told = format!("{}: {words}", setup.workload);
+            self.runner.progress.warn(told.clone());
+            if let Some(arm) = setup.arm.as_ref().and_then(|arm| arm.name.clone()) {
+                self.remark(&setup.asked(), &arm, RunEvent::REMARK, told);
+            }
+        }
         self.samples.insert(key, sampled);
         Ok(())
     }

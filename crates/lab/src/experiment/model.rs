@@ -135,6 +135,8 @@ pub(crate) struct Measure {
     pub(crate) repeat_disturbed: Option<u32>,
     /// Whether a sample of transactions is explained; `None` for the default.
     pub(crate) explain: Option<bool>,
+    /// Longest time for the check of a workload, and for the plans after a run, each; `None` for the default.
+    pub(crate) check_time: Option<Duration>,
     /// Whether scripts are executed once before the first run; `None` for the default.
     pub(crate) try_first: Option<bool>,
     pub(crate) counting: AskedCounting,
@@ -169,6 +171,8 @@ pub struct ExperimentOverrides {
     pub slices: Option<AskedSlices>,
     /// Whether sessions of arms in slices are kept from round to round.
     pub keep_sessions: Option<bool>,
+    /// Longest time for the check of a workload, and for the plans after a run, each.
+    pub check_time: Option<Duration>,
     pub rounds: Option<u32>,
     /// Sets of each level of a factor that is set by hand.
     pub sets: Option<u32>,
@@ -187,7 +191,7 @@ impl ExperimentFile {
     /// a metric where nothing is compared.
     pub fn ask(
         &mut self,
-        ExperimentOverrides { slices, keep_sessions, rounds, sets, same, metric, looks }: ExperimentOverrides,
+        ExperimentOverrides { slices, keep_sessions, check_time, rounds, sets, same, metric, looks }: ExperimentOverrides,
     ) -> Result<(), Error> {
         if self.has_only_jobs() && (slices.is_some() || rounds.is_some() || keep_sessions.is_some()) {
             let what = "--rounds, --slices and --keep-sessions are about runs, and without a workload there are none";
@@ -201,6 +205,10 @@ impl ExperimentFile {
         if keep_sessions.is_some() {
             self.measure.keep_sessions = keep_sessions;
             self.written.measure.keep_sessions = keep_sessions;
+        }
+        if let Some(time) = check_time {
+            self.measure.check_time = Some(time);
+            self.written.measure.check_time = Some(BoundedDuration::seconds(time.as_secs_f64()));
         }
         if let Some(sets) = sets {
             if self.by_hand().is_none() {

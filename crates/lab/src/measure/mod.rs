@@ -218,11 +218,12 @@ struct Watch<'w, 'c> {
 
 impl<'w, 'c> Watch<'w, 'c> {
     fn begin(load: Measurement<'w, 'c>) -> Result<Self, Error> {
-        let Measurement { setup, keep, observer, collectors, .. } = load;
+        let Measurement { workload, setup, keep, observer, collectors, .. } = load;
+        let scripts = workload.scripts().len();
         let series = match keep {
             Keep::Nothing => None,
-            Keep::Counters => Some(Series::of(setup.until, None)?),
-            Keep::Distributions(results) => Some(Series::of(setup.until, Some(results))?),
+            Keep::Counters => Some(Series::of(setup.until, scripts, None)?),
+            Keep::Distributions(results) => Some(Series::of(setup.until, scripts, Some(results))?),
         };
         let started_at = jiff::Timestamp::now().to_string();
         let are_users = setup.users().is_some();

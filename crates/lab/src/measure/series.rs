@@ -7,8 +7,10 @@ use results::{Spool, SpoolWriter};
 use spec::{Error, SeriesPoint};
 use stats::Histogram;
 
-/// Most steps of a run of known length.
+/// Most steps of a run of known length with few scripts.
 const STEPS: i64 = 600;
+/// Most points of a run with many scripts, which has one for each script and step; but at least a tenth of the steps.
+const POINTS: i64 = 60_000;
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// The measured seconds. A long run joins them into longer steps, to limit their number.
@@ -25,18 +27,19 @@ pub(super) struct Series {
 enum Lengths {
     /// All equal, ns; whole seconds.
     Alike(i64),
-    /// For a run of unknown length: a second at first, doubled each time the run is twice as long.
-    Growing,
+    /// For a run of unknown length: a second at first, doubled each time the run is twice as long, from so many on.
+    Growing { steps: i64 },
 }
 
 impl Lengths {
-    fn of(until: Until) -> Self {
+    fn of(until: Until, scripts: usize) -> Self {
+        let steps = (POINTS / (scripts as i64).max(1)).clamp(STEPS / 10, STEPS);
         match until {
             Until::Elapsed(time) => {
                 let seconds = i64::try_from(time / SECOND_NS.unsigned_abs()).unwrap_or(i64::MAX / SECOND_NS);
-                Self::Alike((seconds + STEPS - 1).div_euclid(STEPS).max(1) * SECOND_NS)
+                Self::Alike((seconds + steps - 1).div_euclid(steps).max(1) * SECOND_NS)
             }
-            Until::PerClient(_) | Until::PerUser(_) | Until::Caller => Self::Growing,
+            Until::PerClient(_) | Until::PerUser(_) | Until::Caller => Self::Growing { steps },
         }
     }
 
@@ -44,8 +47,8 @@ impl Lengths {
     fn start(self, time_ns: i64) -> i64 {
         let length = match self {
             Self::Alike(length) => length,
-            Self::Growing => {
-                let past = time_ns / (STEPS * SECOND_NS);
+            Self::Growing { steps } => {
+                let past = time_ns / (steps * SECOND_NS);
                 SECOND_NS << (i64::BITS - past.leading_zeros())
             }
         };
@@ -54,13 +57,13 @@ impl Lengths {
 }
 
 impl Series {
-    /// A series for a run until then; distributions wait next to the results file, if any.
+    /// A series for a run of so many scripts until then; distributions wait next to the results file, if any.
     ///
     /// # Errors
     /// When nothing can be written there.
-    pub(super) fn of(until: Until, results: Option<&Path>) -> Result<Self, Error> {
+    pub(super) fn of(until: Until, scripts: usize, results: Option<&Path>) -> Result<Self, Error> {
         let spool = SpoolWriter::near(results)?;
-        Ok(Self { lengths: Lengths::of(until), points: Vec::new(), spool, open: Vec::new() })
+        Ok(Self { lengths: Lengths::of(until, scripts), points: Vec::new(), spool, open: Vec::new() })
     }
 
     /// Adds the next second. Returns the end of the step that it completes, in µs since the start of the
@@ -135,7 +138,7 @@ mod tests {
     }
 
     fn points(until: Until, seconds: i64) -> Vec<SeriesPoint> {
-        let mut series = Series::of(until, None).unwrap();
+        let mut series = Series::of(until, 2, None).unwrap();
         (-2..seconds).for_each(|number| _ = series.add(&second(number, 2)));
         let (points, _) = series.into_parts();
         assert_eq!(
@@ -150,7 +153,7 @@ mod tests {
     #[test]
     fn a_step_is_over_with_its_last_second() {
         let ends = |until, seconds: i64| {
-            let mut series = Series::of(until, None).unwrap();
+            let mut series = Series::of(until, 1, None).unwrap();
             (-1..seconds).filter_map(|number| series.add(&second(number, 1))).collect::<Vec<_>>()
         };
         let three = Until::Elapsed(3 * SECOND_NS.unsigned_abs());
@@ -178,12 +181,26 @@ mod tests {
         assert_eq!(unknown.last().unwrap().length_us, 8_000_000);
     }
 
+    #[test]
+    fn with_many_scripts_there_are_fewer_steps() {
+        let hour = Until::Elapsed(3600 * SECOND_NS.unsigned_abs());
+        let steps = |until, scripts| {
+            3600 * SECOND_NS
+                / match Lengths::of(until, scripts) {
+                    Lengths::Alike(length) => length,
+                    Lengths::Growing { steps } => 3600 * SECOND_NS / steps,
+                }
+        };
+        assert_eq!([1, 100, 300, 1000].map(|scripts| steps(hour, scripts)), [600, 600, 200, 60]);
+        assert_eq!([1, 1000].map(|scripts| steps(Until::PerClient(1), scripts)), [600, 60]);
+    }
+
     /// Distributions of 200 kB for each second and script piled up.
     #[test]
     #[cfg(target_os = "linux")]
     fn memory_stays_the_same_however_long_a_run_is() {
         let folder = tempfile::tempdir().unwrap();
-        let mut series = Series::of(Until::PerClient(1), Some(&folder.path().join("r.sqlite"))).unwrap();
+        let mut series = Series::of(Until::PerClient(1), 4, Some(&folder.path().join("r.sqlite"))).unwrap();
         let mut second = second(0, 4);
         let mut add = |from: i64, to: i64| {
             for number in from..to {

@@ -69,6 +69,7 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
             file.measure.repeat_disturbed
         },
         explain: file.measure.explain,
+        check_time_s: file.measure.check_time.map(|time| time.as_secs_f64()),
         try_first: file.measure.try_first,
         runs,
         part,

@@ -4,6 +4,7 @@
 
 mod cache;
 mod changes;
+mod checked;
 mod crash;
 mod credits;
 mod happened;
@@ -22,7 +23,7 @@ mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use engine::{NotConnected, Observer, Second, Time, Until};
 use results::{Finished, Spool};
@@ -43,6 +44,7 @@ use workloads::{ClientWorkload, Places};
 
 pub use self::changes::FailedChange;
 pub(crate) use self::changes::check_undone;
+pub(crate) use self::checked::Checked;
 pub(crate) use self::crash::CrashedRun;
 use self::credits::Credits;
 pub(crate) use self::keep::{Results, Surroundings};
@@ -77,15 +79,16 @@ pub(crate) struct RunSteps {
     pub(crate) counters: bool,
     /// Accept as a result that a server refuses so many clients.
     pub(crate) more_clients: bool,
-    pub(crate) explain: bool,
+    /// Explain a sample of transactions, for at most so long.
+    pub(crate) explain: Option<Duration>,
     pub(crate) seconds: bool,
 }
 
 impl RunSteps {
     pub(crate) const FULL: Self =
-        Self { settle: true, counters: true, more_clients: false, explain: false, seconds: true };
+        Self { settle: true, counters: true, more_clients: false, explain: None, seconds: true };
     pub(crate) const NONE: Self =
-        Self { settle: false, counters: false, more_clients: false, explain: false, seconds: true };
+        Self { settle: false, counters: false, more_clients: false, explain: None, seconds: true };
 }
 
 #[derive(Debug)]
@@ -286,9 +289,9 @@ impl<'a> Runner<'a> {
         let part = self.shared.as_ref().zip(start).and_then(|(shared, start)| start.into_part(shared.part));
         record.parts.extend(part);
         record.events.extend(balanced_words(&seen.balanced).map(|words| event("pooler", words)));
-        if steps.explain && lost.is_none() {
+        if let Some(time) = steps.explain.filter(|_| lost.is_none()) {
             let place = self.stage(&setup.at())?.target.place();
-            self.take_plans(setup, &place, &mut record);
+            self.take_plans(setup, &place, &mut record, time);
         }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };

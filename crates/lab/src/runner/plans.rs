@@ -11,8 +11,9 @@ use protocol::postgres::Place;
 use server::control::Control;
 use spec::{Artifact, Run, RunEvent, TileFigures};
 use workloads::tiles::Tile;
-use workloads::{SamplePlans, Site, TileItem};
+use workloads::{CheckTime, SamplePlans, Site, TileItem};
 
+use super::checked::Checked;
 use super::{ExperimentStep, ProgressExt, Runner, event};
 use crate::setup::{Cache, Setup};
 
@@ -21,7 +22,7 @@ const CONNECTING: Duration = Duration::from_secs(10);
 impl Runner<'_> {
     /// Explains the run's requests, in a connection to this place. A failure is recorded with the run and
     /// does not invalidate it.
-    pub(super) fn take_plans(&mut self, setup: &Setup, place: &Place, record: &mut Run) {
+    pub(super) fn take_plans(&mut self, setup: &Setup, place: &Place, record: &mut Run, time: Duration) {
         if self.stop.soon() {
             return;
         }
@@ -29,7 +30,7 @@ impl Runner<'_> {
             Cache::Cold => SamplePlans::not("the data is in no cache at first, and explained it is"),
             Cache::AsLeft | Cache::Warm => {
                 self.progress.step(ExperimentStep::Collect, "plans of a sample of transactions");
-                self.ask_for_plans(setup, place, &slowest(record)).unwrap_or_else(SamplePlans::not)
+                self.ask_for_plans(setup, place, &slowest(record), time).unwrap_or_else(SamplePlans::not)
             }
         };
         keep(explained, record);
@@ -40,6 +41,7 @@ impl Runner<'_> {
         setup: &Setup,
         place: &Place,
         slowest: &[TileItem],
+        time: Duration,
     ) -> Result<SamplePlans, String> {
         let Some(ready) = self.workloads.get_mut(&setup.asked()) else { return Ok(SamplePlans::default()) };
         let mut sql = Control::open(place, Some(CONNECTING)).map_err(|error| error.to_string())?;
@@ -49,9 +51,17 @@ impl Runner<'_> {
                 "plans are read on a session of pgdyno's own, which a pooler does not give",
             ));
         }
-        let mut site = Site::postgres(&mut sql);
+        let checked = Checked::new(&mut *self.progress);
+        let hears = |note| checked.hear(note);
+        let mut site = Site { time: CheckTime::begin(time, &hears), ..Site::postgres(&mut sql) };
         // The run's seed: the same transactions for all arms of the cell.
-        ready.workload.explain(&mut site, setup.seed, slowest).map_err(|error| error.to_string())
+        let explained = ready.workload.explain(&mut site, setup.seed, slowest);
+        let mut explained = explained.map_err(|error| error.to_string())?;
+        if let Some(words) = checked.not_looked_words("explained", time) {
+            self.progress.warn(format!("{}: {words}", setup.workload));
+            explained.missing.push(words);
+        }
+        Ok(explained)
     }
 }
 

@@ -1,12 +1,18 @@
 //! A workload, opened, checked and guarded.
 
+use std::time::Duration;
+
 use spec::{Artifact, Class, Error};
-use workloads::{ClientWorkload, GuardAgain, Guarded, Prepared, ScriptInfo, TileItem, Work};
+use workloads::{CheckTime, ClientWorkload, GuardAgain, Guarded, Prepared, ScriptInfo, Site, TileItem, Work};
+
+use super::checked::Checked;
 
 use crate::event::{ExperimentStep, Progress, ProgressExt};
 use crate::jobs::Files;
 use crate::stage::Stage;
 
+/// Share of the time for checks that the guard may take; the rest is for sample tiles.
+const OF_GUARD: f64 = 0.8;
 /// Requests at which the connection ends, until the guard gives up.
 const MOST_ENDED: u32 = 16;
 
@@ -34,7 +40,7 @@ impl Ready {
         stage: &mut Stage,
         name: &str,
         mut workload: Work,
-        (seed, try_first): (u64, bool),
+        (seed, try_first, check_time): (u64, bool, Duration),
         chosen: Option<&Prepared>,
         mut progress: &mut dyn Progress,
     ) -> Result<Self, Error> {
@@ -55,20 +61,27 @@ impl Ready {
         if !prepared.summary.is_empty() && try_first {
             progress.note(format!("{name}: {}", prepared.summary));
         }
-        let guarded = match try_first {
-            true => guard(stage, &mut workload, seed).map_err(named)?,
+        let checked = Checked::new(&mut *progress);
+        let hears = |note| checked.hear(note);
+        let time = CheckTime::begin(check_time, &hears);
+        let mut guarded = match try_first {
+            // Sample tiles have the rest of the time.
+            true => guard(stage, &mut workload, seed, CheckTime::begin(check_time.mul_f64(OF_GUARD), &hears))
+                .map_err(named)?,
             false => {
-                stage.with_site_and_replica(|site| workload.guard_on_replica(site, seed)).map_err(named)?;
+                let work = |site: &mut Site<'_>| workload.guard_on_replica(site, seed);
+                stage.with_site_and_replica(time, work).map_err(named)?;
                 Guarded::default()
             }
         };
+        let mut artifacts = stage.with_site_for(time, |site| workload.artifacts(site)).map_err(named)?;
+        guarded.warnings.extend(checked.not_looked_words("checked", check_time));
         for warning in &guarded.warnings {
             progress.warn(format!("{name}: {warning}"));
         }
         for note in &guarded.notes {
             progress.note(format!("{name}: {note}"));
         }
-        let mut artifacts = stage.with_site(|site| workload.artifacts(site)).map_err(named)?;
         if !prepared.json.is_empty() {
             artifacts.push(Artifact {
                 name: format!("prepared/{name}"),
@@ -84,10 +97,10 @@ impl Ready {
 }
 
 /// Guards a workload. A request at which the connection ends is left out, over another connection.
-fn guard(stage: &mut Stage, workload: &mut Work, seed: u64) -> Result<Guarded, Error> {
+fn guard(stage: &mut Stage, workload: &mut Work, seed: u64, time: CheckTime<'_>) -> Result<Guarded, Error> {
     let search_path = stage.looks_by();
     for _ in 0..MOST_ENDED {
-        match stage.with_site_and_replica(|site| workload.guard(site, seed)) {
+        match stage.with_site_and_replica(time, |site| workload.guard(site, seed)) {
             Err(error) if error.attached::<GuardAgain>().is_some() => {
                 stage.wait_until_back();
                 stage.look_by(search_path.as_deref())?;
@@ -95,7 +108,7 @@ fn guard(stage: &mut Stage, workload: &mut Work, seed: u64) -> Result<Guarded, E
             guarded => return guarded,
         }
     }
-    stage.with_site_and_replica(|site| workload.guard(site, seed))
+    stage.with_site_and_replica(time, |site| workload.guard(site, seed))
 }
 
 /// The data changed since the first invocation chose the requests: its runs could not be compared with new

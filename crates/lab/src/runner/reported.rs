@@ -1,14 +1,13 @@
 //! Waits for servers that start, stop or restart: each is reported every few seconds.
 
 use std::panic::resume_unwind;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::{Progress, ProgressExt};
 
 /// Time between two reports.
 const EVERY: Duration = Duration::from_secs(5);
-/// Time between two looks whether it is over.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// Does some work on another thread, and reports every few seconds that pgdyno waits for `what`.
 pub(crate) fn reported<T: Send>(
@@ -26,15 +25,15 @@ fn told_every<T: Send>(
     work: impl FnOnce() -> T + Send,
 ) -> T {
     std::thread::scope(|scope| {
-        let running = scope.spawn(work);
+        let (over, ended) = mpsc::channel::<()>();
+        let running = scope.spawn(move || {
+            // Dropped when the work ends, also by a panic.
+            let _over = over;
+            work()
+        });
         let begun = Instant::now();
-        let mut told = begun;
-        while !running.is_finished() {
-            std::thread::sleep(LOOK);
-            if told.elapsed() >= every {
-                told = Instant::now();
-                progress.note(format!("waiting for {what}, {} s", begun.elapsed().as_secs()));
-            }
+        while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+            progress.note(format!("waiting for {what}, {} s", begun.elapsed().as_secs()));
         }
         running.join().unwrap_or_else(|panic| resume_unwind(panic))
     })

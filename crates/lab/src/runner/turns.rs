@@ -28,7 +28,8 @@ use crate::strategies::Cause;
 pub(crate) struct Turn<'a> {
     pub(crate) run: &'a PlannedRun,
     pub(crate) setup: &'a Setup,
-    pub(crate) explain: bool,
+    /// Explain a sample of transactions, for at most so long.
+    pub(crate) explain: Option<Duration>,
 }
 
 struct ReadyTurn<'a> {
@@ -36,7 +37,7 @@ struct ReadyTurn<'a> {
     record: Run,
     places: Places,
     /// Where its clients would connect without a pooler, with its own settings; only if it is explained.
-    explain_at: Option<Place>,
+    explain_at: Option<(Place, Duration)>,
 }
 
 impl Runner<'_> {
@@ -55,7 +56,7 @@ impl Runner<'_> {
             self.bring_about(setup, RunSteps::FULL, &mut record)?;
             self.with_what_is_known_of(setup, &mut record)?;
             let stage = self.stage(&setup.at())?;
-            let (places, explain_at) = (stage.places(), explain.then(|| stage.target.place()));
+            let (places, explain_at) = (stage.places(), explain.map(|time| (stage.target.place(), time)));
             ready.push(ReadyTurn { setup, record, places, explain_at });
         }
         if ready.iter().any(|turn| turn.record.validity == Validity::Invalid) {
@@ -175,8 +176,8 @@ impl Runner<'_> {
         record.slices = taken.slices.get(arm).cloned().unwrap_or_default();
         self.judge(setup, &mut record, &mut measured, changed.as_deref());
         note(&mut record, arm, taken);
-        if let Some(place) = explain_at.filter(|_| lost.is_none()) {
-            self.take_plans(setup, &place, &mut record);
+        if let Some((place, time)) = explain_at.filter(|_| lost.is_none()) {
+            self.take_plans(setup, &place, &mut record, time);
         }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };

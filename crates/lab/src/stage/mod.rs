@@ -17,7 +17,7 @@ use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::redis::{ControlError, Limits};
 use spec::plan::{Arm, Placement, TargetSpec};
 use spec::{Class, Error};
-use workloads::{Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
+use workloads::{CheckTime, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
 
 use crate::error::of_sql;
 use crate::event::{Progress, ProgressExt};
@@ -284,21 +284,32 @@ impl Stage {
         &mut self,
         work: impl FnOnce(&mut Site<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.with_connected_site(None, work)
+        self.with_connected_site(None, CheckTime::default(), work)
+    }
+
+    /// The same for a check that may take so long.
+    pub(crate) fn with_site_for<T>(
+        &mut self,
+        time: CheckTime<'_>,
+        work: impl FnOnce(&mut Site<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.with_connected_site(None, time, work)
     }
 
     /// The same with a replica, if the present run has one.
     pub(crate) fn with_site_and_replica<T>(
         &mut self,
+        time: CheckTime<'_>,
         work: impl FnOnce(&mut Site<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let replica = self.replica_control()?;
-        self.with_connected_site(replica, work)
+        self.with_connected_site(replica, time, work)
     }
 
     fn with_connected_site<T>(
         &mut self,
         mut replica: Option<Control>,
+        time: CheckTime<'_>,
         work: impl FnOnce(&mut Site<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.control()?;
@@ -311,8 +322,15 @@ impl Stage {
         let web = Web { given_up: &given_up };
         let tile_servers = self.tile_servers.places();
         let replica = replica.as_mut().map(|control| control as &mut dyn Sql);
-        let mut site =
-            Site { sql: Some(control), replica, redis, http: Some(&web), tile_servers, ..Site::default() };
+        let mut site = Site {
+            sql: Some(control),
+            replica,
+            redis,
+            http: Some(&web),
+            tile_servers,
+            time,
+            ..Site::default()
+        };
         let result = work(&mut site);
         if result.is_err() {
             // The connection may be in a failed transaction, or closed.

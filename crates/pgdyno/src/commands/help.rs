@@ -261,6 +261,7 @@ mod tests {
                 "rounds",
                 "slices",
                 "keep_sessions",
+                "check_time",
                 "save",
                 "dry_run",
                 "again",

@@ -1,6 +1,7 @@
 //! `pgdyno run`: an experiment from a file.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lab::experiment::{ExperimentFile, ExperimentOverrides, ReadOptions};
 
@@ -55,6 +56,10 @@ pub(crate) struct Args {
     /// Whether the sessions of arms in slices are kept from round to round: true or false, instead of the file's value
     #[arg(long, value_name = "WHETHER")]
     keep_sessions: Option<bool>,
+    /// Longest time in seconds for the check of each workload before its runs, and for the plans after one, each, instead
+    /// of the file's value
+    #[arg(long, value_name = "SEC", value_parser = crate::options::check_time)]
+    check_time: Option<Duration>,
     /// The metric that gives the answer, instead of the file's. The answer names the other one, too
     #[arg(long, short = 'm', value_enum, value_name = "METRIC")]
     metric: Option<AnswerMetric>,
@@ -90,6 +95,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     file.ask(ExperimentOverrides {
         slices,
         keep_sessions: args.keep_sessions,
+        check_time: args.check_time,
         rounds: args.rounds,
         sets: args.sets,
         same: args.same,

@@ -66,6 +66,48 @@ fn slow_zooms_are_named_with_what_is_known_of_them() {
     assert!(place.sql(missed) == "0" || told, "{}", done.stdout);
 }
 
+/// The check and the plans of slow zooms took minutes, without a word.
+#[test]
+fn the_check_and_the_plans_end_with_their_time_and_name_what_is_missing() {
+    let (place, server) = prepared();
+    let url = server.url();
+    let options = [
+        "slow_low()",
+        "--pick-from",
+        "paths",
+        "-z",
+        "4-9",
+        "-T",
+        "1",
+        "--rounds",
+        "1",
+        "--check-time",
+        "0.8",
+    ];
+    let done = place.run(tiles(&url, &options));
+    done.says(&[
+        "slow_low(), z9: 10 tiles, ",
+        "not checked within 0.8 s (measure.check_time, --check-time), or too large: slow_low(), z4",
+    ]);
+    done.says(&[
+        "slow_low(), z9: 10 plans, ",
+        "not explained within 0.8 s (measure.check_time, --check-time), or too large: slow_low(), z4",
+    ]);
+    for kind in ["remark", "no plans"] {
+        let named =
+            format!("select count(*) > 0 from event where kind = '{kind}' and detail like '%z4 to z%'");
+        assert_eq!(place.sql(&named), "1", "{kind}");
+    }
+    let page = place.run(["report", "-o", "-"]).expect(0).stdout;
+    assert!(
+        page.contains("not checked within 0.8 s") && page.contains("not explained within 0.8 s"),
+        "{page}"
+    );
+    // The server has no statement left that goes on.
+    let going_on = "select count(*) from pg_stat_activity where query like '%slow_low%' and pid <> pg_backend_pid() and state = 'active'";
+    assert_eq!(server.psql(going_on), "0");
+}
+
 #[test]
 fn a_function_over_a_table_without_an_index_is_remarked() {
     let (place, server) = prepared();

@@ -1,6 +1,8 @@
 //! Where the time of statements goes: a bar per arm in each cell, the differences of plans, and the slowest
 //! plan node by node.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use results::{CellValue, Table};
 use spec::{PlanNode, RunEvent, StatementPart, StatementPlan};
 
@@ -15,6 +17,8 @@ use results::data::cell_text;
 
 /// Cells shown unfolded; the rest is folded.
 const OPEN: usize = 3;
+/// Scripts of a cell that are shown: those that take the longest.
+const SCRIPTS: usize = 20;
 /// Parts with a separate colour; the small ones share one.
 const PARTS: usize = 6;
 /// From this ratio of bar lengths on, bars are also drawn as shares: otherwise the shortest one would be
@@ -32,6 +36,8 @@ struct PlansOfCell {
     arms: Vec<Explained>,
     /// How the plans of each arm differ from the base's, a sentence each.
     changes: Vec<String>,
+    /// Scripts that are not shown.
+    left_out: usize,
 }
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
@@ -82,6 +88,7 @@ impl PlansOfCell {
                 None => cells.push(Self::starting_with(own)),
             }
         }
+        cells.iter_mut().for_each(Self::leave_out_fast_scripts);
         if let Some(base) = data.base() {
             cells.iter_mut().for_each(|cell| cell.changes = changes(&cell.arms, base));
         }
@@ -94,7 +101,24 @@ impl PlansOfCell {
             Some(part) if own.layers.len() > 1 => format!("{cell}, {}", part.layer),
             _ => cell,
         };
-        Self { label, layer: own.layer(), arms: vec![own], changes: Vec::new() }
+        Self { label, layer: own.layer(), arms: vec![own], changes: Vec::new(), left_out: 0 }
+    }
+
+    /// Keeps the scripts that take the longest, with all their arms.
+    fn leave_out_fast_scripts(&mut self) {
+        let mut longest_ms: BTreeMap<usize, f64> = BTreeMap::new();
+        for (place, own) in self.arms.iter().filter_map(|own| Some((own.place?, own))) {
+            let longest = longest_ms.entry(place).or_default();
+            *longest = longest.max(own.measured_ms.unwrap_or(own.total_ms.mean));
+        }
+        let mut places: Vec<(usize, f64)> = longest_ms.into_iter().collect();
+        if self.layer.is_some() || places.len() <= SCRIPTS {
+            return;
+        }
+        places.sort_by(|one, other| other.1.total_cmp(&one.1));
+        let left_out: BTreeSet<usize> = places.drain(SCRIPTS..).map(|(place, _)| place).collect();
+        self.arms.retain(|own| own.place.is_none_or(|place| !left_out.contains(&place)));
+        self.left_out = left_out.len();
     }
 
     /// The parts that take most, over all arms, in their usual order: those with a separate colour.
@@ -201,8 +225,15 @@ impl PlansOfCell {
             let blocks = folded.then(|| remark(explained)).into_iter().chain([nodes]).collect();
             Block::details(format!("The slowest plan of {}", explained.name()), blocks)
         };
+        let left_out = (self.left_out > 0).then(|| {
+            let left_out = numbers::counted(self.left_out, "script");
+            Block::remark(format!(
+                "{left_out} that took less time are not shown here: pgdyno table plans has all."
+            ))
+        });
         [Block::Heading(self.label.clone())]
             .into_iter()
+            .chain(left_out)
             .chain(self.changes.iter().map(Block::text))
             .chain(self.charts().into_iter().map(Block::from))
             .chain(functions)

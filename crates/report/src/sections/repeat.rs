@@ -37,6 +37,9 @@ fn indented(plan: &Recorded) -> String {
     sorted.expect("plans are plain data")
 }
 
+/// Texts of requests up to which they are not folded together.
+const OPEN_TEXTS: usize = 50;
+
 fn of_kit(kit: &Kit) -> Vec<Block> {
     let head = match (&kit.experiment, kit.files.is_empty()) {
         (Some(_), _) => Paragraph::new("")
@@ -71,9 +74,14 @@ fn of_kit(kit: &Kit) -> Vec<Block> {
         };
         Some(Block::Details { summary, open, blocks: vec![Block::Code(file.text.clone()?)] })
     }));
-    blocks.extend(kit.asked.iter().filter_map(|asked| {
+    let asked = kit.asked.iter().filter_map(|asked| {
         let summary = format!("{} ({})", asked.name, asked.used_by);
         Block::details(summary, vec![Block::Code(asked.text.clone()?)])
-    }));
+    });
+    let asked: Vec<Block> = asked.collect();
+    match asked.len() > OPEN_TEXTS {
+        true => blocks.extend(Block::details(format!("The texts of {} requests", asked.len()), asked)),
+        false => blocks.extend(asked),
+    }
     blocks
 }

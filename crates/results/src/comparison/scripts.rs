@@ -1,7 +1,7 @@
 //! Arms compared by script, if their runs mix several: the throughput of a mix is a mean over scripts,
 //! which hides that one script is much faster and another is not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use spec::{Run, ScriptRecord};
 use stats::{Better, Estimate, TooFew, Verdict};
@@ -44,8 +44,9 @@ pub(super) fn of(arm: &ArmComparison, runs: &[Run], base: &str, rule: Rule) -> V
                 pairs.filter(|(base, _)| rounds.contains(&base.round)).collect()
             })
             .collect();
-        let names: BTreeSet<&str> =
-            pairs.iter().flatten().flat_map(|(base, new)| in_both(base, new)).collect();
+        let pairs: Vec<Vec<Pair<'_>>> =
+            pairs.iter().map(|cell| cell.iter().map(|(base, new)| Pair::of(base, new)).collect()).collect();
+        let names: BTreeSet<&str> = pairs.iter().flatten().flat_map(Pair::in_both).collect();
         if names.len() < 2 {
             continue;
         }
@@ -59,24 +60,43 @@ pub(super) fn of(arm: &ArmComparison, runs: &[Run], base: &str, rule: Rule) -> V
     found
 }
 
-/// Names of the scripts that both runs have once.
-fn in_both<'r>(base: &'r Run, new: &'r Run) -> impl Iterator<Item = &'r str> {
-    let is_plain = |script: &&ScriptRecord| script.part.is_none();
-    let names = base.scripts.iter().filter(is_plain).map(|script| script.name.as_str());
-    names.filter(|name| named(base, name).is_some() && named(new, name).is_some())
+/// The runs of a round, and the scripts of each.
+struct Pair<'r> {
+    round: u32,
+    runs: [(&'r Run, Named<'r>); 2],
 }
 
-fn named<'r>(run: &'r Run, name: &str) -> Option<&'r ScriptRecord> {
-    let mut own = run.scripts.iter().filter(|script| script.name == name);
-    own.next().filter(|_| own.next().is_none())
+/// Scripts by name; `None` where several of the run have it.
+type Named<'r> = BTreeMap<&'r str, Option<&'r ScriptRecord>>;
+
+impl<'r> Pair<'r> {
+    fn of(base: &'r Run, new: &'r Run) -> Self {
+        let named = |run: &'r Run| {
+            let mut named: Named<'r> = BTreeMap::new();
+            for script in &run.scripts {
+                named.entry(&script.name).and_modify(|own| *own = None).or_insert(Some(script));
+            }
+            (run, named)
+        };
+        Self { round: base.round, runs: [named(base), named(new)] }
+    }
+
+    /// Names of the scripts that both runs have once.
+    fn in_both(&self) -> impl Iterator<Item = &'r str> {
+        let [(_, base), (_, new)] = &self.runs;
+        let is_plain = |script: &&ScriptRecord| script.part.is_none();
+        let of_base = base.values().flatten().filter(move |script| is_plain(script));
+        of_base.map(|script| script.name.as_str()).filter(|name| new.get(name).is_some_and(Option::is_some))
+    }
 }
 
-fn estimate(name: &str, cells: &[Vec<(&Run, &Run)>], metric: Metric) -> Option<Estimate> {
-    let rounds: BTreeSet<u32> = cells.iter().flatten().map(|(base, _)| base.round).collect();
-    let of_cell = |pairs: &Vec<(&Run, &Run)>| -> Vec<Option<f64>> {
+fn estimate(name: &str, cells: &[Vec<Pair<'_>>], metric: Metric) -> Option<Estimate> {
+    let rounds: BTreeSet<u32> = cells.iter().flatten().map(|pair| pair.round).collect();
+    let of_cell = |pairs: &Vec<Pair<'_>>| -> Vec<Option<f64>> {
         let of_round = |round: &u32| {
-            let (base, new) = pairs.iter().find(|(base, _)| base.round == *round)?;
-            let [base, new] = [base, new].map(|run| time_ns(named(run, name)?, run, metric));
+            let pair = pairs.iter().find(|pair| pair.round == *round)?;
+            let times = pair.runs.each_ref().map(|(run, named)| time_ns((*named.get(name)?)?, run, metric));
+            let [base, new] = times;
             Some((new? / base?).ln())
         };
         rounds.iter().map(of_round).collect()

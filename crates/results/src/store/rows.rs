@@ -202,8 +202,8 @@ pub(super) fn script(row: &Row<'_>) -> Sqlite<(i64, ScriptRecord)> {
         weight: row.get(3)?,
         counts: json(row, 4)?,
         part: map_part(row)?,
-        response: Histogram::empty(),
-        service: Histogram::empty(),
+        response: Histogram::new(),
+        service: Histogram::new(),
     };
     Ok((row.get(0)?, script))
 }

@@ -204,7 +204,7 @@ impl Store {
     ) -> Result<(), Error> {
         let users = found.runs.iter_mut().filter(|run| run.load == OfferedLoad::Users);
         for run in users.filter(|run| !run.scripts.is_empty()) {
-            run.sessions = Some(SessionTimes { duration: Histogram::empty(), response: Histogram::empty() });
+            run.sessions = Some(SessionTimes { duration: Histogram::new(), response: Histogram::new() });
         }
         let distributions = format!(
             "SELECT h.v2, h.sum_ns, h.sum_squares, h.min_ns, h.max_ns, h.kind, h.script_id
@@ -370,7 +370,7 @@ mod tests {
         let parts: [(RunParts, Without); 8] = [
             (RunParts { distributions: false, ..RunParts::ALL }, |run| {
                 run.sessions = None;
-                let empty = || Histogram::empty();
+                let empty = || Histogram::new();
                 run.scripts.iter_mut().for_each(|own| (own.response, own.service) = (empty(), empty()));
             }),
             (RunParts { series: false, ..RunParts::ALL }, |run| run.series.clear()),

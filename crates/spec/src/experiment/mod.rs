@@ -288,6 +288,8 @@ pub struct Measure {
     pub keep_sessions: Option<bool>,
     pub repeat_disturbed: Option<Whole<0, 2>>,
     pub explain: Option<bool>,
+    /// Longest time for the check of a workload before its runs, and for the plans after one, each.
+    pub check_time: Option<BoundedDuration<0, LONGEST>>,
     /// Whether each script is executed once before the first run; true by default.
     pub try_first: Option<bool>,
     pub counting: Option<AskedCounting>,

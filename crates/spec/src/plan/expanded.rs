@@ -1,6 +1,7 @@
 //! The complete plan of an experiment.
 
 use std::collections::{BTreeSet, HashSet};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,10 +44,16 @@ pub struct Plan {
     /// Whether a sample of transactions is explained, if the file sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,
+    /// Longest time for the check of a workload, and for the plans after a run, each, s, if the file sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_time_s: Option<f64>,
     /// Whether scripts are executed once before the first run, if the file sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub try_first: Option<bool>,
 }
+
+/// Unless the user sets another one.
+pub const CHECK_TIME: Duration = Duration::from_secs(10);
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u32) -> bool {
@@ -103,6 +110,12 @@ impl Plan {
         let wanted = self.explain.unwrap_or(self.content.compare.is_some());
         // Trials of a search differ only in rate.
         wanted && run.round == 1 && !run.beside && !run.is_job() && self.content.measure.search.is_none()
+    }
+
+    /// Longest time for the check of a workload before its runs, and for the plans after one, each.
+    #[must_use]
+    pub fn check_time(&self) -> Duration {
+        self.check_time_s.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(CHECK_TIME)
     }
 
     /// Runs that remain, in order, after these are stored.

@@ -27,7 +27,7 @@ pub use arm_placement::{ArmPlacement, Copies};
 pub use content::{Arm, Beside, CACHE, Content, PlannedCalibration, SETTINGS, STORAGE, TOPOLOGY, VERSION};
 pub use cpus::Cpus;
 pub use decision::{Decision, DecisionRow, Decisions, Needed, NotRun};
-pub use expanded::{PLACEMENT, Plan};
+pub use expanded::{CHECK_TIME, PLACEMENT, Plan};
 pub use facts::{Fact, Facts, PartFacts, PlacementAdvice, TransactionLengths};
 pub use former::of_former;
 pub use generator::{AskedDriver, Generator, Waiting};

@@ -2,13 +2,14 @@
 //!
 //! A counter takes a byte or two, and a range without values takes as little. The full array takes 200 kB.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
+use flate2::Compression;
 use flate2::read::ZlibDecoder;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
+use flate2::write::ZlibEncoder;
 
 use super::HistogramError;
-use crate::buckets::{BUCKETS, DIGITS, HIGHEST_NS, LOWEST_NS, highest_of, index_of, value_of};
+use crate::buckets::{BUCKETS, DIGITS, HIGHEST_NS, LOWEST_NS};
 
 /// What the two forms of the encoding begin with.
 const V2: u32 = 0x1c84_9313;
@@ -26,13 +27,27 @@ pub(crate) struct PackedCounters {
 }
 
 impl PackedCounters {
-    pub(crate) fn of(full: &hdrhistogram::Histogram<u64>) -> Self {
-        let mut bytes = Vec::new();
-        V2Serializer::new().serialize(full, &mut bytes).expect("writing to memory cannot fail");
-        if full.is_empty() {
-            return Self::default();
-        }
-        Self { numbers: bytes[HEAD..].into(), count: full.len() }
+    /// HdrHistogram's V2 encoding, compressed.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        // HdrHistogram writes the first counter even if there are no values.
+        let numbers = if self.numbers.is_empty() { &[0][..] } else { &self.numbers };
+        let mut plain = Vec::with_capacity(HEAD + numbers.len());
+        plain.extend(V2.to_be_bytes());
+        plain.extend((numbers.len() as u32).to_be_bytes());
+        plain.extend(0_u32.to_be_bytes());
+        plain.extend(u32::from(DIGITS).to_be_bytes());
+        plain.extend(LOWEST_NS.to_be_bytes());
+        plain.extend(HIGHEST_NS.to_be_bytes());
+        plain.extend(1.0_f64.to_be_bytes());
+        plain.extend(numbers);
+        let mut bytes = V2_COMPRESSED.to_be_bytes().to_vec();
+        bytes.extend([0; 4]);
+        let mut encoder = ZlibEncoder::new(bytes, Compression::default());
+        encoder.write_all(&plain).expect("writing to memory cannot fail");
+        let mut bytes = encoder.finish().expect("writing to memory cannot fail");
+        let length = (bytes.len() - 8) as u32;
+        bytes[4..8].copy_from_slice(&length.to_be_bytes());
+        bytes
     }
 
     /// Of HdrHistogram's V2 encoding, compressed or not.
@@ -77,37 +92,46 @@ impl PackedCounters {
         Ok(Self { numbers, count })
     }
 
+    /// Allocated bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.numbers.len()
+    }
+
     /// Number of values.
     pub(crate) fn count(&self) -> u64 {
         self.count
-    }
-
-    /// A value of each bucket that has any, and their number, by value.
-    pub(crate) fn values(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.counters().map(|(index, count)| (value_of(index), count))
-    }
-
-    /// As HdrHistogram's function of this name.
-    pub(crate) fn value_at_quantile(&self, q: f64) -> u64 {
-        let wanted = ((q.min(1.0) * self.count as f64).ceil() as u64).max(1);
-        let mut before = 0_u64;
-        let reaches = |(_, count): &(usize, u64)| {
-            before = before.saturating_add(*count);
-            before >= wanted
-        };
-        let found = self.counters().find(reaches).map(|(index, _)| index);
-        found.map_or(0, |index| if q == 0.0 { value_of(index) } else { highest_of(index) })
-    }
-
-    /// Number of values above `ns`, to the resolution of the buckets.
-    pub(crate) fn count_above(&self, ns: u64) -> u64 {
-        self.counters().skip_while(|(index, _)| *index <= index_of(ns)).map(|(_, count)| count).sum()
     }
 
     /// Index and count of each bucket with values, by value.
     pub(crate) fn counters(&self) -> impl Iterator<Item = (usize, u64)> {
         let mut walk = Walk { rest: &self.numbers, index: 0 };
         std::iter::from_fn(move || walk.step().expect("it was checked"))
+    }
+}
+
+/// Writes counters, by value.
+#[derive(Default)]
+pub(super) struct PackedWriter {
+    numbers: Vec<u8>,
+    next: usize,
+    count: u64,
+}
+
+impl PackedWriter {
+    pub(super) fn push(&mut self, index: usize, count: u64) {
+        // As HdrHistogram writes it: one 0 alone is a count.
+        match index - self.next {
+            0 => {}
+            1 => write_number(&mut self.numbers, 0),
+            zeros => write_number(&mut self.numbers, -(zeros as i64)),
+        }
+        write_number(&mut self.numbers, i64::try_from(count).unwrap_or(i64::MAX));
+        self.count = self.count.saturating_add(count);
+        self.next = index + 1;
+    }
+
+    pub(super) fn finish(self) -> PackedCounters {
+        PackedCounters { numbers: self.numbers.into(), count: self.count }
     }
 }
 
@@ -160,4 +184,17 @@ impl Walk<'_> {
         }
         Some((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64))
     }
+}
+
+/// Writes a number in zigzag and LEB128, its ninth byte with eight bits.
+fn write_number(numbers: &mut Vec<u8>, number: i64) {
+    let mut rest = ((number << 1) ^ (number >> 63)) as u64;
+    for _ in 1..LONGEST {
+        if rest < 0x80 {
+            break;
+        }
+        numbers.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    numbers.push(rest as u8);
 }

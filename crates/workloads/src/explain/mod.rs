@@ -2,7 +2,7 @@
 //!
 //! A node's reported time includes the nodes below it, is per loop, and covers all processes of a parallel
 //! query; so its own time is computed (`own`). How a server is asked, and for how long, is here too
-//! ([`Session`], [`Budget`]). The workloads decide what is explained, and when.
+//! ([`Session`]). The workloads decide what is explained, and when.
 
 mod booking;
 mod budget;
@@ -23,8 +23,8 @@ use spec::{LayerTimeSource, PlanNode, StatementPlan};
 use self::counted::Calls;
 use self::tree::Tree;
 
-pub use self::budget::{Budget, why_not_explained};
-pub(crate) use self::budget::{CUSTOM_PLANS, READ_ONLY};
+pub use self::budget::why_not_explained;
+pub(crate) use self::budget::{CUSTOM_PLANS, READ_ONLY, ShortSamples, TIMED_OUT, statement_timeout};
 pub(crate) use self::layers::with_rest;
 pub use self::session::{Session, Unexplained};
 

@@ -6,10 +6,11 @@ use protocol::postgres::sql::{Sql, SqlError, long};
 use serde_json::Value;
 use spec::{LayerTime, StatementPlan};
 
-use super::budget::{LONG_MS, LONGEST_MS};
+use super::budget::{LONG_MS, TIMED_OUT, statement_timeout};
 use super::counted::{Calls, Counting, split_answers};
 use super::nested::NestedPlans;
 use super::{ExplainError, read_counted};
+use crate::check_time::CheckTime;
 
 /// The first supported version, in the server's numbering, and the first that reports the time of
 /// serialization.
@@ -21,6 +22,9 @@ const SERIALIZES: u32 = 170_000;
 pub enum Unexplained {
     #[error("plans are read from PostgreSQL 13 on")]
     Old,
+    /// The server ended it, or it was not begun.
+    #[error("the time for plans is used up")]
+    TimeUp,
     /// The server refused it, or the connection failed.
     #[error(transparent)]
     Server(#[from] SqlError),
@@ -29,32 +33,33 @@ pub enum Unexplained {
     Answer(#[from] ExplainError),
 }
 
-/// A session for explaining: read-only, with a statement timeout of 10 s.
+/// A session for explaining: read-only, and no statement takes longer than the time for it.
 #[derive(Debug)]
-pub struct Session {
+pub struct Session<'t> {
+    time: CheckTime<'t>,
     serializes: bool,
     counting: Counting,
     nested: NestedPlans,
 }
 
-impl Session {
+impl<'t> Session<'t> {
     /// Prepares the session of a connection, which cannot be used for anything else afterwards.
     ///
     /// # Errors
     /// [`Unexplained::Old`], or when the connection fails.
-    pub fn open(sql: &mut dyn Sql) -> Result<Self, Unexplained> {
+    pub fn open(sql: &mut dyn Sql, time: CheckTime<'t>) -> Result<Self, Unexplained> {
         let version = sql.scalar("SHOW server_version_num")?;
         let version: u32 = version.and_then(|text| text.parse().ok()).unwrap_or_default();
         if version < OLDEST {
             return Err(Unexplained::Old);
         }
-        let guarded = format!(
-            "SET default_transaction_read_only = on; SELECT pg_catalog.set_config('statement_timeout', '{LONGEST_MS}', false) \
-             WHERE (SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'statement_timeout') NOT BETWEEN 1 AND {LONGEST_MS}"
-        );
-        sql.execute(&guarded)?;
+        let left_ms = time.left_ms().ok_or(Unexplained::TimeUp)?;
+        sql.execute(&format!(
+            "SET default_transaction_read_only = on; {}",
+            statement_timeout(left_ms, false)
+        ))?;
         let (counting, nested) = (Counting::open(sql)?, NestedPlans::Not(String::new()));
-        Ok(Self { serializes: version >= SERIALIZES, counting, nested })
+        Ok(Self { time, serializes: version >= SERIALIZES, counting, nested })
     }
 
     /// Prepares the session for [`Self::layers`].
@@ -77,7 +82,8 @@ impl Session {
         statement: &str,
         expected_ms: f64,
     ) -> Result<Vec<LayerTime>, Unexplained> {
-        Ok(self.nested.layers(sql, statement, expected_ms)?)
+        self.limit(sql)?;
+        self.nested.layers(sql, statement, expected_ms).map_err(|error| self.failed(error))
     }
 
     /// Why the server does not report nested plans; `None` where it does.
@@ -91,7 +97,9 @@ impl Session {
     /// # Errors
     /// The server's error.
     pub fn execution_ms(&self, sql: &mut dyn Sql, query: &str) -> Result<Option<f64>, Unexplained> {
-        Ok(execution_ms(&text(long(sql).rows(&self.explaining(", TIMING OFF", query))?)))
+        self.limit(sql)?;
+        let explained = long(sql).rows(&self.explaining(", TIMING OFF", query));
+        Ok(execution_ms(&text(explained.map_err(|error| self.failed(error))?)))
     }
 
     /// Why functions are not separated from the nodes that call them; `None` where they are.
@@ -110,24 +118,48 @@ impl Session {
         sql: &mut dyn Sql,
         query: &str,
     ) -> Result<(StatementPlan, String), Unexplained> {
-        let untimed = self.explaining(", TIMING OFF", query);
-        let mut without = text(long(sql).rows(&untimed)?);
+        let mut without = self.untimed(sql, query)?;
+        // Clocks at nodes make it slower still.
+        if execution_ms(&without).is_some_and(|ms| ms > self.time.left().as_secs_f64() * 1e3) {
+            return Err(Unexplained::TimeUp);
+        }
+        self.limit(sql)?;
         let (with, calls) = self.timed(sql, query)?;
         let plan = read_counted(&with, calls.as_deref())?;
         if plan.execution_ms < LONG_MS {
-            without = text(long(sql).rows(&untimed)?);
+            without = self.untimed(sql, query)?;
         }
         Ok((StatementPlan { untimed_ms: execution_ms(&without), ..plan }, with))
+    }
+
+    /// Lets the server end the next statement when the time is used up.
+    fn limit(&self, sql: &mut dyn Sql) -> Result<(), Unexplained> {
+        let left_ms = self.time.left_ms().ok_or(Unexplained::TimeUp)?;
+        Ok(sql.execute(&statement_timeout(left_ms, false))?)
+    }
+
+    fn failed(&self, error: SqlError) -> Unexplained {
+        match error.sqlstate.as_deref() == Some(TIMED_OUT) && self.time.is_over() {
+            true => Unexplained::TimeUp,
+            false => Unexplained::Server(error),
+        }
+    }
+
+    fn untimed(&self, sql: &mut dyn Sql, query: &str) -> Result<String, Unexplained> {
+        self.limit(sql)?;
+        let explained = long(sql).rows(&self.explaining(", TIMING OFF", query));
+        Ok(text(explained.map_err(|error| self.failed(error))?))
     }
 
     /// With timing, and the functions' calls if counted.
     fn timed(&self, sql: &mut dyn Sql, query: &str) -> Result<(String, Option<Vec<Calls>>), Unexplained> {
         let statement = self.explaining("", query);
         let Some(counting) = self.counting.around(&statement) else {
-            return Ok((text(long(sql).rows(&statement)?), None));
+            let explained = long(sql).rows(&statement).map_err(|error| self.failed(error))?;
+            return Ok((text(explained), None));
         };
-        let (result, calls) =
-            split_answers(long(sql).query(&counting)?).ok_or_else(ExplainError::no_counts)?;
+        let answers = long(sql).query(&counting).map_err(|error| self.failed(error))?;
+        let (result, calls) = split_answers(answers).ok_or_else(ExplainError::no_counts)?;
         Ok((text(result.rows), Some(calls)))
     }
 
@@ -164,12 +196,15 @@ mod tests {
         sql.answer("TIMING OFF", &[&[r#"[{"Execution Time": 1.8}]"#]]);
         let counted: &[&[&str]] = &[&["st_asmvtgeom", "5", "1.25", "1.25", "f", "7"]];
         sql.answer_several("EXPLAIN", &[&[], &[&[PLAN]], counted]);
-        let mut session = Session::open(&mut sql).unwrap();
+        let mut session = Session::open(&mut sql, CheckTime::default()).unwrap();
         assert_eq!(session.why_no_functions(), None);
         let before = sql.asked.len();
         let (plan, json) = session.explain(&mut sql, "SELECT 1").unwrap();
-        let with_counts: Vec<bool> =
-            sql.asked[before..].iter().map(|asked| asked.contains("track_functions")).collect();
+        let with_counts: Vec<bool> = sql.asked[before..]
+            .iter()
+            .filter(|asked| !asked.contains("statement_timeout"))
+            .map(|asked| asked.contains("track_functions"))
+            .collect();
         assert_eq!((with_counts.as_slice(), json.as_str()), (&[false, true, false][..], PLAN));
         let parts = plan.parts();
         assert_eq!(
@@ -183,7 +218,7 @@ mod tests {
     fn old_servers_are_not_asked() {
         let mut sql = FakeSql::new();
         sql.answer("SHOW server_version_num", &[&["120020"]]);
-        assert_eq!(Session::open(&mut sql).unwrap_err(), Unexplained::Old);
+        assert_eq!(Session::open(&mut sql, CheckTime::default()).unwrap_err(), Unexplained::Old);
         assert_eq!(sql.asked.len(), 1);
     }
 }

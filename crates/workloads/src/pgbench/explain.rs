@@ -13,8 +13,9 @@ use super::options::QueryProtocol;
 use super::prepare::PreparedScripts;
 use super::trial::{AsWritten, Asking, FailedCommand, Trial, pasted};
 use crate::answers::SAMPLE;
+use crate::check_time::CheckTime;
 use crate::error;
-use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained, why_not_explained};
+use crate::explain::{CUSTOM_PLANS, Session, ShortSamples, TIMED_OUT, Unexplained, why_not_explained};
 use crate::plans::SamplePlans;
 
 /// Explains the scripts. The connection cannot be used for anything else afterwards.
@@ -26,8 +27,9 @@ pub(super) fn explain(
     sql: &mut dyn Sql,
     scale: u64,
     seed: u64,
+    time: CheckTime<'_>,
 ) -> Result<SamplePlans, Error> {
-    let session = match Session::open(sql) {
+    let session = match Session::open(sql, time) {
         Ok(session) => session,
         Err(Unexplained::Server(error)) => return Err(error::sql_error("preparing to explain")(error)),
         Err(why) => return Ok(SamplePlans::not(why.to_string())),
@@ -44,19 +46,25 @@ pub(super) fn explain(
         draw: 0,
         transaction: Vec::new(),
         explained,
+        short: ShortSamples::default(),
+        is_time_up: false,
     };
-    for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
-        if *weight > 0 {
-            explaining.sample(program, script, sql, (scale, seed))?;
-        }
+    let scripts = program.scripts.scripts().iter().zip(program.scripts.weights());
+    let scripts: Vec<&Script> =
+        scripts.filter(|(_, weight)| **weight > 0).map(|(script, _)| script).collect();
+    for (at, script) in scripts.iter().enumerate() {
+        explaining.sample(program, script, sql, (scale, seed), (time, scripts.len() - at))?;
+    }
+    if let Some(why) = explaining.short.words(time) {
+        explaining.explained.miss(why);
     }
     Ok(explaining.explained)
 }
 
 /// The plans so far.
-struct Explaining {
+struct Explaining<'t> {
     mode: QueryProtocol,
-    session: Session,
+    session: Session<'t>,
     /// Numbers of the statements that this session has prepared.
     prepared: BTreeSet<usize>,
     script: String,
@@ -64,37 +72,45 @@ struct Explaining {
     /// Plans of the current transaction, with the server's answers: they count when it has finished.
     transaction: Vec<(StatementPlan, String)>,
     explained: SamplePlans,
+    short: ShortSamples,
+    /// The current script takes longer than the time that is left.
+    is_time_up: bool,
 }
 
-impl Explaining {
-    /// The transactions of one script, until they take too long.
+impl Explaining<'_> {
+    /// The transactions of one script, until they take its share of the time: that of the next of so many scripts.
     fn sample(
         &mut self,
         program: &PreparedScripts,
         script: &Script,
         sql: &mut dyn Sql,
         (scale, seed): (u64, u64),
+        (time, scripts): (CheckTime<'_>, usize),
     ) -> Result<(), Error> {
         self.script.clone_from(&script.name);
-        let mut budget = Budget::default();
+        let share = time.share(scripts);
+        self.is_time_up = false;
         for draw in 0..SAMPLE {
+            if time.is_over() || draw > 0 && share.is_over() {
+                self.short.add(&script.name, draw, time);
+                break;
+            }
             self.draw = draw as u32;
             let done = Trial::new(program, scale, (seed, draw)).run(script, sql, self);
             let plans = std::mem::take(&mut self.transaction);
             if let Err(error) = done {
                 // A script may have left a transaction open, or failed in one.
                 let _ = sql.execute("ROLLBACK");
+                if self.is_time_up || time.is_over() && is_timed_out(&error) {
+                    self.short.add(&script.name, draw, time);
+                    return Ok(());
+                }
                 return self.stopped(error, draw);
             }
             for (plan, json) in plans {
-                budget.spend(&plan);
                 self.explained.add(plan, json);
             }
             let _ = sql.take_notices();
-            if let Some(why) = budget.used_up(&script.name, draw + 1) {
-                self.explained.miss(why);
-                break;
-            }
         }
         // The next script begins outside of a transaction.
         let _ = sql.execute("ROLLBACK");
@@ -119,6 +135,10 @@ impl Explaining {
                 self.transaction.push((StatementPlan { script, line, draw: self.draw, ..plan }, json));
             }
             Err(Unexplained::Server(error)) => return Err(error),
+            Err(why @ Unexplained::TimeUp) => {
+                self.is_time_up = true;
+                return Err(SqlError { sqlstate: Some(TIMED_OUT.to_owned()), text: why.to_string() });
+            }
             Err(why) => self.explained.miss(format!("{}, line {line}: {why}", self.script)),
         }
         Ok(())
@@ -159,7 +179,11 @@ impl Explaining {
     }
 }
 
-impl Asking for Explaining {
+fn is_timed_out(error: &Error) -> bool {
+    error.attached::<FailedCommand>().is_some_and(|failed| failed.sqlstate.as_deref() == Some(TIMED_OUT))
+}
+
+impl Asking for Explaining<'_> {
     fn ask(
         &mut self,
         sql: &mut dyn Sql,
@@ -242,7 +266,7 @@ mod tests {
         let sources: Vec<ScriptSource> = scripts.iter().map(source).collect();
         let program =
             PreparedScripts::load(&PgbenchOptions { mode, ..PgbenchOptions::default() }, &sources).unwrap();
-        let mut found = explain(&program, sql, 1, 1).unwrap();
+        let mut found = explain(&program, sql, 1, 1, CheckTime::default()).unwrap();
         // Once, whatever else there is.
         found.missing.retain(|why| !why.starts_with("functions are not told apart: denied"));
         found
@@ -259,7 +283,12 @@ mod tests {
         assert_eq!((found.plans.len() as u64, found.missing.len()), (2 * SAMPLE, 0), "{:?}", found.missing);
         let second = &found.plans[3];
         assert_eq!((second.line, second.draw, second.untimed_ms), (4, 1, Some(1.8)));
-        let asked: Vec<&str> = sql.asked[4..13].iter().map(String::as_str).collect();
+        let asked: Vec<&str> = sql.asked[4..]
+            .iter()
+            .map(String::as_str)
+            .filter(|asked| !asked.contains("statement_timeout"))
+            .take(9)
+            .collect();
         let options = "ANALYZE, VERBOSE, BUFFERS, FORMAT JSON, SERIALIZE";
         let asked_for = |query: &str| {
             let without = format!("EXPLAIN ({options}, TIMING OFF) {query}");
@@ -305,7 +334,10 @@ mod tests {
         let slow = of(missing("SELECT 1;", "TIMING OFF", "57014", ""));
         assert_eq!(
             slow,
-            (0, "my.sql: 0 transactions instead of 16: line 1 takes longer than 10 s".to_owned())
+            (
+                0,
+                "my.sql: 0 transactions instead of 16: line 1 takes longer than statement_timeout".to_owned()
+            )
         );
         let (_, refused) = of(missing("SELECT x;", "TIMING OFF", "42703", "ERROR:  no x"));
         assert_eq!(refused, "my.sql, line 1, cannot be explained: ERROR:  no x");
@@ -313,7 +345,9 @@ mod tests {
         sql.answer("EXPLAIN", &[&[PLAN]]);
         let source = ScriptSource::Text { name: "a.sql".into(), text: "SELECT 1;".into(), weight: 1 };
         let program = PreparedScripts::load(&PgbenchOptions::default(), &[source]).unwrap();
-        let [why] = &explain(&program, &mut sql, 1, 1).unwrap().missing[..] else { panic!("one reason") };
+        let [why] = &explain(&program, &mut sql, 1, 1, CheckTime::default()).unwrap().missing[..] else {
+            panic!("one reason")
+        };
         assert!(why.starts_with("functions are not told apart: denied; a superuser may"), "{why}");
         let joined = of(missing("SELECT 1 \\; SELECT 2;", "none", "", ""));
         assert_eq!(joined, (0, "my.sql, line 1: several statements sent as one".to_owned()));
@@ -335,7 +369,8 @@ mod tests {
             ("last.sql", "SELECT 'last';"),
         ];
         let found = all_explained(&scripts, QueryProtocol::Simple, &mut sql);
-        assert_eq!(found.missing, ["slow.sql: 0 transactions instead of 16: line 2 takes longer than 10 s"]);
+        let wanted = "slow.sql: 0 transactions instead of 16: line 2 takes longer than statement_timeout";
+        assert_eq!(found.missing, [wanted]);
         assert_eq!(found.plans.len() as u64, 2 * SAMPLE);
         let slowest = found.slowest.unwrap();
         assert_eq!(found.plans[slowest.plan].script, "fast.sql");
@@ -343,11 +378,23 @@ mod tests {
     }
 
     #[test]
-    fn dear_transactions_are_fewer() {
+    fn what_takes_longer_than_the_time_is_named_and_the_rest_is_explained() {
         let mut sql = server("150002");
-        sql.answer("EXPLAIN", &[&[&PLAN.replace("2.0", "4000.0")]]);
-        let found = explained("SELECT 1;", QueryProtocol::Simple, &mut sql);
-        assert_eq!(found.plans.len(), 2);
-        assert_eq!(found.missing, ["my.sql: 2 transactions instead of 16: explained, they took 16 s"]);
+        sql.answer("SELECT 'slow'", &[&[&PLAN.replace("2.0", "400000.0")]]);
+        sql.answer("EXPLAIN", &[&[PLAN]]);
+        let sources = [("fast.sql", "SELECT 1;"), ("slow.sql", "SELECT 'slow';")];
+        let sources = sources.map(|(name, text)| ScriptSource::Text {
+            name: name.into(),
+            text: text.into(),
+            weight: 1,
+        });
+        let program = PreparedScripts::load(&PgbenchOptions::default(), &sources).unwrap();
+        let heard = std::cell::RefCell::new(Vec::new());
+        let hears = |note| heard.borrow_mut().push(note);
+        let hour = CheckTime::begin(std::time::Duration::from_secs(300), &hears);
+        let found = explain(&program, &mut sql, 1, 1, hour).unwrap();
+        assert_eq!(found.plans.len() as u64, SAMPLE);
+        assert!(found.plans.iter().all(|plan| plan.script == "fast.sql"));
+        assert_eq!(heard.take(), [crate::CheckNote::NotLooked("slow.sql".into())]);
     }
 }

@@ -19,6 +19,9 @@ use crate::hash::sha256_hex;
 use crate::jobs::file_name;
 use crate::workload::{Prepared, RequestText, ScriptInfo, StatementInfo};
 
+/// Most scripts in a run of an experiment.
+const SCRIPTS: usize = 1_000;
+
 /// Parsed scripts with their options; shared by all clients.
 #[derive(Debug)]
 pub(super) struct PreparedScripts {
@@ -102,7 +105,7 @@ impl PreparedScripts {
     ) -> Result<Self, Error> {
         options.validate()?;
         drop_in_options.validate(sources.len())?;
-        let mut scripts = Scripts::new();
+        let mut scripts = if drop_in { Scripts::new() } else { Scripts::up_to(SCRIPTS) };
         let (mut hashes, mut texts, mut builtin) = (Vec::new(), Vec::new(), false);
         for source in sources {
             let loaded = Loaded::read(source, drop_in)?;

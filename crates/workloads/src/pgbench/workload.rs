@@ -246,7 +246,8 @@ impl Workload for Pgbench {
         seed: u64,
         _slowest: &[TileItem],
     ) -> Result<SamplePlans, Error> {
-        explain(&self.program, site.sql()?, self.scale, seed)
+        let time = site.time;
+        explain(&self.program, site.sql()?, self.scale, seed, time)
     }
 
     fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, Error> {

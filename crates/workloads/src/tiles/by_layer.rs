@@ -22,7 +22,7 @@ impl ByLayer {
     /// Asks what the server and the functions of these layers allow.
     pub(super) fn open<'l>(
         sql: &mut dyn Sql,
-        session: &mut Session,
+        session: &mut Session<'_>,
         layers: impl Iterator<Item = &'l TileLayer>,
     ) -> Result<Self, Error> {
         let mut own = Self { alone: BTreeMap::new(), missing: Vec::new() };
@@ -52,7 +52,7 @@ impl ByLayer {
     pub(super) fn add(
         &mut self,
         sql: &mut dyn Sql,
-        session: &Session,
+        session: &Session<'_>,
         plan: &mut StatementPlan,
         (layer, tile, statement): (&TileLayer, Tile, &str),
     ) -> Result<(), Error> {

@@ -5,11 +5,12 @@ use spec::{Error, StatementPart as Share, StatementPlan};
 use tile::Tile;
 
 use super::by_layer::ByLayer;
-use super::guard::CountedLayer;
+use super::guard::{CountedLayer, cheapest_first, not_looked};
 use super::layer::Style;
 use crate::answers::SAMPLE;
+use crate::check_time::CheckTime;
 use crate::error;
-use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained};
+use crate::explain::{CUSTOM_PLANS, Session, ShortSamples, Unexplained};
 use crate::plans::{KeptPlan, SamplePlans};
 use crate::workload::TileItem;
 
@@ -25,16 +26,25 @@ pub(super) fn explain(
     parts: &[(CountedLayer<'_>, String)],
     slowest: &[TileItem],
     style: Style,
+    time: CheckTime<'_>,
 ) -> Result<SamplePlans, Error> {
     let failed = error::sql_error("preparing to explain");
-    let mut session = match Session::open(sql) {
+    let mut session = match Session::open(sql, time) {
         Ok(session) => session,
         Err(Unexplained::Server(error)) => return Err(failed(error)),
         Err(why) => return Ok(SamplePlans::not(why.to_string())),
     };
     let mut layers = ByLayer::open(sql, &mut session, parts.iter().map(|(part, _)| part.layer))?;
     let mut explained = SamplePlans::default();
-    for (number, (part, script)) in parts.iter().enumerate() {
+    let (mut short, mut left_out) = (ShortSamples::default(), Vec::new());
+    let mut in_order: Vec<&(CountedLayer<'_>, String)> = parts.iter().collect();
+    cheapest_first(&mut in_order, |(part, _)| part.zoom());
+    for (number, (part, script)) in in_order.iter().enumerate() {
+        if time.is_over() {
+            left_out.push(part);
+            continue;
+        }
+        let share = time.share(in_order.len() - number);
         let name = format!("pgdyno_tile_{number}");
         let Some(first) = part.tiles.first() else { continue };
         let text = part.layer.prepared(first.z, style);
@@ -43,19 +53,41 @@ pub(super) fn explain(
             explained.miss(format!("{script}: {error}"));
             continue;
         }
-        sample(sql, (&mut session, &mut layers), &mut explained, (script, &name), part)?;
+        let before = explained.plans.len();
+        sample(sql, (&mut session, &mut layers), &mut explained, (script, &name), (part, share, time))?;
+        let plans = &explained.plans[before..];
+        if plans.is_empty() && time.is_over() {
+            left_out.push(part);
+        } else if share.is_over() && !plans.is_empty() {
+            short.add(script, plans.len() as u64 + SAMPLE.saturating_sub(part.tiles.len() as u64), time);
+        }
+        if !plans.is_empty() {
+            let mean_ms = plans.iter().map(StatementPlan::total_ms).sum::<f64>() / plans.len() as f64;
+            time.looked(format!(
+                "{script}: {}, {mean_ms:.1} ms on average",
+                spec::count(plans.len() as u64, "plan")
+            ));
+        }
         let slow = slowest.iter().filter(|item| u32::from(item.script) == part.script);
         for TileItem { tile, .. } in slow {
             // A tile of several layers is slow because of one of them: the plans show which.
             let statement = execute_statement(&name, tile);
-            if let Ok((mut plan, json)) = session.explain(sql, &statement) {
-                layers.add(sql, &session, &mut plan, (part.layer, *tile, &statement))?;
-                explained.kept.push(kept(&part.layer.shown, tile, &plan, json));
+            match session.explain(sql, &statement) {
+                Ok((mut plan, json)) => {
+                    layers.add(sql, &session, &mut plan, (part.layer, *tile, &statement))?;
+                    explained.kept.push(kept(&part.layer.shown, tile, &plan, json));
+                }
+                Err(Unexplained::TimeUp) => time.not_looked(format!("slow tile {tile} of {script}")),
+                Err(_) => {}
             }
         }
     }
     if let Some(why) = session.why_no_functions() {
         explained.miss(why.to_owned());
+    }
+    not_looked(&left_out, time);
+    if let Some(why) = short.words(time) {
+        explained.miss(why);
     }
     layers.missing().into_iter().for_each(|why| explained.miss(why));
     Ok(explained)
@@ -83,16 +115,15 @@ fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> KeptPla
     KeptPlan { name: format!("{layer}/{tile}"), caption, json }
 }
 
-/// Tiles of one layer and zoom, until they take too long.
+/// Tiles of one layer and zoom, until they take their share of the time.
 fn sample(
     sql: &mut dyn Sql,
-    (session, layers): (&mut Session, &mut ByLayer),
+    (session, layers): (&mut Session<'_>, &mut ByLayer),
     explained: &mut SamplePlans,
     (script, name): (&str, &str),
-    part: &CountedLayer<'_>,
+    (part, share, time): (&CountedLayer<'_>, CheckTime<'_>, CheckTime<'_>),
 ) -> Result<(), Error> {
     let tiles = &part.tiles;
-    let mut budget = Budget::default();
     // Past the switch to a generic plan, as clients are in a measured run.
     for tile in tiles.iter().cycle().take(CUSTOM_PLANS) {
         if let Err(error) = sql.execute(&format!("EXPLAIN {}", execute_statement(name, tile))) {
@@ -101,24 +132,23 @@ fn sample(
         }
     }
     for (draw, tile) in (0..).zip(tiles.iter().take(SAMPLE as usize)) {
+        if time.is_over() || draw > 0 && share.is_over() {
+            break;
+        }
         let statement = execute_statement(name, tile);
         match session.explain(sql, &statement) {
+            Err(Unexplained::TimeUp) => break,
             Ok((mut plan, json)) => {
                 (plan.script, plan.line, plan.draw) = (script.to_owned(), 1, draw);
                 if draw < LAYERS {
                     layers.add(sql, session, &mut plan, (part.layer, *tile, &statement))?;
                 }
-                budget.spend(&plan);
                 explained.add(plan, json);
             }
             Err(Unexplained::Server(error)) if error.sqlstate.is_none() => {
                 return Err(error::sql_error(format!("explaining tile {tile} of {script}"))(error));
             }
             Err(why) => explained.miss(format!("{script}, tile {tile}: {why}")),
-        }
-        if let Some(why) = budget.used_up(script, u64::from(draw) + 1) {
-            explained.miss(why);
-            break;
         }
     }
     Ok(())

@@ -4,17 +4,34 @@ use std::collections::BTreeMap;
 
 use protocol::http::HttpConnection;
 use protocol::limits;
-use protocol::postgres::sql::{Sql, long};
+use protocol::postgres::sql::{Sql, SqlError, long};
 use spec::Error;
 use tile::Tile;
 
 use super::layer::{Style, TileLayer};
+use crate::check_time::CheckTime;
 use crate::error;
+use crate::explain::{TIMED_OUT, statement_timeout};
 use crate::http::Web;
 use crate::http::body::BodyKind;
 use crate::http::delay::delay_words;
 
+/// Attached to the error of a tile that a check leaves out: its time was used up, or the tile is longer than an answer
+/// may be. Runs only count the bytes of such tiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NotLookedAt;
+
 pub(super) trait Fetch {
+    /// Called before a tile, outside of the time that it takes.
+    fn begin(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Called after a tile; `failed` if it did not come.
+    fn end(&mut self, _failed: bool) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// The bytes of a tile, decompressed; none for an empty one.
     fn tile(&mut self, layer: &TileLayer, tile: Tile) -> Result<Vec<u8>, Error>;
 
@@ -35,21 +52,52 @@ pub(super) trait Fetch {
 pub(super) struct FromDatabase<'a> {
     pub(super) sql: &'a mut dyn Sql,
     pub(super) style: Style,
+    /// No tile takes longer; `None` without a limit.
+    pub(super) time: Option<CheckTime<'a>>,
+}
+
+impl FromDatabase<'_> {
+    /// What a statement failed with: the server ended it where the time was used up.
+    fn failed(&self, doing: String, error: SqlError) -> Error {
+        let is_cut =
+            error.sqlstate.as_deref() == Some(TIMED_OUT) && self.time.is_some_and(|time| time.is_over());
+        let error = error::sql_error(doing)(error);
+        if is_cut { error.attach(NotLookedAt) } else { error }
+    }
 }
 
 impl Fetch for FromDatabase<'_> {
+    /// A transaction whose statements end with the time.
+    fn begin(&mut self) -> Result<(), Error> {
+        let Some(time) = self.time else { return Ok(()) };
+        let Some(left_ms) = time.left_ms() else {
+            return Err(error::missing_error("the time for checks is used up", MORE_TIME).attach(NotLookedAt));
+        };
+        let begin = format!("BEGIN; {}", statement_timeout(left_ms, true));
+        self.sql.execute(&begin).map_err(error::sql_error("beginning a transaction"))
+    }
+
+    fn end(&mut self, failed: bool) -> Result<(), Error> {
+        if self.time.is_none() {
+            return Ok(());
+        }
+        let end = if failed { "ROLLBACK" } else { "COMMIT" };
+        self.sql.execute(end).map_err(error::sql_error("ending a transaction"))
+    }
+
     fn tile(&mut self, layer: &TileLayer, tile: Tile) -> Result<Vec<u8>, Error> {
         let rows = long(self.sql)
             .rows(&in_hex(&layer.literal(tile, self.style)))
-            .map_err(error::sql_error(format!("making tile {tile} of {}", layer.shown)))?;
+            .map_err(|error| self.failed(format!("making tile {tile} of {}", layer.shown), error))?;
         if rows.len() > 1 {
             return Err(error::missing_error(
                 format!("{} returned {} rows for tile {tile}", layer.shown, rows.len()),
                 "a tile is one row; let ST_AsMVT aggregate all features of it",
             ));
         }
-        of_hex(rows)
-            .map_err(|why| error::missing_error(format!("tile {tile} of {}: {why}", layer.shown), RAISE))
+        of_hex(rows).map_err(|why| {
+            error::missing_error(format!("tile {tile} of {}: {why}", layer.shown), RAISE).attach(NotLookedAt)
+        })
     }
 
     fn not_a_tile(&self, layer: &TileLayer, (tile, _): (Tile, &[u8]), broken: &str) -> Error {
@@ -64,14 +112,17 @@ impl Fetch for FromDatabase<'_> {
         let query = format!("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {}", layer.literal(tile, self.style));
         let lines = long(self.sql)
             .rows(&query)
-            .map_err(error::sql_error(format!("explaining tile {tile} of {}", layer.shown)))?;
+            .map_err(|error| self.failed(format!("explaining tile {tile} of {}", layer.shown), error))?;
         let lines: Vec<String> = lines.into_iter().flatten().flatten().collect();
         let plan = crate::explain::read(&lines.join("\n")).ok();
         Ok(plan.and_then(|plan| plan.rows_into("st_asmvt")).map(|rows| rows.round() as u64))
     }
 }
 
+const MORE_TIME: &str = "measure.check_time raises it";
+
 pub(super) struct FromWeb<'a> {
+    pub(super) time: Option<CheckTime<'a>>,
     /// By the shown name of the layer.
     webs: &'a BTreeMap<String, Web>,
     control: Box<dyn HttpConnection + 'a>,
@@ -83,8 +134,12 @@ pub(super) struct FromWeb<'a> {
 const REPEATED: usize = 6;
 
 impl<'a> FromWeb<'a> {
-    pub(super) fn new(webs: &'a BTreeMap<String, Web>, control: Box<dyn HttpConnection + 'a>) -> Self {
-        Self { webs, control, paths: Vec::new() }
+    pub(super) fn new(
+        webs: &'a BTreeMap<String, Web>,
+        control: Box<dyn HttpConnection + 'a>,
+        time: Option<CheckTime<'a>>,
+    ) -> Self {
+        Self { time, webs, control, paths: Vec::new() }
     }
 
     fn web(&self, layer: &TileLayer) -> Result<&'a Web, Error> {
@@ -93,6 +148,16 @@ impl<'a> FromWeb<'a> {
 }
 
 impl Fetch for FromWeb<'_> {
+    /// A tile that was asked for is waited for.
+    fn begin(&mut self) -> Result<(), Error> {
+        match self.time.is_some_and(|time| time.is_over()) {
+            true => {
+                Err(error::missing_error("the time for checks is used up", MORE_TIME).attach(NotLookedAt))
+            }
+            false => Ok(()),
+        }
+    }
+
     fn tile(&mut self, layer: &TileLayer, Tile { z, x, y }: Tile) -> Result<Vec<u8>, Error> {
         let web = self.web(layer)?;
         let path = web.url().path(z, x, y);

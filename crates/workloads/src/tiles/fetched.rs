@@ -6,11 +6,8 @@ use spec::{Error, TileProbe, TileSample};
 use tile::picture::{self, Format};
 use tile::{Tile, mvt};
 
-use super::fetch::Fetch;
+use super::fetch::{Fetch, NotLookedAt};
 use super::layer::TileLayer;
-
-/// After this time no further tile of a zoom is fetched.
-const ENOUGH: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FetchedTile {
@@ -22,9 +19,22 @@ pub(super) struct FetchedTile {
 
 impl FetchedTile {
     pub(super) fn fetch(from: &mut dyn Fetch, layer: &TileLayer, tile: Tile) -> Result<Self, Error> {
+        from.begin()?;
         let start = Instant::now();
-        let bytes = from.tile(layer, tile)?;
-        Ok(Self { tile, bytes, took: start.elapsed() })
+        let bytes = from.tile(layer, tile);
+        let took = start.elapsed();
+        let ended = from.end(bytes.is_err());
+        let bytes = bytes?;
+        ended.map(|()| Self { tile, bytes, took })
+    }
+
+    /// As [`Self::fetch`]; `None` for one that is not looked at.
+    pub(super) fn within_time(
+        from: &mut dyn Fetch,
+        layer: &TileLayer,
+        tile: Tile,
+    ) -> Result<Option<Self>, Error> {
+        looked_at(Self::fetch(from, layer, tile))
     }
 
     pub(super) fn probe(&self, script: u32) -> TileProbe {
@@ -74,19 +84,10 @@ pub(super) fn has_contents(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// Fetches tiles of one zoom, until they take too long; at least one.
-pub(super) fn several(
-    from: &mut dyn Fetch,
-    layer: &TileLayer,
-    tiles: &[Tile],
-) -> Result<Vec<FetchedTile>, Error> {
-    let start = Instant::now();
-    let mut fetched_tiles = Vec::new();
-    for tile in tiles {
-        fetched_tiles.push(FetchedTile::fetch(from, layer, *tile)?);
-        if start.elapsed() > ENOUGH {
-            break;
-        }
+/// `None` where a check left something out.
+pub(super) fn looked_at<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
+    match found {
+        Err(error) if error.attached::<NotLookedAt>().is_some() => Ok(None),
+        found => found.map(Some),
     }
-    Ok(fetched_tiles)
 }

@@ -3,7 +3,7 @@
 use tile::Tile;
 
 use super::fetch::Fetch;
-use super::fetched::has_contents;
+use super::fetched::{FetchedTile, has_contents};
 use super::layer::TileLayer;
 
 /// Tiles that are tried in each way.
@@ -47,8 +47,8 @@ pub(super) fn cause(from: &mut dyn Fetch, layer: &TileLayer, tiles: &[Tile]) -> 
         let others: Vec<Tile> = others.map(|(_, other)| other).take(TRIED).collect();
         let mut full = 0;
         for other in &others {
-            full +=
-                usize::from(from.tile(layer, *other).is_ok_and(|bytes| has_contents(&bytes) == Some(true)));
+            let fetched_tile = FetchedTile::fetch(from, layer, *other);
+            full += usize::from(fetched_tile.is_ok_and(|tile| has_contents(&tile.bytes) == Some(true)));
         }
         if full > 0 && 2 * full >= others.len() {
             return Some(grid.words());

@@ -1,6 +1,6 @@
 //! Checks that tiles have contents: an empty query has a high rate, too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::postgres::sql::Sql;
 use spec::figures::{self, Figures};
@@ -9,10 +9,11 @@ use tile::Tile;
 
 use super::content::LayerBytes;
 use super::fetch::Fetch;
-use super::fetched::{self, FetchedTile};
+use super::fetched::{FetchedTile, looked_at};
 use super::layer::{Style, TileLayer};
 use super::{grids, reference};
 use crate::answers::SAMPLE;
+use crate::check_time::CheckTime;
 use crate::error;
 use crate::workload::Guarded;
 
@@ -35,23 +36,43 @@ pub(super) struct Probed<'p, 'l> {
     pub(super) bare: Vec<(&'p CountedLayer<'l>, Option<&'static str>)>,
 }
 
-/// Fetches a sample of the picked tiles; where all of a layer is empty, continues until one has contents.
+/// Parts in the order in which they are looked at: the highest zooms first, since tiles of low zooms may take all the
+/// time.
+pub(super) fn cheapest_first<T>(parts: &mut [T], zoom: impl Fn(&T) -> Option<u8>) {
+    parts.sort_by_key(|part| std::cmp::Reverse(zoom(part)));
+}
+
+/// Fetches a sample of the picked tiles, one at a time, until the time is used up; where all of a layer is empty,
+/// continues until one has contents.
 pub(super) fn probe<'p, 'l>(
     from: &mut dyn Fetch,
     parts: &'p [CountedLayer<'l>],
     all: &BTreeMap<&str, Vec<Tile>>,
+    time: CheckTime<'_>,
 ) -> Result<Probed<'p, 'l>, Error> {
     let mut probed = Probed::default();
     let mut held: BTreeMap<&str, TileSample> = BTreeMap::new();
     let mut bytes: BTreeMap<&str, (&TileLayer, LayerBytes)> = BTreeMap::new();
     // The highest zoom of each layer: where grids differ, low zooms may still have contents.
     let mut highest: BTreeMap<&str, (&CountedLayer<'_>, bool)> = BTreeMap::new();
-    for part in parts {
+    let mut in_order: Vec<&CountedLayer<'_>> = parts.iter().collect();
+    cheapest_first(&mut in_order, |part| part.zoom());
+    let mut left_out = Vec::new();
+    for (at, part) in in_order.iter().enumerate() {
         let (_, of_layer) = bytes.entry(&part.layer.shown).or_insert((part.layer, LayerBytes::default()));
-        let sample = probe_part(from, part, (&mut probed.guarded, of_layer))?;
+        let share = time.share(in_order.len() - at);
+        let sample = probe_part(from, part, (&mut probed.guarded, of_layer), share)?;
+        if sample.tiles == 0 {
+            left_out.push(*part);
+            continue;
+        }
+        time.looked(part.looked_words(&sample, &probed.guarded));
         held.entry(&part.layer.shown).or_default().add(&sample);
-        highest.insert(&part.layer.shown, (part, sample.empty == sample.tiles));
+        highest.entry(&part.layer.shown).or_insert((part, sample.empty == sample.tiles));
     }
+    not_looked(&left_out, time);
+    probed.guarded.samples.sort_by_key(|sample| sample.script);
+    probed.guarded.probes.sort_by_key(|probe| probe.script);
     for part in parts {
         let shown = part.layer.shown.as_str();
         let Some(sample) = held.get_mut(shown).filter(|sample| sample.empty == sample.tiles) else {
@@ -59,7 +80,7 @@ pub(super) fn probe<'p, 'l>(
         };
         let tiles = all.get(shown).map_or(&[][..], |tiles| &tiles[..tiles.len().min(MOST_PROBES)]);
         for tile in tiles {
-            let fetched_tile = FetchedTile::fetch(from, part.layer, *tile)?;
+            let Some(fetched_tile) = FetchedTile::within_time(from, part.layer, *tile)? else { break };
             fetched_tile.check(from, part.layer)?;
             sample.add(&fetched_tile.held(part.script));
             if sample.empty < sample.tiles {
@@ -80,17 +101,50 @@ pub(super) fn probe<'p, 'l>(
     Ok(probed)
 }
 
-/// A sample of one layer at one zoom, added to what the guard found.
+/// Names the parts that were not looked at, a text for each layer: `poi, z0 to z4, z7`.
+pub(super) fn not_looked(parts: &[&CountedLayer<'_>], time: CheckTime<'_>) {
+    let mut layers: Vec<(&str, BTreeSet<u8>)> = Vec::new();
+    for part in parts {
+        let shown = part.layer.shown.as_str();
+        match layers.iter_mut().find(|(layer, _)| *layer == shown) {
+            Some((_, zooms)) => zooms.extend(part.zoom()),
+            None => layers.push((shown, part.zoom().into_iter().collect())),
+        }
+    }
+    for (layer, zooms) in layers {
+        time.not_looked([layer.to_owned()].into_iter().chain(ranges(&zooms)).collect::<Vec<_>>().join(", "));
+    }
+}
+
+/// `z0 to z4`, `z7`.
+fn ranges(zooms: &BTreeSet<u8>) -> Vec<String> {
+    let begins =
+        zooms.iter().filter(|zoom| !zoom.checked_sub(1).is_some_and(|before| zooms.contains(&before)));
+    begins
+        .map(|first| match (*first..).take_while(|zoom| zooms.contains(zoom)).last() {
+            Some(last) if last > *first => format!("z{first} to z{last}"),
+            _ => format!("z{first}"),
+        })
+        .collect()
+}
+
+/// A sample of one layer at one zoom, added to what the guard found. No tile is begun after its `share` of the time,
+/// except the first.
 fn probe_part(
     from: &mut dyn Fetch,
     part: &CountedLayer<'_>,
     (guarded, bytes): (&mut Guarded, &mut LayerBytes),
+    share: CheckTime<'_>,
 ) -> Result<TileSample, Error> {
     let tiles = &part.tiles[..part.tiles.len().min(SAMPLE as usize)];
     let mut sample = TileSample { script: part.script, ..TileSample::default() };
-    for fetched_tile in fetched::several(from, part.layer, tiles)? {
+    for tile in tiles {
+        if sample.tiles > 0 && share.is_over() {
+            break;
+        }
+        let Some(fetched_tile) = FetchedTile::within_time(from, part.layer, *tile)? else { break };
         fetched_tile.check(from, part.layer)?;
-        let rows = from.features_in(part.layer, fetched_tile.tile)?;
+        let rows = features(from, part.layer, *tile)?;
         bytes.add(&fetched_tile.bytes);
         let held = fetched_tile.held(part.script);
         sample.add(&TileSample { features_in: features_in(rows, held.features_out), ..held });
@@ -100,12 +154,43 @@ fn probe_part(
             None => guarded.probes.push(probe),
         }
     }
+    if sample.tiles == 0 {
+        return Ok(sample);
+    }
     // Views count all layers together.
     match guarded.samples.iter_mut().find(|known| known.script == part.script) {
         Some(known) => known.add(&sample),
         None => guarded.samples.push(sample.clone()),
     }
     Ok(sample)
+}
+
+/// Rows that are made into features; `None` if unknown, or if the time was used up.
+fn features(from: &mut dyn Fetch, layer: &TileLayer, tile: Tile) -> Result<Option<u64>, Error> {
+    let Some(()) = looked_at(from.begin())? else { return Ok(None) };
+    let rows = from.features_in(layer, tile);
+    let ended = from.end(rows.is_err());
+    let rows = looked_at(rows)?.flatten();
+    ended.map(|()| rows)
+}
+
+impl CountedLayer<'_> {
+    pub(super) fn zoom(&self) -> Option<u8> {
+        self.tiles.first().map(|tile| tile.z).filter(|_| !self.layer.is_historic())
+    }
+
+    /// `poi, z12`.
+    pub(super) fn words(&self) -> String {
+        let zoom = self.zoom().map(|zoom| format!(", z{zoom}")).unwrap_or_default();
+        format!("{}{zoom}", self.layer.shown)
+    }
+
+    fn looked_words(&self, sample: &TileSample, guarded: &Guarded) -> String {
+        let probe = guarded.probes.iter().find(|probe| probe.script == self.script);
+        let took =
+            probe.map(|probe| format!(", {:.1} ms on average", probe.mean_us / 1e3)).unwrap_or_default();
+        format!("{}: {}{took}", self.words(), spec::count(sample.tiles, "tile"))
+    }
 }
 
 fn summarize(guarded: &mut Guarded, held: BTreeMap<&str, TileSample>) {
@@ -178,6 +263,12 @@ fn figures(sample: &TileSample) -> Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn zooms_that_follow_each_other_are_a_range() {
+        assert_eq!(ranges(&[0, 1, 2, 4, 7, 8].into()), ["z0 to z2", "z4", "z7 to z8"]);
+        assert!(ranges(&BTreeSet::new()).is_empty());
+    }
 
     /// Three processes read 499 rows: 166 each, by the plan.
     #[test]

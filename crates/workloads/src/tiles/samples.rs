@@ -7,8 +7,10 @@ use tile::Tile;
 use tile::picture::Format;
 
 use super::fetch::Fetch;
+use super::fetched::{FetchedTile, looked_at};
 use super::layer::TileLayer;
 use super::pick::Picked;
+use crate::check_time::CheckTime;
 
 /// Number of pictures.
 const SAMPLES: usize = 4;
@@ -17,19 +19,28 @@ const CANDIDATES: usize = 8;
 
 /// Four tiles from the lowest zoom to the highest, each with all layers; for random boxes, some of each
 /// table.
-pub(super) fn samples(from: &mut dyn Fetch, layers: &[(TileLayer, Picked)]) -> Result<Vec<Artifact>, Error> {
+pub(super) fn samples(
+    from: &mut dyn Fetch,
+    layers: &[(TileLayer, Picked)],
+    time: CheckTime<'_>,
+) -> Result<Vec<Artifact>, Error> {
     let Some((_, picked)) = layers.first() else { return Ok(Vec::new()) };
     let mut artifacts = Vec::new();
-    for candidates in candidates(picked) {
+    // Tiles of low zooms may take all the time.
+    for candidates in candidates(picked).into_iter().rev() {
+        let Some(zoom) = candidates.first().map(|tile| tile.z) else { continue };
         for tile in candidates {
-            let found = of_place(from, layers, tile)?;
+            let Some(found) = looked_at(of_place(from, layers, tile))? else {
+                time.not_looked(format!("the picture of z{zoom}"));
+                break;
+            };
             if !found.is_empty() {
-                artifacts.extend(found);
+                artifacts.splice(..0, found);
                 break;
             }
         }
     }
-    artifacts.extend(boxes(from, layers)?);
+    artifacts.extend(looked_at(boxes(from, layers))?.unwrap_or_default());
     Ok(artifacts)
 }
 
@@ -67,7 +78,7 @@ fn of_place(
 ) -> Result<Vec<Artifact>, Error> {
     let (mut joined, mut names, mut artifacts) = (Vec::new(), Vec::new(), Vec::new());
     for (layer, _) in layers {
-        let bytes = from.tile(layer, tile)?;
+        let bytes = FetchedTile::fetch(from, layer, tile)?.bytes;
         match Format::of(&bytes) {
             Some(format) => artifacts.push(artifact(&layer.shown, format.media_type(), (tile, bytes))),
             None => {
@@ -101,7 +112,7 @@ fn boxes(from: &mut dyn Fetch, layers: &[(TileLayer, Picked)]) -> Result<Vec<Art
     for (layer, _) in layers.iter().filter(|(layer, _)| layer.is_historic()) {
         let mut fullest = Vec::new();
         for _ in 0..CANDIDATES {
-            let bytes = from.tile(layer, anywhere)?;
+            let bytes = FetchedTile::fetch(from, layer, anywhere)?.bytes;
             if bytes.len() > fullest.len() {
                 fullest = bytes;
             }

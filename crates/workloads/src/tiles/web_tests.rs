@@ -92,7 +92,8 @@ fn statuses_of_empty_tiles_are_empty_tiles_where_that_is_asked_for() {
     let asked = TilesOptions { empty_status: vec![404], ..options("planet_osm_polygon") };
     let full = [LAND, SEA, LAND, SEA, LAND, SEA];
     let guarded =
-        guard(&asked, vec![got(404, "text/html", "<html>"), got(204, "", ""), picture(full)]).unwrap();
+        guard(&asked, vec![got(404, "text/html", "<html>"), picture(full), got(204, "", ""), picture(full)])
+            .unwrap();
     assert_eq!((guarded.empty, guarded.rows), (None, 2));
     assert!(guarded.notes.contains(&"2 of 4 probed tiles are empty".to_owned()), "{:?}", guarded.notes);
     let wrong = TilesOptions { empty_status: vec![500], ..asked };

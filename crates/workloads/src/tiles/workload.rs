@@ -16,8 +16,8 @@ use super::cache::{self, CachedClient, Keys, Shared, restore_limits, set_limits}
 use super::client::TileClient;
 use super::explain::explain;
 use super::fetch::{Fetch, FromDatabase, FromWeb};
-use super::fetched;
-use super::guard::{CountedLayer, probe};
+use super::fetched::FetchedTile;
+use super::guard::{CountedLayer, cheapest_first, not_looked, probe};
 use super::layer::{QueryFile, Style, TileLayer, is_of_osm, layers};
 use super::options::{TilesOptions, Variant};
 use super::parts::{called, joined, parts};
@@ -40,6 +40,9 @@ use crate::workload::{
     ClientWorkload, Clients, EMPTY_SCRIPT, EMPTY_WEB, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo,
     TileItem, Workload,
 };
+
+/// Bytes of an arm's tiles after which no further ones are compared.
+const MOST_KEPT: usize = 64 << 20;
 
 /// A workload of map tiles.
 #[derive(Debug)]
@@ -150,8 +153,11 @@ impl Tiles {
 
     fn fetch<'s>(&self, site: &'s mut Site<'_>, webs: &'s Webs) -> Result<Box<dyn Fetch + 's>, Error> {
         match webs.values().next() {
-            None => Ok(Box::new(FromDatabase { sql: site.sql()?, style: self.style })),
-            Some(web) => Ok(Box::new(FromWeb::new(webs, web.control(site)?))),
+            None => {
+                let time = Some(site.time);
+                Ok(Box::new(FromDatabase { sql: site.sql()?, style: self.style, time }))
+            }
+            Some(web) => Ok(Box::new(FromWeb::new(webs, web.control(site)?, Some(site.time)))),
         }
     }
 
@@ -311,7 +317,7 @@ impl Workload for Tiles {
             let (atlas, mut cache) = (self.atlas(), std::mem::take(&mut self.cache));
             let layers: Vec<&TileLayer> = self.picked.iter().map(|(layer, _)| layer).collect();
             let state = site.state.clone();
-            let mut from = FromDatabase { sql: site.sql()?, style: self.style };
+            let mut from = FromDatabase { sql: site.sql()?, style: self.style, time: None };
             let prepared = cache.prepare(&self.options, &state, &atlas, &layers, &mut from, &mut *control);
             self.cache = cache;
             prepared?;
@@ -330,20 +336,38 @@ impl Workload for Tiles {
         if self.picked.iter().any(|(layer, _)| layer.is_historic()) {
             return Ok(Sampled::NotTaken("the query draws other boxes each time".to_owned()));
         }
-        let webs = self.webs(site)?;
+        let (webs, time) = (self.webs(site)?, site.time);
         let mut from = self.fetch(site, &webs)?;
+        let mut parts: Vec<(usize, CountedLayer<'_>)> = self.probes().into_iter().enumerate().collect();
+        cheapest_first(&mut parts, |(_, part)| part.zoom());
+        let (mut answers, mut kept_bytes) = (BTreeMap::new(), 0);
+        for at in 0..parts.len() {
+            let (place, part) = &parts[at];
+            let share = time.share(parts.len() - at);
+            let mut of_part = Vec::new();
+            for tile in &part.tiles {
+                // Tiles of both arms are in memory until they are compared.
+                if kept_bytes > MOST_KEPT || share.is_over() && !of_part.is_empty() {
+                    break;
+                }
+                let Some(tile) = FetchedTile::within_time(&mut *from, part.layer, *tile)? else { break };
+                kept_bytes += tile.bytes.len();
+                of_part.push(TransactionAnswer::of_tile(tile.tile, tile.bytes));
+            }
+            answers.insert(*place, of_part);
+        }
+        let is_left_out = |(place, _): &&(usize, CountedLayer<'_>)| answers[place].is_empty();
+        let left_out: Vec<&CountedLayer<'_>> =
+            parts.iter().filter(is_left_out).map(|(_, part)| part).collect();
+        not_looked(&left_out, time);
+        parts.sort_by_key(|(place, _)| *place);
         let mut sampled: Vec<ScriptAnswers> = Vec::new();
-        for CountedLayer { layer, tiles, .. } in self.probes() {
-            let fetched_tiles = fetched::several(&mut *from, layer, &tiles)?;
-            let answers = fetched_tiles
-                .into_iter()
-                .map(|fetched_tile| TransactionAnswer::of_tile(fetched_tile.tile, fetched_tile.bytes));
+        for (place, CountedLayer { layer, .. }) in &parts {
+            let answers = answers.remove(place).unwrap_or_default();
             // All zooms of a layer are reported together.
             match sampled.last_mut().filter(|last| last.script == layer.shown) {
                 Some(last) => last.answers.extend(answers),
-                None => {
-                    sampled.push(ScriptAnswers { script: layer.shown.clone(), answers: answers.collect() })
-                }
+                None => sampled.push(ScriptAnswers { script: layer.shown.clone(), answers }),
             }
         }
         Ok(Sampled::Answers(sampled))
@@ -358,7 +382,8 @@ impl Workload for Tiles {
             .map(|(layer, picked)| (layer.shown.as_str(), picked.tiles().collect()))
             .collect();
         let (style, parts) = (self.style, self.probes());
-        let probed = probe(&mut *self.fetch(site, &webs)?, &parts, &all)?;
+        let time = site.time;
+        let probed = probe(&mut *self.fetch(site, &webs)?, &parts, &all, time)?;
         let sql = site.sql()?;
         let mut guarded = probed.explained(sql, Some(style).filter(|_| self.options.via.is_sql()))?;
         if guarded.empty.is_none() {
@@ -397,12 +422,14 @@ impl Workload for Tiles {
             let script = self.parts.get((part.script + behind) as usize).map(called).unwrap_or_default();
             (CountedLayer { script: part.script + behind, ..part }, script)
         });
-        explain(site.sql()?, &named.collect::<Vec<_>>(), slowest, self.style)
+        let time = site.time;
+        explain(site.sql()?, &named.collect::<Vec<_>>(), slowest, self.style, time)
     }
 
     fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, Error> {
         let webs = self.webs(site)?;
-        samples(&mut *self.fetch(site, &webs)?, &self.picked)
+        let time = site.time;
+        samples(&mut *self.fetch(site, &webs)?, &self.picked, time)
     }
 }
 

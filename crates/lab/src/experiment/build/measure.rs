@@ -80,6 +80,7 @@ impl Builder<'_, '_> {
             keep_sessions: written.keep_sessions,
             repeat_disturbed: written.repeat_disturbed.map(|times| times.0 as u32),
             explain: written.explain,
+            check_time: written.check_time.map(|time| time.0),
             try_first: written.try_first,
             counting: written.counting.unwrap_or_default(),
             driver: written.driver.unwrap_or_default(),

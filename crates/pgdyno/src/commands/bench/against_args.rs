@@ -1,6 +1,7 @@
 //! Arguments of a comparison without a file.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::options::{AnswerMetric, WrittenSlices};
 
@@ -60,6 +61,10 @@ pub(crate) struct AgainstArgs {
     /// or false [default: true for versions and builds]
     #[arg(long, value_name = "WHETHER", requires = "against")]
     pub(super) keep_sessions: Option<bool>,
+    /// Longest time in seconds for the check of each workload before its runs, and for the plans after one, each
+    /// [default: 10]
+    #[arg(long, value_name = "SEC", value_parser = crate::options::check_time, requires = "against")]
+    pub(super) check_time: Option<Duration>,
     /// The metric that gives the answer, which names the other one, too [default: tps]
     #[arg(long, value_enum, value_name = "METRIC", requires = "against")]
     pub(super) metric: Option<AnswerMetric>,

@@ -1,5 +1,6 @@
 //! The output of `pgdyno bench`: pgbench's lines, and the distribution that pgbench lacks.
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 
 use engine::Until;
@@ -223,7 +224,16 @@ fn distribution(out: &mut String, prefix: &str, latency: &Histogram, started_onl
 
 fn scripts(out: &mut String, args: &BenchArgs, done: &OneRun, seconds: f64, started_only: bool) {
     let weights: u64 = done.scripts.iter().map(|script| u64::from(script.weight)).sum();
-    for (index, (script, figures)) in done.scripts.iter().zip(&done.measured.scripts).enumerate() {
+    let shown = shown_scripts(done);
+    if shown.len() < done.scripts.len() {
+        let (few, all) = (shown.len(), done.scripts.len());
+        let _ = writeln!(
+            out,
+            "the {few} of {all} scripts that took the most time (all of them: pgdyno table scripts):"
+        );
+    }
+    for index in shown {
+        let (script, figures) = (&done.scripts[index], &done.measured.scripts[index]);
         let share = 100.0 * f64::from(script.weight) / weights.max(1) as f64;
         if args.users.is_asked() {
             let _ = writeln!(out, "step {}: {}", index + 1, line(&script.name));
@@ -238,13 +248,30 @@ fn scripts(out: &mut String, args: &BenchArgs, done: &OneRun, seconds: f64, star
     }
 }
 
+/// Most scripts whose figures are all shown, and how many of more scripts are.
+const ALL_SHOWN: usize = 30;
+const SHOWN: usize = 10;
+
+/// The scripts that took the most time, if there are many; by their place.
+fn shown_scripts(done: &OneRun) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..done.scripts.len()).collect();
+    if places.len() > ALL_SHOWN {
+        places.sort_by_key(|place| Reverse(done.measured.scripts[*place].response.sum_ns()));
+        places.truncate(SHOWN);
+        places.sort_unstable();
+    }
+    places
+}
+
 fn statements(out: &mut String, done: &OneRun) {
     if done.measured.statements.is_empty() {
         return;
     }
+    let shown = shown_scripts(done);
     let _ = writeln!(out, "statement latencies in milliseconds (average, p95, p99) and failures:");
     let mut script = usize::MAX;
-    for (statement, figures) in done.statements.iter().zip(&done.measured.statements) {
+    let of_shown = done.statements.iter().zip(&done.measured.statements);
+    for (statement, figures) in of_shown.filter(|(statement, _)| shown.contains(&statement.script)) {
         if statement.script != script && done.scripts.len() > 1 {
             let _ = writeln!(out, " {}:", line(&done.scripts[statement.script].name));
         }

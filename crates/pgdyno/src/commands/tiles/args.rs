@@ -1,6 +1,7 @@
 //! The arguments of `pgdyno tiles`: layers and tiles, with `bench`'s options for load and comparison.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use toml::Value;
@@ -127,6 +128,10 @@ pub(super) struct TilesLoadArgs {
     /// Warm-up in seconds, which does not count
     #[arg(long, value_name = "SEC", default_value_t = 1.0, allow_negative_numbers = true)]
     pub(super) warmup: f64,
+    /// Longest time in seconds for the check of each workload before its runs, and for the plans after one, each
+    /// [default: 10]
+    #[arg(long, value_name = "SEC", value_parser = crate::options::check_time)]
+    pub(super) check_time: Option<Duration>,
     /// Number of rounds. A larger number extends a finished comparison [default: 3; with --against 12; with --once 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) rounds: Option<u32>,

@@ -189,6 +189,7 @@ fn statuses(given: &[u16]) -> Value {
 /// Load and length; arms share the length of a round.
 fn measured(args: &TilesArgs, arms: usize, is_explained: bool, experiment: &mut Experiment) {
     let TilesLoadArgs { jobs, duration, warmup, rounds, rate: offered, latency_limit, .. } = &args.load;
+    let check_time = args.load.check_time.map(|time| BoundedDuration::seconds(time.as_secs_f64()));
     experiment.load.rate = offered.as_deref().map(rate);
     experiment.load.promise = latency_limit.map(|limit_ms| BoundedDuration::seconds(limit_ms / 1e3));
     if args.tiles.once {
@@ -197,6 +198,7 @@ fn measured(args: &TilesArgs, arms: usize, is_explained: bool, experiment: &mut 
             rounds: Some(Whole::new(rounds.unwrap_or(usual))),
             // A second pass would find the file filled.
             repeat_disturbed: args.tiles.mbtiles.is_some().then(|| Whole::new(0_u32)),
+            check_time,
             ..Measure::default()
         };
         return;
@@ -211,6 +213,7 @@ fn measured(args: &TilesArgs, arms: usize, is_explained: bool, experiment: &mut 
         slices: args.arms.slices.as_ref().and_then(WrittenSlices::value),
         // Explain statements even without a comparison.
         explain: (arms == 1 && is_explained).then_some(true),
+        check_time,
         threads: (*jobs != 1).then(|| Whole::new(*jobs)),
         ..Measure::default()
     };

@@ -92,9 +92,15 @@ impl<'a> WorkloadFigures<'a> {
             "failed",
         ]);
         let caption = "By script: transactions of all rounds together, per second over rounds, response times of all rounds together";
+        let rows = table.rows.len();
         let table = Table { caption: caption.to_owned(), ..table }.into();
-        match scripts().all(|script| script.of_map) {
-            true => Block::details("Response times of each layer and zoom", vec![table]),
+        if scripts().all(|script| script.of_map) {
+            return Block::details("Response times of each layer and zoom", vec![table]);
+        }
+        match rows > OPEN_SCRIPTS {
+            true => {
+                Block::details(format!("Transactions and response times by script, {rows} rows"), vec![table])
+            }
             false => Some(table),
         }
     }
@@ -116,6 +122,9 @@ impl<'a> WorkloadFigures<'a> {
         remark.into_iter().chain([self.selected(caption, &columns).into()]).collect()
     }
 }
+
+/// Rows by script up to which they are not folded.
+const OPEN_SCRIPTS: usize = 50;
 
 /// One line per cell and arm: throughput as mean and maximum over rounds, percentiles of all rounds
 /// together, the number of invalid runs, which are in no figure, and a remark if the others fall into two

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use spec::{Artifact, Class, Error, TextKind};
 use tile::Tile;
 
-use super::super::fetch::{Fetch, FromDatabase, FromWeb};
+use super::super::fetch::{Fetch, FromDatabase, FromWeb, NotLookedAt};
 use super::super::fetched::FetchedTile;
 use super::super::layer::{Style, TileLayer};
 use super::super::options::TilesOptions;
@@ -170,11 +170,14 @@ impl Once {
     /// Takes tiles that fail out of the sample: they are part of the result, and end nothing. A tile at which the
     /// connection ends is known at the next call.
     fn leave_out_failing(&mut self, site: &mut Site<'_>) -> Result<Option<String>, Error> {
-        let layer = self.layer()?.clone();
+        let (layer, time) = (self.layer()?.clone(), site.time);
         let webs: Webs = self.web.iter().map(|web| (layer.shown.clone(), web.clone())).collect();
         let mut from: Box<dyn Fetch + '_> = match &self.web {
-            Some(web) => Box::new(FromWeb::new(&webs, web.control(site)?)),
-            None => Box::new(FromDatabase { sql: site.sql()?, style: self.style() }),
+            Some(web) => Box::new(FromWeb::new(&webs, web.control(site)?, Some(site.time))),
+            None => {
+                let time = Some(site.time);
+                Box::new(FromDatabase { sql: site.sql()?, style: self.style(), time })
+            }
         };
         let mut tiles: Vec<Tile> =
             self.tiles.picked.first().into_iter().flat_map(|(_, picked)| picked.tiles()).collect();
@@ -185,6 +188,8 @@ impl Once {
             let fetched_tile = match self.ended_at.get(tile) {
                 Some(known) => Err(known.clone()),
                 None => match FetchedTile::fetch(&mut *from, &layer, *tile) {
+                    // Lower zooms take longer still. The pass itself waits for each tile.
+                    Err(error) if error.attached::<NotLookedAt>().is_some() && time.is_over() => break,
                     Err(error) if error.class() == Class::Unreachable => {
                         self.ended_at.insert(*tile, error.to_string());
                         // Where nothing came at all, the next tile would be waited for in vain, too.

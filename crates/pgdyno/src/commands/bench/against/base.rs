@@ -136,7 +136,11 @@ impl BaseWorkload {
                 *name = canonical(name);
             }
         }
-        let names: Vec<String> = scripts.iter().map(ScriptChoice::stem).collect();
+        let mut names: Vec<String> = scripts.iter().take(NAMED).map(ScriptChoice::stem).collect();
+        if scripts.len() > NAMED {
+            names.truncate(1);
+            names.push(format!("{} more", scripts.len() - 1));
+        }
         Self { name: plain(&names.join(" and ")), scripts }
     }
 
@@ -185,6 +189,9 @@ impl BaseWorkload {
         Ok(("scripts", Some(Value::Array(each.collect::<anyhow::Result<_>>()?))))
     }
 }
+
+/// Most scripts that the name of a workload lists.
+const NAMED: usize = 8;
 
 /// `-f -`: the script that standard input holds.
 fn of_input(written: &str) -> anyhow::Result<toml::Table> {

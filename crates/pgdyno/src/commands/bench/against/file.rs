@@ -92,6 +92,7 @@ pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a AgainstChange) -> Co
         rounds: Some(Whole::new(args.against.rounds.unwrap_or(ROUNDS))),
         slices: args.against.slices.as_ref().and_then(WrittenSlices::value),
         keep_sessions: args.against.keep_sessions,
+        check_time: args.against.check_time.map(|time| BoundedDuration::seconds(time.as_secs_f64())),
         threads: (args.load.jobs != 1).then(|| Whole::new(args.load.jobs)),
         ..Measure::default()
     };

@@ -82,6 +82,7 @@ const USUAL: &[(&str, &str)] = &[
     ("measure.rounds", "--rounds"),
     ("measure.slices", "--slices"),
     ("measure.keep_sessions", "--keep-sessions"),
+    ("measure.check_time", "--check-time"),
     ("measure.threads", "-j"),
 ];
 
