@@ -135,8 +135,15 @@ impl<'a> TestedProgram<'a> {
         words: &[&str],
         good: RangeInclusive<i32>,
     ) -> anyhow::Result<Ran> {
-        let mut words: Vec<OsString> = words.iter().map(Into::into).collect();
-        words.extend(["--results".into(), results.into()]);
+        let words: Vec<OsString> = words.iter().map(Into::into).collect();
+        self.run_as_is([words, vec!["--results".into(), results.into()]].concat(), good)
+    }
+
+    /// A command that names its files itself.
+    ///
+    /// # Errors
+    /// An exit code outside `good`.
+    pub(crate) fn run_as_is(&self, words: Vec<OsString>, good: RangeInclusive<i32>) -> anyhow::Result<Ran> {
         let env = [("PGDYNO_HOME".to_owned(), self.folder.path().join("home").display().to_string())];
         child::run_until(&self.path, &words, &env, good)
     }

@@ -364,8 +364,7 @@ impl ReportData {
 
     /// Those of runs of a cell and arm.
     pub fn remarks_of(&self, cell: &Cell, arm: &str) -> BTreeSet<&str> {
-        let runs =
-            || self.grid_runs().filter(|run| run.arm.as_deref() == Some(arm) && Cell::of(run) == *cell);
+        let runs = || self.grid_runs().filter(|run| run.arm.as_deref() == Some(arm) && cell.holds(run));
         let kinds =
             [RunEvent::OTHER_ANSWERS, RunEvent::OWN_CHOICE, RunEvent::SLICED_ALL_THE_SAME, RunEvent::REMARK];
         kinds.into_iter().flat_map(|kind| details(runs(), kind)).collect()

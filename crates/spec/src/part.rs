@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The share of a run's load that one generator made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunPart {
-    /// The same for all parts of one run; 32 hex digits.
+    /// The same for all parts of one run, and of no other run in any file; 32 hex digits.
     pub load: String,
     /// From 1 to `of`.
     pub number: u32,

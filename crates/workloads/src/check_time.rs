@@ -35,6 +35,7 @@ impl<'a> CheckTime<'a> {
         self.given
     }
 
+    /// What is left of it; zero after its end.
     #[must_use]
     pub fn left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
@@ -48,9 +49,16 @@ impl<'a> CheckTime<'a> {
             .then(|| u32::try_from(left.as_millis()).unwrap_or(i32::MAX as u32).clamp(1, i32::MAX as u32))
     }
 
+    /// Whether nothing is left.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.left().is_zero()
+    }
+
+    /// Whether something that takes as long as the last one ends in time.
+    #[must_use]
+    pub fn allows(&self, last: Duration) -> bool {
+        self.left() > last
     }
 
     /// An equal share of what is left, for the next of so many parts.

@@ -19,7 +19,7 @@ use crate::target_spec::{on_storage, with_data, with_version};
 
 /// The setups of many cells and arms. Those that differ only in their load have the rest in common, which is made once:
 /// a plan may have a hundred thousand runs.
-pub(crate) struct Setups<'c> {
+pub(crate) struct CellSetups<'c> {
     content: &'c Content,
     known: HashMap<Levels<'c>, Setup>,
 }
@@ -45,7 +45,7 @@ pub(crate) fn apart_from_load<'c>(content: &'c Content, cell: &'c Cell, arm: Opt
     all_levels(content, cell, arm).filter(|(key, _)| !is_of_load(key)).collect()
 }
 
-impl<'c> Setups<'c> {
+impl<'c> CellSetups<'c> {
     pub(crate) fn of(content: &'c Content) -> Self {
         Self { content, known: HashMap::new() }
     }
@@ -66,7 +66,7 @@ impl<'c> Setups<'c> {
 /// The setup of one run of these levels and this arm; the plan adds the seed.
 ///
 /// # Errors
-/// As [`Setups::setup`].
+/// As [`CellSetups::setup`].
 pub(crate) fn setup(content: &Content, cell: &Cell, arm: Option<&str>) -> Result<Setup, String> {
     with_load(content, without_load(content, cell, arm)?, all_levels(content, cell, arm))
 }

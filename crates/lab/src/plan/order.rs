@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::cells::{self, Cell, label, text};
-use super::levels::Setups;
+use super::levels::CellSetups;
 use spec::plan::{ArmPlacement, ByHand, CellOrder, Content, PlannedRun};
 
 /// A number derived from a seed and names: equal names give equal numbers. 63 bits, to fit a signed integer
@@ -44,7 +44,7 @@ pub(super) fn runs(
     let is_blocked = cells::blocked(content);
     let [cells, beside] =
         [cells::grid(content), cells::cells_beside(content)].map(|cells| shared(content, cells));
-    let mut list = List { content, setups: Setups::of(content), arm_placement, runs: Vec::new() };
+    let mut list = List { content, setups: CellSetups::of(content), arm_placement, runs: Vec::new() };
     let of_rounds: Vec<(u32, Option<&str>)> = match rounds {
         Rounds::OfAllArms(rounds) => (1..=rounds).map(|round| (round, None)).collect(),
         Rounds::Sets(by_hand, sets) => {
@@ -102,7 +102,7 @@ pub(crate) fn seed_of(seed: u64, round: u32, label: &str) -> u64 {
 
 struct List<'a> {
     content: &'a Content,
-    setups: Setups<'a>,
+    setups: CellSetups<'a>,
     arm_placement: Option<&'a ArmPlacement>,
     runs: Vec<PlannedRun>,
 }

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use results::{Merged, MergedExperiment, Table};
+use results::{CellValue, Merged, MergedExperiment, Table};
 use spec::shell::PrintedCommand;
 
 use super::{print, signals};
-use crate::exit::{CommandFailure, ExitResult, INTERRUPTED, MISSING, SAME_OR_BETTER};
+use crate::exit::{CommandFailure, ExitResult, INTERRUPTED, MISSING, SAME_OR_BETTER, USAGE};
 use crate::options::FormatOption;
 use crate::print::{talk, warning};
 
@@ -28,6 +28,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> ExitResult {
+    if args.output.as_os_str() == "-" {
+        let what = "-o -: a results file cannot be written to standard output";
+        return Err(CommandFailure::with_code(USAGE, what, Some("name a file".to_owned())));
+    }
     let stop = signals::listen_silently(INTERRUPTED)?;
     let merged = results::merge(&args.files, &args.output, args.replace, &|| stop.soon())?;
     print(&table(&merged), args.format.format)?;
@@ -42,18 +46,24 @@ pub(crate) fn run(args: &Args) -> ExitResult {
 fn table(merged: &Merged) -> Table {
     let mut table = Table::new(["experiment", "name", "runs", "parts", "hosts", "files"]);
     for own in &merged.experiments {
-        let files: Vec<String> = own.files.iter().map(|file| file.display().to_string()).collect();
+        let files = own.files.iter().map(|file| file.display().to_string()).collect();
         let parts = (own.of > 0).then(|| format!("{} of {}", own.of - own.missing.len() as u32, own.of));
         table.push(vec![
             own.id.0.into(),
             own.name.clone().into(),
             own.runs.into(),
             parts.into(),
-            own.hosts.join(", ").into(),
-            files.join(", ").into(),
+            list(own.hosts.clone()),
+            list(files),
         ]);
     }
     table
+}
+
+/// A list for programs, a text for people.
+fn list(words: Vec<String>) -> CellValue {
+    let text = words.join(", ");
+    CellValue::worded(CellValue::Data(words.into()), text, "")
 }
 
 /// Names the parts that are missing. The error is that of the last one: the file is whole otherwise.

@@ -59,3 +59,36 @@ fn results_open_in_other_programs() {
     let read = Command::new(python).args(["-c", READ]).current_dir(place.path()).output().expect("Python");
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
 }
+
+const SHOW: &str = r#"
+import os
+from qgis.core import QgsApplication, QgsVectorLayer
+app = QgsApplication([], False)
+app.initQgis()
+layer = QgsVectorLayer("tiles.gpkg|layername=z2 gis", "tiles", "ogr")
+layer.loadDefaultStyle()
+assert (layer.isValid(), layer.featureCount(), layer.crs().authid()) == (True, 1, "EPSG:3857")
+assert layer.renderer().type() == "graduatedSymbol", layer.renderer().type()
+runs = QgsVectorLayer("r.sqlite|layername=v_run", "runs", "ogr")
+assert (runs.isValid(), runs.featureCount()) == (True, 4)
+print("shown", flush=True)
+# Layers that are alive when QGIS ends may crash it.
+os._exit(0)
+"#;
+
+/// QGIS takes 500 MB, so that `make test` does not install it.
+#[test]
+fn tiles_and_runs_open_in_qgis() {
+    let python = |script: &str, folder: &Path| {
+        let mut command = Command::new("/usr/bin/python3");
+        command.args(["-c", script]).env("QT_QPA_PLATFORM", "offscreen").current_dir(folder).output()
+    };
+    let place = Place::new();
+    if !python("import qgis.core", place.path()).is_ok_and(|tried| tried.status.success()) {
+        return not_available("QGIS", "apt-get install python3-qgis installs it");
+    }
+    stored_part(&place.path().join("r.sqlite"), "map", runs(), Vec::new());
+    place.run(["export", "tiles", "map", "tiles.gpkg", "--results", "r.sqlite"]).expect(0);
+    let shown = python(SHOW, place.path()).expect("Python");
+    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+}

@@ -1,7 +1,6 @@
 //! Figures over the age of sessions, for cells in which something changes with it.
 
 use results::aging::{Aging, LifeEnds, course_over_age};
-use results::comparison::Cell;
 use results::data::cell_text;
 use results::{CellValue, ReportData, Table};
 use spec::{AgingQuantity, Run};
@@ -141,7 +140,7 @@ fn chart(data: &ReportData, own: &Aging, several: bool) -> Option<LineChart> {
         .into_iter()
         .flatten()
         .map(|arm| {
-            let is_its = |run: &&Run| run.arm.as_deref() == Some(arm) && Cell::of(run) == own.cell;
+            let is_its = |run: &&Run| run.arm.as_deref() == Some(arm) && own.cell.holds(run);
             (arm, course_over_age(data.grid_runs().filter(is_its), own.quantity))
         })
         .filter(|(_, points)| points.len() > 1)

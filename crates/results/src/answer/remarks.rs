@@ -6,7 +6,6 @@ use spec::figures::{self, Figure};
 use spec::{Run, RunEvent, ScriptRecord};
 
 use crate::cells::CellFigures;
-use crate::comparison::Cell;
 use crate::data::{ReportData, levels};
 
 /// Remarks on arms, workloads and runs.
@@ -68,7 +67,7 @@ fn from_cache(data: &ReportData, figures: &CellFigures) -> Option<FromCache> {
         let part = |script: &ScriptRecord| script.part.as_ref().and_then(|part| part.cached);
         run.scripts.iter().any(|script| part(script).is_some())
     };
-    let mut runs = data.grid_runs().filter(|run| run.arm == figures.arm && Cell::of(run) == figures.cell);
+    let mut runs = data.grid_runs().filter(|run| run.arm == figures.arm && figures.cell.holds(run));
     let hit_pct = figures.hit_pct.filter(|_| runs.any(is_cached))?;
     let several = data.grid().iter().any(|other| other.cell != figures.cell);
     Some(FromCache {

@@ -37,14 +37,14 @@ pub use groups::{Grouped, SameCpu, two_groups};
 pub use levels::{ByLevels, LevelFigure};
 pub use metric::Metric;
 pub use pairs::{Cell, Excluded, Level};
-use pairs::{CellRuns, cells_of, least_error};
+use pairs::{CellRuns, RunsByRound, cells_of, least_error};
 pub use scripts::ScriptComparison;
 pub use sliced::{CORRELATED, Sliced};
 pub use spread::Spread;
 pub use summary::Summary;
 pub use taken_apart::{MeasuredSetting, TakenApart};
 
-use spec::{ExperimentRecord, OrderScheme, Run, Validity};
+use spec::{ExperimentRecord, OrderScheme, Run};
 
 /// An arm against the base in one cell.
 #[derive(Debug, Clone)]
@@ -263,6 +263,7 @@ impl Comparison {
             .filter(|arm| arm.name == base)
             .flat_map(|arm| &arm.unsafe_settings)
             .collect();
+        let by_round = RunsByRound::of(runs);
         let mut arms: Vec<_> = experiment
             .arms
             .iter()
@@ -278,9 +279,9 @@ impl Comparison {
                 let mut compared = compare_arm(&cells, sides, unsafe_settings, control.as_ref(), rule);
                 // Quads that were measured separately have nothing in common.
                 for cell in compared.cells.iter_mut().filter(|_| rule.how == How::Paired) {
-                    cell.sliced = Sliced::of(&pairs_of(runs, &cell.cell, &base, &arm.name), metric);
+                    cell.sliced = Sliced::of(&by_round.pairs(&cell.cell, &base, &arm.name), metric);
                 }
-                compared.scripts = scripts::of(&compared, runs, &base, rule);
+                compared.scripts = scripts::of(&compared, &by_round, &base, rule);
                 compared
             })
             .collect();
@@ -361,16 +362,6 @@ impl Comparison {
     pub fn has_scheduled(&self) -> bool {
         self.arms.iter().any(|arm| arm.scheduled > 0)
     }
-}
-
-fn pairs_of<'r>(runs: &'r [Run], cell: &Cell, base: &str, arm: &str) -> Vec<(&'r Run, &'r Run)> {
-    let of = |name: &str| -> BTreeMap<u32, &'r Run> {
-        let own =
-            runs.iter().filter(|run| run.arm.as_deref() == Some(name) && run.validity != Validity::Invalid);
-        own.filter(|run| Cell::of(run) == *cell).map(|run| (run.round, run)).collect()
-    };
-    let new = of(arm);
-    of(base).into_iter().filter_map(|(round, base)| Some((base, *new.get(&round)?))).collect()
 }
 
 /// Rounds that have a pair in any cell.

@@ -46,6 +46,13 @@ impl Cell {
         }
     }
 
+    /// Whether a run belongs to it.
+    #[must_use]
+    pub fn holds(&self, run: &Run) -> bool {
+        let others = run.factors.iter().filter(|(name, _)| *name != "workload");
+        self.workload == run.workload && others.eq(self.factors.iter().map(|(name, level)| (name, &level.0)))
+    }
+
     /// As text: `polygons, clients 8`.
     #[must_use]
     pub fn text(&self) -> String {
@@ -171,6 +178,27 @@ pub(super) fn by_cell_and_arm(runs: &[Run]) -> BTreeMap<(Cell, Option<String>), 
     }
     groups.values_mut().for_each(|runs| runs.sort_by_key(|run| run.sequence));
     groups
+}
+
+/// Runs that are not invalid, by cell, arm and round.
+pub(super) struct RunsByRound<'r>(BTreeMap<(Cell, &'r str), BTreeMap<u32, &'r Run>>);
+
+impl<'r> RunsByRound<'r> {
+    pub(super) fn of(runs: &'r [Run]) -> Self {
+        let mut by_round: BTreeMap<_, BTreeMap<u32, &Run>> = BTreeMap::new();
+        for run in runs.iter().filter(|run| run.validity != Validity::Invalid) {
+            let Some(arm) = run.arm.as_deref() else { continue };
+            by_round.entry((Cell::of(run), arm)).or_default().insert(run.round, run);
+        }
+        Self(by_round)
+    }
+
+    /// The runs of the base and of an arm in each round of a cell that has both.
+    pub(super) fn pairs(&self, cell: &Cell, base: &'r str, arm: &'r str) -> Vec<(&'r Run, &'r Run)> {
+        let of = |arm: &'r str| self.0.get(&(cell.clone(), arm));
+        let (Some(base), Some(new)) = (of(base), of(arm)) else { return Vec::new() };
+        base.iter().filter_map(|(round, base)| Some((*base, *new.get(round)?))).collect()
+    }
 }
 
 /// Set if a run has too few transactions for the percentile. Runs in slices have none to compare anyway.

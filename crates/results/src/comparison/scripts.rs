@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use spec::{Run, ScriptRecord};
 use stats::{Better, Estimate, TooFew, Verdict};
 
-use super::{ArmComparison, Cell, How, Metric, Rule, pairs_of};
+use super::pairs::RunsByRound;
+use super::{ArmComparison, Cell, How, Metric, Rule};
 
 /// Transactions of each arm below which a round has no figure for a script.
 const FEWEST_OF_ROUND: u64 = 5;
@@ -26,7 +27,12 @@ pub struct ScriptComparison {
 
 /// Scripts of the workloads whose runs mix several, by workload and name. Maps are compared by layer and
 /// zoom.
-pub(super) fn of(arm: &ArmComparison, runs: &[Run], base: &str, rule: Rule) -> Vec<ScriptComparison> {
+pub(super) fn of<'r>(
+    arm: &'r ArmComparison,
+    runs: &RunsByRound<'r>,
+    base: &'r str,
+    rule: Rule,
+) -> Vec<ScriptComparison> {
     // Sets without pairs, and arms relative to a control, are compared by throughput only. The CPU time of
     // a server cannot be divided among scripts.
     if rule.how != How::Paired || rule.metric == Metric::Cpu {
@@ -40,7 +46,7 @@ pub(super) fn of(arm: &ArmComparison, runs: &[Run], base: &str, rule: Rule) -> V
         let pairs: Vec<Vec<(&Run, &Run)>> = counting
             .iter()
             .map(|(cell, rounds)| {
-                let pairs = pairs_of(runs, cell, base, &arm.arm).into_iter();
+                let pairs = runs.pairs(cell, base, &arm.arm).into_iter();
                 pairs.filter(|(base, _)| rounds.contains(&base.round)).collect()
             })
             .collect();

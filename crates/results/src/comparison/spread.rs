@@ -54,7 +54,7 @@ impl Spread {
         }
         for of in &mut found {
             let own = runs.iter().copied().filter(|run| run.validity != Validity::Invalid);
-            let own: Vec<&Run> = own.filter(|run| Cell::of(run) == of.cell).collect();
+            let own: Vec<&Run> = own.filter(|run| of.cell.holds(run)).collect();
             of.overload = InTime::of(&own).overload();
             of.suspect = SuspectRuns::of(own.into_iter());
         }

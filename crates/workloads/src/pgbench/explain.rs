@@ -4,6 +4,7 @@
 //! The same transactions as those whose answers are compared, in a separate read-only connection.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, quote_literal};
 use script::{Capture, Script, Statement, Variables};
@@ -90,12 +91,14 @@ impl Explaining<'_> {
         self.script.clone_from(&script.name);
         let share = time.share(scripts);
         self.is_time_up = false;
+        let mut last = Duration::ZERO;
         for draw in 0..SAMPLE {
-            if time.is_over() || draw > 0 && share.is_over() {
+            if time.is_over() || draw > 0 && !share.allows(last) {
                 self.short.add(&script.name, draw, time);
                 break;
             }
             self.draw = draw as u32;
+            let begun = Instant::now();
             let done = Trial::new(program, scale, (seed, draw)).run(script, sql, self);
             let plans = std::mem::take(&mut self.transaction);
             if let Err(error) = done {
@@ -111,6 +114,7 @@ impl Explaining<'_> {
                 self.explained.add(plan, json);
             }
             let _ = sql.take_notices();
+            last = begun.elapsed();
         }
         // The next script begins outside of a transaction.
         let _ = sql.execute("ROLLBACK");

@@ -1,5 +1,7 @@
 //! Explains a sample of tiles, in the clients' form: prepared, with parameters.
 
+use std::time::{Duration, Instant};
+
 use protocol::postgres::sql::{Sql, quote_identifier};
 use spec::{Error, StatementPart as Share, StatementPlan};
 use tile::Tile;
@@ -54,11 +56,12 @@ pub(super) fn explain(
             continue;
         }
         let before = explained.plans.len();
-        sample(sql, (&mut session, &mut layers), &mut explained, (script, &name), (part, share, time))?;
+        let is_cut =
+            sample(sql, (&mut session, &mut layers), &mut explained, (script, &name), (part, share, time))?;
         let plans = &explained.plans[before..];
-        if plans.is_empty() && time.is_over() {
+        if plans.is_empty() && is_cut {
             left_out.push(part);
-        } else if share.is_over() && !plans.is_empty() {
+        } else if !plans.is_empty() && (plans.len() as u64) < SAMPLE.min(part.tiles.len() as u64) {
             short.add(script, plans.len() as u64 + SAMPLE.saturating_sub(part.tiles.len() as u64), time);
         }
         if !plans.is_empty() {
@@ -115,29 +118,32 @@ fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> KeptPla
     KeptPlan { name: format!("{layer}/{tile}"), caption, json }
 }
 
-/// Tiles of one layer and zoom, until they take their share of the time.
+/// Tiles of one layer and zoom, until they take their share of the time. Returns whether one took longer than all that is
+/// left.
 fn sample(
     sql: &mut dyn Sql,
     (session, layers): (&mut Session<'_>, &mut ByLayer),
     explained: &mut SamplePlans,
     (script, name): (&str, &str),
     (part, share, time): (&CountedLayer<'_>, CheckTime<'_>, CheckTime<'_>),
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let tiles = &part.tiles;
     // Past the switch to a generic plan, as clients are in a measured run.
     for tile in tiles.iter().cycle().take(CUSTOM_PLANS) {
         if let Err(error) = sql.execute(&format!("EXPLAIN {}", execute_statement(name, tile))) {
             explained.miss(format!("{script}: {error}"));
-            return Ok(());
+            return Ok(false);
         }
     }
+    let mut last = Duration::ZERO;
     for (draw, tile) in (0..).zip(tiles.iter().take(SAMPLE as usize)) {
-        if time.is_over() || draw > 0 && share.is_over() {
+        if time.is_over() || draw > 0 && !share.allows(last) {
             break;
         }
+        let begun = Instant::now();
         let statement = execute_statement(name, tile);
         match session.explain(sql, &statement) {
-            Err(Unexplained::TimeUp) => break,
+            Err(Unexplained::TimeUp) => return Ok(true),
             Ok((mut plan, json)) => {
                 (plan.script, plan.line, plan.draw) = (script.to_owned(), 1, draw);
                 if draw < LAYERS {
@@ -150,6 +156,7 @@ fn sample(
             }
             Err(why) => explained.miss(format!("{script}, tile {tile}: {why}")),
         }
+        last = begun.elapsed();
     }
-    Ok(())
+    Ok(time.is_over())
 }

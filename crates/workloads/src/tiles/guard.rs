@@ -1,6 +1,7 @@
 //! Checks that tiles have contents: an empty query has a high rate, too.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::Sql;
 use spec::figures::{self, Figures};
@@ -61,7 +62,7 @@ pub(super) fn probe<'p, 'l>(
     for (at, part) in in_order.iter().enumerate() {
         let (_, of_layer) = bytes.entry(&part.layer.shown).or_insert((part.layer, LayerBytes::default()));
         let share = time.share(in_order.len() - at);
-        let sample = probe_part(from, part, (&mut probed.guarded, of_layer), share)?;
+        let sample = probe_part(from, part, (&mut probed.guarded, of_layer), (share, time))?;
         if sample.tiles == 0 {
             left_out.push(*part);
             continue;
@@ -128,23 +129,26 @@ fn ranges(zooms: &BTreeSet<u8>) -> Vec<String> {
         .collect()
 }
 
-/// A sample of one layer at one zoom, added to what the guard found. No tile is begun after its `share` of the time,
-/// except the first.
+/// A sample of one layer at one zoom, added to what the guard found. Only its first tile may take more than its
+/// `share` of the time.
 fn probe_part(
     from: &mut dyn Fetch,
     part: &CountedLayer<'_>,
     (guarded, bytes): (&mut Guarded, &mut LayerBytes),
-    share: CheckTime<'_>,
+    (share, time): (CheckTime<'_>, CheckTime<'_>),
 ) -> Result<TileSample, Error> {
     let tiles = &part.tiles[..part.tiles.len().min(SAMPLE as usize)];
     let mut sample = TileSample { script: part.script, ..TileSample::default() };
+    let mut last = Duration::ZERO;
     for tile in tiles {
-        if sample.tiles > 0 && share.is_over() {
+        if sample.tiles > 0 && !share.allows(last) {
             break;
         }
+        let begun = Instant::now();
         let Some(fetched_tile) = FetchedTile::within_time(from, part.layer, *tile)? else { break };
         fetched_tile.check(from, part.layer)?;
-        let rows = features(from, part.layer, *tile)?;
+        // It makes the tile once more.
+        let rows = if time.allows(fetched_tile.took) { features(from, part.layer, *tile)? } else { None };
         bytes.add(&fetched_tile.bytes);
         let held = fetched_tile.held(part.script);
         sample.add(&TileSample { features_in: features_in(rows, held.features_out), ..held });
@@ -153,6 +157,7 @@ fn probe_part(
             Some(known) => known.add(&probe),
             None => guarded.probes.push(probe),
         }
+        last = begun.elapsed();
     }
     if sample.tiles == 0 {
         return Ok(sample);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::Client;
 use protocol::redis::RedisAnswer;
@@ -344,13 +345,14 @@ impl Workload for Tiles {
         for at in 0..parts.len() {
             let (place, part) = &parts[at];
             let share = time.share(parts.len() - at);
-            let mut of_part = Vec::new();
+            let (mut of_part, mut last) = (Vec::new(), Duration::ZERO);
             for tile in &part.tiles {
                 // Tiles of both arms are in memory until they are compared.
-                if kept_bytes > MOST_KEPT || share.is_over() && !of_part.is_empty() {
+                if kept_bytes > MOST_KEPT || !share.allows(last) && !of_part.is_empty() {
                     break;
                 }
                 let Some(tile) = FetchedTile::within_time(&mut *from, part.layer, *tile)? else { break };
+                last = tile.took;
                 kept_bytes += tile.bytes.len();
                 of_part.push(TransactionAnswer::of_tile(tile.tile, tile.bytes));
             }

@@ -119,7 +119,7 @@ impl Timed {
         let known =
             data.grid().iter().filter(|figures| figures.cell.workload == workload && figures.is_job());
         let cell = |figures: &CellFigures| {
-            let is_it = |run: &&Run| run.arm == figures.arm && Cell::of(run) == figures.cell;
+            let is_it = |run: &&Run| run.arm == figures.arm && figures.cell.holds(run);
             let runs: Vec<&Run> = data.grid_runs().filter(is_it).collect();
             TimedCell::of(figures.cell.clone(), figures.arm.clone(), &runs)
         };
