@@ -92,11 +92,21 @@ impl Setup {
     /// of transactions with a changing rate the mean is unknown: then it is the initial rate.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
+        self.load.profile().map(|profile| self.mean_of(profile))
+    }
+
+    /// The same of the part that is made here.
+    #[must_use]
+    pub fn own_rate(&self) -> Option<f64> {
+        self.own_profile().map(|profile| self.mean_of(&profile))
+    }
+
+    fn mean_of(&self, profile: &Profile) -> f64 {
         let seconds = match self.until {
             Until::Elapsed(elapsed) => elapsed as f64 / 1e9,
             Until::PerClient(_) | Until::PerUser(_) | Until::Caller => 0.0,
         };
-        self.load.profile().map(|profile| profile.mean(seconds))
+        profile.mean(seconds)
     }
 
     /// Its users; `None` in other loads.
@@ -124,20 +134,23 @@ impl Setup {
 
     /// The clients of the part of the load that is made here.
     #[must_use]
-    pub fn own_clients(&self) -> usize {
-        self.part.clients(self.clients as usize, self.clients().threads)
+    pub fn own_clients(&self) -> u32 {
+        self.part.clients(self.clients as usize, self.clients().threads) as u32
     }
 
     /// The threads of the part that is made here.
     #[must_use]
-    pub fn own_threads(&self) -> usize {
-        self.part.threads(self.clients().threads)
+    pub fn own_threads(&self) -> u32 {
+        self.part.threads(self.threads as usize) as u32
     }
 
-    /// The share of the arrivals that is made here: they are dealt to threads in turn.
+    /// The rate of the part that is made here: arrivals are dealt to threads in turn. `None` without a rate.
     #[must_use]
-    pub fn share(&self) -> f64 {
-        self.own_threads() as f64 / self.clients().threads as f64
+    pub fn own_profile(&self) -> Option<Profile> {
+        let whole = self.load.profile()?;
+        let share = || f64::from(self.own_threads()) / f64::from(self.threads.max(1));
+        // A scaled rate is rounded.
+        Some(if self.part == LoadPart::WHOLE { whole.clone() } else { whole.scaled(share()) })
     }
 
     /// Its clients, for workloads.

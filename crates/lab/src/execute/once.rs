@@ -37,8 +37,6 @@ pub struct OneRun {
     pub stored: Result<ExperimentId, Error>,
     /// Why the server's counters are missing from the result.
     pub lost: Option<Error>,
-    /// Clients and threads of the part of the load that was made here.
-    pub made: [usize; 2],
     /// For example, tables that could not be vacuumed.
     pub remarks: Vec<String>,
 }
@@ -112,7 +110,6 @@ impl Execution<'_> {
             statements,
             scale,
             aborted_at: abort,
-            made: [setup.own_clients(), setup.own_threads()],
             stored,
             lost,
         })

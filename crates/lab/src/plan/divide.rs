@@ -235,8 +235,8 @@ mod tests {
         let setup = crate::plan::setup(&plan, &plan.runs[0]);
         assert_eq!((setup.part.number, setup.part.of, setup.threads), (1, 3, 3));
         let parts = (1..=3).map(|number| part(text, Some((number, 3, true))));
-        let own: usize = parts.map(|plan| crate::plan::setup(&plan, &plan.runs[0]).own_clients()).sum();
-        assert_eq!(own, setup.clients as usize);
+        let own: u32 = parts.map(|plan| crate::plan::setup(&plan, &plan.runs[0]).own_clients()).sum();
+        assert_eq!(own, setup.clients);
         let error = check(&part(text, Some((1, 5, true)))).unwrap_err();
         assert!(error.to_string().contains("a run has 4 clients, and each part needs one"), "{error}");
     }

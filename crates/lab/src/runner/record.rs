@@ -15,8 +15,9 @@ use crate::setup::{Cache, Load, Setup};
 use crate::validity::trend::speeds;
 use crate::validity::{Evidence, Machine, Probes, Trend, counts, is_out_of_ports, judge, script_counts};
 
+/// Clients, threads and rate are those of the part of the load that is made here.
 pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
-    let changing = setup.load.profile().filter(|profile| !profile.is_constant());
+    let changing = setup.own_profile().filter(|profile| !profile.is_constant());
     let rate = changing.map(|profile| RunEvent {
         time_us: 0,
         kind: RunEvent::RATE.to_owned(),
@@ -29,9 +30,9 @@ pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
         beside: run.beside,
         started_at: jiff::Timestamp::now().to_string(),
         load: (&setup.load).into(),
-        offered_rate: setup.rate(),
-        clients: setup.clients,
-        threads: setup.threads,
+        offered_rate: setup.own_rate(),
+        clients: setup.own_clients(),
+        threads: setup.own_threads(),
         seed: setup.seed,
         warmup_s: setup.warmup.as_secs_f64(),
         counts: if setup.load == Load::Job { Counters::default() } else { Counts::default().stored() },
@@ -64,16 +65,16 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
     let changes = changes_data(totals.affected, totals.processed(), figure(figures::WAL_BYTES));
     let is_judged = setup.load == Load::Closed && setup.sought.is_none() && setup.cache != Cache::Cold;
     let trend = (changes && is_judged).then(|| Trend::of(&speeds(&measured.series, &run.slices))).flatten();
-    let profile = setup.load.profile().map(|profile| profile.scaled(setup.share()));
+    let profile = setup.own_profile();
     let sessions = setup.users().and_then(|users| users.sessions.as_ref());
     (run.validity, run.doubts) = judge(&Evidence {
         measured: &measured.engine,
         series: &measured.series,
-        rate: setup.rate().map(|rate| rate * setup.share()),
+        rate: setup.own_rate(),
         profile: profile.as_ref(),
         user_arrivals: sessions.map(|sessions| &sessions.arrivals),
         warmup_s: setup.warmup.as_secs_f64(),
-        clients: setup.own_clients() as u32,
+        clients: setup.own_clients(),
         limit_s: setup.promise.map(|promise| promise.as_secs_f64()),
         changed: judged.changed,
         trend,

@@ -68,6 +68,10 @@ fn list(words: Vec<String>) -> CellValue {
 
 /// Names the parts that are missing. The error is that of the last one: the file is whole otherwise.
 fn incomplete(experiments: &[MergedExperiment], output: &Path) -> ExitResult {
+    let again_how = match experiments.iter().rfind(|own| !own.missing.is_empty()) {
+        Some(own) if own.shared => "measure all parts of the load again",
+        _ => "measure the part again, on any host like the others",
+    };
     let mut incomplete: Vec<String> = experiments.iter().filter_map(missing).collect();
     let Some(last) = incomplete.pop() else { return Ok(SAME_OR_BETTER) };
     incomplete.iter().for_each(|what| warning(what));
@@ -77,9 +81,7 @@ fn incomplete(experiments: &[MergedExperiment], output: &Path) -> ExitResult {
         .operand("PART.sqlite")
         .option("-o", &output)
         .flag("--replace");
-    let hint = format!(
-        "merge the results file of that part, too: {again}; if it is lost, measure the part on its host again"
-    );
+    let hint = format!("merge the results file of that part, too: {again}; if it is lost, {again_how}");
     Err(CommandFailure::with_code(MISSING, last, Some(hint)))
 }
 
@@ -110,6 +112,7 @@ mod tests {
             files: Vec::new(),
             hosts: Vec::new(),
             of: 4,
+            shared: false,
             missing: missing.to_vec(),
         };
         assert_eq!(missing(&of(&[])), None);

@@ -79,7 +79,9 @@ fn one_load_by_one_two_and_four_parts_sends_the_same() {
     let mut all = BTreeSet::new();
     for of in [1, 2, 4] {
         let mut codes = hosts.all(of, &["-t", "25", "--random-seed", "77"]).into_iter();
-        assert!(codes.all(|done| done.expect(0).stdout.contains("number of clients: 8")));
+        assert!(
+            codes.all(|done| done.expect(0).stdout.contains(&format!("number of clients: {}\n", 8 / of)))
+        );
         let sent = hosts.sent();
         assert!(sent.starts_with("200 "), "{of} parts sent {sent}");
         all.insert(sent);
@@ -97,7 +99,7 @@ fn one_load_by_one_two_and_four_parts_sends_the_same() {
             .expect("a row");
             loads.insert(load);
             // -t counts all that its clients did.
-            assert_eq!(rest, format!("{number} {of} 8 {}", 200 / of));
+            assert_eq!(rest, format!("{number} {of} {} {}", 8 / of, 200 / of));
         }
         assert_eq!(loads.len(), 1, "one load");
     }

@@ -76,11 +76,10 @@ fn head(out: &mut String, args: &BenchArgs, done: &OneRun) {
     let _ = writeln!(out, "scaling factor: {}", done.scale.unwrap_or(1));
     let _ = writeln!(out, "query mode: {}", args.scripts.mode.first().name());
     let each = if args.users.is_asked() { "users" } else { "clients" };
-    let _ = writeln!(out, "number of {each}: {}", args.load.client.first());
+    let _ = writeln!(out, "number of {each}: {}", done.run.clients);
     let _ = writeln!(out, "number of threads: {}", done.run.threads);
     if let Some(part) = done.run.parts.first().filter(|part| part.of > 1) {
-        let [clients, threads] = done.made;
-        let _ = writeln!(out, "{}: {clients} of the {each}, {threads} of the threads", part.words());
+        let _ = writeln!(out, "{} of the load", part.words());
     }
     let _ = match args.until() {
         Until::Elapsed(ns) => writeln!(out, "duration: {} s", ns / 1_000_000_000),

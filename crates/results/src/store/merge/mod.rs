@@ -49,6 +49,8 @@ pub struct MergedExperiment {
     pub hosts: Vec<String>,
     /// Number of its parts; 0 if it was not divided.
     pub of: u32,
+    /// Whether its parts made each load together.
+    pub shared: bool,
     /// Numbers of the parts that no file has.
     pub missing: Vec<u32>,
 }
@@ -322,6 +324,7 @@ impl Plan {
             files: files.into_iter().map(|(_, file)| file.clone()).collect(),
             hosts,
             of: group.of,
+            shared: members().any(|own| own.parts.iter().any(|(part, _)| part.shared)),
             missing: group.missing.clone(),
         })
     }
