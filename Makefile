@@ -50,7 +50,7 @@ programs:
 versions: ## PostgreSQL 17 and 18 beside the system's own, to compare versions (no PostGIS)
 	@setup/versions
 
-bench: ## pgdyno's own cost beside pgbench, redis-benchmark, wrk and oha (setup/install oha), as a Markdown page (BENCH='cost --pairs 9': parts of it; BENCH=believe: its comparisons, an hour; BENCH=cpu: throughput and server CPU per transaction on a busy host; BENCH=gate: what a gate finds; BENCH=announced: do ten commands take as long as they say; BENCH=growth: commands with 100 to 10,000 runs)
+bench: ## pgdyno's own cost beside pgbench, redis-benchmark, wrk and oha (setup/install oha), as a Markdown page (BENCH='cost --pairs 9': parts of it; BENCH=believe: its comparisons, an hour; BENCH=cpu: throughput and server CPU per transaction on a busy host; BENCH=gate: what a gate finds; BENCH=announced: do ten commands take as long as they say; BENCH=growth: commands with 100 to 10,000 runs; BENCH=scripts: memory of 1 to 1,000 scripts)
 	@setup/install rust postgres redis nginx wrk openssl osm2pgsql
 	@$(MAKE) --no-print-directory build
 	@cargo build --release --locked --quiet -p pgdyno-benches

@@ -16,6 +16,7 @@ mod pairs;
 mod parts;
 mod redis;
 mod redis_load;
+mod scripts;
 mod served;
 mod slices;
 mod stop;
@@ -105,6 +106,8 @@ enum What {
     Truth,
     /// Users with think times, up to 10,000 on one thread, and the laws of queueing
     Users,
+    /// Memory of runs with up to 1,000 scripts, and the time around a run of one transaction
+    Scripts,
     /// Whether intervals of comparisons in slices hold what they promise (an hour)
     Believe,
     /// Intervals of throughput and of server CPU per transaction on a busy host (15 min)
@@ -187,6 +190,7 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Load => load::against_osm2pgsql(options),
         What::Truth => truth::of_latency(options),
         What::Users => users::tables(options),
+        What::Scripts => scripts::tables(options),
         What::Believe => slices::believe::parts(options),
         What::Cpu => slices::cpu::table(options),
         What::Gate => slices::gate::table(options),

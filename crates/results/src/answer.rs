@@ -22,7 +22,7 @@ pub use self::next::{FEW, Help, Next, NextStep, Short, scope_name};
 pub use self::remarks::{FromCache, Remarks, Uncut};
 pub use self::trend::speed_trend;
 pub use self::uncompared::Uncompared;
-pub use self::verdicts::{LineScope, VerdictLine, Verdicts};
+pub use self::verdicts::{LineScope, VerdictLine, Verdicts, shown};
 pub use self::work::{Busy, OtherMetric, Precision, Reliable};
 use crate::aging::Aging;
 use crate::comparison::{Cell, Comparison, Difference, Metric};

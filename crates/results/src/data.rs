@@ -1,7 +1,7 @@
 //! Data of answers and reports: one experiment with its runs and their figures, and simple queries on them.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use spec::plan::{NotRun, WorkMetric};
@@ -76,6 +76,8 @@ struct Computed {
     aging: OnceCell<Vec<Aging>>,
     grid: OnceCell<Vec<CellFigures>>,
     beside: OnceCell<Vec<CellFigures>>,
+    /// Places of the runs of the grid, by cell.
+    by_cell: OnceCell<HashMap<Cell, Vec<usize>>>,
 }
 
 /// Note on an experiment whose stored plan is damaged or of another version.
@@ -311,7 +313,19 @@ impl ReportData {
 
     /// Measured runs of the grid, without the ones outside it.
     pub fn grid_runs(&self) -> impl Iterator<Item = &Run> {
-        self.measured_runs().filter(|run| !run.beside)
+        self.runs.iter().filter(|run| self.is_of_grid(run))
+    }
+
+    /// Runs of a cell of the grid, in order of execution.
+    pub fn runs_of(&self, cell: &Cell) -> impl Iterator<Item = &Run> {
+        let by_cell = self.computed.by_cell.get_or_init(|| {
+            let mut by_cell: HashMap<Cell, Vec<usize>> = HashMap::new();
+            for (at, run) in self.runs.iter().enumerate().filter(|(_, run)| self.is_of_grid(run)) {
+                by_cell.entry(Cell::of(run)).or_default().push(at);
+            }
+            by_cell
+        });
+        by_cell.get(cell).into_iter().flatten().map(|at| &self.runs[*at])
     }
 
     /// Client runs outside the grid.
@@ -326,7 +340,15 @@ impl ReportData {
 
     /// Measured runs, without repeated ones.
     pub fn measured_runs(&self) -> impl Iterator<Item = &Run> {
-        self.runs.iter().filter(|run| run.is_measured() && !self.again.contains(&run.uuid))
+        self.runs.iter().filter(|run| self.counts(run))
+    }
+
+    fn counts(&self, run: &Run) -> bool {
+        run.is_measured() && !self.again.contains(&run.uuid)
+    }
+
+    fn is_of_grid(&self, run: &Run) -> bool {
+        !run.beside && self.counts(run)
     }
 
     /// Runs that were repeated, in order of execution.
@@ -364,7 +386,7 @@ impl ReportData {
 
     /// Those of runs of a cell and arm.
     pub fn remarks_of(&self, cell: &Cell, arm: &str) -> BTreeSet<&str> {
-        let runs = || self.grid_runs().filter(|run| run.arm.as_deref() == Some(arm) && cell.holds(run));
+        let runs = || self.runs_of(cell).filter(|run| run.arm.as_deref() == Some(arm));
         let kinds =
             [RunEvent::OTHER_ANSWERS, RunEvent::OWN_CHOICE, RunEvent::SLICED_ALL_THE_SAME, RunEvent::REMARK];
         kinds.into_iter().flat_map(|kind| details(runs(), kind)).collect()

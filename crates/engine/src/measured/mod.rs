@@ -247,3 +247,45 @@ impl EngineResult {
         self.scripts.iter().map(|script| script.completed).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(second: &Second) -> usize {
+        let of = |script: &ScriptFigures| script.response.heap_bytes() + script.service.heap_bytes();
+        second.scripts.iter().map(of).sum()
+    }
+
+    /// They took 440 kB each, whatever was recorded.
+    #[test]
+    fn a_thousand_scripts_take_a_few_kilobytes_each_in_a_second() {
+        const SCRIPTS: usize = 1_000;
+        let mut second = Second::empty(SCRIPTS);
+        for (number, script) in second.scripts.iter_mut().enumerate() {
+            // 30 transactions around half a millisecond, and one that takes twenty times as long.
+            for k in 0..30_u64 {
+                let ns = 400_000 + (number as u64 * 7_919 + k * 104_729) % 200_000;
+                let ns = if k == 17 { 20 * ns } else { ns };
+                script.response.record(ns);
+                script.service.record(ns);
+            }
+        }
+        let each = bytes(&second) / SCRIPTS;
+        assert!(each < 7_000, "{each} bytes");
+        second.clear();
+        assert_eq!(bytes(&second) / SCRIPTS, each, "the next second does not allocate it again");
+    }
+
+    #[test]
+    fn with_few_scripts_recording_never_allocates() {
+        let mut second = Second::empty(4);
+        let before = bytes(&second);
+        for script in &mut second.scripts {
+            (0..42).for_each(|bits| {
+                (0..1_000).for_each(|k| script.response.record((1 << bits) + (k << bits) / 1_000))
+            });
+        }
+        assert_eq!(bytes(&second), before);
+    }
+}

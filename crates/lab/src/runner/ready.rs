@@ -63,17 +63,18 @@ impl Ready {
         }
         let checked = Checked::new(&mut *progress);
         let hears = |note| checked.hear(note);
-        let time = CheckTime::begin(check_time, &hears);
         let mut guarded = match try_first {
-            // Sample tiles have the rest of the time.
-            true => guard(stage, &mut workload, seed, CheckTime::begin(check_time.mul_f64(OF_GUARD), &hears))
-                .map_err(named)?,
+            true => {
+                let time = CheckTime::begin(check_time.mul_f64(OF_GUARD), &hears);
+                guard(stage, &mut workload, seed, time).map_err(named)?
+            }
             false => {
                 let work = |site: &mut Site<'_>| workload.guard_on_replica(site, seed);
-                stage.with_site_and_replica(time, work).map_err(named)?;
+                stage.with_site_and_replica(CheckTime::begin(check_time, &hears), work).map_err(named)?;
                 Guarded::default()
             }
         };
+        let time = CheckTime::begin(check_time.mul_f64(1.0 - OF_GUARD), &hears);
         let mut artifacts = stage.with_site_for(time, |site| workload.artifacts(site)).map_err(named)?;
         guarded.warnings.extend(checked.not_looked_words("checked", check_time));
         for warning in &guarded.warnings {

@@ -269,7 +269,7 @@ impl How<'_> {
             (OutputFormat::Md, _) if self.shown == Shown::Ladders => {
                 print_ladders(&found, OutputFormat::Md, self.shown)?
             }
-            (format, _) if self.shown == Shown::Ladders => print(&report::tables::ladder(&found), format)?,
+            (format, _) if self.shown == Shown::Ladders => print(report::tables::ladder(&found), format)?,
             (OutputFormat::Md, Some(comparison)) => {
                 let tables = report::tables::compared_for_people(&found, comparison);
                 print_answer(&found.experiment.question, &found, tables, OutputFormat::Md)?;
@@ -281,10 +281,10 @@ impl How<'_> {
             }
             (format, None) if self.shown == Shown::Tiles => {
                 if !self.print_tiles((&store, experiment), &found)? {
-                    print(&by_zoom::table(&found), format)?;
+                    print(by_zoom::table(&found), format)?;
                 }
             }
-            (format, None) => print(&report::tables::cells(&found), format)?,
+            (format, None) => print(report::tables::cells(&found), format)?,
         }
         talk(&format!(
             "results: {} (try: {})",

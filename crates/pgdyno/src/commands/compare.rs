@@ -171,7 +171,7 @@ fn repeats(found: &ReportData, args: &Args) -> ExitResult {
             print_blocks(&blocks, format)?;
         }
     } else {
-        print(&tables::spread(&spreads, metric), format)?;
+        print(tables::spread(&spreads, metric), format)?;
     }
     if let Some(path) = &args.report {
         page::write(path, found)?;

@@ -26,9 +26,9 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     let (programs, parts) = (doctor::programs(), doctor::parts());
     if args.format.format.is_for_people() {
         data(&format!("pgdyno {} on this machine\n\n", env!("CARGO_PKG_VERSION")))?;
-        print(&of_programs(&programs), args.format.format)?;
+        print(of_programs(&programs), args.format.format)?;
         data(&advice(&programs))?;
-        print(&of_parts(&parts), args.format.format)?;
+        print(of_parts(&parts), args.format.format)?;
     }
     let examined = match &args.server {
         None => None,
@@ -37,12 +37,12 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     match (args.format.format.is_for_people(), &examined) {
         (true, Some(examined)) => {
             data(&format!("\n{}\n\n", visible::line(&examined.server)))?;
-            print(&of_rights(examined), args.format.format)?;
+            print(of_rights(examined), args.format.format)?;
             data(&grants(examined))?;
-            print(&of_uses(examined), args.format.format)?;
+            print(of_uses(examined), args.format.format)?;
         }
         (true, None) => data("\nA server: pgdyno doctor postgres://user@host/database\n")?,
-        (false, _) => print(&all(&programs, &parts, examined.as_ref()), args.format.format)?,
+        (false, _) => print(all(&programs, &parts, examined.as_ref()), args.format.format)?,
     }
     Ok(SAME_OR_BETTER)
 }

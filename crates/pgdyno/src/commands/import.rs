@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     let imported = store.import(&collection(args), &found.runs, args.again)?;
     say_known(&found, &imported, args)?;
     let runs = || imported.stored.iter().map(|stored| (stored, &found.runs[stored.place]));
-    print(&table(runs()), args.format.format)?;
+    print(table(runs()), args.format.format)?;
     say_reasons(runs().map(|(_, run)| run));
     say_notes(runs().map(|(_, run)| run));
     if args.level.is_empty() {

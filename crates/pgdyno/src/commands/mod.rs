@@ -277,7 +277,7 @@ fn loaded(store: &Store, id: ExperimentId, wanted: Wanted) -> anyhow::Result<Rep
 fn print_compared(data: &ReportData, found: &Comparison, format: OutputFormat) -> anyhow::Result<()> {
     use ::report::tables;
     if !format.is_for_people() {
-        return print(&tables::compared(data, found), format);
+        return print(tables::compared(data, found), format);
     }
     let mut blocks = tables::compared_for_people(data, found);
     blocks.extend(tables::below(data, found));

@@ -379,7 +379,7 @@ fn single_tiles(args: &Args, format: OutputFormat) -> anyhow::Result<()> {
         if tiles.is_empty() {
             talk(NO_TILE);
         }
-        return print(&tables::tile(&tiles), format);
+        return print(tables::tile(&tiles), format);
     }
     let counts = store.tile_counts(experiment)?;
     if counts.tiles == 0 {

@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn each_format_of_one_table() {
         for format in [TableFormat::Text, TableFormat::Json, TableFormat::Csv, TableFormat::Md] {
-            insta::assert_snapshot!(format!("{format:?}").to_lowercase(), print(&sample(), format));
+            insta::assert_snapshot!(format!("{format:?}").to_lowercase(), print(sample(), format));
         }
     }
 

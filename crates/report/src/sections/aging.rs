@@ -3,7 +3,7 @@
 use results::aging::{Aging, LifeEnds, course_over_age};
 use results::data::cell_text;
 use results::{CellValue, ReportData, Table};
-use spec::{AgingQuantity, Run};
+use spec::AgingQuantity;
 
 use crate::block::Block;
 use crate::chart::axis::{Spacing, Tick, round_ticks};
@@ -140,8 +140,8 @@ fn chart(data: &ReportData, own: &Aging, several: bool) -> Option<LineChart> {
         .into_iter()
         .flatten()
         .map(|arm| {
-            let is_its = |run: &&Run| run.arm.as_deref() == Some(arm) && own.cell.holds(run);
-            (arm, course_over_age(data.grid_runs().filter(is_its), own.quantity))
+            let own_runs = data.runs_of(&own.cell).filter(|run| run.arm.as_deref() == Some(arm));
+            (arm, course_over_age(own_runs, own.quantity))
         })
         .filter(|(_, points)| points.len() > 1)
         .collect();

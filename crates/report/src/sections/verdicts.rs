@@ -283,6 +283,13 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     let words = |words: Option<&Estimate>| vec![words.map(change).into()];
     let verdict = if found.paired { "verdict" } else { "verdict, not interleaved" };
     let common = remarks_on_all(data, found);
+    let verdicts = Verdicts::of(found, &data.experiment, &data.runs);
+    let shown = found.arms.iter().flat_map(|arm| answer::shown(verdicts.of_arm(&arm.arm)).0);
+    let shown: Vec<&answer::VerdictLine> = shown.collect();
+    let is_shown = |line: &answer::VerdictLine| {
+        let is_script = matches!(line.scope, LineScope::Script { .. });
+        !is_script || shown.iter().any(|own| own.arm == line.arm && own.scope == line.scope)
+    };
     let p = |change: Option<&Estimate>| {
         change.and_then(Estimate::p_adjusted).map(|p| probability(p).replace(' ', "")).into()
     };
@@ -290,7 +297,7 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
         data,
         found,
         &["change, 95 %", "p", "n", verdict],
-        |line| (!line.repeats_whole).then_some(line.compared),
+        |line| (!line.repeats_whole && line.answers.is_none_or(is_shown)).then_some(line.compared),
         (words, p),
         |line| {
             let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));

@@ -135,12 +135,12 @@ fn a_remark_on_all_cells_is_said_once() {
     }
     let data = remade(data);
     let found = data.compared().unwrap();
-    let words = print(&tables::compared_in_words(&data, found), TableFormat::Text);
+    let words = print(tables::compared_in_words(&data, found), TableFormat::Text);
     assert!(flat(&words).contains("four are special") && !words.contains("counts"), "{words}");
     let below = report::format::blocks(&tables::below(&data, found), TableFormat::Text);
     assert_eq!(below.matches("Counts are not available.").count(), 1, "{below}");
     assert_eq!(summary::text(&data).matches("counts are not available").count(), 1);
-    let programs = print(&tables::compared(&data, found), TableFormat::Csv);
+    let programs = print(tables::compared(&data, found), TableFormat::Csv);
     assert_eq!(programs.matches("counts are not available").count(), 3, "{programs}");
 }
 

@@ -65,7 +65,7 @@ fn an_overload_is_told_by_every_table_and_the_summary() {
         let overloaded = if name == "runs" { 2 } else { 1 };
         assert_eq!((with(",started only,"), with(",all,")), (overloaded, 2 * overloaded), "{csv}");
     }
-    assert!(print(&tables::crosstab(&data), TableFormat::Csv).contains("open load: late ones are in it"));
+    assert!(print(tables::crosstab(&data), TableFormat::Csv).contains("open load: late ones are in it"));
     let text = summary::text(&data);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let wanted = "look, rate 16000, 16 clients: offered 16,000/s, in time 399.0/s (2.4 %), late 85,800, \

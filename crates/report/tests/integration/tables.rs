@@ -53,7 +53,7 @@ fn what_was_measured_again_is_counted_and_shown() {
         let text = flat(&text);
         assert!(text.contains(told), "{what}: {text}");
     }
-    let runs = print(&tables::runs(&data).table(), TableFormat::Csv);
+    let runs = print(tables::runs(&data), TableFormat::Csv);
     assert_eq!(runs.matches("measured again").count(), 1, "{runs}");
     // So do the other tables of single runs.
     let mut replicated = data.clone();
@@ -102,7 +102,7 @@ fn percentiles_from_slices_are_marked_in_every_table() {
         assert!(print(&table, TableFormat::Text).contains("sliced"));
     }
     assert!(tables::below_percentiles(&data).unwrap().contains("from slices, which empty the queues"));
-    assert!(!print(&tables::runs(&sample()).table(), TableFormat::Text).contains("sliced"), "nothing is");
+    assert!(!print(tables::runs(&sample()), TableFormat::Text).contains("sliced"), "nothing is");
 }
 
 /// Regression: "+213 % [+208, +218] n 2 faster" was printed as certain.
@@ -380,7 +380,7 @@ fn every_output_tells_what_arms_differ_in_besides() {
             assert!(text.contains(phrase), "{phrase} in {text}");
         }
     }
-    let lines: serde_json::Value = serde_json::from_str(&print(&compared(&made), TableFormat::Json)).unwrap();
+    let lines: serde_json::Value = serde_json::from_str(&print(compared(&made), TableFormat::Json)).unwrap();
     let told: Vec<_> =
         lines.as_array().unwrap().iter().filter(|line| !line["differences"].is_null()).collect();
     assert_eq!(told.len(), 1, "one workload differs: {told:?}");
@@ -461,7 +461,7 @@ fn comparisons_fit_80_columns() {
     data.runs.iter_mut().filter(|run| run.round == 2).for_each(|run| speed_up(run, 4.0));
     let data = remade(data);
     for found in [data.throughput(), data.latency()].into_iter().flatten() {
-        let text = print(&tables::compared_in_words(&data, found), TableFormat::Text);
+        let text = print(tables::compared_in_words(&data, found), TableFormat::Text);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }
@@ -667,7 +667,7 @@ fn tiles() -> ReportData {
 fn tiles_have_a_line_for_each_layer_and_zoom() {
     let data = tiles();
     insta::assert_snapshot!("tiles", csv(&tables::tiles(&data)));
-    insta::assert_snapshot!("tiles_in_words", print(&tables::tiles_in_words(&data), TableFormat::Text));
+    insta::assert_snapshot!("tiles_in_words", print(tables::tiles_in_words(&data), TableFormat::Text));
     let summary = flat(&summary::text(&data));
     let line = "gis differs most from stock at z12: 0.50 times as long [0.49, 0.51]; z12 takes 69 % of its time with 50 % of its tiles";
     assert!(summary.contains(line), "{summary}");

@@ -67,7 +67,7 @@ fn from_cache(data: &ReportData, figures: &CellFigures) -> Option<FromCache> {
         let part = |script: &ScriptRecord| script.part.as_ref().and_then(|part| part.cached);
         run.scripts.iter().any(|script| part(script).is_some())
     };
-    let mut runs = data.grid_runs().filter(|run| run.arm == figures.arm && figures.cell.holds(run));
+    let mut runs = data.runs_of(&figures.cell).filter(|run| run.arm == figures.arm);
     let hit_pct = figures.hit_pct.filter(|_| runs.any(is_cached))?;
     let several = data.grid().iter().any(|other| other.cell != figures.cell);
     Some(FromCache {

@@ -37,7 +37,7 @@ fn of_arm(data: &ReportData, cell: &Cell, arm: Option<&str>) -> SpeedTrend {
         return SpeedTrend::default();
     }
     let counts = |run: &&Run| run.validity != Validity::Invalid && run.changes_data_in_closed_load();
-    let mut together: Vec<&Run> = data.grid_runs().filter(counts).filter(|run| cell.holds(run)).collect();
+    let mut together: Vec<&Run> = data.runs_of(cell).filter(counts).collect();
     together.sort_by_key(|run| (run.round, run.position_in_pair));
     let runs: Vec<&Run> = together.iter().copied().filter(|run| run.arm.as_deref() == arm).collect();
     of(&runs, &together, noise(data.throughput(), cell))

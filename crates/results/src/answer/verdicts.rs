@@ -1,6 +1,8 @@
 //! The verdicts of a comparison: a line per arm, or per workload, script or cell if these differ, and the
 //! judgement of all lines together.
 
+use std::collections::HashMap;
+
 use spec::{ExperimentRecord, Judgement, Run};
 use stats::{Estimate, Verdict};
 
@@ -69,9 +71,21 @@ impl Verdicts {
         let is_part = |arm: &ArmComparison| apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
         let mut lines: Vec<VerdictLine> =
             compared.arms.iter().filter(|arm| !is_part(arm)).flat_map(lines_of).collect();
+        let measured: Vec<(Cell, &Run)> =
+            runs.iter().filter(|run| counts(run)).map(|run| (Cell::of(run), run)).collect();
+        let of_all = SuspectRuns::of(measured.iter().map(|(_, run)| *run));
+        let mut by_cell: HashMap<&Cell, Vec<&Run>> = HashMap::new();
+        measured.iter().for_each(|(cell, run)| by_cell.entry(cell).or_default().push(run));
         for line in &mut lines {
             line.values = values::values(experiment, runs, &compared.base, &line.arm);
-            line.suspect = suspect(runs, [&compared.base, &line.arm], &line.scope);
+            let arms = [&*compared.base, &*line.arm];
+            let is_its = |run: &&&Run| run.arm.as_deref().is_some_and(|arm| arms.contains(&arm));
+            let cells: Vec<&Vec<&Run>> = match &line.scope {
+                LineScope::Cell(cell) => by_cell.get(cell).into_iter().collect(),
+                scope => by_cell.iter().filter(|(cell, _)| scope.has(cell)).map(|(_, runs)| runs).collect(),
+            };
+            let own = SuspectRuns::of(cells.into_iter().flatten().filter(is_its).copied());
+            line.suspect = own.or(of_all);
         }
         let judgement = judgement::of_lines(lines.iter().map(|line| line.verdict));
         Self { lines, judgement }
@@ -83,12 +97,31 @@ impl Verdicts {
     }
 }
 
-fn suspect(runs: &[Run], arms: [&str; 2], scope: &LineScope) -> Option<SuspectRuns> {
-    let measured =
-        || runs.iter().filter(|run| run.is_measured() && run.arm.is_some() && run.set_aside.is_none());
-    let is_its =
-        |run: &&Run| run.arm.as_deref().is_some_and(|arm| arms.contains(&arm)) && scope.has(&Cell::of(run));
-    SuspectRuns::of(measured().filter(is_its)).or_else(|| SuspectRuns::of(measured()))
+/// Most scripts of an arm whose lines are all shown to people.
+const ALL_SHOWN: usize = 30;
+
+/// The lines of an arm that people are shown, and the number of the others: of many scripts those that are decided, as
+/// far as there is room.
+#[must_use]
+pub fn shown<'a>(of_arm: impl Iterator<Item = &'a VerdictLine>) -> (Vec<&'a VerdictLine>, usize) {
+    let is_script = |line: &VerdictLine| matches!(line.scope, LineScope::Script { .. });
+    let mut lines: Vec<&VerdictLine> = of_arm.collect();
+    let all = lines.len();
+    if lines.iter().filter(|line| is_script(line)).count() > ALL_SHOWN {
+        let mut room = ALL_SHOWN;
+        lines.retain(|line| {
+            let is_shown = !is_script(line) || line.verdict.is_decided() && room > 0;
+            room -= usize::from(is_shown && is_script(line));
+            is_shown
+        });
+    }
+    let left_out = all - lines.len();
+    (lines, left_out)
+}
+
+/// Whether a run may be one of the suspect ones.
+fn counts(run: &Run) -> bool {
+    run.is_measured() && run.arm.is_some() && run.set_aside.is_none()
 }
 
 fn lines_of(arm: &ArmComparison) -> Vec<VerdictLine> {

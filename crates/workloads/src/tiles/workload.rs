@@ -42,8 +42,8 @@ use crate::workload::{
     TileItem, Workload,
 };
 
-/// Bytes of an arm's tiles after which no further ones are compared.
-const MOST_KEPT: usize = 64 << 20;
+/// Bytes of an arm's tiles after which no further ones are compared: all of them are in memory, and comparing takes time.
+const MOST_KEPT: usize = 16 << 20;
 
 /// A workload of map tiles.
 #[derive(Debug)]

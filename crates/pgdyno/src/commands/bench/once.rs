@@ -57,7 +57,7 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
     done.remarks.iter().for_each(|remark| warning(remark));
     match args.output.format.format {
         OutputFormat::Text => data(&show::text(args, rate.as_ref(), &done))?,
-        format => print(&show::table(&done, args, format == OutputFormat::Json), format)?,
+        format => print(show::table(&done, args, format == OutputFormat::Json), format)?,
     }
     let refused = refused(&done).map(|(error, said)| {
         done.run.doubts.retain(|doubt| Some(doubt.reason) != said);

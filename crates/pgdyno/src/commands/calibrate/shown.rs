@@ -31,13 +31,13 @@ pub(in crate::commands) fn show(done: &Calibrated, format: OutputFormat) -> anyh
         warning(&format!("no server was measured: {why}"));
     }
     if format != OutputFormat::Text {
-        return print(&table(done), format);
+        return print(table(done), format);
     }
-    print(&narrow(table(done)), OutputFormat::Text)?;
+    print(narrow(table(done)), OutputFormat::Text)?;
     data(&words(done))?;
     data("\n")?;
     if !done.placements.is_empty() {
-        print(&placement::table(&done.placements), OutputFormat::Text)?;
+        print(placement::table(&done.placements), OutputFormat::Text)?;
     }
     Ok(data(&placement::words(done))?)
 }

@@ -110,7 +110,7 @@ fn print(gate: &Gate<'_>, report: &GateReport<'_>) -> anyhow::Result<()> {
         OutputFormat::Md => report.markdown(),
         OutputFormat::Json => report.json(),
         OutputFormat::Csv | OutputFormat::CsvFormulas => {
-            return crate::commands::print(&::report::gate::history_table(report.history), format);
+            return crate::commands::print(::report::gate::history_table(report.history), format);
         }
     };
     Ok(data(&text)?)

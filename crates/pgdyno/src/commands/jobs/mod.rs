@@ -62,7 +62,7 @@ fn print_one(job: &DoneJob, plan: &Plan, format: OutputFormat) -> anyhow::Result
         probed::print(&job.server, &probed, read_only, format)?;
         return Ok(if probed.is_empty() { Found::Nothing } else { Found::Probed });
     }
-    print(&phases(&job.run), format)?;
+    print(phases(&job.run), format)?;
     if format.is_for_people() {
         let amounts: Vec<String> =
             amounts(&job.run).iter().map(|(name, amount)| format!("{name} {amount}")).collect();

@@ -31,11 +31,11 @@ pub(super) fn print(
     match format {
         OutputFormat::Text => Ok(data(&text(server, probed))?),
         OutputFormat::Md => {
-            commands::print(&for_people(probed), OutputFormat::Md)?;
+            commands::print(for_people(probed), OutputFormat::Md)?;
             let note = |note: &String| format!("- {}\n", format::line(note, report::TableFormat::Md));
             Ok(data(&format!("\n{}", notes(probed).iter().map(note).collect::<String>()))?)
         }
-        format => commands::print(&for_programs(probed), format),
+        format => commands::print(for_programs(probed), format),
     }
 }
 

@@ -123,7 +123,7 @@ fn given(fetched: &Fetched, args: &Args) -> ExitResult {
     talk(ATTRIBUTION);
     match args.format.format {
         OutputFormat::Text => data(&format!("{}\n", visible::line(&fetched.path.to_string_lossy())))?,
-        format => print(&facts(fetched), format)?,
+        format => print(facts(fetched), format)?,
     }
     Ok(SAME_OR_BETTER)
 }

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     let made = into_file(&args.output, &options, &stop)?;
     match args.format.format {
         OutputFormat::Text => data(&format!("{}\n", args.output.display()))?,
-        format => print(&table(args, &made), format)?,
+        format => print(table(args, &made), format)?,
     }
     talk(&format!(
         "synthetic, scale {}, seed {}: {} nodes, {} ways, {} relations",

@@ -1,7 +1,7 @@
 //! The answer as sentences.
 
 use results::CellFigures;
-use results::answer::{FromCache, LineScope, SuspectRuns, Uncut, VerdictLine, scope_name};
+use results::answer::{FromCache, LineScope, SuspectRuns, Uncut, VerdictLine, scope_name, shown};
 use results::comparison::{
     ArmComparison, Cell, CellComparison, Comparison, ControlChange, GridFigure, Metric, Sliced, TakenApart,
 };
@@ -89,16 +89,21 @@ impl<'a> AnswerBlocks<'a> {
     }
 
     fn arm_answer(&self, of: &Comparison, arm: &ArmComparison) -> ArmAnswer {
-        let own: Vec<&VerdictLine> = self.answer.lines.iter().filter(|line| line.arm == arm.arm).collect();
+        let own = || self.answer.lines.iter().filter(|line| line.arm == arm.arm);
+        let (shown, not_shown) = shown(own());
+        let not_shown = (not_shown > 0).then(|| {
+            let scripts = numbers::counted(not_shown, "further script");
+            format!("{scripts} have no line here: those that are decided come first, and compare --format csv has all.")
+        });
         let interleaved = self.not_interleaved();
         let left_out = self.averages_leave_out(&arm.arm);
         let doubts = interleaved.iter().cloned().chain(doubts(arm)).chain(left_out.clone());
         let doubts = doubts.collect();
-        let remarks = interleaved.into_iter().chain(remarks(arm)).chain(left_out);
+        let remarks = not_shown.into_iter().chain(interleaved).chain(remarks(arm)).chain(left_out);
         ArmAnswer {
             arm: self.name_of(&arm.arm),
-            lines: own.iter().map(|line| self.line(of, arm, line)).collect(),
-            tone: Tone::of_all(own.iter().map(|line| line.verdict)),
+            lines: shown.iter().map(|line| self.line(of, arm, line)).collect(),
+            tone: Tone::of_all(own().map(|line| line.verdict)),
             unsafe_settings: arm.unsafe_settings.join(", "),
             remarks: remarks.collect(),
             doubts,

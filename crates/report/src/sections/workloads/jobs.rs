@@ -119,8 +119,7 @@ impl Timed {
         let known =
             data.grid().iter().filter(|figures| figures.cell.workload == workload && figures.is_job());
         let cell = |figures: &CellFigures| {
-            let is_it = |run: &&Run| run.arm == figures.arm && figures.cell.holds(run);
-            let runs: Vec<&Run> = data.grid_runs().filter(is_it).collect();
+            let runs: Vec<&Run> = data.runs_of(&figures.cell).filter(|run| run.arm == figures.arm).collect();
             TimedCell::of(figures.cell.clone(), figures.arm.clone(), &runs)
         };
         let cells: Vec<TimedCell> = known.map(cell).collect();

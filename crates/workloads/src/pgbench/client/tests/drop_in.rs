@@ -206,6 +206,13 @@ fn scripts_may_be_long_and_not_too_many() {
     assert_eq!(refused.err().unwrap().to_string(), "at most 128 SQL scripts are allowed");
 }
 
+#[test]
+fn an_experiment_has_up_to_a_thousand_scripts() {
+    let open = |count| Pgbench::with_scripts(&PgbenchOptions::default(), &sources(&vec!["select 1;"; count]));
+    assert_eq!(open(1_000).unwrap().scripts().len(), 1_000);
+    assert_eq!(open(1_001).err().unwrap().to_string(), "at most 1000 SQL scripts are allowed");
+}
+
 /// It did, and 128 scripts with a startup script were refused.
 #[test]
 fn the_startup_script_does_not_count_towards_the_128_scripts() {
