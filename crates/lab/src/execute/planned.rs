@@ -40,9 +40,12 @@ pub fn planned(
     let mut files = facts::of_files(file)?;
     options.part.into_iter().for_each(|part| files.learn(Fact::Part { part }));
     let all = resolve(file, &files)?;
-    let builds = facts::builds::of_servers(&all, options.pg_bin.as_deref())?;
-    builds.into_iter().for_each(|fact| files.learn(fact));
     let read = |again| facts::of_results(&all, &options.results, again);
+    // All files of each PostgreSQL are read for it. Where nothing goes on, a dry run does not need it.
+    if !dry_run || read(false).is_ok_and(|stored| stored.id.is_some()) {
+        let builds = facts::builds::of_servers(&all, options.pg_bin.as_deref())?;
+        builds.into_iter().for_each(|fact| files.learn(fact));
+    }
     let usable = if dry_run { Store::check_usable(&options.results) } else { Ok(()) };
     let stored = usable.and_then(|()| match stands_alone(&all, options) {
         // It is read when the round or the jobs begin.
