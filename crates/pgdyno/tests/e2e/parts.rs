@@ -102,6 +102,13 @@ fn one_load_by_one_two_and_four_parts_sends_the_same() {
             assert_eq!(rest, format!("{number} {of} {} {}", 8 / of, 200 / of));
         }
         assert_eq!(loads.len(), 1, "one load");
+        let all = format!("all{of}.sqlite");
+        let files: Vec<String> =
+            (1..=of).map(|number| hosts.file(number, of).display().to_string()).collect();
+        let merge = ["merge", "-o", &all].into_iter().chain(files.iter().map(String::as_str));
+        hosts.place.run(merge).expect(0);
+        let run = "select clients || ' ' || threads || ' ' || ok || ' ' || (select count(*) from run_part) from v_run";
+        assert_eq!(asked(&hosts.place.path().join(&all), run), format!("8 8 200 {of}"));
     }
     assert_eq!(all.len(), 1, "{all:?}");
     hosts.nothing_is_left();

@@ -101,8 +101,8 @@ fn tasks_of_a_step_make_one_load() {
     let own: Vec<&str> = load.into_iter().chain([url.as_str()]).collect();
     site.slurm.await_end(&site.slurm.submit(&site.place, &["--ntasks=3"], "load.sbatch", &own));
     let (all, _) = site.merged(0);
-    let run = "select count(*) || ' ' || sum(ok) || ' ' || (select count(*) from run_part) from v_run";
-    assert_eq!(site.asked(&all, run), "1 120 3", "{}", site.log());
+    let run = "select count(*) || ' ' || sum(clients) || ' ' || sum(ok) || ' ' || (select count(*) from run_part) from v_run";
+    assert_eq!(site.asked(&all, run), "1 6 120 3", "{}", site.log());
     let left = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'";
     assert_eq!(site.server.psql(left).trim(), "0");
 }
