@@ -80,7 +80,7 @@ fn driven(options: &Args, threads: usize) -> anyhow::Result<Driven> {
 fn modelled(options: &Args) -> anyhow::Result<()> {
     println!("{}", page::title(options, What::Parts, "Several generators, in simulated time", ""));
     println!(
-        "{:.0} transactions per second of 1 ms in the mean, {} servers ({:.0} % busy), {} s and a warm-up of {} s. Figures beside one \
+        "{:.0} transactions per second of 1 ms on average, {} servers ({:.0} % busy), {} s and a warm-up of {} s. Figures beside one \
          generator with the same arrivals; response times are counted from the time of the whole load.\n",
         model::PER_SECOND,
         model::SERVERS,
@@ -94,8 +94,8 @@ fn modelled(options: &Args) -> anyhow::Result<()> {
     for parts in [2, 10, 100, 1_000, 10_000] {
         for (words, lateness) in [
             ("at once", Lateness::None),
-            ("0.5 ms late in the mean", Lateness::Random { mean_s: 0.0005 }),
-            ("5 ms late in the mean", Lateness::Random { mean_s: 0.005 }),
+            ("0.5 ms late on average", Lateness::Random { mean_s: 0.0005 }),
+            ("5 ms late on average", Lateness::Random { mean_s: 0.005 }),
             ("part 1 100 ms late", Lateness::First { late_s: 0.1 }),
             ("part 1 2 s late", Lateness::First { late_s: 2.0 }),
         ] {

@@ -133,7 +133,7 @@ impl Draws {
 mod tests {
     use super::*;
 
-    /// By Erlang's formula a fifth of the arrivals wait, exponentially, 0.2 ms in the mean.
+    /// By Erlang's formula a fifth of the arrivals wait, exponentially, 0.2 ms on average.
     #[test]
     fn one_generator_meets_the_queue_that_theory_has() {
         let Outcome { per_second, p99_s, .. } = Model { parts: 1, lateness: Lateness::None }.outcome();

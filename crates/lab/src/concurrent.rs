@@ -28,7 +28,7 @@ impl Drop for Measuring {
 }
 
 /// Announces to others on this machine that a command is going to measure a plan. Once its server is reached, it
-/// waits for the earlier ones, unless it `goes_on` next to them. Parts of one load are no others.
+/// waits for the earlier ones, unless it `goes_on` next to them. Parts of one load do not wait for each other.
 pub fn announce(command: &str, plan: &Plan, goes_on: bool, mut progress: &mut dyn Progress) -> Measuring {
     let command = match plan.shared_part() {
         None => command.to_owned(),

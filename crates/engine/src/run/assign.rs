@@ -113,7 +113,7 @@ fn check_rate(rate: &Rate, own_gaps: bool) -> Result<(), String> {
     Err(format!("a rate of {greatest} per second; it must be above 0 and at most {HIGHEST_RATE}"))
 }
 
-/// Assigns the clients to threads in order, equally up to one client, and leaves out those of other parts. A thread
+/// Assigns the clients to threads in order, equally up to one client, and leaves out the clients of other parts. A thread
 /// may have `batches` batches of its outbox under way.
 pub(crate) fn assign(
     plan: &RunPlan,

@@ -12,7 +12,7 @@ use super::cells::{self, Cell};
 use super::jobs_of;
 use crate::setup::Setup;
 
-/// Leaves the runs of this part: those of its cells, or all where the load is shared.
+/// Keeps the runs of the cells of this part; all runs where the load is shared.
 ///
 /// Cell k, in the order of the file, belongs to part k mod N: every part computes the same.
 pub(super) fn divide(plan: &mut Plan) {
@@ -132,13 +132,13 @@ fn not_shared(plan: &Plan, part: ExperimentPart) -> Option<Refused> {
         return Some(("its levels are set by hand".to_owned(), WHOLE_CELLS));
     }
     if !content.named.poolers.is_empty() {
-        let why = "each part would start a pooler of its own";
+        let why = "each part would start its own pooler";
         return Some((why.to_owned(), "give the pooler that all parts are to use by its URL"));
     }
     let alone = [&content.target].into_iter().filter(|_| content.named.servers.is_empty());
     if content.named.servers.values().chain(alone).any(|target| !matches!(target, TargetSpec::Url { .. })) {
         return Some((
-            "each part would start a server of its own".to_owned(),
+            "each part would start its own server".to_owned(),
             "give the server that all parts are to load by its URL; or leave out --share load",
         ));
     }

@@ -40,7 +40,7 @@ fn is_of_load(key: &str) -> bool {
     OF_LOAD.contains(&key)
 }
 
-/// The levels of a cell and arm, without those of the load.
+/// The levels of a cell and arm, without the load.
 pub(crate) fn apart_from_load<'c>(content: &'c Content, cell: &'c Cell, arm: Option<&'c str>) -> Levels<'c> {
     all_levels(content, cell, arm).filter(|(key, _)| !is_of_load(key)).collect()
 }

@@ -45,7 +45,7 @@ fn moved_by(generator: &Generator, setup: Setup) -> Setup {
 pub(crate) struct Setups<'p> {
     plan: &'p Plan,
     known: HashMap<(bool, levels::Levels<'p>), Setup>,
-    /// The last one, if the plan is a calibration: its runs are few, and have setups of their own.
+    /// The last one, if the plan is a calibration: its runs are few, and each has its own setup.
     calibrated: Option<Setup>,
 }
 
@@ -67,7 +67,7 @@ impl<'p> Setups<'p> {
         })
     }
 
-    /// Its server, not a copy; `None` for the sink, which is no server of the experiment.
+    /// Its server, not a copy; `None` for the sink.
     pub(crate) fn template(&mut self, run: &'p PlannedRun) -> Option<At> {
         match &self.without_load(run).server {
             Server::Target(at) => Some(at.template()),

@@ -15,7 +15,7 @@ use crate::setup::{Cache, Load, Setup};
 use crate::validity::trend::speeds;
 use crate::validity::{Evidence, Machine, Probes, Trend, counts, is_out_of_ports, judge, script_counts};
 
-/// Clients, threads and rate are those of the part of the load that is made here.
+/// Clients, threads and rate of a shared load are its part here.
 pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
     let changing = setup.own_profile().filter(|profile| !profile.is_constant());
     let rate = changing.map(|profile| RunEvent {

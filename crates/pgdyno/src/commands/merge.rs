@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Results file to write, a new one
     #[arg(long, short = 'o', value_name = "FILE")]
     output: PathBuf,
-    /// Replace the results file that is there; it may be one of those that are merged
+    /// Replace the results file that is there; it may be one of the merged files
     #[arg(long)]
     replace: bool,
     #[command(flatten)]
@@ -66,7 +66,7 @@ fn list(words: Vec<String>) -> CellValue {
     CellValue::worded(CellValue::Data(words.into()), text, "")
 }
 
-/// Names the parts that are missing. The error is that of the last one: the file is whole otherwise.
+/// Names the parts that are missing. The last one is the error: otherwise the file is complete.
 fn incomplete(experiments: &[MergedExperiment], output: &Path) -> ExitResult {
     let again_how = match experiments.iter().rfind(|own| !own.missing.is_empty()) {
         Some(own) if own.shared => "measure all parts of the load again",

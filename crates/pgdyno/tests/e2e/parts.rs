@@ -213,7 +213,7 @@ fn what_cannot_be_divided_is_refused_with_its_reason() {
     shared(&grid, "a run has 1 client, and each part needs one");
     let many = grid.replace("[1, 2, 3]", "[4, 8]");
     let url = format!("url = \"{}\"", hosts.server.url());
-    shared(&many.replace(&url, "managed = {}"), "each part would start a server of its own");
+    shared(&many.replace(&url, "managed = {}"), "each part would start its own server");
     shared(
         &format!("{many}slices = true\n[compare]\nfactor = \"workload\"\nbase = \"one\"\n"),
         "cannot be held",

@@ -250,7 +250,7 @@ fn seed(given: Option<&str>, part: AskedPart) -> anyhow::Result<u64> {
         Ok(Some(SeedChoice::Value(seed))) => Ok(seed),
         Ok(None) if part.is_of_a_load() => Ok(SEED_OF_PARTS),
         Ok(Some(_)) if part.is_of_a_load() => {
-            Err(usage("--random-seed: each part would draw another seed; give all the same number"))
+            Err(usage("--random-seed: each part would draw another seed; give all parts one number"))
         }
         Ok(None | Some(SeedChoice::Time | SeedChoice::Strong)) => Ok(fresh_seed()),
         Err(_) => Err(usage("--random-seed: write a number, time or rand")),

@@ -20,8 +20,8 @@ const LONGEST_WAIT_S: f64 = 86_400.0;
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Several hosts")]
 pub(crate) struct PartArgs {
-    /// Measure part K of N, into its own results file, to be merged with those of the other parts: 2/4; or auto, where
-    /// Slurm or MPI tells K and N; or auto/N, where Kubernetes tells K (docs/many-machines.md)
+    /// Measure part K of N, such as 2/4, into its own results file, and merge the files afterwards. With auto, Slurm or
+    /// MPI gives K and N; with auto/N, Kubernetes gives K (docs/many-machines.md)
     #[arg(long, value_name = "K/N", env = "PGDYNO_PART", hide_env_values = true)]
     part: Option<WrittenPart>,
     /// What the parts divide: cells, each measured by one host; or load, where all parts make each run together
@@ -46,14 +46,14 @@ enum Share {
     Load,
 }
 
-/// A part as it was typed.
+/// What was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WrittenPart {
     Given {
         number: u32,
         of: u32,
     },
-    /// Told by the environment; the number of parts too, if it is not given.
+    /// The environment gives it; the number of parts too, if it is not typed.
     Told {
         of: Option<u32>,
     },
@@ -100,7 +100,7 @@ impl AskedPart {
     /// All of the experiment, on one host.
     pub(crate) const WHOLE: Self = Self { part: None, patience: Duration::ZERO };
 
-    /// Whether its runs are no load by themselves.
+    /// Whether it makes only a part of each load.
     pub(crate) fn is_of_a_load(&self) -> bool {
         self.part.is_some_and(|part| part.shared && part.of > 1)
     }
@@ -136,10 +136,10 @@ impl PartArgs {
         self.part.is_some()
     }
 
-    /// The part, with what the environment tells of it.
+    /// The part, as typed or from the environment.
     ///
     /// # Errors
-    /// When the environment does not tell it.
+    /// When the environment does not give it.
     pub(crate) fn asked(&self) -> anyhow::Result<AskedPart> {
         let Some(written) = self.part else { return Ok(AskedPart::WHOLE) };
         let (number, of) = match written {
