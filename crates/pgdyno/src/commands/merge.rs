@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     }
     let stop = signals::listen_silently(INTERRUPTED)?;
     let merged = results::merge(&args.files, &args.output, args.replace, &|| stop.soon())?;
-    print(&table(&merged), args.format.format)?;
+    print(table(&merged), args.format.format)?;
     if merged.known > 0 {
         let runs = spec::count(merged.known, "run");
         talk(&format!("{runs} left out, which another of the files has, too"));

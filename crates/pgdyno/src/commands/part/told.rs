@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn what_does_not_tell_a_part_is_no_part() {
-        let cases: [(Option<u32>, Vec<(&str, &str)>, &str); 8] = [
+        type Variables = Vec<(&'static str, &'static str)>;
+        let cases: [(Option<u32>, Variables, &str); 8] = [
             (None, vec![], "none of the variables"),
             (None, vec![("JOB_COMPLETION_INDEX", "1")], "--part auto/N"),
             (Some(2), vec![("JOB_COMPLETION_INDEX", "2")], "is 2, and there are 2 parts"),
