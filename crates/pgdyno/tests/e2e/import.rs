@@ -122,7 +122,7 @@ fn old_results_are_compared_tabled_and_reported() {
     for (arm, sleep) in [("slow", "0.040"), ("fast", "0.001")] {
         place.write("work.sql", format!("select pg_sleep({sleep});\n"));
         // A loop in a shell script, with output to one file.
-        let text: String = ["1", "2", "1", "2", "1", "2"]
+        let text: String = ["1", "2", "1", "2", "1", "2", "1", "2", "1", "2"]
             .map(|clients| pgbench(&place, &server, &["-n", "-f", "work.sql", "-t", "20", "-c", clients]))
             .concat();
         let file = place.write(arm, format!("notes of that day\n{text}"));
@@ -141,7 +141,7 @@ fn old_results_are_compared_tabled_and_reported() {
     );
     assert!(crosstab.contains("work.sql,mean,clients 2,"), "{crosstab}");
     let runs = place.run(["table", "runs", "--format", "csv"]).expect(0).stdout;
-    assert_eq!(runs.matches("imported: measured by pgbench").count(), 12, "{runs}");
+    assert_eq!(runs.matches("imported: measured by pgbench").count(), 20, "{runs}");
     place.run(["compare", "--metric", "p99"]).expect(3);
     place.run(["report", "-o", "page.html"]).expect(0);
     let page = std::fs::read_to_string(place.path().join("page.html")).expect("a page");
