@@ -6,6 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use crate::support::pooler::Pooler;
 use crate::support::{Finished, Place, Server, Watched, finish, signal};
 
 /// What it sends is in a table afterwards: who, and what it drew.
@@ -238,4 +239,30 @@ fn what_cannot_be_divided_is_refused_with_its_reason() {
     assert!(done.stderr.contains("must be K/N"), "{}", done.stderr);
     let done = hosts.place.run(["run", "e.toml", "--part", "auto"]).expect(64);
     assert!(done.stderr.contains("none of the variables"), "{}", done.stderr);
+}
+
+#[test]
+fn parts_load_a_standby_and_a_server_behind_a_transaction_pooler() {
+    let hosts = Hosts::new();
+    let standby = hosts.server.replica("standby");
+    let pooler = Pooler::start(&hosts.server, "pool_mode = transaction\ndefault_pool_size = 20");
+    hosts.place.write("one.sql", "SELECT 1;\n");
+    for (name, url) in [("standby", standby.url()), ("pooled", pooler.url())] {
+        let results = format!("{name}.sqlite");
+        let load = ["bench", "-n", "-f", "one.sql", "-c", "4", "-j", "2", "-t", "50", "--share", "load"];
+        let of = |part: &str| {
+            let more = ["--results", &results, "--part", part, &url];
+            hosts.place.command(load.iter().chain(&more))
+        };
+        let (one, two) = (of("1/2"), of("2/2"));
+        let other = thread::spawn(move || finish(one));
+        measured(finish(two));
+        measured(other.join().expect("it ends"));
+        let files = [1, 2].map(|number| format!("{name}.part-{number}-of-2.sqlite"));
+        let all = format!("all-{name}.sqlite");
+        hosts.place.run(["merge", &files[0], &files[1], "-o", &all]).expect(0);
+        let run = "select clients || ' ' || ok || ' ' || (select count(*) from run_part) from v_run";
+        assert_eq!(asked(&hosts.place.path().join(&all), run), "4 200 2", "{name}");
+    }
+    hosts.nothing_is_left();
 }
