@@ -311,7 +311,7 @@ impl Plan {
                      SELECT host_id FROM experiment WHERE experiment_id = ?1
                      UNION SELECT host_id FROM experiment_part WHERE experiment_id = ?1
                      UNION SELECT host_id FROM run_host JOIN run USING (run_id) WHERE experiment_id = ?1)
-                 ORDER BY name",
+                 GROUP BY uuid ORDER BY name",
             )?
             .query_map([id], |row| row.get(0))?
             .collect::<Sqlite<Vec<String>>>()?;
