@@ -32,7 +32,7 @@ const CONNECT: Duration = Duration::from_secs(30);
 /// What must be the same for all parts before they meet, each with its name in messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agenda {
-    /// From 1.
+    /// Number of this part, from 1 to `of`.
     pub number: u32,
     pub of: u32,
     /// `("plan", …)`, `("version of pgdyno", …)`; the number of parts is added.

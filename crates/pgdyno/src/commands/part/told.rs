@@ -49,7 +49,7 @@ struct Environment<'a>(&'a dyn Fn(&str) -> Option<String>);
 impl Environment<'_> {
     fn number(&self, name: &'static str) -> Result<Option<u32>, String> {
         let text = (self.0)(name).filter(|text| !text.is_empty());
-        let wrong = |text: String| format!("{name} is {}, which is no number", spec::visible::line(&text));
+        let wrong = |text: String| format!("{name} is {}, not a number", spec::visible::line(&text));
         text.map(|text| text.trim().parse().map_err(|_| wrong(text))).transpose()
     }
 
@@ -62,7 +62,7 @@ impl Environment<'_> {
         }
     }
 
-    /// Open MPI's variables, and those of MPICH and Intel MPI. A single rank is no part.
+    /// Variables of Open MPI, of MPICH and of Intel MPI. A single rank does not count.
     fn mpi(&self, _given: Option<u32>) -> Result<Option<Told>, String> {
         let open = self.rank("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")?;
         let told = open.map_or_else(|| self.rank("PMI_RANK", "PMI_SIZE"), |told| Ok(Some(told)))?;
@@ -79,7 +79,7 @@ impl Environment<'_> {
         let step = number("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
         let most = number("SLURM_ARRAY_TASK_MAX")?;
         if of <= 1 {
-            // A lost part that is submitted alone is no whole.
+            // A lost part may have been submitted alone.
             return Err(format!("the job array has one task, {id}, which does not tell of how many parts"));
         }
         let has_gaps = most
@@ -93,7 +93,7 @@ impl Environment<'_> {
         }
     }
 
-    /// A task of a step that srun started. A single task is no part.
+    /// A task of a step that srun started. A single task does not count.
     fn slurm_task(&self, _given: Option<u32>) -> Result<Option<Told>, String> {
         Ok(self.rank("SLURM_PROCID", "SLURM_NTASKS")?.filter(|told| told.of > 1))
     }
@@ -103,7 +103,7 @@ impl Environment<'_> {
         const BY: &str = "JOB_COMPLETION_INDEX";
         let Some(index) = self.number(BY)? else { return Ok(None) };
         match given {
-            None => Err(format!("{BY} is {index}, and nothing tells of how many parts: --part auto/N")),
+            None => Err(format!("{BY} is {index}, and the number of parts is unknown: --part auto/N")),
             Some(of) if index < of => Ok(Some(Told { by: BY, number: index + 1, of })),
             Some(of) => Err(format!("{BY} is {index}, and there are {of} parts")),
         }
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(of(Some(8), &[("JOB_COMPLETION_INDEX", "7")]), Ok((8, 8)));
         assert_eq!(of(None, &[("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "2")]), Ok((2, 2)));
         assert_eq!(of(None, &[("PMI_RANK", "0"), ("PMI_SIZE", "2")]), Ok((1, 2)));
-        // MPI under srun, and a batch script whose only task is no part.
+        // MPI under srun, and a batch script with a single task.
         let both = [("PMI_RANK", "1"), ("PMI_SIZE", "2"), ("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2")];
         assert_eq!(of(None, &both), Ok((2, 2)));
         let of_batch =
@@ -159,11 +159,7 @@ mod tests {
             (Some(2), vec![("JOB_COMPLETION_INDEX", "2")], "is 2, and there are 2 parts"),
             (None, array("3", "1", ["3", "3", "1"]), "has one task, 3"),
             (None, array("5", "3", ["1", "9", "1"]), "have gaps"),
-            (
-                None,
-                vec![("SLURM_PROCID", "x"), ("SLURM_NTASKS", "2")],
-                "SLURM_PROCID is x, which is no number",
-            ),
+            (None, vec![("SLURM_PROCID", "x"), ("SLURM_NTASKS", "2")], "SLURM_PROCID is x, not a number"),
             (Some(3), array("0", "4", ["0", "3", "1"]), "and not of 3"),
             (
                 None,
