@@ -61,7 +61,7 @@ pub use judgement::Judgement;
 pub use limit::{AskedLimit, JudgedTrial};
 pub use map::{MapPart, TileFigures, TileProbe, TileSample, same_layers};
 pub use outage::Outage;
-pub use part::{ExperimentPart, RunPart};
+pub use part::{ExperimentPart, MOST_PARTS, RunPart, is_part};
 pub use plan::OrderScheme;
 pub use prices::{Price, Prices};
 pub use profile::{Piece, Profile, ProfileError};

@@ -2,6 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Most parts: numbers of their locks have a bound.
+pub const MOST_PARTS: u32 = 10_000;
+
+/// Whether there can be a part `number` of `of`: from 1 to `of`, of at most [`MOST_PARTS`].
+#[must_use]
+pub fn is_part(number: u32, of: u32) -> bool {
+    (1..=of).contains(&number) && of <= MOST_PARTS
+}
+
 /// The share of a run's load that one generator made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunPart {

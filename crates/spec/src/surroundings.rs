@@ -19,6 +19,14 @@ pub struct Host {
     pub facts: BTreeMap<String, String>,
 }
 
+impl Host {
+    /// What tells machines apart: cloned machines and containers of one image have the same identity, and other names.
+    #[must_use]
+    pub fn machine(&self) -> (&str, &str) {
+        (&self.uuid, &self.name)
+    }
+}
+
 /// What was measured. Never holds a password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasuredTarget {

@@ -35,6 +35,13 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     let stop = signals::listen_silently(INTERRUPTED)?;
     let merged = results::merge(&args.files, &args.output, args.replace, &|| stop.soon())?;
     print(table(&merged), args.format.format)?;
+    for file in &merged.empty {
+        warning(&format!("{}: no experiment in it", file.display()));
+    }
+    if merged.experiments.is_empty() {
+        let hint = "a part that ended before its first run has none: measure it again";
+        return Err(CommandFailure::with_code(MISSING, "nothing to merge: no file has an experiment", Some(hint.into())));
+    }
     if merged.known > 0 {
         let runs = spec::count(merged.known, "run");
         talk(&format!("{runs} left out, which another of the files has, too"));
@@ -68,13 +75,20 @@ fn list(words: Vec<String>) -> CellValue {
 
 /// Names the parts that are missing. The last one is the error: otherwise the file is complete.
 fn incomplete(experiments: &[MergedExperiment], output: &Path) -> ExitResult {
-    let again_how = match experiments.iter().rfind(|own| !own.missing.is_empty()) {
-        Some(own) if own.shared => "measure all parts of the load again",
-        _ => "measure the part again, on any host like the others",
-    };
-    let mut incomplete: Vec<String> = experiments.iter().filter_map(missing).collect();
+    let open = |own: &&MergedExperiment| !own.missing.is_empty() || own.partial > 0;
+    for own in experiments.iter().filter(open) {
+        if let Some((what, whole)) = missing(own).zip(own.whole_later) {
+            talk(&format!("{what}; experiment {} measured the same again, with all parts", whole.0));
+        }
+    }
+    let mut incomplete: Vec<&MergedExperiment> =
+        experiments.iter().filter(open).filter(|own| own.whole_later.is_none()).collect();
     let Some(last) = incomplete.pop() else { return Ok(SAME_OR_BETTER) };
-    incomplete.iter().for_each(|what| warning(what));
+    incomplete.into_iter().filter_map(missing).for_each(|what| warning(&what));
+    let again_how = match last.shared {
+        true => "measure all parts of the load again",
+        false => "measure the part again, on any host like the others",
+    };
     let output = output.to_string_lossy();
     let again = PrintedCommand::new("merge")
         .path(&output)
@@ -82,19 +96,21 @@ fn incomplete(experiments: &[MergedExperiment], output: &Path) -> ExitResult {
         .option("-o", &output)
         .flag("--replace");
     let hint = format!("merge the results file of that part, too: {again}; if it is lost, {again_how}");
-    Err(CommandFailure::with_code(MISSING, last, Some(hint)))
+    Err(CommandFailure::with_code(MISSING, missing(last).unwrap_or_default(), Some(hint)))
 }
 
 fn missing(own: &MergedExperiment) -> Option<String> {
-    let (last, others) = own.missing.split_last()?;
-    let what = match others {
-        [] => format!("part {last} of {} is missing", own.of),
-        _ => {
+    let what = match own.missing.split_last() {
+        None if own.partial == 0 => return None,
+        None => format!("{} of {} runs lack a share of their load, and are invalid", own.partial, own.runs),
+        Some((last, [])) => format!("part {last} of {} is missing; what the other parts have is merged", own.of),
+        Some((last, others)) => {
             let others: Vec<String> = others.iter().map(ToString::to_string).collect();
-            format!("parts {} and {last} of {} are missing", others.join(", "), own.of)
+            let others = others.join(", ");
+            format!("parts {others} and {last} of {} are missing; what the other parts have is merged", own.of)
         }
     };
-    Some(format!("experiment {} ({}): {what}; what the other parts have is merged", own.id.0, own.name))
+    Some(format!("experiment {} ({}): {what}", own.id.0, own.name))
 }
 
 #[cfg(test)]
@@ -114,6 +130,8 @@ mod tests {
             of: 4,
             shared: false,
             missing: missing.to_vec(),
+            whole_later: None,
+            partial: 0,
         };
         assert_eq!(missing(&of(&[])), None);
         let [one, several] = [&[3][..], &[1, 2, 4]].map(|numbers| missing(&of(numbers)).unwrap());
@@ -124,5 +142,10 @@ mod tests {
         let hint = failure.hint.as_deref().unwrap();
         assert_eq!(failure.code, MISSING);
         assert!(hint.contains("pgdyno merge all.sqlite PART.sqlite -o all.sqlite --replace;"), "{hint}");
+        let shares = MergedExperiment { partial: 2, shared: true, ..of(&[]) };
+        assert_eq!(missing(&shares).unwrap(), "experiment 2 (demo): 2 of 4 runs lack a share of their load, and are invalid");
+        assert!(incomplete(&[shares], Path::new("all.sqlite")).is_err());
+        let again = MergedExperiment { whole_later: Some(ExperimentId(3)), ..of(&[3]) };
+        assert_eq!(incomplete(&[again], Path::new("all.sqlite")).unwrap(), SAME_OR_BETTER);
     }
 }

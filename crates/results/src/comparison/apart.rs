@@ -389,7 +389,7 @@ fn surroundings_differ(base: &MeasuredExperiment, new: &MeasuredExperiment, runs
     let both = [base, new];
     let hosts = both.map(|of| hosts_of(&of.host, &of.parts, &of.runs));
     let [are, were] =
-        hosts.each_ref().map(|hosts| hosts.iter().map(|host| &host.uuid).collect::<BTreeSet<_>>());
+        hosts.each_ref().map(|hosts| hosts.iter().map(|host| host.machine()).collect::<BTreeSet<_>>());
     let machine = (are != were).then(|| {
         let [base_hosts, new_hosts] = hosts.each_ref().map(|hosts| words(hosts));
         format!("not the same machine: {} {base_hosts}, {} {new_hosts}", base.label, new.label)

@@ -15,7 +15,7 @@ pub(crate) fn hosts_of<'h>(
     let others = parts.iter().map(|(_, host)| host).chain(runs.iter().filter_map(|run| run.host.as_deref()));
     let mut hosts: Vec<&Host> = Vec::new();
     for host in [own].into_iter().chain(others) {
-        if hosts.iter().all(|known| known.uuid != host.uuid) {
+        if hosts.iter().all(|known| known.machine() != host.machine()) {
             hosts.push(host);
         }
     }
@@ -69,9 +69,9 @@ pub(crate) fn notes(own: &Host, parts: &[(ExperimentPart, Host)], runs: &[Run]) 
 
 /// The first cell that has runs of several hosts.
 fn mixed(own: &Host, runs: &[Run]) -> Option<Cell> {
-    let mut cells: BTreeMap<Cell, &str> = BTreeMap::new();
+    let mut cells: BTreeMap<Cell, (&str, &str)> = BTreeMap::new();
     runs.iter().filter(|run| run.is_measured()).find_map(|run| {
-        let host = run.host.as_deref().unwrap_or(own).uuid.as_str();
+        let host = run.host.as_deref().unwrap_or(own).machine();
         let cell = Cell::of(run);
         let first = cells.entry(cell.clone()).or_insert(host);
         (*first != host).then_some(cell)
@@ -119,6 +119,14 @@ mod tests {
         assert_eq!(notes(&host(), &parts, &runs), [wanted]);
         let parts = [part(1, 2, true, host()), part(2, 2, true, other())];
         assert_eq!(notes(&host(), &parts, &[]), [format!("2 hosts together make each load: {both}")]);
+    }
+
+    #[test]
+    fn cloned_machines_are_several() {
+        let clone = Host { name: "clone".into(), ..host() };
+        let own = host();
+        let parts = [part(1, 2, false, host()), part(2, 2, false, clone.clone())];
+        assert_eq!(hosts_of(&own, &parts, &[]), [&own, &clone]);
     }
 
     #[test]

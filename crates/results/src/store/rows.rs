@@ -6,6 +6,7 @@ use spec::plan::Recorded;
 use spec::{
     Artifact, BuildRecord, Doubt, ExperimentPart, ExperimentRecord, Host, MapPart, MeasuredTarget, Phase,
     Relation, Run, RunEvent, RunKey, RunPart, Sample, ScriptRecord, SeriesPoint, Setting, Slice,
+    is_part,
 };
 use stats::{Encoded, Histogram};
 
@@ -69,14 +70,25 @@ pub(super) fn host(row: &Row<'_>, at: usize) -> Sqlite<Host> {
 
 /// Three columns from this one on.
 pub(super) fn experiment_part(row: &Row<'_>, at: usize) -> Sqlite<ExperimentPart> {
-    Ok(ExperimentPart { number: row.get(at)?, of: row.get(at + 1)?, shared: row.get(at + 2)? })
+    let (number, of) = part(row, at)?;
+    Ok(ExperimentPart { number, of, shared: row.get(at + 2)? })
+}
+
+/// Two columns: K and N. Everything that lists parts relies on the bounds.
+pub(super) fn part(row: &Row<'_>, at: usize) -> Sqlite<(u32, u32)> {
+    let (number, of) = (row.get(at)?, row.get(at + 1)?);
+    match is_part(number, of) {
+        true => Ok((number, of)),
+        false => Err(damaged(at, std::io::Error::other(format!("there is no part {number} of {of}")))),
+    }
 }
 
 pub(super) fn run_part(row: &Row<'_>) -> Sqlite<RunPart> {
+    let (number, of) = part(row, 1)?;
     Ok(RunPart {
         load: row.get(0)?,
-        number: row.get(1)?,
-        of: row.get(2)?,
+        number,
+        of,
         clock_offset_us: row.get(3)?,
         clock_error_us: row.get(4)?,
         late_us: row.get(5)?,
@@ -250,7 +262,7 @@ fn damaged(column: usize, error: impl std::error::Error + Send + Sync + 'static)
 }
 
 fn unsigned(row: &Row<'_>, column: usize) -> Sqlite<u64> {
-    Ok(row.get::<_, i64>(column)?.unsigned_abs())
+    u64::try_from(row.get::<_, i64>(column)?).map_err(|error| damaged(column, error))
 }
 
 pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Sqlite<T> {

@@ -64,15 +64,13 @@ impl SchemaState {
             .query_row(header, [], |row| {
                 let (application, version): (i64, i64) = (row.get(0)?, row.get(1)?);
                 let (tables, meta): (u32, u32) = (row.get(2)?, row.get(3)?);
-                let version = u32::try_from(version).unwrap_or(u32::MAX);
+                let version = u32::try_from(version).unwrap_or(0);
                 let is_marked = application == i64::from(APPLICATION);
                 Ok(match version {
                     _ if tables == 0 => Self::Empty,
                     VERSION if is_marked => Self::Present,
-                    version if is_marked && version > LAST_UNMARKED && version < VERSION => {
-                        Self::Earlier(version)
-                    }
-                    _ if is_marked => Self::Newer(version),
+                    1..VERSION if is_marked => Self::Earlier(version),
+                    _ if is_marked && version > VERSION => Self::Newer(version),
                     1..=LAST_UNMARKED if application == 0 && meta > 0 => Self::Earlier(version),
                     _ => Self::Foreign,
                 })

@@ -6,14 +6,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use spec::ExperimentPart;
+use spec::{ExperimentPart, MOST_PARTS};
 
 use self::told::told;
 use crate::exit::{CommandFailure, USAGE};
 use crate::print::talk;
 
-/// Most parts: numbers of their locks have a bound.
-const MOST: u32 = 10_000;
 const LONGEST_WAIT_S: f64 = 86_400.0;
 
 /// Which part of an experiment this process measures.
@@ -64,10 +62,10 @@ impl FromStr for WrittenPart {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!("must be K/N, such as 2/4, with K from 1 to N and N at most {MOST}; or auto, or auto/N")
+            format!("must be K/N, such as 2/4, with K from 1 to N and N at most {MOST_PARTS}; or auto, or auto/N")
         };
         let number =
-            |text: &str| text.parse::<u32>().ok().filter(|of| (1..=MOST).contains(of)).ok_or_else(wrong);
+            |text: &str| text.parse::<u32>().ok().filter(|of| (1..=MOST_PARTS).contains(of)).ok_or_else(wrong);
         match text.split_once('/') {
             None if text == "auto" => Ok(Self::Told { of: None }),
             Some(("auto", of)) => Ok(Self::Told { of: Some(number(of)?) }),

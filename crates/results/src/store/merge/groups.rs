@@ -36,6 +36,8 @@ pub(super) struct Group {
     pub(super) missing: Vec<u32>,
     /// Number of parts; 0 if it was not divided.
     pub(super) of: u32,
+    /// If parts are missing: the newest later group of the same plan that lacks none.
+    pub(super) whole_later: Option<usize>,
 }
 
 /// The experiments of the merged file, oldest first.
@@ -50,11 +52,13 @@ pub(super) fn groups(known: &[Known]) -> Result<Vec<Group>, Error> {
     for cluster in &clusters {
         refuse_twice(known, cluster)?;
     }
-    let mut open: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    // Measuring again (`--again`) draws another seed, the same one in each part.
+    let mut open: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     clusters.retain(|cluster| {
         let is_open = !missing(known, cluster).0.is_empty();
         if is_open {
-            open.entry(known[cluster[0]].hash.clone()).or_default().extend(cluster);
+            let Known { hash, seed, .. } = &known[cluster[0]];
+            open.entry((hash, seed)).or_default().extend(cluster);
         }
         !is_open
     });
@@ -74,13 +78,21 @@ pub(super) fn groups(known: &[Known]) -> Result<Vec<Group>, Error> {
                 (lowest, -invocations, -runs, *source, *id)
             });
             let (missing, of) = missing(known, &members);
-            Group { members, missing, of }
+            Group { members, missing, of, whole_later: None }
         })
         .collect();
     groups.sort_by_key(|group| {
         let Known { created_at, source, id, .. } = &known[group.members[0]];
         (created_at.clone(), *source, *id)
     });
+    let mut whole: HashMap<&str, usize> = HashMap::new();
+    for (at, group) in groups.iter_mut().enumerate().rev() {
+        let hash = known[group.members[0]].hash.as_str();
+        match group.missing.is_empty() {
+            true => _ = whole.entry(hash).or_insert(at),
+            false => group.whole_later = whole.get(hash).copied(),
+        }
+    }
     Ok(groups)
 }
 
@@ -173,7 +185,7 @@ fn refuse_strangers(known: &[Known], members: &[usize]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Incomplete experiments of one name whose parts complete each other, and whose plans differ.
+/// Incomplete experiments of one name whose parts complete each other, and whose plans or seeds differ.
 fn refuse_other_plans(known: &[Known], clusters: &[Vec<usize>]) -> Result<(), Error> {
     let mut open: BTreeMap<&str, Vec<&Vec<usize>>> = BTreeMap::new();
     for cluster in clusters.iter().filter(|cluster| !missing(known, cluster).0.is_empty()) {
@@ -185,6 +197,9 @@ fn refuse_other_plans(known: &[Known], clusters: &[Vec<usize>]) -> Result<(), Er
             parts(known, cluster).map(|(part, ..)| part.number).collect::<BTreeSet<u32>>()
         };
         if let Some(other) = others.iter().find(|other| has(one).is_disjoint(&has(other))) {
+            if known[one[0]].hash == known[other[0]].hash {
+                refuse_strangers(known, &[one.as_slice(), other].concat())?;
+            }
             let files = files([&known[one[0]], &known[other[0]]]);
             return Err(refused(
                 format!("parts of experiment {name} are of different plans: {files}"),
@@ -266,6 +281,19 @@ mod tests {
         assert_eq!(members([merged(["a", "b"]), merged(["c", "d"])]), [[0], [1]]);
         let february = [part("c", "x", 1, 2), part("d", "x", 2, 2)];
         assert_eq!(members([merged(["a", "b"])].into_iter().chain(february)), [vec![0], vec![1, 2]]);
+    }
+
+    #[test]
+    fn parts_that_were_measured_again_are_joined_by_their_seed() {
+        let own = |uuid, number, seed: &str| Known { seed: seed.into(), ..part(uuid, "x", number, 2) };
+        let twice = [own("a", 1, "s"), own("c", 1, "t"), own("b", 2, "s"), own("d", 2, "t")];
+        assert_eq!(members(twice.clone()), [[0, 2], [1, 3]]);
+        let [first, second] = &groups(&listed([twice[0].clone(), twice[1].clone(), twice[3].clone()])).unwrap()[..]
+        else {
+            panic!("two experiments")
+        };
+        assert_eq!((first.missing.as_slice(), first.whole_later), (&[2][..], Some(1)));
+        assert_eq!((second.missing.len(), second.whole_later), (0, None));
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct Merged {
     pub experiments: Vec<MergedExperiment>,
     /// Runs that were left out, since another file had them.
     pub known: u64,
+    /// Files without an experiment.
+    pub empty: Vec<PathBuf>,
 }
 
 /// An experiment of the merged file.
@@ -53,6 +55,10 @@ pub struct MergedExperiment {
     pub shared: bool,
     /// Numbers of the parts that no file has.
     pub missing: Vec<u32>,
+    /// If parts are missing: a later experiment of the same plan that lacks none.
+    pub whole_later: Option<ExperimentId>,
+    /// Runs that lack a share of their load.
+    pub partial: u64,
 }
 
 /// Tables with the record of an experiment; in this order.
@@ -93,13 +99,14 @@ pub fn merge(
     let sources: Vec<Source> = last_runs.into_iter().map(|(_, source)| source).collect();
     let plan = Plan::of(&sources)?;
     let mut store = output.store()?;
+    let empty = plan.empty(&sources);
     let merged = store.write(|transaction| plan.carry_out(transaction, &sources, &go_on));
     let merged = merged.map_err(|failure: ImportFailure| failure.of(&store))?;
     // One of them may be replaced, and would leave its log next to the new file.
     drop(sources);
     go_on()?;
     output.finish(store)?;
-    Ok(merged)
+    Ok(Merged { empty, ..merged })
 }
 
 /// What is merged with what.
@@ -142,6 +149,13 @@ impl Plan {
         }
         let groups = groups(&known)?;
         Ok(Self { known, groups, pieces, left_out, imported_before })
+    }
+
+    /// Files without an experiment.
+    fn empty(&self, sources: &[Source]) -> Vec<PathBuf> {
+        let has = |at: usize| self.known.iter().any(|own| own.source == at);
+        let files = sources.iter().enumerate().filter(|(at, _)| !has(*at));
+        files.map(|(_, source)| source.store.path().to_owned()).collect()
     }
 
     fn carry_out(
@@ -187,8 +201,8 @@ impl Plan {
         }
         add_loads(transaction, sources, &sums, &numbers, go_on)?;
         let experiments =
-            self.groups.iter().zip(&ids).map(|(group, id)| self.summary(transaction, group, *id));
-        Ok(Merged { experiments: experiments.collect::<Sqlite<_>>()?, known })
+            self.groups.iter().zip(&ids).map(|(group, id)| self.summary(transaction, group, (*id, &ids)));
+        Ok(Merged { experiments: experiments.collect::<Sqlite<_>>()?, known, empty: Vec::new() })
     }
 
     /// Copies the records of all experiments, and returns their numbers in the merged file.
@@ -301,17 +315,30 @@ impl Plan {
         Ok(())
     }
 
-    fn summary(&self, transaction: &Transaction<'_>, group: &Group, id: i64) -> Sqlite<MergedExperiment> {
+    /// `ids` are the numbers of all groups.
+    fn summary(
+        &self,
+        transaction: &Transaction<'_>,
+        group: &Group,
+        (id, ids): (i64, &[i64]),
+    ) -> Sqlite<MergedExperiment> {
         let runs: i64 =
             transaction
                 .query_row("SELECT count(*) FROM run WHERE experiment_id = ?1", [id], |row| row.get(0))?;
+        let partial: i64 = transaction.query_row(
+            "SELECT count(*) FROM (
+                 SELECT 1 FROM run_part JOIN run USING (run_id) WHERE experiment_id = ?1 AND set_aside IS NULL
+                 GROUP BY run_id HAVING count(*) < max(parts))",
+            [id],
+            |row| row.get(0),
+        )?;
         let hosts = transaction
             .prepare_cached(
                 "SELECT name FROM host WHERE host_id IN (
                      SELECT host_id FROM experiment WHERE experiment_id = ?1
                      UNION SELECT host_id FROM experiment_part WHERE experiment_id = ?1
                      UNION SELECT host_id FROM run_host JOIN run USING (run_id) WHERE experiment_id = ?1)
-                 GROUP BY uuid ORDER BY name",
+                 GROUP BY uuid, name ORDER BY name",
             )?
             .query_map([id], |row| row.get(0))?
             .collect::<Sqlite<Vec<String>>>()?;
@@ -326,6 +353,8 @@ impl Plan {
             of: group.of,
             shared: members().any(|own| own.parts.iter().any(|(part, _)| part.shared)),
             missing: group.missing.clone(),
+            whole_later: group.whole_later.map(|at| ExperimentId(ids[at])),
+            partial: partial as u64,
         })
     }
 }

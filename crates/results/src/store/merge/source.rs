@@ -138,11 +138,12 @@ impl Source {
         }
         let mut pieces: BTreeMap<i64, Piece> = BTreeMap::new();
         self.store.rows(
-            "SELECT r.run_id, r.experiment_id, r.uuid, p.load, p.parts, p.part, p.uuid, p.validity, r.validity
+            "SELECT r.run_id, r.experiment_id, r.uuid, p.load, p.part, p.parts, p.uuid, p.validity, r.validity
              FROM run_part p JOIN run r USING (run_id) WHERE p.parts > 1 ORDER BY r.run_id, p.part",
             [],
             |row| {
                 let run: i64 = row.get(0)?;
+                let (number, of) = rows::part(row, 4)?;
                 let (uuid, own): (String, String) = (row.get(2)?, row.get(6)?);
                 let is_sum = uuid != own;
                 let piece = match pieces.get_mut(&run) {
@@ -152,14 +153,14 @@ impl Source {
                         run,
                         experiment: row.get(1)?,
                         load: row.get(3)?,
-                        of: row.get(4)?,
+                        of,
                         is_sum,
                         uuid,
                         parts: BTreeMap::new(),
                         validity: Vec::new(),
                     }),
                 };
-                piece.parts.insert(row.get(5)?, own);
+                piece.parts.insert(number, own);
                 // A run may have been set aside after it was stored.
                 piece.validity.push(rows::read_word(row, if is_sum { 7 } else { 8 })?);
                 Ok(())

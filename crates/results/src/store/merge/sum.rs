@@ -48,6 +48,7 @@ const OF_USERS: &str = "users";
 pub(super) fn sum(uuid: &str, mut shares: Vec<Share>) -> Result<(Run, Vec<Spooled>), String> {
     shares.sort_by_key(|share| share.run.parts.first().map(|part| part.number));
     refuse_others(&shares)?;
+    refuse_impossible(&shares)?;
     let shifts = shifts(&shares);
     let seconds = seconds(&shares, &shifts)?;
     let runs: Vec<&Run> = shares.iter().map(|share| &share.run).collect();
@@ -118,6 +119,22 @@ fn refuse_others(shares: &[Share]) -> Result<(), String> {
         ];
         if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
             return Err(format!("{} and {} of one load have not the same {what}", words(first), words(run)));
+        }
+    }
+    Ok(())
+}
+
+/// Figures that only a damaged file has, and that would spoil the sum.
+fn refuse_impossible(shares: &[Share]) -> Result<(), String> {
+    // No run has so many: the sum of all parts is below what a file can store.
+    const MOST: u64 = i64::MAX as u64 / spec::MOST_PARTS as u64;
+    for run in shares.iter().map(|share| &share.run) {
+        if let Some((name, count)) = run.counts.iter().find(|(_, count)| *count > MOST) {
+            return Err(format!("{}: {count} {name} cannot be", words(run)));
+        }
+        let times = [("warm-up", run.warmup_s), ("measured part", run.measured_s)];
+        if let Some((what, seconds)) = times.into_iter().find(|(_, seconds)| !seconds.is_finite() || *seconds < 0.0) {
+            return Err(format!("{}: a {what} of {seconds} s cannot be", words(run)));
         }
     }
     Ok(())
@@ -417,6 +434,19 @@ mod tests {
         let points: Vec<_> = whole.series.iter().map(|point| (point.start_us, point.ok)).collect();
         assert_eq!(points, [(0, 1000), (2_000_000, 500)]);
         assert_eq!(seconds.iter().map(|second| second.start_us).collect::<Vec<_>>(), [0, 2_000_000]);
+    }
+
+    #[test]
+    fn impossible_figures_of_a_damaged_file_are_refused() {
+        let refused = |change: fn(&mut Run)| {
+            let mut damaged = share(2, 2, 500.0);
+            change(&mut damaged.run);
+            sum("u", vec![share(1, 2, 1000.0), damaged]).unwrap_err()
+        };
+        let endless = refused(|run| run.measured_s = f64::INFINITY);
+        assert_eq!(endless, "part 2 of 2: a measured part of inf s cannot be");
+        let many = refused(|run| run.counts = [(figures::OK.name.to_owned(), u64::MAX)].into_iter().collect());
+        assert!(many.ends_with(" ok cannot be"), "{many}");
     }
 
     #[test]
