@@ -53,7 +53,8 @@ impl<'a> List<'a> {
         let setup = setups::setup(self.plan, run);
         Next {
             what: setups::words_of(self.plan, run),
-            number: run.sequence as usize + 1,
+            // Of a part, the place among its own runs.
+            number: self.plan.runs.partition_point(|own| own.sequence < run.sequence) + 1,
             takes: setup.warmup + Duration::from_secs_f64(self.plan.content.measure.duration_s),
             setup,
             run: run.clone(),

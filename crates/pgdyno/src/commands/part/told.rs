@@ -17,8 +17,8 @@ pub(super) fn told(
     found.dedup_by(|one, other| (one.number, one.of) == (other.number, other.of));
     let told = match &found[..] {
         [] => {
-            return Err("none of the variables of Slurm, MPI and Kubernetes is set that tell a part: \
-                        SLURM_ARRAY_TASK_ID, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK, JOB_COMPLETION_INDEX"
+            return Err("no variable of Slurm, MPI or Kubernetes names a part of several: SLURM_ARRAY_TASK_ID, \
+                        SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK, JOB_COMPLETION_INDEX"
                 .to_owned());
         }
         [told] => told,
@@ -153,8 +153,9 @@ mod tests {
     #[test]
     fn what_does_not_tell_a_part_is_no_part() {
         type Variables = Vec<(&'static str, &'static str)>;
-        let cases: [(Option<u32>, Variables, &str); 8] = [
-            (None, vec![], "none of the variables"),
+        let cases: [(Option<u32>, Variables, &str); 9] = [
+            (None, vec![], "no variable of Slurm"),
+            (None, vec![("SLURM_PROCID", "0"), ("SLURM_NTASKS", "1")], "names a part of several"),
             (None, vec![("JOB_COMPLETION_INDEX", "1")], "--part auto/N"),
             (Some(2), vec![("JOB_COMPLETION_INDEX", "2")], "is 2, and there are 2 parts"),
             (None, array("3", "1", ["3", "3", "1"]), "has one task, 3"),
