@@ -71,7 +71,7 @@ pub(crate) fn of_latency(options: &Args) -> anyhow::Result<()> {
     let none = Case { title: "no delay", delay: Delay::None, seconds, closed_clients: 1, open_clients: 16 };
     pairs::wait_until_quiet(options.patience());
     let (figures, seen) = drive(&program, &none, open(), none.open_clients)?;
-    let round_trip = figures.service.clone();
+    let round_trip = figures.service().clone();
     print(&none, open(), &figures, &seen, None);
     for case in cases(seconds) {
         for (load, clients) in [(Load::Closed, case.closed_clients), (open(), case.open_clients)] {
@@ -145,7 +145,7 @@ pub(crate) fn plan(load: Load, length: Duration) -> RunPlan {
 
 fn print(case: &Case, load: Load, figures: &ScriptFigures, seen: &Histogram, round_trip: Option<&Histogram>) {
     let how = if load == Load::Closed { "closed".to_owned() } else { format!("{RATE}/s") };
-    let (ours, theirs) = (figures.service.count(), seen.count());
+    let (ours, theirs) = (figures.service().count(), seen.count());
     println!("\n### {}, {how}: {ours} transactions, {theirs} at the server\n", case.title);
     println!("| percentile | engine | server | difference | agrees | no delay | explained | rest |");
     println!("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |");
@@ -153,11 +153,11 @@ fn print(case: &Case, load: Load, figures: &ScriptFigures, seen: &Histogram, rou
         let at = |figures: &Histogram| figures.quantile_ns(q);
         // The maximum of sums is not the sum of maxima.
         let explained = round_trip.filter(|_| q < 1.0).and_then(|alone| together(seen, alone, q));
-        println!("{}", row(name, [at(&figures.service), at(seen), round_trip.and_then(at), explained]));
+        println!("{}", row(name, [at(figures.service()), at(seen), round_trip.and_then(at), explained]));
     }
     if matches!(case.delay, Delay::Stalls { .. }) {
         let (response, service) =
-            (figures.response.count_above(DELAYED), figures.service.count_above(DELAYED));
+            (figures.response.count_above(DELAYED), figures.service().count_above(DELAYED));
         println!("\nMore than 100 ms: {response} response times, {service} service times.");
     }
 }

@@ -226,7 +226,7 @@ impl LabEvent {
             skipped: figures.counts.skipped,
             retried: figures.counts.retried,
             retries: figures.counts.retries,
-            lag_ns: figures.response.sum_ns().saturating_sub(figures.service.sum_ns()) as f64,
+            lag_ns: figures.response.sum_ns().saturating_sub(figures.service().sum_ns()) as f64,
             response: figures.response.clone(),
         };
         Self::Second {

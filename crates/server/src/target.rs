@@ -662,13 +662,13 @@ impl Target {
         self.commit = Some(commit.to_owned());
     }
 
-    /// How its PostgreSQL was built.
+    /// How its PostgreSQL was built, over a connection to it.
     ///
     /// # Errors
     /// When the server cannot be asked, or a file of its build cannot be read.
-    pub fn build(&self) -> Result<spec::BuildRecord, Error> {
-        let mut build = build::asked(&mut self.control()?)
-            .map_err(|error| sql_error("reading how it was built", error))?;
+    pub fn build(&self, control: &mut Control) -> Result<spec::BuildRecord, Error> {
+        let mut build =
+            build::asked(control).map_err(|error| sql_error("reading how it was built", error))?;
         if let TargetServer::Managed(cluster) = &self.server {
             build.tree = self.build_tree()?;
             build.commit = self.commit.clone().or_else(|| commit_of(&cluster.installation().bin));
@@ -676,9 +676,13 @@ impl Target {
         Ok(build)
     }
 
-    /// The stored description of the target; `versions` are those of other programs by name.
-    pub fn record(&self, versions: BTreeMap<String, String>) -> Result<spec::MeasuredTarget, Error> {
-        let mut control = self.control()?;
+    /// The stored description of the target, read over a connection to it; `versions` are those of other programs by
+    /// name.
+    pub fn record(
+        &self,
+        control: &mut Control,
+        versions: BTreeMap<String, String>,
+    ) -> Result<spec::MeasuredTarget, Error> {
         let failed = |error| sql_error("reading versions", error);
         let server_version = control.scalar("SHOW server_version").map_err(failed)?.unwrap_or_default();
         let has_postgis = control.scalar("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'postgis'");
@@ -689,7 +693,7 @@ impl Target {
             None => None,
         };
         Ok(spec::MeasuredTarget {
-            build: Some(self.build()?),
+            build: Some(self.build(control)?),
             kind: self.kind().to_owned(),
             dsn_redacted: self.redacted(),
             server_version,

@@ -25,25 +25,58 @@ pub struct ScriptFigures {
     /// From intended start to end, of successful transactions and of those still open after the drain, which
     /// took at least this long.
     pub response: Histogram,
-    /// From actual start to end, of the same transactions.
-    pub service: Histogram,
+    /// From actual start to end, of the same transactions; empty while each of them started when it was due, as in
+    /// closed load: then it is `response`, and a thousand scripts need the memory once.
+    apart: Histogram,
     /// Longest lag of a successful transaction behind its intended start, ns.
     pub lag_max_ns: u64,
 }
 
 impl ScriptFigures {
+    /// Figures of transactions whose times are recorded later.
+    #[must_use]
+    pub fn counted(counts: Counts, completed: u64) -> Self {
+        Self { counts, completed, ..Self::default() }
+    }
+
+    /// Records the times of a transaction, ns.
+    #[inline]
+    pub fn record(&mut self, response_ns: u64, service_ns: u64) {
+        if service_ns != response_ns || !self.apart.is_empty() {
+            self.take_apart();
+            self.apart.record(service_ns);
+        }
+        self.response.record(response_ns);
+    }
+
+    /// From actual start to end, of the same transactions as `response`.
+    #[must_use]
+    pub fn service(&self) -> &Histogram {
+        if self.apart.is_empty() { &self.response } else { &self.apart }
+    }
+
     /// Adds another part's figures.
     pub fn add(&mut self, other: &Self) {
         self.counts.add(&other.counts);
         self.completed += other.completed;
+        if !self.apart.is_empty() || !other.apart.is_empty() {
+            self.take_apart();
+            self.apart.add(other.service());
+        }
         self.response.add(&other.response);
-        self.service.add(&other.service);
         self.lag_max_ns = self.lag_max_ns.max(other.lag_max_ns);
+    }
+
+    /// From now on service times are recorded, too.
+    fn take_apart(&mut self) {
+        if self.apart.is_empty() {
+            self.apart.add(&self.response);
+        }
     }
 
     /// Packs histograms that take more than so many bytes, each.
     pub(crate) fn shrink_beyond(&mut self, bytes: usize) {
-        for histogram in [&mut self.response, &mut self.service] {
+        for histogram in [&mut self.response, &mut self.apart] {
             histogram.shrink_beyond(bytes);
         }
     }
@@ -62,7 +95,7 @@ impl ScriptFigures {
         self.counts = Counts::default();
         self.completed = 0;
         self.response.clear();
-        self.service.clear();
+        self.apart.clear();
         self.lag_max_ns = 0;
     }
 }
@@ -128,12 +161,12 @@ pub struct Second {
 
 impl Second {
     /// To be filled by a thread, with memory for counters: with few scripts recording never allocates, and with many
-    /// their histograms grow in the first seconds, and keep that memory.
-    pub(crate) fn empty(scripts: usize) -> Box<Self> {
+    /// their histograms grow in the first seconds, and keep that memory. In closed load they need one each.
+    pub(crate) fn empty(scripts: usize, is_closed: bool) -> Box<Self> {
         let lines = LINES / (2 * scripts.max(1));
         let with_room = || ScriptFigures {
             response: Histogram::with_room(lines),
-            service: Histogram::with_room(lines),
+            apart: if is_closed { Histogram::new() } else { Histogram::with_room(lines) },
             ..ScriptFigures::default()
         };
         Box::new(Self { scripts: (0..scripts).map(|_| with_room()).collect(), ..Self::default() })
@@ -253,39 +286,70 @@ mod tests {
     use super::*;
 
     fn bytes(second: &Second) -> usize {
-        let of = |script: &ScriptFigures| script.response.heap_bytes() + script.service.heap_bytes();
+        let of = |script: &ScriptFigures| script.response.heap_bytes() + script.apart.heap_bytes();
         second.scripts.iter().map(of).sum()
     }
 
     /// They took 440 kB each, whatever was recorded.
     #[test]
     fn a_thousand_scripts_take_a_few_kilobytes_each_in_a_second() {
+        assert!(bytes_each(true) < 1_500 && bytes_each(false) < 3_000);
+    }
+
+    /// Bytes for each of a thousand scripts, in closed or open load.
+    fn bytes_each(is_closed: bool) -> usize {
         const SCRIPTS: usize = 1_000;
-        let mut second = Second::empty(SCRIPTS);
+        let mut second = Second::empty(SCRIPTS, is_closed);
         for (number, script) in second.scripts.iter_mut().enumerate() {
             // 30 transactions around half a millisecond, and one that takes twenty times as long.
             for k in 0..30_u64 {
                 let ns = 400_000 + (number as u64 * 7_919 + k * 104_729) % 200_000;
                 let ns = if k == 17 { 20 * ns } else { ns };
-                script.response.record(ns);
-                script.service.record(ns);
+                script.record(ns, if is_closed { ns } else { ns - 1_000 });
             }
         }
         let each = bytes(&second) / SCRIPTS;
-        assert!(each < 7_000, "{each} bytes");
         second.clear();
         assert_eq!(bytes(&second) / SCRIPTS, each, "the next second does not allocate it again");
+        each
+    }
+
+    #[test]
+    fn service_times_are_apart_from_the_first_that_differs() {
+        let all = |times: &[(u64, u64)]| {
+            let mut figures = ScriptFigures::default();
+            times.iter().for_each(|(response, service)| figures.record(*response, *service));
+            figures
+        };
+        let (same, differs) =
+            (all(&[(100, 100), (7_000, 7_000)]), all(&[(300, 300), (9_000, 200), (5_000, 5_000)]));
+        assert!(same.apart.is_empty());
+        assert_eq!(same.service().to_text(), same.response.to_text());
+        assert_eq!(
+            differs.service().to_text(),
+            all(&[(300, 300), (200, 200), (5_000, 5_000)]).response.to_text()
+        );
+        let (mut one, mut other) = (same.clone(), differs.clone());
+        one.add(&differs);
+        other.add(&same);
+        for sum in [one, other] {
+            assert_eq!((sum.response.sum_ns(), sum.service().sum_ns()), (21_400, 12_600));
+            assert_eq!((sum.response.count(), sum.service().count()), (5, 5));
+        }
     }
 
     #[test]
     fn with_few_scripts_recording_never_allocates() {
-        let mut second = Second::empty(4);
-        let before = bytes(&second);
-        for script in &mut second.scripts {
-            (0..42).for_each(|bits| {
-                (0..1_000).for_each(|k| script.response.record((1 << bits) + (k << bits) / 1_000))
-            });
+        for is_closed in [true, false] {
+            let mut second = Second::empty(4, is_closed);
+            let before = bytes(&second);
+            for script in &mut second.scripts {
+                for ns in (0..42).flat_map(|bits| (0..1_000).map(move |k| (1 << bits) + (k << bits) / 1_000))
+                {
+                    script.record(ns, if is_closed { ns } else { ns / 2 });
+                }
+            }
+            assert_eq!(bytes(&second), before);
         }
-        assert_eq!(bytes(&second), before);
     }
 }

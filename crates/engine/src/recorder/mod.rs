@@ -69,6 +69,7 @@ pub(crate) struct Recorder {
     thread: usize,
     promise: Option<Time>,
     is_open: bool,
+    is_closed: bool,
     count_by: CountBy,
     count_drained: bool,
     transactions: bool,
@@ -96,19 +97,20 @@ impl Recorder {
         recycled: Receiver<Box<Second>>,
         outbox: Outbox,
     ) -> Self {
-        let is_open = matches!(plan.load, Load::Rate(_));
+        let (is_open, is_closed) = (matches!(plan.load, Load::Rate(_)), plan.load == Load::Closed);
         let by_end = plan.count_drained || matches!(plan.until, Until::PerClient(_) | Until::PerUser(_));
         let count_by = if by_end && !is_open { CountBy::End } else { CountBy::Start };
         Self {
             thread,
             promise: plan.promise,
             is_open,
+            is_closed,
             count_by,
             count_drained: plan.count_drained,
             transactions: plan.transactions,
             outbox,
             window: Window::UNKNOWN,
-            second: Second::empty(plan.scripts),
+            second: Second::empty(plan.scripts, is_closed),
             second_start: Time::MAX,
             second_end: Time::MAX,
             reports,
@@ -201,8 +203,7 @@ impl Recorder {
         count(&mut figures.counts, outcome);
         if succeeded {
             let response = now.saturating_sub(transaction.due);
-            figures.response.record(response);
-            figures.service.record(now.saturating_sub(transaction.started));
+            figures.record(response, now.saturating_sub(transaction.started));
             let lag = transaction.started.saturating_sub(transaction.due);
             figures.lag_max_ns = figures.lag_max_ns.max(lag);
             if self.promise.is_some_and(|promise| response > promise) {
@@ -307,8 +308,7 @@ impl Recorder {
                 return;
             }
             figures.counts.late += 1;
-            figures.response.record(now.saturating_sub(transaction.due));
-            figures.service.record(now.saturating_sub(transaction.started));
+            figures.record(now.saturating_sub(transaction.due), now.saturating_sub(transaction.started));
             self.figures.left_open += 1;
         }
     }
@@ -438,7 +438,7 @@ impl Recorder {
             return;
         }
         let scripts = self.second.scripts.len();
-        let next = self.recycled.try_recv().unwrap_or_else(|_| Second::empty(scripts));
+        let next = self.recycled.try_recv().unwrap_or_else(|_| Second::empty(scripts, self.is_closed));
         let mut second = std::mem::replace(&mut self.second, next);
         second.start_ns = start as i64 - self.window.measured as i64;
         second.length_ns = end - start;

@@ -34,7 +34,7 @@ fn threads_and_clients_do_their_transactions_over_unix_and_tcp() {
         assert!(measured.own.user_ns + measured.own.system_ns > 0);
         assert!(measured.own.busiest_thread > 0.0 && measured.own.busiest_thread <= 1.0);
         assert!(measured.own.turn.count() > 0);
-        assert!(measured.scripts[0].service.min_ns().unwrap() > 0);
+        assert!(measured.scripts[0].service().min_ns().unwrap() > 0);
     }
 }
 
@@ -281,7 +281,7 @@ fn a_helper_wakes_its_client() {
     let totals = measured.totals();
     assert_eq!((totals.ok, totals.retried, totals.retries), (3, 3, 6));
     assert_eq!(measured.messages, ["helped"; 3]);
-    assert!(measured.scripts[0].service.min_ns().unwrap() >= 20 * MS);
+    assert!(measured.scripts[0].service().min_ns().unwrap() >= 20 * MS);
     // Those who stop at their next slot leave it unfinished, and the run with nobody left is over.
     assert_eq!(totals.unfinished, 3);
     assert!(measured.elapsed < 5 * SECOND);

@@ -194,7 +194,7 @@ fn time_stands_still_while_a_run_is_held() {
     let last = heard.seconds.last().expect("seconds were told");
     assert!(last.start_ns + last.length_ns as i64 <= 2_001_000_000, "{} {}", last.start_ns, last.length_ns);
     assert_eq!((heard.measuring, heard.ending), (1, 0));
-    assert_eq!(measured.scripts[0].service.max_ns(), Some(10 * MS));
+    assert_eq!(measured.scripts[0].service().max_ns(), Some(10 * MS));
     let first = measured.stretches[0];
     assert_eq!((first.succeeded, first.at_work, first.drain()), (20, 2 * 100 * MS, 0));
 }

@@ -48,7 +48,7 @@ fn transactions_open_at_the_end_vanished_in_closed_load() {
         assert_eq!(totals.ok, measured.completed(), "what was in time ended in the measured part");
         let figures = &measured.scripts[0];
         assert_eq!(
-            (figures.response.max_ns(), figures.service.max_ns()),
+            (figures.response.max_ns(), figures.service().max_ns()),
             (Some(6 * SECOND), Some(6 * SECOND))
         );
         // Nearly all of the clients' time went into them.
@@ -114,7 +114,7 @@ fn a_connection_for_each_transaction_is_time_of_its_own() {
     let time = time(&measured);
     assert_eq!(time.sum(), 10 * SECOND);
     // The last one goes on after the end.
-    let inside = measured.scripts[0].service.sum_ns() as Time - (time.counted + time.elsewhere);
+    let inside = measured.scripts[0].service().sum_ns() as Time - (time.counted + time.elsewhere);
     assert!(inside < MS, "{inside} ns");
     assert!(time.connecting > 0 && time.idle == 0, "{time:?}");
 }

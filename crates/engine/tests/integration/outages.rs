@@ -89,7 +89,7 @@ fn a_peer_that_stays_silent_is_given_up_and_asked_again() {
     let stall = Some((3 * SECOND, 20 * SECOND));
     let mut server = Simple { stall, loses_every: Some(50), ..Simple::new(10 * MS) };
     let (measured, _) = run(&plan, askers(1), &mut server);
-    assert_eq!(measured.scripts[0].service.count_above(16 * SECOND), 1);
+    assert_eq!(measured.scripts[0].service().count_above(16 * SECOND), 1);
 }
 
 #[test]

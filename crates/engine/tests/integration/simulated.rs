@@ -37,8 +37,8 @@ fn closed_load_counts_what_begins_in_the_measured_part() {
     assert_eq!((heard.measuring, heard.ending), (1, 1));
     assert_eq!(measured.driver, "simulated");
     let figures = &measured.scripts[0];
-    assert_eq!((figures.service.min_ns(), figures.service.max_ns()), (Some(300 * MS), Some(300 * MS)));
-    assert_eq!(figures.response.sum_ns(), figures.service.sum_ns());
+    assert_eq!((figures.service().min_ns(), figures.service().max_ns()), (Some(300 * MS), Some(300 * MS)));
+    assert_eq!(figures.response.sum_ns(), figures.service().sum_ns());
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn what_is_still_open_after_draining_is_late_and_has_taken_as_long_at_least() {
     let figures = &measured.scripts[0];
     // They began when the first ones ended, after 700 ms.
     assert_eq!((figures.response.min_ns(), figures.response.max_ns()), (Some(400 * MS), Some(700 * MS)));
-    assert_eq!(figures.service.max_ns(), Some(700 * MS));
+    assert_eq!(figures.service().max_ns(), Some(700 * MS));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_stall_shows_in_response_time_and_not_in_service_time() {
     let figures = &measured.scripts[0];
     assert_eq!(figures.counts.ok, 1000);
     // The arrival that meets the stall waits for half a second, each one behind it 9 ms less: 56 of them in all.
-    let (response, service) = (&figures.response, &figures.service);
+    let (response, service) = (&figures.response, figures.service());
     assert_eq!((response.count_above(2 * MS), response.count_above(100 * MS)), (56, 45));
     assert_eq!((service.count_above(2 * MS), service.max_ns()), (1, response.max_ns()));
     assert_eq!(service.max_ns().map(|ns| ns / MS), Some(499));
@@ -236,7 +236,7 @@ fn a_connection_for_each_transaction_is_not_part_of_its_latency() {
     let (measured, _) = run(&plan(), clients, &mut server);
     let figures = &measured.scripts[0];
     assert!(figures.counts.ok > 1990 && figures.counts.failed == 0, "{:?}", figures.counts);
-    assert_eq!((figures.service.max_ns(), figures.response.max_ns()), (Some(10 * MS), Some(10 * MS)));
+    assert_eq!((figures.service().max_ns(), figures.response.max_ns()), (Some(10 * MS), Some(10 * MS)));
     assert!(measured.reconnections >= figures.counts.ok);
     assert!(measured.reconnecting >= measured.reconnections * 2000, "connecting and greeting, 1 us each");
     assert_eq!(server.connections, server.closed);

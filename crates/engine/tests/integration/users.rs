@@ -286,7 +286,7 @@ fn a_late_generator_shows_in_response_and_think_times() {
     let late = run(&plan, askers(4), &mut desk).0;
     let longest = |of: &EngineResult| of.scripts[0].response.max_ns().unwrap();
     assert!(longest(&calm) < 100 * MS && longest(&late) > 800 * MS, "{} {}", longest(&calm), longest(&late));
-    assert!(late.scripts[0].service.max_ns().unwrap() < 100 * MS || longest(&late) > 800 * MS);
+    assert!(late.scripts[0].service().max_ns().unwrap() < 100 * MS || longest(&late) > 800 * MS);
     let [calm, late] = [calm, late].map(|of| of.users.unwrap());
     assert!(calm.think_actual - calm.think_wanted < calm.thinks * MS);
     assert!(late.think_actual - late.think_wanted > 2 * SECOND, "{late:?}");

@@ -326,7 +326,7 @@ impl Heard {
         );
         for script in &measured.scripts {
             assert_eq!(script.response.count(), script.counts.processed());
-            assert_eq!(script.service.count(), script.counts.processed());
+            assert_eq!(script.service().count(), script.counts.processed());
         }
         let ends: Vec<i64> =
             self.seconds.iter().map(|second| second.start_ns + second.length_ns as i64).collect();

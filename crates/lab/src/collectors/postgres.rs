@@ -387,7 +387,7 @@ mod tests {
     #[test]
     fn warm_up_and_drain_are_taken_out_of_counts_that_come_late() {
         let counts = spec::Counts { due: 14, ok: 14, ..spec::Counts::default() };
-        let script = engine::ScriptFigures { counts, completed: 12, ..engine::ScriptFigures::default() };
+        let script = engine::ScriptFigures::counted(counts, 12);
         let measured =
             EngineResult { elapsed: 1_000_000_000, scripts: vec![script], ..EngineResult::default() };
         let share = |warmup_ms| measured_share(&measured, Duration::from_millis(warmup_ms));

@@ -52,7 +52,7 @@ impl Recorder {
         let target = TargetAccess::url(connection::at(Some(dsn), None, None, None)?);
         let mut stage = Stage::read_only(&target)?;
         let settings = recorded(stage.control()?).map_err(of_sql)?;
-        let at = Surroundings::of(&stage)?;
+        let at = Surroundings::of(&mut stage)?;
         Ok(Self { path: path.to_owned(), target, stage, at, settings, command })
     }
 
@@ -105,7 +105,7 @@ impl Recorder {
         let mut plan = plan_of(&self.target.spec, options, &scripts, setup);
         plan.question = format!("How fast is {} with {clients}?", setup.workload);
         let store = Store::create_or_open(&self.path)?;
-        let known = store.newest_with_hash(&identity::hash(&plan.content))?;
+        let known = store.newest_with_hash(&identity::hash(&plan.content), &self.at.host.uuid)?;
         let stored = known.map(|id| store.finished_runs(id)).transpose()?.unwrap_or_default();
         run.round = stored.iter().map(|run| run.round).max().unwrap_or(0) + 1;
         run.sequence = stored.len() as u32;

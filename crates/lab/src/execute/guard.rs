@@ -276,7 +276,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         let mut built = Vec::new();
         for setup in [base, other] {
             let (stage, _) = self.runner.stage_and_ready(setup).ok_or_else(|| not_open(setup))?;
-            built.push(stage.target.build()?);
+            built.push(stage.build()?);
         }
         Ok(build_words(&built[0], &built[1], names))
     }

@@ -356,7 +356,8 @@ fn stands_alone(plan: &Plan, options: &ExecutionOptions) -> bool {
 }
 
 /// What is stored of an experiment, and whether it begins again. A calibration never goes on: the machine may have
-/// changed. Further rounds and jobs begin again on another host.
+/// changed. Further rounds and jobs begin again on another host, and so does an experiment that several others began,
+/// each for itself.
 fn stored_or_again(
     plan: &Plan,
     options: &ExecutionOptions,
@@ -365,12 +366,12 @@ fn stored_or_again(
 ) -> Result<(StoredExperiment, bool, Option<String>), Error> {
     let again = options.again || plan.content.calibrate.is_some();
     let stored = read(again)?;
-    if stored.id.is_some() {
+    if stored.id.is_some() && !stored.is_of_others {
         check_part(stored.facts.part(), options)?;
     }
     let by_hand = plan.content.by_hand().map(|(factor, _)| factor);
     match facts::check_host(&stored, by_hand) {
-        Err(_) if stands_alone(plan, options) => return Ok((read(true)?, true, None)),
+        Err(_) if stands_alone(plan, options) || stored.is_of_others => return Ok((read(true)?, true, None)),
         checked => checked?,
     }
     // Another machine that is set by hand has its own files.

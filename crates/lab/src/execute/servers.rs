@@ -51,7 +51,7 @@ impl PreparedServers {
         let (mut stages, failed) = opened(file, &begun.plan, options, progress, stop)?;
         begun.learn_all(file, failed)?;
         let shared = stages.iter().any(|(_, stage)| stage.is_shared());
-        let targets = targets(&stages)?;
+        let targets = targets(&mut stages)?;
         let mut begun = begun.with_versions(file, options, &targets)?;
         begun.learn(file, Fact::Servers { shared })?;
         let plan = &begun.plan;
@@ -107,7 +107,7 @@ impl PreparedServers {
             }
         }
         // After the preparation, which may have made the extensions whose versions are stored.
-        let surroundings = match stages.first() {
+        let surroundings = match stages.first_mut() {
             Some((_, first)) => Surroundings::of(first)?,
             None => Surroundings::without_server(),
         };
@@ -433,7 +433,6 @@ fn nothing_to_run() -> Error {
     Error::new(Class::Missing, "nothing of it can be run here").with_hint("see above why")
 }
 
-fn targets(stages: &[(At, Stage)]) -> Result<BTreeMap<At, spec::MeasuredTarget>, Error> {
-    let target = |(at, stage): &(At, Stage)| Ok((at.clone(), stage.target.record(stage.versions())?));
-    stages.iter().map(target).collect()
+fn targets(stages: &mut [(At, Stage)]) -> Result<BTreeMap<At, spec::MeasuredTarget>, Error> {
+    stages.iter_mut().map(|(at, stage)| Ok((at.clone(), stage.described()?))).collect()
 }

@@ -51,6 +51,8 @@ pub struct StoredExperiment {
     pub id: Option<ExperimentId>,
     /// The host that it began on.
     pub host: Option<Host>,
+    /// Several hosts began it, each for itself, and none of them is this one.
+    pub is_of_others: bool,
     /// The facts that it began with.
     pub facts: Facts,
     /// Its runs that count.
@@ -69,19 +71,27 @@ pub fn of_results(plan: &Plan, results: &Path, again: bool) -> Result<StoredExpe
     }
 }
 
-/// The same of an open file.
+/// The same of an open file. A merged file may have the experiment of several hosts: it is this host's, if there is one.
 pub(crate) fn stored(store: &Store, plan: &Plan, again: bool) -> Result<StoredExperiment, Error> {
     let hash = identity::hash(&plan.content);
     let mut same = store.experiments()?;
     same.retain(|known| known.hash == hash);
-    let Some(newest) = same.last().filter(|_| !again) else {
+    let here = host::describe(None).uuid;
+    let goes_on = if again { None } else { store.newest_with_hash(&hash, &here)? };
+    let Some(newest) = same.iter().find(|known| Some(known.id) == goes_on) else {
         return Ok(first(same.len() as u64));
     };
     let facts = store.facts(newest.id)?;
     if !facts.all().is_empty() {
         let runs = store.finished_runs(newest.id)?;
-        let host = Some(store.experiment(newest.id)?.host);
-        return Ok(StoredExperiment { id: Some(newest.id), host, facts, runs });
+        let host = store.experiment(newest.id)?.host;
+        let mut is_of_others = false;
+        if host.uuid != here {
+            for known in &same {
+                is_of_others |= store.experiment(known.id)?.host.uuid != host.uuid;
+            }
+        }
+        return Ok(StoredExperiment { id: Some(newest.id), host: Some(host), is_of_others, facts, runs });
     }
     // Killed after it was created and before its first run was stored.
     if newest.runs == 0 {
@@ -246,6 +256,35 @@ mod tests {
         let error = of_programs((&began, 1), &all, &file, (None, true), &stop).unwrap_err();
         assert!(error.to_string().contains("began with version 99"), "{error}");
         assert!(error.hint().unwrap().contains("--again"), "{error}");
+    }
+
+    /// `run` into a merged file went on with the newest, whoever had begun it.
+    #[test]
+    fn of_the_experiments_of_several_hosts_this_hosts_own_goes_on() {
+        let text = "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { builtin = \"select-only\" }\n";
+        let file = ExperimentFile::parse(Path::new("e.toml"), text, false, &|_| None).unwrap();
+        let plan = resolve(&file, &of_files(&file).unwrap()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::create_or_open(&folder.path().join("merged.sqlite")).unwrap();
+        let crate::runner::Surroundings { host: here, target } =
+            crate::runner::Surroundings::without_server();
+        let on = |uuid: &str| Host { uuid: uuid.to_owned(), ..here.clone() };
+        let mut begin = |host: &Host| {
+            let record = crate::execute::record_of(String::new(), &plan, Vec::new());
+            let (id, _) = store.begin_experiment(&record, host, &target, true).unwrap();
+            store.keep_facts(id, &[Fact::Repetition { repetition: 0 }]).unwrap();
+            let stored = stored(&store, &plan, false).unwrap();
+            (id, stored)
+        };
+        let (id, found) = begin(&on("a"));
+        assert_eq!((found.id, found.is_of_others), (Some(id), false), "it is refused here, with its host");
+        let (_, found) = begin(&on("b"));
+        assert!(found.is_of_others && found.id.is_some());
+        let (own, found) = begin(&here);
+        assert_eq!((found.id, found.is_of_others), (Some(own), false));
+        let (newest, found) = begin(&on("b"));
+        assert!(newest != own);
+        assert_eq!((found.id, found.host), (Some(own), Some(here.clone())));
     }
 
     /// An arm that came later was paired with runs of an earlier invocation.

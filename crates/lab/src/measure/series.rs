@@ -123,11 +123,7 @@ mod tests {
     use super::*;
 
     fn second(number: i64, scripts: usize) -> Second {
-        let mut figures = ScriptFigures {
-            counts: Counts { ok: 1, ..Counts::default() },
-            completed: 1,
-            ..Default::default()
-        };
+        let mut figures = ScriptFigures::counted(Counts { ok: 1, ..Counts::default() }, 1);
         figures.response.record(1000 + number.unsigned_abs());
         Second {
             start_ns: number * SECOND_NS,

@@ -18,9 +18,9 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    pub(crate) fn of(stage: &Stage) -> Result<Self, Error> {
+    pub(crate) fn of(stage: &mut Stage) -> Result<Self, Error> {
         let host = host::describe(stage.target.data_folder().as_deref());
-        Ok(Self { host, target: stage.target.record(stage.versions())? })
+        Ok(Self { host, target: stage.described()? })
     }
 
     /// Only a sink of pgdyno answers.
@@ -126,6 +126,16 @@ impl Results {
     }
 
     fn keep_in(&mut self, store: &mut Store, block: &mut [Finished]) -> Result<Vec<i64>, Error> {
+        // The runs that they belong to come next.
+        let (id, invocation) = store.without_waiting(|store| self.keep_experiment(store))?;
+        for Finished { run, .. } in &mut *block {
+            run.invocation = invocation;
+        }
+        store.store(id, block)
+    }
+
+    /// Stores what changed of the experiment; returns its number and this invocation's.
+    fn keep_experiment(&mut self, store: &mut Store) -> Result<(ExperimentId, u32), Error> {
         let (id, invocation) = match self.begun {
             Some(begun) => begun,
             None => {
@@ -142,10 +152,7 @@ impl Results {
         if let Some(command) = self.command.take() {
             store.keep_command(id, &command)?;
         }
-        for Finished { run, .. } in &mut *block {
-            run.invocation = invocation;
-        }
-        store.store(id, block)
+        Ok((id, invocation))
     }
 
     pub(crate) fn add_texts(&mut self, texts: Vec<Text>) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use server::Stop;
-use server::meeting::{Agenda, Meeting, Released};
+use server::meeting::{Agenda, Meeting, RUN, Released, SEED};
 use spec::plan::PlannedRun;
 use spec::{Error, ExperimentPart, RunPart};
 
@@ -31,8 +31,8 @@ impl SharedLoad {
             same: vec![
                 ("plan", self.plan.clone()),
                 ("version of pgdyno", VERSION.to_owned()),
-                ("run of it", format!("{} {:?} {:?} {}", key.workload, key.factors, key.arm, key.round)),
-                ("seed", run.seed.to_string()),
+                (RUN, format!("{} {:?} {:?} {}", key.workload, key.factors, key.arm, key.round)),
+                (SEED, run.seed.to_string()),
             ],
             patience: self.patience,
         }

@@ -120,7 +120,7 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
             part: info.part.clone(),
             counts: script_counts(figures),
             response: figures.response.clone(),
-            service: figures.service.clone(),
+            service: figures.service().clone(),
         })
         .collect();
     run.sessions = measured

@@ -226,6 +226,19 @@ impl Stage {
         Ok((control, means))
     }
 
+    /// How its PostgreSQL was built.
+    pub(crate) fn build(&mut self) -> Result<spec::BuildRecord, Error> {
+        self.control()?;
+        self.target.build(self.control.as_mut().expect("just opened"))
+    }
+
+    /// The stored description of the target.
+    pub(crate) fn described(&mut self) -> Result<spec::MeasuredTarget, Error> {
+        let versions = self.versions();
+        self.control()?;
+        self.target.record(self.control.as_mut().expect("just opened"), versions)
+    }
+
     /// All settings as the load's connections see them, to be recorded; the next runs refer to these.
     pub(crate) fn recorded(&mut self) -> Result<Vec<spec::Setting>, Error> {
         self.recorded = recorded(&mut self.target.control_like_load()?).map_err(of_sql)?;
@@ -583,6 +596,9 @@ fn open_replicas(
     home: &Home,
     watchdog: &Watchdog,
 ) -> Result<Vec<UrlReplica>, Error> {
+    if urls.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut primary = target.control()?;
     let open = |(url, number): (&ConnectionString, usize)| {
         UrlReplica::open((number, url.with_secrets()), &mut primary, target.database(), home, watchdog)

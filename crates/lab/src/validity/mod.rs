@@ -478,7 +478,7 @@ fn late(evidence: &Evidence<'_>) -> Finding {
 fn lag_bound_us(evidence: &Evidence<'_>) -> f64 {
     let usual_us = || {
         let mut service = Histogram::new();
-        evidence.measured.scripts.iter().for_each(|script| service.add(&script.service));
+        evidence.measured.scripts.iter().for_each(|script| service.add(script.service()));
         service.quantile_ns(0.5).map_or(0.0, |ns| ns as f64 / 1e3)
     };
     let measured_for_us = evidence.limit_s.map_or_else(usual_us, |limit| limit * 1e6);

@@ -5,7 +5,7 @@ use engine::{Abort, ClientTime};
 use super::*;
 
 pub(super) fn measured(counts: Counts) -> EngineResult {
-    let script = ScriptFigures { counts, completed: counts.processed(), ..ScriptFigures::default() };
+    let script = ScriptFigures::counted(counts, counts.processed());
     EngineResult { scripts: vec![script], ..EngineResult::default() }
 }
 
@@ -50,7 +50,7 @@ fn transactions_by_key_that_find_nothing_are_a_doubt_from_a_tenth_on() {
     let judged = |empty: [u64; 2], may_be_empty| {
         let figures = |keyed_empty| {
             let counts = Counts { queries: 1000, rows: 1, keyed: 1000, keyed_empty, ..good() };
-            ScriptFigures { counts, completed: counts.processed(), ..ScriptFigures::default() }
+            ScriptFigures::counted(counts, counts.processed())
         };
         let measured = EngineResult { scripts: empty.map(figures).to_vec(), ..EngineResult::default() };
         let evidence = Evidence { scripts: &scripts, may_be_empty, ..evidence(&measured, &[]) };
@@ -166,8 +166,7 @@ fn an_empty_script_among_several_is_named() {
     let script =
         |name: &str| ScriptInfo { name: name.into(), text_hash: String::new(), weight: 1, part: None };
     let scripts = [script("full.sql"), script("empty.sql")];
-    let figures =
-        |counts: Counts| ScriptFigures { counts, completed: counts.processed(), ..ScriptFigures::default() };
+    let figures = |counts: Counts| ScriptFigures::counted(counts, counts.processed());
     let full = Counts { queries: 1000, rows: 1000, ..good() };
     let empty = Counts { queries: 1000, rows: 0, bytes: 0, ..good() };
     let measured = EngineResult { scripts: vec![figures(full), figures(empty)], ..EngineResult::default() };
@@ -370,7 +369,7 @@ fn a_schedule_is_late_by_100_us_or_a_tenth_of_what_is_measured() {
     for (lag_us, service_us, limit_us, late) in cases {
         let mut run = counted(Counts { due: 10, ok: 5, late: 5, ..good() });
         (0..10).for_each(|_| run.own.start_lag.record(lag_us * 1000));
-        run.scripts[0].service.record(service_us * 1000);
+        run.scripts[0].record(service_us * 1000, service_us * 1000);
         let limit_s = limit_us.map(|us: u32| f64::from(us) / 1e6);
         let told = Evidence { rate: Some(2.5), limit_s, ..open(&run) };
         let found = reasons(&told).1.contains(&Reason::ScheduleLate);
@@ -391,7 +390,7 @@ fn a_schedule_is_late_beyond_what_the_host_is_late_by_itself() {
     for (lag_us, host_lag_us, late) in cases {
         let mut run = counted(Counts { due: 10, ok: 10, ..good() });
         (0..10).for_each(|_| run.own.start_lag.record(lag_us * 1000));
-        run.scripts[0].service.record(50_000);
+        run.scripts[0].record(50_000, 50_000);
         let (_, doubts) = judge(&Evidence { rate: Some(2.5), limit_s: None, host_lag_us, ..open(&run) });
         let found = doubts.iter().find(|doubt| doubt.reason == Reason::ScheduleLate);
         assert_eq!(found.is_some(), late, "lag {lag_us} µs, the host's {host_lag_us:?} µs");

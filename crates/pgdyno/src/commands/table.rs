@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use protocol::nearest;
 use report::{Block, ReportData, tables};
 use results::cross::{CrossRequest, Statistic, UnknownName};
@@ -199,7 +201,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
     /// How the table is written
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t = TableFormat::Text(OutputFormat::Text))]
     format: TableFormat,
     /// File to write, with --format parquet, benchstat or bencher [default: standard output]
     #[arg(long, short = 'o', value_name = "FILE")]
@@ -207,19 +209,15 @@ pub(crate) struct Args {
 }
 
 /// How a table is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TableFormat {
-    /// A table for people
-    #[default]
-    Text,
-    /// An array of objects
-    Json,
-    /// Comma-separated, with a header; an apostrophe keeps a spreadsheet from calculating a text such as =1+1
-    Csv,
-    /// The same without that apostrophe
-    CsvFormulas,
-    /// A Markdown table
-    Md,
+    Text(OutputFormat),
+    File(FileFormat),
+}
+
+/// A file of another program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FileFormat {
     /// Apache Parquet, for DuckDB and pandas: typed columns
     Parquet,
     /// Of runs: lines of Go's benchmarks, for benchstat -col /arm
@@ -228,16 +226,19 @@ enum TableFormat {
     Bencher,
 }
 
-impl TableFormat {
-    /// As text; `None` for files of other programs.
-    fn as_text(self) -> Option<OutputFormat> {
+impl ValueEnum for TableFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<TableFormat>> = LazyLock::new(|| {
+            let texts = OutputFormat::value_variants().iter().copied().map(TableFormat::Text);
+            texts.chain(FileFormat::value_variants().iter().copied().map(TableFormat::File)).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            Self::Text => Some(OutputFormat::Text),
-            Self::Json => Some(OutputFormat::Json),
-            Self::Csv => Some(OutputFormat::Csv),
-            Self::CsvFormulas => Some(OutputFormat::CsvFormulas),
-            Self::Md => Some(OutputFormat::Md),
-            Self::Parquet | Self::Benchstat | Self::Bencher => None,
+            Self::Text(format) => format.to_possible_value(),
+            Self::File(format) => format.to_possible_value(),
         }
     }
 }
@@ -248,7 +249,10 @@ pub(crate) fn run(args: &Args) -> ExitResult {
             "--rows, --columns, --value, --statistic and --change are for one kind of table".to_owned();
         return Err(CommandFailure::with_code(USAGE, what, Some("pgdyno table cross --rows …".to_owned())));
     }
-    let Some(format) = args.format.as_text() else { return file(args) };
+    let format = match args.format {
+        TableFormat::Text(format) => format,
+        TableFormat::File(format) => return file(args, format),
+    };
     if args.output.is_some() {
         let what = "-o is for --format parquet, benchstat and bencher".to_owned();
         return Err(CommandFailure::with_code(USAGE, what, Some("pgdyno table … > FILE".to_owned())));
@@ -300,7 +304,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
 }
 
 /// Writes a file of another program.
-fn file(args: &Args) -> ExitResult {
+fn file(args: &Args, format: FileFormat) -> ExitResult {
     let only = |kind: TableKind, name: &str| match args.kind == kind {
         true => Ok(()),
         false => {
@@ -309,16 +313,16 @@ fn file(args: &Args) -> ExitResult {
             Err(CommandFailure::with_code(USAGE, what, Some(hint)))
         }
     };
-    let bytes = match args.format {
-        TableFormat::Benchstat => {
+    let bytes = match format {
+        FileFormat::Benchstat => {
             only(TableKind::Runs, "benchstat")?;
             report::benchstat(&load(&args.selection, args.kind.wanted())?).into_bytes()
         }
-        TableFormat::Bencher => {
+        FileFormat::Bencher => {
             only(TableKind::Cells, "bencher")?;
             report::bencher(&load(&args.selection, args.kind.wanted())?).into_bytes()
         }
-        _ => {
+        FileFormat::Parquet => {
             let table = whole(args)?;
             report::parquet(&table).map_err(|error| {
                 CommandFailure::with_code(INTERNAL, error.to_string(), Some("--format csv".to_owned()))
@@ -326,7 +330,7 @@ fn file(args: &Args) -> ExitResult {
         }
     };
     match args.output.as_deref().filter(|output| output.as_os_str() != "-") {
-        None if args.format == TableFormat::Parquet => crate::print::bytes(&bytes)?,
+        None if format == FileFormat::Parquet => crate::print::bytes(&bytes)?,
         None => crate::print::data(&String::from_utf8_lossy(&bytes))?,
         Some(output) => {
             written::replace(output, &bytes).map_err(|error| {

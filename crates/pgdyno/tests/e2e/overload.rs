@@ -1,10 +1,10 @@
 //! An overloaded open load: every output reports it, with a promise and without, in `bench` and in `run`.
 
 use crate::support::pooler::Pooler;
-use crate::support::{Place, Server};
+use crate::support::{Place, sleeping};
 
-/// Two clients can do 40 of these a second, on any host.
-const SLEEPS: &str = "SELECT pg_sleep(0.05), 1;\n";
+/// Two clients can do 40 of these a second.
+const SECONDS: f64 = 0.05;
 
 const LADDER: &str = r#"
 question = "Up to which rate does it sleep in time?"
@@ -23,15 +23,9 @@ duration = "2s"
 rounds = 1
 "#;
 
-fn prepared() -> (Place, Server) {
-    let (place, server) = (Place::new(), Server::start());
-    place.write("sleeps.sql", SLEEPS);
-    (place, server)
-}
-
 #[test]
 fn an_overload_of_a_bench_is_told_with_a_promise_and_without() {
-    let (place, server) = prepared();
+    let (place, server) = sleeping(SECONDS);
     let url = server.url();
     let bench = |more: &[&str]| {
         let load = ["bench", "-n", "-f", "sleeps.sql", "-c", "2", "-R", "400"];
@@ -71,7 +65,7 @@ fn an_overload_of_a_bench_is_told_with_a_promise_and_without() {
 
 #[test]
 fn an_overloaded_rate_of_a_ladder_is_suspect_and_the_others_are_not_called_so() {
-    let (place, server) = prepared();
+    let (place, server) = sleeping(SECONDS);
     let file = place.write("ladder.toml", LADDER.replace("URL", &server.url()));
     let done = place.run(["run", file.to_str().unwrap(), "--report", "ladder.html"]).expect(0);
     // The line of the run, and the summary.
@@ -103,7 +97,7 @@ fn an_overloaded_rate_of_a_ladder_is_suspect_and_the_others_are_not_called_so() 
 
 #[test]
 fn what_is_done_only_after_the_end_is_not_done_in_time() {
-    let (place, server) = prepared();
+    let (place, server) = sleeping(SECONDS);
     let text = LADDER.replace("URL", &server.url()).replace("[load]\npromise = \"300ms\"\n", "");
     // 120 are due in the measured 2 s; 80 are done in it, and the rest before the end of the drain.
     let file = place.write("open.toml", text.replace("400", "60"));
@@ -116,7 +110,7 @@ fn what_is_done_only_after_the_end_is_not_done_in_time() {
 /// One command makes a ladder for each promise; the worst result determines the exit code.
 #[test]
 fn a_command_climbs_a_ladder_for_each_promise() {
-    let (place, server) = prepared();
+    let (place, server) = sleeping(SECONDS);
     let url = server.url();
     let ladder = |more: &[&str], code: i32| {
         let all = ["ladder", "-n", "-f", "sleeps.sql", "-T", "1", "--warmup", "0", "--rounds", "1"];
@@ -160,7 +154,7 @@ const NAPS: &str = "SELECT pg_sleep(0.02), 1;\n";
 
 /// The result of a search for a script's limit: state, lower and upper bound.
 fn searched(script: &str, promise: &str, more: &str, code: i32) -> (Place, [String; 3]) {
-    let (place, server) = prepared();
+    let (place, server) = sleeping(SECONDS);
     place.write("naps.sql", NAPS);
     let url = server.url();
     let search = ["limit", "-n", "-T", "1", "--warmup", "0", "--format", "csv", "-f", script];
@@ -202,7 +196,7 @@ fn the_limit_of_a_server_of_known_capacity_is_found() {
 /// A script that was slow in the client was reported as the server's limit, with exit code 0.
 #[test]
 fn a_limit_of_the_generator_is_none_of_the_server() {
-    let (place, server) = prepared();
+    let (place, server) = sleeping(SECONDS);
     let work = "\\set a (:a * 3 + 5) % 100003\n".repeat(20_000);
     place.write("thinks.sql", format!("\\set a 7\n{work}SELECT 1;\n"));
     let url = server.url();
@@ -241,7 +235,7 @@ fn a_promise_that_never_or_always_holds_is_said_to() {
 /// A pooler that allows fewer clients than its server ends the growth of clients, not the search.
 #[test]
 fn clients_grow_until_a_pooler_lets_no_more_in() {
-    let (place, server) = prepared();
+    let (place, server) = sleeping(SECONDS);
     let pooler =
         Pooler::start(&server, "max_client_conn = 14\npool_mode = transaction\ndefault_pool_size = 14");
     let url = pooler.url();
@@ -267,7 +261,7 @@ fn clients_grow_until_a_pooler_lets_no_more_in() {
 
 #[test]
 fn a_promise_of_a_script_that_is_not_there_is_refused() {
-    let (place, server) = prepared();
+    let (place, server) = sleeping(SECONDS);
     let url = server.url();
     let line =
         ["limit", "-n", "-T", "1", "-f", "sleeps.sql", "--promise", "p99 < 2s and sleep.sql: p99 < 1s", &url];

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::support::slurm::Slurm;
-use crate::support::{Place, Server};
+use crate::support::{Place, Server, sleeping};
 
 const GRID: &str = r#"
 question = "How fast are the cells?"
@@ -28,8 +28,7 @@ struct Site {
 impl Site {
     fn new(duration: &str) -> Option<Self> {
         let slurm = Slurm::start()?;
-        let (place, server) = (Place::new(), Server::start());
-        place.write("sleeps.sql", "SELECT pg_sleep(0.01);\n");
+        let (place, server) = sleeping(0.01);
         place.write("grid.toml", GRID.replace("URL", &server.url()).replace("DURATION", duration));
         Some(Self { slurm, place, server })
     }

@@ -116,7 +116,7 @@ fn agreeing(mut run: impl FnMut() -> (EngineResult, Histogram)) -> (EngineResult
     let mut medians = Vec::new();
     for _ in 0..TRIES {
         let (measured, seen) = run();
-        let service = &measured.scripts[0].service;
+        let service = measured.scripts[0].service();
         let both = |q| (service.quantile_ns(q).unwrap(), seen.quantile_ns(q).unwrap());
         for (q, (ours, theirs)) in QUANTILES.map(|q| (q, both(q))) {
             assert!(ours >= theirs, "quantile {q}: {ours} ns here, {theirs} ns at the sink");
@@ -153,7 +153,7 @@ fn two_delays_stay_two() {
         let slow = seen.count_above(59 * MS);
         // The sink counts to ten over all runs.
         assert!(slow >= seen.count() / 10, "{slow} of {}", seen.count());
-        assert!(measured.scripts[0].service.count_above(59 * MS) >= slow);
+        assert!(measured.scripts[0].service().count_above(59 * MS) >= slow);
     }
 }
 
@@ -168,7 +168,7 @@ fn a_stall_delays_every_arrival_in_open_load_and_one_transaction_in_closed() {
         assert!((1..=2).contains(&stalls), "{stalls} stalls in 1.5 s");
         let figures = &open.scripts[0];
         // One transaction was in the stall; the 20 due in its first 200 ms waited for more than 100 ms.
-        assert!((stalls..=stalls + 1).contains(&figures.service.count_above(200 * MS)));
+        assert!((stalls..=stalls + 1).contains(&figures.service().count_above(200 * MS)));
         let delayed = figures.response.count_above(100 * MS);
         assert!(delayed >= 17 * stalls, "{delayed} arrivals delayed by {stalls} stalls");
         assert_eq!(open.totals().due, 150, "every arrival is accounted for");

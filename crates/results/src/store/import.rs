@@ -189,10 +189,10 @@ impl<'a> Destination<'a> {
         collection: &'a Collection,
         first: &FoundRun,
     ) -> Result<Self, ImportFailure> {
-        let experiment = experiment(collection);
-        let id = match newest_with_hash(transaction, &experiment.hash)? {
+        let (experiment, host) = (experiment(collection), unknown_host());
+        let id = match newest_with_hash(transaction, &experiment.hash, &host.uuid)? {
             Some(id) => id,
-            None => insert_experiment(transaction, &experiment, &unknown_host(), &target(first))?,
+            None => insert_experiment(transaction, &experiment, &host, &target(first))?,
         };
         let destination = transaction.query_row(
             "UPDATE experiment SET invocations = invocations + 1, question = coalesce(?2, question) WHERE experiment_id = ?1

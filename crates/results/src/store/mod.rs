@@ -176,12 +176,42 @@ impl Store {
 
     fn create(path: &Path) -> Result<Self, Error> {
         make_private(path).map_err(|error| from_io(path, &error))?;
+        let mut store = Self::open_to_write(path)?;
+        match SchemaState::of(&store.connection, path)? {
+            SchemaState::Empty => schema::make(&mut store.connection, path),
+            _ => store.without_waiting(|store| store.try_writing()),
+        }?;
+        store.written_log = Some(WrittenLog::of(path, store.opened));
+        Ok(store)
+    }
+
+    /// Opens an existing file for writing; a new one is still empty.
+    fn open_to_write(path: &Path) -> Result<Self, Error> {
         let found = std::fs::metadata(path).map_err(|error| from_io(path, &error))?;
         refuse_other_than_file(path, &found)?;
         refuse_companions_of_others(path, &found)?;
-        let mut store = Self::open(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        store.set_up()?;
+        let store = Self::open(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        SchemaState::of(&store.connection, path)?.check(path)?;
+        schema::refuse_additions(&store.connection, path)?;
+        store.use_log()?;
+        store.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
         Ok(store)
+    }
+
+    /// Does what is to be stored with something that comes next, without waiting for the disk: the next write outside
+    /// of it, or closing the file, waits for both. A killed program loses nothing, a lost machine what would be of no
+    /// use alone.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub fn without_waiting<T>(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.execute("PRAGMA synchronous = NORMAL")?;
+        let written = write(self);
+        self.execute("PRAGMA synchronous = FULL")?;
+        written
     }
 
     /// Checks whether results can be stored in the file, without leaving traces: a missing file is not
@@ -194,7 +224,14 @@ impl Store {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 crate::spool::try_out(path).map_err(|error| from_io(path, &error))
             }
-            _ => Self::create_or_open(path).map(drop),
+            _ => {
+                let mut store = Self::open_to_write(path)?;
+                if SchemaState::of(&store.connection, path)? != SchemaState::Empty {
+                    store.check_writable()?;
+                }
+                // A write into the file would wait for the disk three times.
+                crate::spool::try_out(path).map_err(|error| from_io(path, &error))
+            }
         }
     }
 
@@ -316,20 +353,6 @@ impl Store {
             .map_err(|error| from_sqlite(path, &error))?;
         let opened = FileId::of(path);
         Ok(Self { connection, path: path.to_owned(), opened, made_companions: None, written_log: None })
-    }
-
-    fn set_up(&mut self) -> Result<(), Error> {
-        let state = SchemaState::of(&self.connection, &self.path)?;
-        state.check(&self.path)?;
-        schema::refuse_additions(&self.connection, &self.path)?;
-        self.use_log()?;
-        self.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
-        match state {
-            SchemaState::Empty => schema::make(&mut self.connection, &self.path),
-            _ => self.try_writing(),
-        }?;
-        self.written_log = Some(WrittenLog::of(&self.path, self.opened));
-        Ok(())
     }
 
     /// Checks that the path still leads to the opened file: writes to a removed file are lost.

@@ -104,6 +104,21 @@ mod tests {
     use crate::fixture::{experiment, finished, host, run, target};
 
     #[test]
+    fn the_experiment_of_this_host_goes_on_before_a_newer_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::create_or_open(&folder.path().join("results.sqlite")).unwrap();
+        let (record, other) = (experiment(&["A", "B"]), Host { uuid: "o".into(), ..host() });
+        let mut begin =
+            |host: &Host, again| store.begin_experiment(&record, host, &target(), again).unwrap().0;
+        let (own, theirs) = (begin(&host(), false), begin(&other, true));
+        assert_ne!(own, theirs);
+        assert_eq!((begin(&host(), false), begin(&other, false)), (own, theirs));
+        assert_eq!(store.newest_with_hash("cafe", "h").unwrap(), Some(own));
+        assert_eq!(store.newest_with_hash("cafe", "a third").unwrap(), Some(theirs));
+        assert_eq!(store.newest_with_hash("other", "h").unwrap(), None);
+    }
+
+    #[test]
     fn parts_and_hosts_come_back_with_their_experiment_and_runs() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::create_or_open(&folder.path().join("results.sqlite")).unwrap();

@@ -3,6 +3,7 @@
 use rusqlite::{Params, Row, params};
 use spec::{Artifact, Error, RunEvent, RunKey};
 
+use super::write::newest_with_hash;
 use super::{ExperimentId, ExperimentSummary, Sqlite, Store, StoredExperiment, rows};
 use crate::error::{damaged, no_experiment};
 
@@ -80,9 +81,10 @@ impl Store {
         }
     }
 
-    /// The newest experiment with this plan.
-    pub fn newest_with_hash(&self, hash: &str) -> Result<Option<ExperimentId>, Error> {
-        Ok(self.experiments()?.into_iter().rev().find(|e| e.hash == hash).map(|e| e.id))
+    /// The newest experiment with this plan that began on the host with this UUID; if there is none, the newest one.
+    pub fn newest_with_hash(&self, hash: &str, host: &str) -> Result<Option<ExperimentId>, Error> {
+        let newest = newest_with_hash(&self.connection, hash, host);
+        Ok(newest.map_err(|error| self.error(&error))?.map(ExperimentId))
     }
 
     /// An experiment with its host and target.

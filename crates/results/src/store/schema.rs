@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
@@ -123,6 +124,18 @@ pub(super) fn tables() -> Sqlite<Vec<String>> {
     sample()?.prepare(tables)?.query_map([], |row| row.get(0))?.collect()
 }
 
+/// What [`SCHEMA`] makes. It is asked for whenever a file is opened, and making it takes milliseconds.
+fn own_objects() -> Sqlite<&'static [SchemaObject]> {
+    static OWN: OnceLock<Vec<SchemaObject>> = OnceLock::new();
+    match OWN.get() {
+        Some(own) => Ok(own),
+        None => {
+            let own = objects(&sample()?)?;
+            Ok(OWN.get_or_init(|| own))
+        }
+    }
+}
+
 #[derive(Debug)]
 struct SchemaObject {
     kind: String,
@@ -183,9 +196,8 @@ pub(super) fn refuse_other_tables(connection: &Connection, path: &Path) -> Resul
 }
 
 fn first_addition(connection: &Connection) -> Sqlite<Option<SchemaObject>> {
-    let own = objects(&sample()?)?;
     let own: BTreeMap<&str, &SchemaObject> =
-        own.iter().map(|object| (object.name.as_str(), object)).collect();
+        own_objects()?.iter().map(|object| (object.name.as_str(), object)).collect();
     for object in objects(connection)? {
         let is_known = match own.get(object.name.as_str()) {
             Some(ours) => ours.kind == object.kind && ours.sql == object.sql,

@@ -281,7 +281,16 @@ fn other_files_are_refused_and_left_alone() {
     refused(Store::try_out(&newer), "(schema 99, ");
     let new = folder.path().join("new.sqlite");
     Store::try_out(&new).unwrap();
+    let path_of_results = folder.path().join("results_there.sqlite");
+    drop(filled(&path_of_results));
     assert!(!new.exists(), "nothing is left behind");
+    let before = std::fs::read(&path_of_results).unwrap();
+    Store::try_out(&path_of_results).unwrap();
+    assert_eq!(std::fs::read(&path_of_results).unwrap(), before, "nothing is written into it");
+    let empty = folder.path().join("empty.sqlite");
+    std::fs::write(&empty, "").unwrap();
+    Store::try_out(&empty).unwrap();
+    drop(filled(&empty));
     assert!(absent.to_string().contains("no/such; make it, or name another file with --results"), "{absent}");
 }
 

@@ -1,6 +1,6 @@
 //! Writing: an experiment when it begins, each run as it ends.
 
-use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use spec::{BuildRecord, Error, ExperimentRecord, Host, MeasuredTarget, RunEvent, Validity};
 
 use super::hosts::host_id;
@@ -8,7 +8,7 @@ use super::rows::{to_json, to_word};
 use super::{ExperimentId, Finished, Sqlite, Store, parts, run};
 
 impl Store {
-    /// Finds the newest experiment with this plan, or creates it; counts the invocation and keeps the
+    /// Finds [the experiment that goes on](Self::newest_with_hash), or creates it; counts the invocation and keeps the
     /// larger number of rounds. With `again` always creates one. Returns its number and the number of this
     /// invocation, from 1.
     pub fn begin_experiment(
@@ -19,7 +19,7 @@ impl Store {
         again: bool,
     ) -> Result<(ExperimentId, u32), Error> {
         let begun = self.write(|transaction| {
-            let known = if again { None } else { newest_with_hash(transaction, &experiment.hash)? };
+            let known = if again { None } else { newest_with_hash(transaction, &experiment.hash, &host.uuid)? };
             let id = match known {
                 Some(id) => {
                     transaction.execute(
@@ -124,9 +124,11 @@ fn begin_writing(connection: &mut rusqlite::Connection) -> Sqlite<Transaction<'_
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-pub(super) fn newest_with_hash(transaction: &Transaction<'_>, hash: &str) -> Sqlite<Option<i64>> {
-    let newest = "SELECT experiment_id FROM experiment WHERE hash = ?1 ORDER BY 1 DESC";
-    transaction.query_row(newest, [hash], |row| row.get(0)).optional()
+/// A merged file may have the same experiment of several hosts.
+pub(super) fn newest_with_hash(connection: &Connection, hash: &str, host: &str) -> Sqlite<Option<i64>> {
+    let newest = "SELECT e.experiment_id FROM experiment e JOIN host h USING (host_id) WHERE e.hash = ?1
+                  ORDER BY h.uuid = ?2 DESC, e.experiment_id DESC";
+    connection.query_row(newest, [hash, host], |row| row.get(0)).optional()
 }
 
 pub(super) fn insert_experiment(

@@ -132,17 +132,16 @@ impl Seen {
     }
 
     /// Parts that are there with another agenda, each with what differs.
-    pub(super) fn differing(&self, agenda: &Agenda) -> Vec<String> {
-        let names: Vec<&str> = items(agenda).iter().map(|(name, _)| *name).collect();
+    pub(super) fn differing(&self, agenda: &Agenda) -> Vec<(u32, Vec<&'static str>)> {
+        let names: Vec<&'static str> = items(agenda).iter().map(|(name, _)| *name).collect();
         let others = self.announced.iter().filter_map(|(part, items)| {
             let differs = |index: &u32| items.get(index) != self.own.get(*index as usize);
-            let what: Vec<&str> = items
+            let what: Vec<&'static str> = items
                 .keys()
                 .filter(|index| differs(index))
                 .filter_map(|index| names.get(*index as usize).copied())
                 .collect();
-            (!what.is_empty())
-                .then(|| format!("part {part} is there with another {}", what.join(" and another ")))
+            (!what.is_empty()).then_some((*part, what))
         });
         others.collect()
     }
@@ -197,6 +196,6 @@ mod tests {
             .map(|key| row(key, "t", EXCLUSIVE))
             .collect();
         let found = Locks::of(&ours).seen(&rows).differing(&ours);
-        assert_eq!(found, ["part 2 is there with another plan and another number of parts"]);
+        assert_eq!(found, [(2, vec!["plan", "number of parts"])]);
     }
 }

@@ -29,13 +29,19 @@ const PAUSE: Duration = Duration::from_millis(20);
 const AT_THE_GATE: Duration = Duration::from_secs(15);
 const CONNECT: Duration = Duration::from_secs(30);
 
+/// Name of an item of an agenda: the run that comes next. Parts that stopped at different runs differ in it, and in
+/// [`SEED`], alone.
+pub const RUN: &str = "run of it";
+/// Name of an item of an agenda: the seed of that run.
+pub const SEED: &str = "seed";
+
 /// What must be the same for all parts before they meet, each with its name in messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agenda {
     /// Number of this part, from 1 to `of`.
     pub number: u32,
     pub of: u32,
-    /// `("plan", …)`, `("version of pgdyno", …)`; the number of parts is added.
+    /// `("plan", …)`, `("version of pgdyno", …)`, [`RUN`], [`SEED`]; the number of parts is added.
     pub same: Vec<(&'static str, String)>,
     /// How long to wait for parts that are not there.
     pub patience: Duration,
@@ -183,16 +189,31 @@ impl Meeting {
         }
     }
 
-    fn did_not_come(&self, absent: &str, differing: &[String]) -> Error {
+    fn did_not_come(&self, absent: &str, differing: &[(u32, Vec<&str>)]) -> Error {
         let seconds = self.agenda.patience.as_secs();
         let what = format!("{absent} did not come within {seconds} s");
+        let only_the_run = |(_, what): &(u32, Vec<&str>)| {
+            what.contains(&RUN) && what.iter().all(|what| [RUN, SEED].contains(what))
+        };
         match differing {
             [] => Error::new(Class::Missing, what).with_hint(
                 "start all parts, on the same database, within that time; --patience SECONDS waits longer",
             ),
             differing => {
-                let hint = "give all parts the same command, file and version of pgdyno, and the same number of parts";
-                Error::new(Class::Usage, format!("{what}: {}", differing.join("; "))).with_hint(hint)
+                let hint = match differing.iter().all(only_the_run) {
+                    true => {
+                        "the parts stopped at different runs: start each of them with a new results file (--results), or \
+                         an experiment again (pgdyno run … --again)"
+                    }
+                    false => {
+                        "give all parts the same command, file and version of pgdyno, and the same number of parts"
+                    }
+                };
+                let there = differing.iter().map(|(part, what)| {
+                    format!("part {part} is there with another {}", what.join(" and another "))
+                });
+                let there: Vec<String> = there.collect();
+                Error::new(Class::Usage, format!("{what}: {}", there.join("; "))).with_hint(hint)
             }
         }
     }

@@ -155,6 +155,9 @@ pub fn apply_url(
     wanted: &SettingValues,
     journal: Option<&mut Journal>,
 ) -> Result<Applied, Error> {
+    if wanted.is_empty() {
+        return Ok(Applied::default());
+    }
     let mut control = Control::open(place, Some(CONNECT_BOUND))?;
     let superuser = control.reported("is_superuser") == Some("on");
     let known = catalog(&mut control)?;

@@ -108,7 +108,7 @@ fn memory_is_known_of_our_own_machine() {
     let target = target(&place);
     let machine = target.machine().unwrap();
     assert!(machine.memory_bytes > 1 << 20 && machine.cores > 0);
-    let record = target.record(std::collections::BTreeMap::new()).unwrap();
+    let record = target.record(&mut target.control().unwrap(), std::collections::BTreeMap::new()).unwrap();
     assert_eq!((record.kind.as_str(), record.postgis_version), ("managed", None));
     assert!(!record.server_version.is_empty());
     let host = server::host::describe(target.data_folder().as_deref());

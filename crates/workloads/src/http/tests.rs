@@ -246,7 +246,7 @@ fn all_tiles_of_a_view_are_asked_for_at_once() {
     assert!(measured.items.iter().all(|item| (item.requests, item.bytes) == (2, 10)));
     // A view takes as long as its rounds, a tile as its own.
     let longest = measured.items.iter().map(|item| item.max_ns).max().unwrap() as f64;
-    let of_views = measured.scripts[0].service.mean_ns().unwrap();
+    let of_views = measured.scripts[0].service().mean_ns().unwrap();
     assert!((longest..3.0 * longest).contains(&of_views), "{longest} {of_views}");
 
     // One tile fails: so does its view, and the others come nevertheless.

@@ -144,7 +144,7 @@ fn lags(out: &mut String, measured: &engine::EngineResult) {
     let scripts = || measured.scripts.iter();
     let started: u64 = scripts().map(|script| script.response.count()).sum();
     let waited: f64 =
-        scripts().map(|script| script.response.sum_ns() as f64 - script.service.sum_ns() as f64).sum();
+        scripts().map(|script| script.response.sum_ns() as f64 - script.service().sum_ns() as f64).sum();
     let most = scripts().map(|script| script.lag_max_ns).max();
     if let Some(most) = most.filter(|_| started > 0) {
         let mean = waited.max(0.0) / started as f64;
@@ -318,7 +318,7 @@ pub(super) fn table(done: &OneRun, args: &BenchArgs, whole: bool) -> Table {
             counts: figures.counts,
             completed: figures.completed,
             response: &figures.response,
-            service: &figures.service,
+            service: figures.service(),
         };
         push(head, figures, arrivals, done.scripts.len() == 1);
     }
@@ -495,10 +495,10 @@ mod tests {
     /// pgbench printed 13.4 ms, pgdyno 0.5 ms: waiting for a client did not count.
     #[test]
     fn the_schedule_lag_is_that_of_all_transactions_as_pgbench_has_it() {
-        let mut script = engine::ScriptFigures { lag_max_ns: 30_000_000, ..Default::default() };
+        let mut script = engine::ScriptFigures::default();
+        script.lag_max_ns = 30_000_000;
         for (response_ms, service_ms) in [(15, 15), (45, 15)] {
-            script.response.record(response_ms * 1_000_000);
-            script.service.record(service_ms * 1_000_000);
+            script.record(response_ms * 1_000_000, service_ms * 1_000_000);
         }
         let mut measured = engine::EngineResult { scripts: vec![script], ..Default::default() };
         measured.own.start_lag.record(500_000);

@@ -27,14 +27,14 @@ struct ProgressSums<'a> {
 
 impl<'a> From<&'a ScriptFigures> for ProgressSums<'a> {
     fn from(script: &'a ScriptFigures) -> Self {
-        let ScriptFigures { counts, response, service, .. } = script;
+        let ScriptFigures { counts, response, .. } = script;
         Self {
             processed: counts.processed(),
             failed: counts.failed,
             skipped: counts.skipped,
             retried: counts.retried,
             retries: counts.retries,
-            lag_ns: response.sum_ns().saturating_sub(service.sum_ns()) as f64,
+            lag_ns: response.sum_ns().saturating_sub(script.service().sum_ns()) as f64,
             response,
         }
     }
@@ -145,8 +145,7 @@ mod tests {
         let mut figures = ScriptFigures::default();
         for ms in latencies_ms {
             figures.counts.ok += 1;
-            figures.response.record(ms * 1_000_000);
-            figures.service.record(ms * 1_000_000);
+            figures.record(ms * 1_000_000, ms * 1_000_000);
         }
         Second { start_ns: start_s * 1_000_000_000, length_ns, scripts: vec![figures], ..Second::default() }
     }

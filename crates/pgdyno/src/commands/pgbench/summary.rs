@@ -114,7 +114,7 @@ fn counted(figures: &ScriptFigures) -> TransactionFigures {
         retries: figures.counts.retries,
         latency: figures.response.clone(),
         lag: Lag {
-            sum_ns: figures.response.sum_ns().saturating_sub(figures.service.sum_ns()),
+            sum_ns: figures.response.sum_ns().saturating_sub(figures.service().sum_ns()),
             max_ns: figures.lag_max_ns,
         },
     }

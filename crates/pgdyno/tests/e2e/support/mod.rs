@@ -44,6 +44,13 @@ pub struct Place {
     _template: Option<Arc<Place>>,
 }
 
+/// A place with `sleeps.sql`, whose transactions take this long on any host, and a server for it.
+pub fn sleeping(seconds: f64) -> (Place, Server) {
+    let (place, server) = (Place::new(), Server::start());
+    place.write("sleeps.sql", format!("SELECT pg_sleep({seconds}), 1;\n"));
+    (place, server)
+}
+
 #[derive(Debug)]
 pub struct Finished {
     pub status: ExitStatus,
