@@ -10,8 +10,8 @@ use spec::{Doubt, Error, Run, RunKind, Validity};
 
 use crate::factors::PLACES;
 use crate::known_host::{Advice, KnownHost, Lag};
+use crate::plan::availability::CALIBRATED;
 use crate::plan::calibration::LAG_RATE;
-use crate::plan::part::CALIBRATED;
 use crate::strategies::PastRun;
 pub use crate::strategies::calibration::{Advised, Limit, Placed};
 use crate::strategies::calibration::{Calibration, advised, disturbed, lag_us};

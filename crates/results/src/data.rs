@@ -17,7 +17,9 @@ use crate::comparison::{
     Metric, differences, hosts, two_groups,
 };
 use crate::limits::Limits;
-use crate::store::{Course, ExperimentId, RunParts, Store, StoredExperiment, StoredTile};
+use crate::store::{
+    Course, Distributions, ExperimentId, RunParts, Samples, Store, StoredExperiment, StoredTile,
+};
 
 /// What is read of an experiment besides its record, texts and course. What is not read is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,9 +32,13 @@ pub enum Wanted {
 
 impl Wanted {
     /// All that a page shows.
-    pub const ALL: Self = Self::Runs(RunParts::ALL);
-    /// For the answer in words, and for tables: all but files.
-    pub const FIGURES: Self = Self::Runs(RunParts { artifacts: false, ..RunParts::ALL });
+    pub const ALL: Self = Self::Runs(Self::OF_PAGE);
+    /// For tables: all but files.
+    pub const FIGURES: Self = Self::Runs(RunParts { artifacts: false, ..Self::OF_PAGE });
+    /// For the answer in words, and for tables of comparisons.
+    pub const ANSWER: Self =
+        Self::Runs(RunParts { artifacts: false, distributions: Distributions::OfAnswer, ..Self::OF_PAGE });
+    const OF_PAGE: RunParts = RunParts { samples: Samples::OfBackends, ..RunParts::ALL };
 }
 
 /// One stored experiment with all its runs in order of execution.

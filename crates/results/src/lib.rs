@@ -24,8 +24,8 @@ pub use data::ReportData;
 pub use long_table::LongTable;
 pub use spool::{Spool, SpoolWriter};
 pub use store::{
-    Collection, Course, Earlier, ExperimentId, ExperimentLock, ExperimentSummary, FileId, Finished, Imported,
-    KnownRun, Merged, MergedExperiment, RunParts, Store, StoredExperiment, StoredRun, StoredTile, TileCounts,
-    TilesOf, merge,
+    Collection, Course, Distributions, Earlier, ExperimentId, ExperimentLock, ExperimentSummary, FileId,
+    Finished, Imported, KnownRun, Merged, MergedExperiment, RunParts, Samples, Store, StoredExperiment,
+    StoredRun, StoredTile, TileCounts, TilesOf, merge,
 };
 pub use table::{CellValue, Column, ColumnKind, Marked, Table};

@@ -162,9 +162,15 @@ impl Run {
     /// An empty run: closed load, no clients, nothing measured, valid.
     #[must_use]
     pub fn new(kind: RunKind, key: RunKey) -> Self {
+        Self::of_identity(uuid::Uuid::new_v4().to_string(), kind, key)
+    }
+
+    /// The same with its identity; making one up asks the kernel for random numbers.
+    #[must_use]
+    pub fn of_identity(uuid: String, kind: RunKind, key: RunKey) -> Self {
         let RunKey { workload, factors, arm, round } = key;
         Self {
-            uuid: uuid::Uuid::new_v4().to_string(),
+            uuid,
             kind,
             workload,
             factors,

@@ -7,7 +7,7 @@ use spec::plan::change::ChangePart;
 use spec::plan::{Fact, Needed, Plan, PlannedRun};
 use spec::{Class, Error};
 
-use crate::plan::part;
+use crate::plan::availability;
 use crate::runner::{Progress, ProgressExt};
 
 /// Attached to the error of an arm that fails its checks, where the base passed the same checks.
@@ -113,8 +113,8 @@ impl<'p> FailedArms<'p> {
     fn part(&self, run: &PlannedRun, now: &BTreeSet<u32>) -> String {
         let mut own = self.plan.runs.iter().filter(|other| other.arm == run.arm);
         let is_whole = own.all(|other| now.contains(&other.sequence));
-        let arm = part::of_arm(self.plan, run).filter(|_| is_whole);
-        arm.unwrap_or_else(|| part::of_cell(self.plan, run))
+        let arm = availability::of_arm(self.plan, run).filter(|_| is_whole);
+        arm.unwrap_or_else(|| availability::of_cell(self.plan, run))
     }
 
     pub(super) fn into_facts(self) -> Vec<Fact> {

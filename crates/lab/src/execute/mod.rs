@@ -452,8 +452,11 @@ fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<PastRun>, Er
         // Crashes decide which arms go on.
         let doubts =
             |key: &RunKey| crashed.get(key).map(|_| Doubt { reason: Reason::Crashed, detail: String::new() });
-        all.map(|key| Run { doubts: doubts(&key).into_iter().collect(), ..Run::new(RunKind::Client, key) })
-            .collect()
+        all.map(|key| Run {
+            doubts: doubts(&key).into_iter().collect(),
+            ..Run::of_identity(String::new(), RunKind::Client, key)
+        })
+        .collect()
     };
     Ok(runs.into_iter().map(|run| PastRun { run, cause: None, number: 0, in_turn: false }).collect())
 }

@@ -24,7 +24,7 @@ use crate::error::{interrupted, of_sql, stopped};
 use crate::experiment::ExperimentFile;
 use crate::jobs::{PreparedJob, prepare, probe};
 use crate::plan::setups::{self, Setups};
-use crate::plan::{calibration, identity, levels, part, turns, words};
+use crate::plan::{availability, calibration, identity, levels, turns, words};
 use crate::runner::{ExperimentStep, Progress, ProgressExt, Stage, Surroundings, check_undone};
 use crate::setup::{At, Setup};
 
@@ -158,8 +158,10 @@ impl PreparedServers {
             return Ok(());
         }
         let runs = calibration::of_part(plan, calibration::PLACED);
-        let each: BTreeMap<String, Setup> =
-            runs.into_iter().map(|run| (part::of_cell(plan, run), setups::setup(plan, run))).collect();
+        let each: BTreeMap<String, Setup> = runs
+            .into_iter()
+            .map(|run| (availability::of_cell(plan, run), setups::setup(plan, run)))
+            .collect();
         for (_, stage) in &self.stages {
             for (what, setup) in &each {
                 let what = what.clone();

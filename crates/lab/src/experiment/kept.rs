@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 use serde_json::Value;
-use spec::plan::{Plan, PlannedRun, Recorded};
+use spec::plan::{Plan, Recorded};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -39,26 +38,14 @@ fn find_addresses(value: &Spanned<DeValue<'_>>, found: &mut Vec<(Range<usize>, S
     }
 }
 
+/// Without its runs: there may be hundreds of thousands, and they follow from the file and the facts. A calibration has
+/// few, and its answer is read from them.
 pub(crate) fn without_credentials(plan: &Plan) -> Recorded {
-    // There may be many thousands, and nearly all of them have equal texts.
-    let runs = plan.runs.iter().map(run_without_credentials).collect();
-    let plan = Plan { runs: Vec::new(), ..plan.clone() };
+    let is_calibration = plan.content.calibrate.is_some();
+    let runs = if is_calibration { plan.runs.clone() } else { Vec::new() };
+    let plan = Plan { runs, ..plan.clone() };
     let plain = plain_data(&serde_json::to_value(plan).expect("plans are plain data"));
-    let mut recorded = Recorded::read(&plain.to_string());
-    if let Recorded::Plan(plan) = &mut recorded {
-        plan.runs = runs;
-    }
-    recorded
-}
-
-fn run_without_credentials(run: &PlannedRun) -> PlannedRun {
-    let shown = |text: &String| protocol::without_credentials(text).into_owned();
-    let is_address = |level: &String| matches!(protocol::without_credentials(level), Cow::Owned(_));
-    let factors = match run.factors.values().any(is_address) {
-        true => Arc::new(run.factors.iter().map(|(key, level)| (key.clone(), shown(level))).collect()),
-        false => Arc::clone(&run.factors),
-    };
-    PlannedRun { workload: shown(&run.workload), arm: run.arm.as_ref().map(shown), factors, ..run.clone() }
+    Recorded::read(&plain.to_string())
 }
 
 fn plain_data(value: &Value) -> Value {
@@ -69,5 +56,22 @@ fn plain_data(value: &Value) -> Value {
         Value::Array(values) => values.iter().map(plain_data).collect(),
         Value::String(text) => protocol::without_credentials(text).into(),
         other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::hash;
+    use crate::plan::tests::{plan, text};
+
+    #[test]
+    fn a_stored_plan_has_no_runs() {
+        let plan = plan(&text(1, &[1, 4], 2, true, 2));
+        assert!(!plan.runs.is_empty());
+        let recorded = without_credentials(&plan);
+        let stored = recorded.plan().unwrap();
+        assert!(stored.runs.is_empty());
+        assert_eq!(hash(&stored.content), hash(&plan.content), "it is the same experiment");
     }
 }

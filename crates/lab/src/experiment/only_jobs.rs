@@ -64,7 +64,10 @@ mod tests {
         );
         let both = plan(&format!("{TABLES}[probe]\ntime = \"5s\"\n"));
         let row = |step: &str, job: &str| [step, "managed server \"default\"", job].map(Into::into).to_vec();
-        assert_eq!(table::table(&both).table().rows, [row("probe", "probe"), row("prepare", "pgbench -i")]);
+        assert_eq!(
+            table::table(&both, usize::MAX).table().rows,
+            [row("probe", "probe"), row("prepare", "pgbench -i")]
+        );
         assert_eq!(
             both.question,
             "How long does it take to make pgbench's tables, scale 2, and what is the hardware of managed server \

@@ -202,7 +202,7 @@ pub fn of_programs(
     stop: &Stop,
 ) -> Result<Vec<Fact>, Error> {
     let mut learnt = programs::learn(plan, file, pg_bin, dry_run, stop);
-    let known = facts.parts();
+    let known = facts.availability();
     let known = |what: &String| known.get(what.as_str()).copied().unwrap_or_default();
     for fact in &mut learnt {
         check_program(facts, fact)?;

@@ -21,7 +21,7 @@ use workloads::Spec;
 use crate::experiment::ExperimentFile;
 use crate::factors::{PLACEMENT, own_placement};
 use crate::plan::setups::{self, Setups};
-use crate::plan::{levels, part};
+use crate::plan::{availability, levels};
 use crate::runner::load_of;
 use crate::setup::{At, Cache, ConnectionPath, Server, Setup};
 
@@ -47,8 +47,8 @@ pub(super) fn learn(
     let mut facts = Vec::new();
     let mut setups = Setups::of(plan);
     for run in &plan.runs {
-        let of_server = part::of_server(plan, setups.without_load(run));
-        let of_cell = part::of_cell(plan, run);
+        let of_server = availability::of_server(plan, setups.without_load(run));
+        let of_cell = availability::of_cell(plan, run);
         if seen.contains(&of_server) && seen.contains(&of_cell) {
             continue;
         }

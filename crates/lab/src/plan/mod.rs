@@ -5,6 +5,7 @@
 //! identifies the experiment: rounds, names and comments do not count, everything else does.
 
 mod arm_placement;
+pub(crate) mod availability;
 pub(crate) mod burden;
 pub(crate) mod calibration;
 pub(crate) mod cells;
@@ -17,7 +18,6 @@ pub(crate) mod identity;
 mod length;
 pub(crate) mod levels;
 pub(crate) mod order;
-pub(crate) mod part;
 mod placement;
 pub(crate) mod preparation;
 mod resolve;
@@ -32,6 +32,7 @@ mod users;
 pub(crate) mod words;
 mod workload;
 
+pub use availability::check_left;
 pub(crate) use content::{levels_of, preparations};
 pub(crate) use cost::RESTART_S;
 pub use cost::{PlanDuration, estimate, over_budget};
@@ -40,11 +41,10 @@ pub(crate) use divide::check as check_division;
 pub use generator::check_waiting;
 pub use identity::hash;
 pub use length::{PreparationTime, length_words};
-pub use part::check_left;
 pub(crate) use preparation::jobs_of;
 pub use resolve::resolve;
 pub use setups::{equal_arms, setup, single_run};
-pub use table::table;
+pub use table::{MOST_READ, table};
 pub use turns::warm_up_words;
 pub use words::words;
 

@@ -82,7 +82,7 @@ pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, Error> {
         plan.decisions.placement = placement::placement(&plan, facts);
         plan.decisions.generator = generator::generator(&plan);
     }
-    super::part::leave_out(&mut plan, facts);
+    super::availability::leave_out(&mut plan, facts);
     Ok(plan)
 }
 

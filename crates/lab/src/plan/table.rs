@@ -28,10 +28,13 @@ fn of_clients(run: &PlannedRun, value: CellValue) -> CellValue {
     if run.is_job() { CellValue::Null } else { value }
 }
 
-/// One row per step in order: switches of settings, and runs; without runs the jobs. People do not see the seed of each
-/// run: 19 digits that follow from the plan's.
+/// Nobody reads more runs than this.
+pub const MOST_READ: usize = 1000;
+
+/// One row per step in order: switches of settings, and runs, at most so many; without runs the jobs. People do not see
+/// the seed of each run: 19 digits that follow from the plan's.
 #[must_use]
-pub fn table(plan: &Plan) -> LongTable<'_> {
+pub fn table(plan: &Plan, most: usize) -> LongTable<'_> {
     if plan.content.has_only_jobs() {
         return of_jobs(plan).into();
     }
@@ -40,14 +43,14 @@ pub fn table(plan: &Plan) -> LongTable<'_> {
     let columns = FIRST.into_iter().chain(further.iter().copied()).chain(copy).chain(LAST);
     let mut table = Table::new(columns);
     table.hide(["seed"]);
-    LongTable::new(table.columns, move |take| each_step(plan, &further, take))
+    LongTable::new(table.columns, move |take| each_step(plan, (&further, most), take))
 }
 
-fn each_step(plan: &Plan, further: &[&str], take: &mut dyn FnMut(&[CellValue])) {
+fn each_step(plan: &Plan, (further, most): (&[&str], usize), take: &mut dyn FnMut(&[CellValue])) {
     let has_copies = plan.copies().is_some();
     let width = FIRST.len() + further.len() + usize::from(has_copies) + LAST.len();
     let (mut in_force, mut before, mut setups) = (None, None, Setups::of(plan));
-    for run in &plan.runs {
+    for run in plan.runs.iter().take(most) {
         if plan.restarts_servers(before.replace(run), run) {
             let mut row = vec![CellValue::Null; width];
             (row[0], row[1]) = ("restart all".into(), run.round.into());

@@ -202,7 +202,7 @@ fn arms_stand_next_to_each_other_unless_switching_takes_a_restart() {
 fn the_seed_stands_once_in_what_people_read() {
     let plan = plan(&text(1, &[1, 2], 2, false, 2));
     let hidden: Vec<_> =
-        table::table(&plan).columns.iter().map(|own| (own.name.clone(), own.hidden)).collect();
+        table::table(&plan, usize::MAX).columns.iter().map(|own| (own.name.clone(), own.hidden)).collect();
     assert_eq!(hidden.last(), Some(&("seed".to_owned(), true)));
     assert_eq!(hidden.iter().filter(|(_, is_hidden)| *is_hidden).count(), 1);
     let line = format!("seed {}; each run's own is made from it", plan.seed());
@@ -295,9 +295,21 @@ fn runs_are_sized_by_the_budget() {
 }
 
 #[test]
+fn as_many_runs_are_shown_as_asked_for() {
+    let plan = plan(&text(1, &[1, 4], 2, false, 2));
+    let all = table::table(&plan, usize::MAX).table();
+    let first = table::table(&plan, 3).table();
+    let runs = |table: &results::Table| {
+        table.rows.iter().filter(|row| row[0] == results::CellValue::from("run")).count()
+    };
+    assert_eq!((runs(&all), runs(&first)), (plan.runs.len(), 3));
+    assert_eq!(first.rows, all.rows[..first.rows.len()]);
+}
+
+#[test]
 fn a_plan_in_words() {
     let plan = plan(&text(1, &[1, 4], 2, true, 2));
-    let rows = table::table(&plan).table().rows.len();
+    let rows = table::table(&plan, usize::MAX).table().rows.len();
     insta::assert_snapshot!(format!("{}\n{rows} rows", words::words(&plan).join("\n")));
 }
 
@@ -900,10 +912,10 @@ fn enough_facts_decide_everything() {
         assert!(!open(&plan).is_empty(), "{text}");
         for run in &plan.runs {
             facts.learn(Fact::Found {
-                what: part::of_server(&plan, &setups::setup(&plan, run)),
+                what: availability::of_server(&plan, &setups::setup(&plan, run)),
                 from_round: 1,
             });
-            facts.learn(Fact::Found { what: part::of_cell(&plan, run), from_round: 1 });
+            facts.learn(Fact::Found { what: availability::of_cell(&plan, run), from_round: 1 });
         }
         facts.learn(Fact::Repetition { repetition: 0 });
         facts.learn(Fact::Calibration {

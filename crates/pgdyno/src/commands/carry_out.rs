@@ -180,7 +180,7 @@ impl How<'_> {
         }
     }
 
-    /// Prints the plan, run by run; only reads from the server.
+    /// Prints the plan, run by run, for people the first runs of very many; only reads from the server.
     fn dry_run(&self, file: &ExperimentFile, planned: &mut Planned, screen: &mut Screen) -> ExitResult {
         // An address of somebody else's file decides who receives a password.
         let takes = |command: &FileCommand| command.by.is_none() && command.outside.is_none();
@@ -188,7 +188,15 @@ impl How<'_> {
             true => warning("its servers are not asked anything without consent: --allow-commands"),
             false => self.look(file, planned, screen)?,
         }
-        print(plan::table(&planned.plan), self.output.format.format)?;
+        let (format, runs) = (self.output.format.format, planned.plan.runs.len());
+        let is_read = format.is_for_people() && !self.output.verbose;
+        let most = if is_read { plan::MOST_READ } else { usize::MAX };
+        print(plan::table(&planned.plan, most), format)?;
+        if runs > most {
+            talk(&format!(
+                "these are the first {most} of {runs} runs; all of them: --verbose, or --format csv"
+            ));
+        }
         Ok(SAME_OR_BETTER)
     }
 
@@ -236,7 +244,11 @@ impl How<'_> {
         {
             let _ = store.look(experiment);
         }
-        let wanted = if self.report.is_some() { Wanted::ALL } else { Wanted::FIGURES };
+        let wanted = match (self.report, self.shown) {
+            (Some(_), _) => Wanted::ALL,
+            (None, Shown::Answer) => Wanted::ANSWER,
+            (None, _) => Wanted::FIGURES,
+        };
         let found = loaded(&store, experiment, wanted)?;
         let found = if self.report.is_some() { found.with_tiles(&store)? } else { found };
         if let Some(calibrated) = calibration::of_stored(&found) {
@@ -245,9 +257,11 @@ impl How<'_> {
             talk(&format!("results: {} (try: {tried})", results.display()));
             return self.written_report(&found).map(|()| SAME_OR_BETTER);
         }
-        let throughput = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
         // By response times, if schedules set the throughput.
-        let comparison = found.compared().or(throughput.as_ref());
+        let compared = found.compared();
+        let without_pairs =
+            compared.is_none().then(|| Comparison::of(&found.experiment, &found.runs, Metric::Tps));
+        let comparison = compared.or(without_pairs.as_ref().and_then(Option::as_ref));
         let limits = report::tables::limits(&found);
         match (self.output.format.format, comparison) {
             (format, _) if limits.is_some() && format != OutputFormat::Text => {
@@ -328,7 +342,7 @@ fn can_decide(store: &Store, experiment: ExperimentId) -> anyhow::Result<bool> {
     if store.experiment(experiment)?.experiment.order_scheme != OrderScheme::Sets {
         return Ok(true);
     }
-    let found = loaded(store, experiment, Wanted::FIGURES)?;
+    let found = loaded(store, experiment, Wanted::ANSWER)?;
     let has_error =
         |arm: &ArmComparison| arm.grid.is_some_and(|figure| figure.grid.estimate.standard_error.is_some());
     Ok(found.compared().is_some_and(|of| of.arms.iter().any(has_error)))

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use report::{Block, ReportData, tables};
+use results::Store;
 use results::answer::{Answer, Verdicts};
 use results::comparison::{Comparison, MeasuredExperiment, Metric};
 use results::data::Wanted;
-use results::{RunParts, Store};
 
 use super::report as page;
 use super::{chosen, load, loaded, print, print_answer, print_blocks, print_compared};
@@ -73,9 +73,10 @@ impl Args {
 
     /// What the answer and the tables are made of; a report shows everything.
     fn wanted(&self) -> Wanted {
-        match self.report {
-            Some(_) => Wanted::ALL,
-            None => Wanted::Runs(RunParts { artifacts: false, phases: false, ..RunParts::ALL }),
+        match (&self.report, self.metric) {
+            (Some(_), _) => Wanted::ALL,
+            (None, Some(ComparedFigure::P50 | ComparedFigure::P95 | ComparedFigure::P99)) => Wanted::FIGURES,
+            (None, _) => Wanted::ANSWER,
         }
     }
 }

@@ -11,7 +11,7 @@ use protocol::nearest;
 use report::{Block, ReportData, tables};
 use results::cross::{CrossRequest, Statistic, UnknownName};
 use results::data::{UNREADABLE_PLAN, Wanted};
-use results::{RunParts, Store, Table};
+use results::{Distributions, RunParts, Store, Table};
 use spec::written;
 
 use super::{chosen, load, print, print_blocks};
@@ -79,10 +79,11 @@ const NO_TILE: &str = "no tiles: no workload asked for any (tiles = …), no rou
 impl TableKind {
     /// What the table is made of. A file may have thousands of runs, so the usual tables read nothing else.
     fn wanted(self) -> Wanted {
+        let of_runs = |distributions| Wanted::Runs(RunParts { distributions, ..RunParts::NONE });
         match self {
-            Self::Runs | Self::Cells | Self::Scripts | Self::Crosstab | Self::Cross | Self::Figures => {
-                Wanted::Runs(RunParts { distributions: true, ..RunParts::NONE })
-            }
+            Self::Figures => of_runs(Distributions::None),
+            Self::Runs | Self::Scripts => of_runs(Distributions::Responses),
+            Self::Cells | Self::Crosstab | Self::Cross => of_runs(Distributions::OfFigures),
             _ => Wanted::FIGURES,
         }
     }

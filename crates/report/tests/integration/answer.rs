@@ -3,11 +3,12 @@
 use crate::fixture::{Shape, data, doubt, remade, speed_up};
 use report::format::{TableFormat, print};
 use report::{ReportData, html, short, summary, tables};
-use results::Course;
 use results::answer::Verdicts;
 use results::comparison::Comparison;
+use results::data::Wanted;
+use results::{Course, Finished, Spool, Store};
 use spec::shell::PrintedCommand;
-use spec::{Judgement, Reason, Run, RunEvent, Validity, figures};
+use spec::{Judgement, OfferedLoad, Reason, Run, RunEvent, ScriptRecord, Validity, figures};
 
 fn verdicts(data: &ReportData) -> Verdicts {
     Verdicts::of(data.compared().expect("a comparison"), &data.experiment, &data.runs)
@@ -191,4 +192,48 @@ fn runs_that_are_all_too_short_are_to_be_longer() {
         "{summary}"
     );
     assert!(!summary.contains("rounds would"), "{summary}");
+}
+
+fn stored(data: &ReportData, wanted: Wanted) -> ReportData {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut store = Store::create_or_open(&folder.path().join("results.sqlite")).expect("a new file");
+    let (id, _) = store.begin_experiment(&data.experiment, &data.host, &data.target, false).expect("stored");
+    for run in &data.runs {
+        let finished = Finished { run: run.clone(), seconds: Spool::default() };
+        store.store(id, &[finished]).expect("stored");
+    }
+    ReportData::load(&store, id, wanted).expect("read back")
+}
+
+/// What is not read for an answer is in none. Thousands of runs have more distributions than all else.
+#[test]
+fn an_answer_lacks_nothing_of_what_is_left_out_for_it() {
+    let grid = two_arms(&[("points", 500.0)], &[1, 4]);
+    let cell = two_arms(&[("points", 500.0)], &[4]);
+    let alone = data(&Shape { arms: vec![], ..Shape::small() });
+    let changed = |change: fn(&mut Run)| {
+        let mut data = grid.clone();
+        data.runs.iter_mut().for_each(change);
+        data
+    };
+    let rated = changed(|run| run.load = OfferedLoad::Rate);
+    let promised = changed(|run| run.figures.set(figures::PROMISE_MS, 5.0));
+    let scripted = changed(|run| {
+        run.scripts.push(ScriptRecord { name: "other".to_owned(), ..run.scripts[0].clone() });
+    });
+    let times = |data: &ReportData| -> u64 {
+        let scripts = data.runs.iter().flat_map(|run| &run.scripts);
+        scripts.map(|own| own.response.count() + own.service.count()).sum()
+    };
+    let (all, none) =
+        ([grid, cell, alone, rated, promised, scripted], [true, false, false, false, false, false]);
+    for (data, is_without) in all.iter().zip(none) {
+        let [whole, own] = [Wanted::ALL, Wanted::ANSWER].map(|wanted| stored(data, wanted));
+        assert_eq!(times(&own) == 0, is_without, "{}", own.runs.len());
+        let texts = |data: &ReportData| {
+            let compared = data.compared().map(|found| outputs(data, found));
+            (summary::text(data), short::text(data), compared)
+        };
+        assert_eq!(texts(&own), texts(&whole));
+    }
 }

@@ -5,7 +5,7 @@
 //! docs/figures.md.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use spec::figures::{self, FigureRow, Notable, Per, Unit};
@@ -164,13 +164,23 @@ pub fn differences(experiment: &ExperimentRecord, runs: &[Run]) -> Vec<Differenc
         }
         for (workload, cells) in &workloads {
             let names = (*workload, arm.name.as_str());
+            // Most figures of the table are in no run, and there may be thousands of runs.
+            let present = present(cells);
+            let quantities = Quantity::all().filter(|of| present.contains(of.row.name));
             let mut of_it: Vec<Difference> =
-                Quantity::all().filter_map(|of| difference(names, of, cells, how)).collect();
+                quantities.filter_map(|of| difference(names, of, cells, how)).collect();
             of_it.sort_by(|a, b| rank(b).partial_cmp(&rank(a)).unwrap_or(Ordering::Equal));
             found.extend(of_it);
         }
     }
     found
+}
+
+/// Names of the figures and counters of these runs.
+fn present<'r>(cells: &[Sides<'r>]) -> HashSet<&'r str> {
+    let runs = || cells.iter().flatten().flat_map(BTreeMap::values);
+    let counters = runs().flat_map(|run| run.counts.iter().map(|(name, _)| name));
+    counters.chain(runs().flat_map(|run| run.figures.iter().map(|(name, _)| name))).collect()
 }
 
 /// The surest notable differences of a workload and arm, one of each family.

@@ -33,7 +33,7 @@ pub use earlier::Earlier;
 pub use import::{Collection, Imported, KnownRun, StoredRun};
 pub use lock::ExperimentLock;
 pub use merge::{Merged, MergedExperiment, merge};
-pub use runs::RunParts;
+pub use runs::{Distributions, RunParts, Samples};
 pub use tiles::{StoredTile, TileCounts, TilesOf};
 
 use spec::{Error, ExperimentRecord, Host, MeasuredTarget, Run, written};

@@ -117,7 +117,6 @@ pub(super) fn key(row: &Row<'_>) -> Sqlite<RunKey> {
 /// A run without its rows of other tables: [`key`] first.
 pub(super) fn run(row: &Row<'_>) -> Sqlite<Run> {
     Ok(Run {
-        uuid: row.get(5)?,
         sequence: row.get(6)?,
         position_in_pair: row.get(7)?,
         beside: row.get(8)?,
@@ -133,7 +132,7 @@ pub(super) fn run(row: &Row<'_>) -> Sqlite<Run> {
         measured_s: row.get(18)?,
         validity: read_word(row, 19)?,
         set_aside: row.get(20)?,
-        ..Run::new(read_word(row, 4)?, key(row)?)
+        ..Run::of_identity(row.get(5)?, read_word(row, 4)?, key(row)?)
     })
 }
 
@@ -153,14 +152,6 @@ pub(super) fn slice(row: &Row<'_>) -> Sqlite<Slice> {
 
 pub(super) fn setting(row: &Row<'_>) -> Sqlite<Setting> {
     Ok(Setting { name: row.get(0)?, value: row.get(1)?, source: row.get(2)?, is_initial: row.get(3)? })
-}
-
-pub(super) fn count(row: &Row<'_>) -> Sqlite<(String, u64)> {
-    Ok((row.get(0)?, unsigned(row, 1)?))
-}
-
-pub(super) fn read_figure(row: &Row<'_>) -> Sqlite<(String, f64)> {
-    Ok((row.get(0)?, row.get(1)?))
 }
 
 pub(super) fn doubt(row: &Row<'_>) -> Sqlite<Doubt> {
@@ -261,7 +252,7 @@ fn damaged(column: usize, error: impl std::error::Error + Send + Sync + 'static)
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
 }
 
-fn unsigned(row: &Row<'_>, column: usize) -> Sqlite<u64> {
+pub(super) fn unsigned(row: &Row<'_>, column: usize) -> Sqlite<u64> {
     u64::try_from(row.get::<_, i64>(column)?).map_err(|error| damaged(column, error))
 }
 

@@ -1,11 +1,12 @@
 //! Reads the runs of an experiment: a query for each table, whatever their number.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rusqlite::Row;
 use spec::users::SessionTimes;
-use spec::{Error, OfferedLoad, Run, Setting};
+use spec::{BACKENDS, Error, OfferedLoad, PRIVATE_BYTES, Promise, Run, RunKind, Setting, figures};
 use stats::Histogram;
 
 use super::{ExperimentId, Sqlite, Store, WHOLE_RUN, rows};
@@ -14,11 +15,10 @@ use super::{ExperimentId, Sqlite, Store, WHOLE_RUN, rows};
 /// empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunParts {
-    /// Response and service times of scripts, and times of sessions.
-    pub distributions: bool,
+    pub distributions: Distributions,
     pub series: bool,
     pub settings: bool,
-    pub samples: bool,
+    pub samples: Samples,
     /// Phases and sizes of relations.
     pub phases: bool,
     pub plans: bool,
@@ -30,10 +30,10 @@ pub struct RunParts {
 impl RunParts {
     /// Everything.
     pub const ALL: Self = Self {
-        distributions: true,
+        distributions: Distributions::All,
         series: true,
         settings: true,
-        samples: true,
+        samples: Samples::All,
         phases: true,
         plans: true,
         artifacts: true,
@@ -41,15 +41,88 @@ impl RunParts {
     };
     /// Nothing of these.
     pub const NONE: Self = Self {
-        distributions: false,
+        distributions: Distributions::None,
         series: false,
         settings: false,
-        samples: false,
+        samples: Samples::None,
         phases: false,
         plans: false,
         artifacts: false,
         tile_samples: false,
     };
+}
+
+/// Which samples are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Samples {
+    None,
+    /// Memory of the server's backends: answers and pages are made of no others.
+    OfBackends,
+    All,
+}
+
+/// Which distributions are read. They take most of the time of reading runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Distributions {
+    None,
+    /// Response times of scripts.
+    Responses,
+    /// What [`Self::needed_for_figures`] says.
+    OfFigures,
+    /// What [`Self::needed_for_answer`] says.
+    OfAnswer,
+    /// Response and service times of scripts, and times of sessions.
+    All,
+}
+
+impl Distributions {
+    /// What figures of cells are made of. Service times tell why a promise was broken, and speeds of tiles.
+    fn needed_for_figures(runs: &[Run]) -> Self {
+        let needs_all = |run: &Run| {
+            run.is_paced()
+                || Promise::of(run).is_some()
+                || run.scripts.iter().any(|script| script.part.is_some())
+        };
+        if runs.iter().any(needs_all) { Self::All } else { Self::Responses }
+    }
+
+    /// What an answer in words and its tables show: percentiles of one cell, and no distribution of a grid of closed
+    /// loads. Several scripts are compared by their service times.
+    fn needed_for_answer(runs: &[Run]) -> Self {
+        let clients = || runs.iter().filter(|run| run.kind == RunKind::Client);
+        let needs_all = |run: &Run| {
+            run.scripts.len() > 1 || run.arm.is_none() && !run.beside || run.tried_level().is_some()
+        };
+        match Self::needed_for_figures(runs) {
+            Self::Responses if clients().any(needs_all) => Self::All,
+            Self::Responses if has_compared_cells(clients()) => Self::None,
+            needed => needed,
+        }
+    }
+
+    /// What of the two that depend on the runs is meant.
+    fn of(self, runs: &[Run]) -> Self {
+        match self {
+            Self::OfFigures => Self::needed_for_figures(runs),
+            Self::OfAnswer => Self::needed_for_answer(runs),
+            asked => asked,
+        }
+    }
+}
+
+/// Whether two cells or more have runs of several arms.
+fn has_compared_cells<'r>(runs: impl Iterator<Item = &'r Run>) -> bool {
+    let (mut arms, mut compared) = (BTreeMap::new(), BTreeSet::new());
+    for run in runs.filter(|run| !run.beside) {
+        let cell = (&run.workload, &run.factors);
+        if *arms.entry(cell).or_insert(&run.arm) != &run.arm {
+            compared.insert(cell);
+        }
+        if compared.len() > 1 {
+            return true;
+        }
+    }
+    false
 }
 
 /// Runs in order of execution, found by their numbers.
@@ -124,13 +197,17 @@ impl Store {
     }
 
     fn fill(&self, found: &mut StoredRuns, id: ExperimentId, parts: RunParts) -> Result<(), Error> {
-        let counts = of_runs("name, value", "run_count", "run_id");
-        self.fill_with(found, id, &counts, rows::count, |run, (name, value)| {
-            run.counts.set_named(name, value);
+        self.each(&of_runs("name, value", "run_count", "run_id"), id, |row| {
+            if let Some(&at) = found.positions.get(&last(row)?) {
+                found.runs[at].counts.set_named(figure_name(row)?, rows::unsigned(row, 1)?);
+            }
+            Ok(())
         })?;
-        let figures = of_runs("name, value", "run_figure", "run_id");
-        self.fill_with(found, id, &figures, rows::read_figure, |run, (name, value)| {
-            run.figures.set_named(name, value);
+        self.each(&of_runs("name, value", "run_figure", "run_id"), id, |row| {
+            if let Some(&at) = found.positions.get(&last(row)?) {
+                found.runs[at].figures.set_named(figure_name(row)?, row.get(1)?);
+            }
+            Ok(())
         })?;
         let doubts = of_runs("reason, detail", "run_doubt", "run_id, position");
         self.fill_with(found, id, &doubts, rows::doubt, |run, doubt| run.doubts.push(doubt))?;
@@ -155,8 +232,15 @@ impl Store {
             let put = |run: &mut Run, artifact| run.artifacts.push(artifact);
             self.fill_with(found, id, &artifacts, rows::artifact, put)?;
         }
-        if parts.samples {
-            let samples = of_runs("scope, source, name, time_us, value", "sample", "sample.rowid");
+        let table = match parts.samples {
+            Samples::None => None,
+            Samples::OfBackends => Some(format!(
+                "(SELECT rowid AS position, * FROM sample WHERE source = '{BACKENDS}' AND name = '{PRIVATE_BYTES}')"
+            )),
+            Samples::All => Some("(SELECT rowid AS position, * FROM sample)".to_owned()),
+        };
+        if let Some(table) = table {
+            let samples = of_runs("scope, source, name, time_us, value", &table, "position");
             self.fill_with(found, id, &samples, rows::sample, |run, sample| run.samples.push(sample))?;
         }
         Ok(())
@@ -190,10 +274,7 @@ impl Store {
                 Ok(())
             })?;
         }
-        if parts.distributions {
-            self.fill_distributions(found, id, &places)?;
-        }
-        Ok(())
+        self.fill_distributions(found, id, &places, parts.distributions.of(&found.runs))
     }
 
     fn fill_distributions(
@@ -201,7 +282,13 @@ impl Store {
         found: &mut StoredRuns,
         id: ExperimentId,
         scripts: &HashMap<i64, (usize, usize)>,
+        wanted: Distributions,
     ) -> Result<(), Error> {
+        let kinds = match wanted {
+            Distributions::None => return Ok(()),
+            Distributions::Responses => "'response'",
+            _ => "'response', 'service', 'session', 'session_response'",
+        };
         let users = found.runs.iter_mut().filter(|run| run.load == OfferedLoad::Users);
         for run in users.filter(|run| !run.scripts.is_empty()) {
             run.sessions = Some(SessionTimes { duration: Histogram::new(), response: Histogram::new() });
@@ -210,7 +297,7 @@ impl Store {
             "SELECT h.v2, h.sum_ns, h.sum_squares, h.min_ns, h.max_ns, h.kind, h.script_id
              FROM script s CROSS JOIN hist h USING (script_id)
              WHERE s.run_id IN (SELECT run_id FROM run WHERE experiment_id = ?1) AND h.start_us = {WHOLE_RUN}
-                   AND h.kind IN ('response', 'service', 'session', 'session_response')"
+                   AND h.kind IN ({kinds})"
         );
         self.each(&distributions, id, |row| {
             let Some(&(at, position)) = scripts.get(&last(row)?) else { return Ok(()) };
@@ -255,6 +342,12 @@ impl Store {
     ) -> Result<(), Error> {
         self.rows(query, [id.0], |row| take(row)).map(drop)
     }
+}
+
+/// The name of a figure, in the first column. A newer pgdyno may have others.
+fn figure_name(row: &Row<'_>) -> Sqlite<Cow<'static, str>> {
+    let name = row.get_ref(0)?.as_str()?;
+    Ok(figures::row(name).map_or_else(|| Cow::Owned(name.to_owned()), |row| row.name.into()))
 }
 
 /// Rows of a table for all runs of an experiment; the number of the run is the last column.
@@ -367,15 +460,22 @@ mod tests {
     #[test]
     fn what_is_not_wanted_is_empty_and_nothing_else() {
         let (_folder, store, id) = filled(2);
-        let parts: [(RunParts, Without); 8] = [
-            (RunParts { distributions: false, ..RunParts::ALL }, |run| {
+        let parts: [(RunParts, Without); 10] = [
+            (RunParts { distributions: Distributions::Responses, ..RunParts::ALL }, |run| {
+                run.sessions = Some(SessionTimes { duration: Histogram::new(), response: Histogram::new() });
+                run.scripts.iter_mut().for_each(|own| own.service = Histogram::new());
+            }),
+            (RunParts { distributions: Distributions::None, ..RunParts::ALL }, |run| {
                 run.sessions = None;
                 let empty = || Histogram::new();
                 run.scripts.iter_mut().for_each(|own| (own.response, own.service) = (empty(), empty()));
             }),
             (RunParts { series: false, ..RunParts::ALL }, |run| run.series.clear()),
             (RunParts { settings: false, ..RunParts::ALL }, |run| run.settings = Arc::default()),
-            (RunParts { samples: false, ..RunParts::ALL }, |run| run.samples.clear()),
+            (RunParts { samples: Samples::None, ..RunParts::ALL }, |run| run.samples.clear()),
+            (RunParts { samples: Samples::OfBackends, ..RunParts::ALL }, |run| {
+                run.samples.retain(|own| own.source == BACKENDS && own.name == PRIVATE_BYTES);
+            }),
             (RunParts { phases: false, ..RunParts::ALL }, |run| {
                 run.phases.clear();
                 run.relations.clear();

@@ -8,6 +8,9 @@ mod row;
 mod table;
 mod values;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 pub use counts::*;
 pub use row::{Better, Counter, Figure, FigureRow, Id, Notable, Per, Source, Unit};
 pub use table::*;
@@ -38,7 +41,10 @@ pub fn table() -> impl Iterator<Item = &'static FigureRow> {
 /// The row of this name; `None` if the table has none, as for figures of a newer version.
 #[must_use]
 pub fn row(name: &str) -> Option<&'static FigureRow> {
-    table().find(|row| row.name == name)
+    // A results file has hundreds of thousands of names.
+    static BY_NAME: LazyLock<HashMap<&str, &FigureRow>> =
+        LazyLock::new(|| table().map(|row| (row.name, row)).collect());
+    BY_NAME.get(name).copied()
 }
 
 #[cfg(test)]

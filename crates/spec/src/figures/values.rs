@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Index;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::row::Id;
 
 /// Values by figure, sorted by stored name. Names that the table does not have are kept, so that the results
 /// file of a newer version loses nothing.
-#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Values<T>(BTreeMap<Cow<'static, str>, T>);
+#[derive(Clone, Default, PartialEq)]
+pub struct Values<T>(Vec<(Cow<'static, str>, T)>);
 
 /// Single figures of a run.
 pub type Figures = Values<f64>;
@@ -24,38 +23,47 @@ impl<T: Copy> Values<T> {
     /// The value of a figure; `None` if unknown.
     #[must_use]
     pub fn get(&self, of: Id<T>) -> Option<T> {
-        self.0.get(of.name).copied()
+        self.named(of.name)
     }
 
     /// Mutable access to a value.
     pub fn get_mut(&mut self, of: Id<T>) -> Option<&mut T> {
-        self.0.get_mut(of.name)
+        let at = self.place(of.name).ok()?;
+        Some(&mut self.0[at].1)
     }
 
     /// Sets the value of a figure.
     pub fn set(&mut self, of: Id<T>, value: T) {
-        self.0.insert(Cow::Borrowed(of.row().name), value);
+        self.set_named(of.row().name, value);
     }
 
     /// Removes and returns the value of a figure.
     pub fn remove(&mut self, of: Id<T>) -> Option<T> {
-        self.0.remove(of.name)
+        self.place(of.name).ok().map(|at| self.0.remove(at).1)
     }
 
     /// Sets a value by its stored name.
-    pub fn set_named(&mut self, name: String, value: T) {
-        self.0.insert(Cow::Owned(name), value);
+    pub fn set_named(&mut self, name: impl Into<Cow<'static, str>>, value: T) {
+        let name = name.into();
+        // Stored values come in order.
+        if self.0.last().is_none_or(|(last, _)| *last < name) {
+            return self.0.push((name, value));
+        }
+        match self.place(&name) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (name, value)),
+        }
     }
 
     /// The value by its stored name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<T> {
-        self.0.get(name).copied()
+        self.place(name).ok().map(|at| self.0[at].1)
     }
 
     /// Adds or replaces all values from another set.
     pub fn append(&mut self, other: Self) {
-        self.0.extend(other.0);
+        other.0.into_iter().for_each(|(name, value)| self.set_named(name, value));
     }
 
     /// Stored names and values, sorted by name.
@@ -68,6 +76,11 @@ impl<T: Copy> Values<T> {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// Where a name is, or belongs.
+    fn place(&self, name: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|(own, _)| (**own).cmp(name))
+    }
 }
 
 impl Counters {
@@ -79,13 +92,26 @@ impl Counters {
 
     /// Adds to a counter.
     pub fn add(&mut self, of: Id<u64>, count: u64) {
-        *self.0.entry(Cow::Borrowed(of.row().name)).or_default() += count;
+        self.set(of, self.count(of) + count);
+    }
+}
+
+impl<T: Copy + Serialize> Serialize for Values<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de, T: Copy + Deserialize<'de>> Deserialize<'de> for Values<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let values = BTreeMap::<String, T>::deserialize(deserializer)?;
+        Ok(values.into_iter().collect())
     }
 }
 
 impl<T: fmt::Debug> fmt::Debug for Values<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
+        formatter.debug_map().entries(self.0.iter().map(|(name, value)| (name, value))).finish()
     }
 }
 
@@ -93,7 +119,8 @@ impl<T: Copy> Index<Id<T>> for Values<T> {
     type Output = T;
 
     fn index(&self, of: Id<T>) -> &T {
-        self.0.get(of.name).unwrap_or_else(|| panic!("{} is not known", of.name))
+        let at = self.place(of.name).unwrap_or_else(|_| panic!("{} is not known", of.name));
+        &self.0[at].1
     }
 }
 
@@ -105,7 +132,9 @@ impl<T: Copy> Extend<(Id<T>, T)> for Values<T> {
 
 impl<T: Copy> FromIterator<(Id<T>, T)> for Values<T> {
     fn from_iter<I: IntoIterator<Item = (Id<T>, T)>>(values: I) -> Self {
-        Self(values.into_iter().map(|(of, value)| (Cow::Borrowed(of.row().name), value)).collect())
+        let mut all = Self(Vec::new());
+        all.extend(values);
+        all
     }
 }
 
@@ -117,7 +146,9 @@ impl<T: Copy, const N: usize> From<[(Id<T>, T); N]> for Values<T> {
 
 impl<T: Copy> FromIterator<(String, T)> for Values<T> {
     fn from_iter<I: IntoIterator<Item = (String, T)>>(values: I) -> Self {
-        Self(values.into_iter().map(|(name, value)| (Cow::Owned(name), value)).collect())
+        let mut all = Self(Vec::new());
+        values.into_iter().for_each(|(name, value)| all.set_named(name, value));
+        all
     }
 }
 

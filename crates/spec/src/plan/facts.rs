@@ -147,9 +147,9 @@ impl Fact {
     }
 }
 
-/// What is known about whether a part of an experiment can be run here.
+/// What is known about whether something that runs need is available here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PartFacts<'f> {
+pub struct Availability<'f> {
     /// The first round with it; `None` if it was not found.
     pub found_from: Option<u32>,
     /// Why it cannot be run; `None` if it was found later.
@@ -251,10 +251,10 @@ impl Facts {
         self.0.iter().any(is)
     }
 
-    /// What is known about whether parts can be run here, by part.
+    /// What is known about whether that which runs need is available here, by its name.
     #[must_use]
-    pub fn parts(&self) -> BTreeMap<&str, PartFacts<'_>> {
-        let mut parts: BTreeMap<&str, PartFacts<'_>> = BTreeMap::new();
+    pub fn availability(&self) -> BTreeMap<&str, Availability<'_>> {
+        let mut parts: BTreeMap<&str, Availability<'_>> = BTreeMap::new();
         let mut checks = true;
         for fact in &self.0 {
             match fact {
@@ -416,18 +416,18 @@ mod tests {
         facts.learn(Fact::Copies { fit: true, why: "small".into() });
         facts.learn(Fact::Copies { fit: false, why: "large".into() });
         assert_eq!(facts.all().len(), 2);
-        assert_eq!(facts.parts()["version 19"].missing, Some("not installed"));
+        assert_eq!(facts.availability()["version 19"].missing, Some("not installed"));
         assert_eq!(facts.copies(), Some((true, "small")));
         // What is found later can be run, and stays so.
         facts.learn(Fact::Found { what: "version 19".into(), from_round: 3 });
         facts.learn(missing("removed"));
-        let part = facts.parts()["version 19"];
+        let part = facts.availability()["version 19"];
         assert_eq!((part.missing, part.found_from), (None, Some(3)));
         let failed = |what: &str| Fact::Failed { what: what.into(), why: "no table".into() };
         facts.learn(failed("settings large"));
         facts.learn(Fact::Checked);
         facts.learn(failed("settings small"));
-        let parts = facts.parts();
+        let parts = facts.availability();
         let found = ["settings large", "settings small"].map(|what| parts.get(what)?.failed);
         assert_eq!((found, facts.are_checked()), ([Some("no table"), None], true));
         let text = serde_json::to_string(&facts).unwrap();

@@ -28,7 +28,7 @@ pub use content::{Arm, Beside, CACHE, Content, PlannedCalibration, SETTINGS, STO
 pub use cpus::Cpus;
 pub use decision::{Decision, DecisionRow, Decisions, Needed, NotRun};
 pub use expanded::{CHECK_TIME, PLACEMENT, Plan};
-pub use facts::{Fact, Facts, PartFacts, PlacementAdvice, TransactionLengths};
+pub use facts::{Availability, Fact, Facts, PlacementAdvice, TransactionLengths};
 pub use former::of_former;
 pub use generator::{AskedDriver, Generator, Waiting};
 pub use measure::{

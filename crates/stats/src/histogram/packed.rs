@@ -5,7 +5,7 @@
 use std::io::{Read, Write};
 
 use flate2::Compression;
-use flate2::read::ZlibDecoder;
+use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
 use super::HistogramError;
@@ -18,6 +18,7 @@ const V2_COMPRESSED: u32 = 0x1c84_9314;
 const HEAD: usize = 40;
 /// The most bytes of a number.
 const LONGEST: usize = 9;
+const TOO_MANY: &str = "it has too many counters";
 
 /// Checked numbers, each in zigzag and LEB128: a count, or how many counters in a row are 0, negative.
 #[derive(Debug, Clone, Default)]
@@ -84,11 +85,7 @@ impl PackedCounters {
         }
         let mut numbers = vec![0; length].into_boxed_slice();
         from.read_exact(&mut numbers).map_err(unreadable)?;
-        let mut walk = Walk { rest: &numbers, index: 0 };
-        let mut count = 0_u64;
-        while let Some((_, own)) = walk.step().map_err(wrong)? {
-            count = count.saturating_add(own);
-        }
+        let count = checked_count(&numbers).map_err(wrong)?;
         Ok(Self { numbers, count })
     }
 
@@ -107,6 +104,26 @@ impl PackedCounters {
         let mut walk = Walk { rest: &self.numbers, index: 0 };
         std::iter::from_fn(move || walk.step().expect("it was checked"))
     }
+}
+
+/// Number of values of these numbers, which are checked. Every distribution that is read passes through it.
+fn checked_count(numbers: &[u8]) -> Result<u64, &'static str> {
+    let (mut walk, mut count) = (Walk { rest: numbers, index: 0 }, 0_u64);
+    while let [byte, rest @ ..] = walk.rest {
+        // A short count: nearly all numbers.
+        if byte & 0x81 == 0 {
+            walk.rest = rest;
+            walk.index += 1;
+            count = count.saturating_add(u64::from(byte >> 1));
+            // Zeros after the last bucket are no values.
+            if walk.index > BUCKETS && *byte > 0 {
+                return Err(TOO_MANY);
+            }
+        } else if let Some((_, own)) = walk.step()? {
+            count = count.saturating_add(own);
+        }
+    }
+    Ok(count)
 }
 
 /// Writes counters, by value.
@@ -143,17 +160,16 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// The next counter that is not 0.
+    #[inline]
     fn step(&mut self) -> Result<Option<(usize, u64)>, &'static str> {
         while !self.rest.is_empty() {
             let number = self.number().ok_or("a number is cut off")?;
             let at = self.index;
             let steps = if number < 0 { usize::try_from(number.unsigned_abs()).ok() } else { Some(1) };
-            self.index = steps.and_then(|steps| at.checked_add(steps)).ok_or("it has too many counters")?;
+            self.index = steps.and_then(|steps| at.checked_add(steps)).ok_or(TOO_MANY)?;
             if number > 0 {
                 let is_known = at < BUCKETS;
-                return is_known
-                    .then_some(Some((at, number.unsigned_abs())))
-                    .ok_or("it has too many counters");
+                return is_known.then_some(Some((at, number.unsigned_abs()))).ok_or(TOO_MANY);
             }
         }
         Ok(None)

@@ -18,14 +18,15 @@ use results::ReportData;
 /// Control characters in foreign text are escaped.
 #[must_use]
 pub fn text(data: &ReportData) -> Option<String> {
-    let answer = AnswerBlocks::of(data);
-    let of = data.compared().filter(|_| answer.limits.is_none())?;
+    // The answer of thousands of runs takes long, so what has none here is known before.
+    let of = data.compared().filter(|_| data.limits().is_none())?;
     let [arm] = &of.arms[..] else { return None };
     let [cell] = &arm.cells[..] else { return None };
-    let [line] = &answer.answer.lines[..] else { return None };
     if cell.job {
         return None;
     }
+    let answer = AnswerBlocks::of(data);
+    let [line] = &answer.answer.lines[..] else { return None };
     let sides = [&of.base, &arm.arm].map(|name| label(data, name));
     let by_age = answer.depends_on_age(of.metric, &arm.arm, &line.scope).unwrap_or_default();
     let head = sentence(&answer.answer.question, of, (cell, line), &sides, &by_age)?;

@@ -1,16 +1,16 @@
-//! Parts of an experiment that may not be available on a machine, and the runs that are left out for it.
+//! What runs need that may not be available on a machine, and the runs that are left out for it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use spec::plan::{Decision, Facts, Needed, NotRun, PartFacts, Plan, PlannedRun, Scheme};
+use spec::plan::{Availability, Decision, Facts, Needed, NotRun, Plan, PlannedRun, Scheme};
 use spec::{Class, Error};
 
 use super::calibration;
 use super::setups::Setups;
 use crate::setup::{Server, Setup};
 
-/// The server of a calibration, as a part that may not be available.
+/// The server of a calibration, which may not be available.
 pub(crate) const CALIBRATED: &str = "the server";
 
 /// The server of a run of this setup, as text.
@@ -53,26 +53,26 @@ pub(crate) fn may_lack_an_arm(plan: &Plan) -> bool {
     of_grid().any(|run| cells.insert(of_cell(plan, run)) && cells.len() > arms.len())
 }
 
-/// What the facts say about the parts of one run.
-struct Parts<'f> {
+/// What the facts say about what one run needs.
+struct Requirements<'f> {
     /// What failed its checks: the arm, or that in its cell.
     failed: Option<NotRun>,
     /// Of the server and of the levels.
-    of: [Part<'f>; 2],
+    of: [Requirement<'f>; 2],
 }
 
-struct Part<'f> {
+struct Requirement<'f> {
     what: String,
-    known: PartFacts<'f>,
+    known: Availability<'f>,
 }
 
-impl<'f> Parts<'f> {
+impl<'f> Requirements<'f> {
     /// `may_fail`: whether arms that fail their checks are left out.
     fn of(
         plan: &Plan,
         setup: &Setup,
         run: &PlannedRun,
-        (facts, may_fail): (&BTreeMap<&str, PartFacts<'f>>, bool),
+        (facts, may_fail): (&BTreeMap<&str, Availability<'f>>, bool),
     ) -> Self {
         let of = |what: &str| facts.get(what).copied().unwrap_or_default();
         let failed = |what: String| Some(NotRun { why: of(&what).failed?.to_owned(), what });
@@ -80,28 +80,28 @@ impl<'f> Parts<'f> {
         let is_failed = may_fail.then(|| of_arm(plan, run).into_iter().chain([of_cell.clone()]));
         Self {
             failed: is_failed.into_iter().flatten().find_map(failed),
-            of: [of_server(plan, setup), of_cell].map(|what| Part { known: of(&what), what }),
+            of: [of_server(plan, setup), of_cell].map(|what| Requirement { known: of(&what), what }),
         }
     }
 
     /// Whether nothing was missing when this round was measured.
     fn is_early(&self, round: u32) -> bool {
-        self.of.iter().all(|Part { known, .. }| {
+        self.of.iter().all(|Requirement { known, .. }| {
             known.missing.is_none() && known.found_from.is_none_or(|from| from <= round)
         })
     }
 
     fn is_found(&self) -> bool {
-        self.of.iter().all(|part| part.known.found_from.is_some())
+        self.of.iter().all(|own| own.known.found_from.is_some())
     }
 
     fn is_missing(&self) -> bool {
-        self.of.iter().any(|part| part.known.missing.is_some())
+        self.of.iter().any(|own| own.known.missing.is_some())
     }
 
     /// Why the run is left out. `is_begun`: whether its block was measured when a later arm was not available.
     fn not_run(self, round: u32, is_begun: impl Fn() -> bool) -> Option<NotRun> {
-        let not_run = |Part { what, known }: Part<'_>| {
+        let not_run = |Requirement { what, known }: Requirement<'_>| {
             if let Some(why) = known.missing {
                 return Some(NotRun { what, why: why.to_owned() });
             }
@@ -116,24 +116,23 @@ impl<'f> Parts<'f> {
 /// Leaves out the runs that are not possible, until what they need is found.
 pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
     let may_fail = may_lack_an_arm(plan);
-    let (planned, known, mut setups) = (&*plan, facts.parts(), Setups::of(plan));
-    let mut parts = |run| Parts::of(planned, setups.without_load(run), run, (&known, may_fail));
+    let (planned, known, mut setups) = (&*plan, facts.availability(), Setups::of(plan));
+    let mut of = |run| Requirements::of(planned, setups.without_load(run), run, (&known, may_fail));
     // A calibration never goes on, so what is missing stays missing.
     let calibrates = plan.content.calibrate.is_some();
-    let (mut is_known, mut is_whole, mut begun) = (true, true, HashSet::new());
+    let (mut is_known, mut is_whole) = (true, true);
     for run in &plan.runs {
-        let parts = parts(run);
-        is_known &= parts.is_found() || calibrates && parts.is_missing();
-        let is_early = parts.is_early(run.round);
-        is_whole &= is_early && parts.failed.is_none();
-        if is_early {
-            begun.insert((run.round, &*run.factors));
-        }
+        let needed = of(run);
+        is_known &= needed.is_found() || calibrates && needed.is_missing();
+        is_whole &= needed.is_early(run.round) && needed.failed.is_none();
     }
     let found: Vec<Option<NotRun>> = match is_whole {
         true => Vec::new(),
         false => {
-            let not_run = |run| parts(run).not_run(run.round, || begun.contains(&(run.round, &*run.factors)));
+            let block = |run: &PlannedRun| (run.round, Arc::clone(&run.factors));
+            let early = plan.runs.iter().filter(|run| of(*run).is_early(run.round));
+            let begun: HashSet<_> = early.map(block).collect();
+            let not_run = |run| of(run).not_run(run.round, || begun.contains(&block(run)));
             plan.runs.iter().map(not_run).collect()
         }
     };
