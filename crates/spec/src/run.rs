@@ -132,6 +132,7 @@ impl Run {
                     | Reason::EmptyResults
                     | Reason::CacheState
                     | Reason::PartMissing
+                    | Reason::PartLate
                     | Reason::Imported
             )
         };

@@ -63,6 +63,8 @@ pub enum Reason {
     Interrupted,
     /// A share of its load is missing: the file of that part was not merged.
     PartMissing,
+    /// It began a share of its load later than the other parts.
+    PartLate,
     /// Measured by another program, and imported.
     Imported,
 }
@@ -95,6 +97,7 @@ impl Reason {
             Self::TooShort => "too short",
             Self::Interrupted => "interrupted",
             Self::PartMissing => "part missing",
+            Self::PartLate => "part late",
             Self::Imported => "imported",
         }
     }

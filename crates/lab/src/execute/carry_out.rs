@@ -215,8 +215,28 @@ impl<'a> Execution<'a> {
         self.plan.content.calibrate.is_some()
     }
 
+    /// Parts of a load that stopped at different runs go on at the first run that not all of them have.
+    fn agree_with_parts(&mut self) -> Result<(), Error> {
+        if self.plan.shared_part().is_none() {
+            return Ok(());
+        }
+        let left = strategies::of(&self.plan, self.superseded).left(&self.done);
+        let Some(next) = left.first() else { return Ok(()) };
+        let first = self.runner.agree(&setups::setup(&self.plan, next), next.sequence)?;
+        if first < next.sequence {
+            let why = "another part of the load lacks this run";
+            let runs = self.results.supersede_from(first, why)?;
+            let runs = spec::count(runs as u64, "run");
+            self.runner.progress.warn(format!("{runs} of this part: {why}, so all parts measure it again"));
+            self.done.retain(|done| done.run.sequence < first);
+            self.before = self.done.len();
+        }
+        Ok(())
+    }
+
     /// Opens and checks the workloads of the remaining runs.
     fn get_ready(&mut self) -> Result<(), Error> {
+        self.agree_with_parts()?;
         if self.calibrates() {
             return calibration::get_ready(&mut self.runner, &self.plan);
         }

@@ -174,6 +174,16 @@ impl Results {
         self.write(|_, store| store.supersede(runs, why))
     }
 
+    /// Sets aside what earlier invocations stored of the plan from this place on. Returns the number of runs.
+    pub(crate) fn supersede_from(&mut self, place: u32, why: &str) -> Result<usize, Error> {
+        let Some(id) = self.known else { return Ok(0) };
+        self.write(|_, store| {
+            let runs = store.runs_from(id, place)?;
+            store.supersede(&runs, why)?;
+            Ok(runs.len())
+        })
+    }
+
     pub(crate) fn set_aside(&mut self, runs: &[i64], why: &str) -> Result<(), Error> {
         self.write(|_, store| store.set_aside(runs, why))
     }

@@ -286,8 +286,9 @@ impl<'a> Runner<'a> {
             stage.explain_replicas(&mut seen.replication);
         }
         validity::replication::mark(&mut record, &seen.replication);
-        let part = self.shared.as_ref().zip(start).and_then(|(shared, start)| start.into_part(shared.part));
-        record.parts.extend(part);
+        if let Some((shared, start)) = self.shared.as_ref().zip(start) {
+            start.keep(&mut record, shared.part);
+        }
         record.events.extend(balanced_words(&seen.balanced).map(|words| event("pooler", words)));
         if let Some(time) = steps.explain.filter(|_| lost.is_none()) {
             let place = self.stage(&setup.at())?.target.place();
@@ -296,6 +297,17 @@ impl<'a> Runner<'a> {
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
         Ok(MeasuredRun { finished, cause, measured: measured.engine, lost })
+    }
+
+    /// Meets the other parts of a load, and returns the least of the places of their next runs; `next` is this part's.
+    pub(crate) fn agree(&mut self, setup: &Setup, next: u32) -> Result<u32, Error> {
+        let Some(agenda) = self.shared.as_ref().map(|shared| shared.opening(next)) else { return Ok(next) };
+        let place = self.stage(&setup.at())?.target.place();
+        let mut meeting = Meeting::join(&place, agenda)?;
+        let progress = &mut self.progress;
+        let released = meeting.wait(self.stop, |missing| progress.note(format!("waiting for {missing}")))?;
+        meeting.end();
+        Ok(released.position.unwrap_or(next))
     }
 
     /// Where this process waits for the other parts of a load.

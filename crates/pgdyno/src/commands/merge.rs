@@ -40,7 +40,11 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     }
     if merged.experiments.is_empty() {
         let hint = "a part that ended before its first run has none: measure it again";
-        return Err(CommandFailure::with_code(MISSING, "nothing to merge: no file has an experiment", Some(hint.into())));
+        return Err(CommandFailure::with_code(
+            MISSING,
+            "nothing to merge: no file has an experiment",
+            Some(hint.into()),
+        ));
     }
     if merged.known > 0 {
         let runs = spec::count(merged.known, "run");
@@ -103,11 +107,16 @@ fn missing(own: &MergedExperiment) -> Option<String> {
     let what = match own.missing.split_last() {
         None if own.partial == 0 => return None,
         None => format!("{} of {} runs lack a share of their load, and are invalid", own.partial, own.runs),
-        Some((last, [])) => format!("part {last} of {} is missing; what the other parts have is merged", own.of),
+        Some((last, [])) => {
+            format!("part {last} of {} is missing; what the other parts have is merged", own.of)
+        }
         Some((last, others)) => {
             let others: Vec<String> = others.iter().map(ToString::to_string).collect();
             let others = others.join(", ");
-            format!("parts {others} and {last} of {} are missing; what the other parts have is merged", own.of)
+            format!(
+                "parts {others} and {last} of {} are missing; what the other parts have is merged",
+                own.of
+            )
         }
     };
     Some(format!("experiment {} ({}): {what}", own.id.0, own.name))
@@ -143,7 +152,10 @@ mod tests {
         assert_eq!(failure.code, MISSING);
         assert!(hint.contains("pgdyno merge all.sqlite PART.sqlite -o all.sqlite --replace;"), "{hint}");
         let shares = MergedExperiment { partial: 2, shared: true, ..of(&[]) };
-        assert_eq!(missing(&shares).unwrap(), "experiment 2 (demo): 2 of 4 runs lack a share of their load, and are invalid");
+        assert_eq!(
+            missing(&shares).unwrap(),
+            "experiment 2 (demo): 2 of 4 runs lack a share of their load, and are invalid"
+        );
         assert!(incomplete(&[shares], Path::new("all.sqlite")).is_err());
         let again = MergedExperiment { whole_later: Some(ExperimentId(3)), ..of(&[3]) };
         assert_eq!(incomplete(&[again], Path::new("all.sqlite")).unwrap(), SAME_OR_BETTER);

@@ -238,7 +238,7 @@ fn what_cannot_be_divided_is_refused_with_its_reason() {
     let done = hosts.place.run(["run", "e.toml", "--part", "3/2"]).expect(64);
     assert!(done.stderr.contains("must be K/N"), "{}", done.stderr);
     let done = hosts.place.run(["run", "e.toml", "--part", "auto"]).expect(64);
-    assert!(done.stderr.contains("none of the variables"), "{}", done.stderr);
+    assert!(done.stderr.contains("no variable of Slurm"), "{}", done.stderr);
 }
 
 #[test]
@@ -264,5 +264,43 @@ fn parts_load_a_standby_and_a_server_behind_a_transaction_pooler() {
         let run = "select clients || ' ' || ok || ' ' || (select count(*) from run_part) from v_run";
         assert_eq!(asked(&hosts.place.path().join(&all), run), "4 200 2", "{name}");
     }
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn parts_that_stopped_at_different_runs_go_on_at_the_first_that_not_all_have() {
+    let hosts = Hosts::new();
+    hosts.place.write("one.sql", "SELECT 1;\n");
+    let file = format!(
+        "question = \"?\"\n[target]\nurl = \"{}\"\n[workload.one]\npgbench = {{ files = \"one.sql\" }}\n[factors]\nclients = 2\n\
+         [measure]\nwarmup = \"0s\"\nduration = \"500ms\"\nrounds = 3\n",
+        hosts.server.url()
+    );
+    hosts.place.write("e.toml", &file);
+    let all = |rounds: &str| {
+        let [one, other] = ["1/2", "2/2"].map(|part| {
+            let load = ["run", "e.toml", "--share", "load", "--part", part, "--rounds", rounds];
+            hosts.place.command(load)
+        });
+        let other = thread::spawn(move || finish(other));
+        [finish(one), other.join().expect("it ends")].map(measured)
+    };
+    all("1");
+    let kept = hosts.place.path().join("kept.sqlite");
+    std::fs::copy(hosts.file(2, 2), &kept).expect("a copy");
+    all("2");
+    std::fs::rename(&kept, hosts.file(2, 2)).expect("the earlier state");
+    let [ahead, behind] = all("3");
+    assert!(
+        ahead.stderr.contains("1 run of this part: another part of the load lacks this run"),
+        "{}",
+        ahead.stderr
+    );
+    assert!(!behind.stderr.contains("lacks this run"), "{}", behind.stderr);
+    let files = [1, 2].map(|number| hosts.file(number, 2).display().to_string());
+    hosts.place.run(["merge", &files[0], &files[1], "-o", "all.sqlite"]).expect(0);
+    let whole = "select count(*) from run where set_aside is null and \
+                 (select count(*) from run_part p where p.run_id = run.run_id) = 2";
+    assert_eq!(asked(&hosts.place.path().join("all.sqlite"), whole), "3");
     hosts.nothing_is_left();
 }

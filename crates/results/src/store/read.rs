@@ -143,6 +143,18 @@ impl Store {
         )
     }
 
+    /// Numbers of the measured runs from this place of the plan on, without those that are set aside.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn runs_from(&self, id: ExperimentId, place: u32) -> Result<Vec<i64>, Error> {
+        self.rows(
+            "SELECT run_id FROM run WHERE experiment_id = ?1 AND sequence >= ?2 AND round > 0 AND set_aside IS NULL",
+            params![id.0, place],
+            |row| row.get(0),
+        )
+    }
+
     /// The first artifact of this name in an experiment.
     pub fn artifact(&self, id: ExperimentId, name: &str) -> Result<Option<Artifact>, Error> {
         let found = self.rows(

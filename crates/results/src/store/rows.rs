@@ -5,8 +5,7 @@ use serde::de::DeserializeOwned;
 use spec::plan::Recorded;
 use spec::{
     Artifact, BuildRecord, Doubt, ExperimentPart, ExperimentRecord, Host, MapPart, MeasuredTarget, Phase,
-    Relation, Run, RunEvent, RunKey, RunPart, Sample, ScriptRecord, SeriesPoint, Setting, Slice,
-    is_part,
+    Relation, Run, RunEvent, RunKey, RunPart, Sample, ScriptRecord, SeriesPoint, Setting, Slice, is_part,
 };
 use stats::{Encoded, Histogram};
 

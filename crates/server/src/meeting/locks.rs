@@ -23,6 +23,10 @@ pub(super) struct Locks {
     of: u32,
     /// Class of its locks, from all that must be the same.
     class: u32,
+    /// Class of the locks whose objects are the positions of the parts.
+    positions: u32,
+    /// Class of the lock whose object is when the gate opened.
+    opened: u32,
     /// What it announces, by item.
     announced: Vec<u32>,
 }
@@ -33,11 +37,30 @@ impl Locks {
         let all = hash(items.iter().map(|(_, value)| value.as_str()));
         let announced =
             items.iter().map(|(_, value)| number(&hash([value.as_str()])) & ((1 << ITEM_BITS) - 1));
-        Self { number: agenda.number, of: agenda.of, class: number(&all), announced: announced.collect() }
+        let class = number(&all);
+        let derived = |what: &str| number(&hash([what, class.to_string().as_str()]));
+        Self {
+            number: agenda.number,
+            of: agenda.of,
+            class,
+            positions: derived("position"),
+            opened: derived("opened"),
+            announced: announced.collect(),
+        }
     }
 
     pub(super) fn part(&self, number: u32) -> (u32, u32) {
         (self.class, number)
+    }
+
+    /// Parts at the same position share it.
+    pub(super) fn position(&self, position: u32) -> (u32, u32) {
+        (self.positions, position & (u32::MAX >> 1))
+    }
+
+    /// `at_us` is when the gate opened, by the server's clock.
+    pub(super) fn opened(&self, at_us: i64) -> (u32, u32) {
+        (self.opened, tick(at_us))
     }
 
     /// The locks that tell parts with another agenda what differs.
@@ -53,8 +76,8 @@ impl Locks {
              pg_catalog.concat_ws(' ', l.pid, l.virtualtransaction, pg_catalog.pg_postmaster_start_time()) \
              FROM pg_catalog.pg_locks AS l JOIN pg_catalog.pg_database AS d ON d.oid = l.database \
              WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND d.datname = pg_catalog.current_database() \
-             AND (l.classid = {} OR l.classid BETWEEN {ANNOUNCED} AND {last})",
-            self.class
+             AND (l.classid IN ({}, {}, {}) OR l.classid BETWEEN {ANNOUNCED} AND {last})",
+            self.class, self.positions, self.opened
         );
         Ok(self.seen(&control.rows(&sql)?))
     }
@@ -66,7 +89,11 @@ impl Locks {
                 continue;
             };
             let (Ok(class), Ok(object)) = (class.parse::<u32>(), object.parse::<u32>()) else { continue };
-            if class != self.class {
+            if class == self.positions {
+                seen.position = Some(seen.position.map_or(object, |least| least.min(object)));
+            } else if class == self.opened {
+                seen.opened = Some(object);
+            } else if class != self.class {
                 let (part, item) = (object >> ITEM_BITS, object & ((1 << ITEM_BITS) - 1));
                 seen.announced.entry(part).or_default().insert(class - ANNOUNCED, item);
             } else if object == GATE {
@@ -89,6 +116,14 @@ fn items(agenda: &Agenda) -> Vec<(&'static str, String)> {
     agenda.same.iter().cloned().chain(of).collect()
 }
 
+/// Steps of a time in the object of a lock, µs.
+const TICK_US: i64 = 100;
+
+/// A time as the object of a lock. It begins again after two and a half days.
+fn tick(at_us: i64) -> u32 {
+    (at_us / TICK_US) as u32 & (u32::MAX >> 1)
+}
+
 /// 31 bits: keys of advisory locks are signed.
 fn number(hash: &[u8; 32]) -> u32 {
     u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]) >> 1
@@ -104,6 +139,10 @@ pub(super) struct Seen {
     /// Parts that wait for it.
     waiting: usize,
     own: Vec<u32>,
+    /// The least position of a part.
+    position: Option<u32>,
+    /// When the gate opened, as the object of a lock.
+    opened: Option<u32>,
     /// What each part announces, by item.
     announced: BTreeMap<u32, BTreeMap<u32, u32>>,
 }
@@ -120,8 +159,26 @@ impl Seen {
         self.parts.contains(&number)
     }
 
+    /// Whether parts besides part 1 are there.
+    pub(super) fn has_others(&self) -> bool {
+        self.parts.iter().any(|number| *number > 1)
+    }
+
     pub(super) fn at_the_gate(&self) -> usize {
         self.waiting
+    }
+
+    pub(super) fn least_position(&self) -> Option<u32> {
+        self.position
+    }
+
+    /// When the gate opened, at most [`TICK_US`] too early; `None` if part 1 did not say so yet. `near_us` is less than a
+    /// day away, and may be earlier: part 1 reads the clock after the gate is open.
+    pub(super) fn opened_us(&self, near_us: i64) -> Option<i64> {
+        const AROUND: i64 = 1 << 31;
+        let ago = (i64::from(tick(near_us)) - i64::from(self.opened?)).rem_euclid(AROUND);
+        let ago = if ago > AROUND / 2 { ago - AROUND } else { ago };
+        Some((near_us / TICK_US - ago) * TICK_US)
     }
 
     /// A name of this meeting that no other one has: who holds the gate, in which transaction, since which start of
@@ -155,7 +212,7 @@ mod tests {
 
     fn agenda(number: u32, of: u32, plan: &str) -> Agenda {
         let same = vec![("plan", plan.to_owned()), ("version of pgdyno", "1".to_owned())];
-        Agenda { number, of, same, patience: Duration::from_secs(1) }
+        Agenda { number, of, same, position: None, patience: Duration::from_secs(1) }
     }
 
     fn row(key: (u32, u32), granted: &str, mode: &str) -> Vec<Option<String>> {
@@ -185,6 +242,21 @@ mod tests {
         assert_ne!(class(&agenda(1, 3, "p")), class(&agenda(1, 3, "q")));
         assert_ne!(class(&agenda(1, 3, "p")), class(&agenda(1, 4, "p")));
         assert!(class(&agenda(1, 3, "p")) < 1 << 31);
+    }
+
+    #[test]
+    fn the_least_position_and_the_opening_of_the_gate_are_seen() {
+        let locks = Locks::of(&agenda(1, 3, "p"));
+        let at = 1_795_000_000_123_456;
+        let rows =
+            [locks.position(7), locks.position(4), locks.opened(at)].map(|key| row(key, "t", "ShareLock"));
+        let seen = locks.seen(&rows);
+        assert_eq!(seen.least_position(), Some(4));
+        for later in [-70, 0, 99, 3_000_000] {
+            let early = at - seen.opened_us(at + later).unwrap();
+            assert!((0..TICK_US).contains(&early), "{early}");
+        }
+        assert_eq!(locks.seen(&rows[..2]).opened_us(at), None);
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub struct Agenda {
     pub of: u32,
     /// `("plan", …)`, `("version of pgdyno", …)`, [`RUN`], [`SEED`]; the number of parts is added.
     pub same: Vec<(&'static str, String)>,
+    /// How far this part is, below 2^31; all learn the least.
+    pub position: Option<u32>,
     /// How long to wait for parts that are not there.
     pub patience: Duration,
 }
@@ -61,8 +63,10 @@ pub struct Meeting {
 pub struct Released {
     /// The same for all parts of this meeting, and for no other; 32 hex digits.
     pub meeting: String,
-    /// When the gate opened, as this part saw it, by the server's clock, µs since 1970.
+    /// When the gate opened, by the server's clock, µs since 1970: as part 1 saw it, or at most 100 µs earlier.
     pub at_us: i64,
+    /// The least position of a part, if they have positions.
+    pub position: Option<u32>,
     pub clock: ClockOffset,
 }
 
@@ -93,7 +97,13 @@ impl Meeting {
         let begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; SET LOCAL statement_timeout = 0; \
                      SET LOCAL idle_in_transaction_session_timeout = 0";
         self.control.query(begin).map_err(failed)?;
-        let Agenda { number, of, .. } = self.agenda;
+        let Agenda { number, of, position, .. } = self.agenda;
+        // Who is there has said how far it is.
+        if let Some(position) = position {
+            let (class, object) = self.locks.position(position);
+            let share = format!("SELECT pg_catalog.pg_try_advisory_xact_lock_shared({class}, {object})");
+            self.control.query(&share).map_err(failed)?;
+        }
         if !self.try_lock(self.locks.part(number))? {
             let what = format!("part {number} of {of} is there already: another process measures it");
             let hint = "give each part its own number, and start each once";
@@ -125,11 +135,11 @@ impl Meeting {
     pub fn wait(&mut self, stop: &Stop, mut missing: impl FnMut(&str)) -> Result<Released, Error> {
         let start = Instant::now();
         let mut told = String::new();
-        let meeting = loop {
+        let (meeting, position) = loop {
             let seen = self.locks.look(&mut self.control).map_err(failed)?;
             let absent = seen.absent();
             if absent.is_empty() {
-                break seen.meeting();
+                break (seen.meeting(), seen.least_position());
             }
             let absent = words(&absent, self.agenda.of);
             if start.elapsed() >= self.agenda.patience {
@@ -142,7 +152,7 @@ impl Meeting {
             }
         };
         let at_us = if self.agenda.number == 1 { self.open(stop)? } else { self.pass()? };
-        Ok(Released { meeting, at_us, clock: self.clock })
+        Ok(Released { meeting, at_us, position, clock: self.clock })
     }
 
     /// Opens the gate once all others stand at it.
@@ -152,9 +162,10 @@ impl Meeting {
             let seen = self.locks.look(&mut self.control).map_err(failed)?;
             let absent = seen.absent();
             if !absent.is_empty() || start.elapsed() > AT_THE_GATE {
-                let who =
-                    if absent.is_empty() { "a part".to_owned() } else { words(&absent, self.agenda.of) };
-                return Err(left(&format!("{who} left while the others waited")));
+                return Err(left(&match absent.is_empty() {
+                    true => "a part is there and does not begin".to_owned(),
+                    false => format!("{} left while the others waited", words(&absent, self.agenda.of)),
+                }));
             }
             if seen.at_the_gate() + 1 == self.agenda.of as usize {
                 break;
@@ -165,10 +176,13 @@ impl Meeting {
             thread::sleep(Duration::from_millis(1));
         }
         let opened = self.control.query(&format!("ROLLBACK TO SAVEPOINT gate; {}", clock::SERVER_CLOCK));
-        clock::of_server(&opened.map_err(failed)?).map_err(failed)
+        let at_us = clock::of_server(&opened.map_err(failed)?).map_err(failed)?;
+        self.try_lock(self.locks.opened(at_us))?;
+        Ok(at_us)
     }
 
-    /// Waits at the gate.
+    /// Waits at the gate. Returns when part 1 opened it: another session that waits for the same lock can let this part
+    /// in later.
     fn pass(&mut self) -> Result<i64, Error> {
         let (class, object) = self.locks.part(GATE);
         let sql = format!(
@@ -180,12 +194,32 @@ impl Meeting {
             true => left("part 1 did not let the others begin"),
             false => failed(error),
         })?;
-        let at_us = clock::of_server(&passed).map_err(failed)?;
-        // The gate also opens when part 1 dies.
-        let seen = self.locks.look(&mut self.control).map_err(failed)?;
-        match seen.has(1) {
-            true => Ok(at_us),
-            false => Err(left("part 1 left while the others waited")),
+        let passed_us = clock::of_server(&passed).map_err(failed)?;
+        let start = Instant::now();
+        loop {
+            let seen = self.locks.look(&mut self.control).map_err(failed)?;
+            if let Some(opened_us) = seen.opened_us(passed_us) {
+                return Ok(opened_us);
+            }
+            // The gate also opens when part 1 dies.
+            if !seen.has(1) {
+                return Err(left("part 1 left before this part could begin"));
+            }
+            if start.elapsed() > AT_THE_GATE {
+                return Err(left("part 1 did not say when the load begins"));
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Leaves a meeting after which no load begins. Part 1 stays until the others know when the gate opened.
+    pub fn end(mut self) {
+        let start = Instant::now();
+        while self.agenda.number == 1 && start.elapsed() < AT_THE_GATE {
+            match self.locks.look(&mut self.control) {
+                Ok(seen) if seen.has_others() => thread::sleep(Duration::from_millis(1)),
+                _ => return,
+            }
         }
     }
 

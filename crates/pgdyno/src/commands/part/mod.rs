@@ -62,10 +62,13 @@ impl FromStr for WrittenPart {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!("must be K/N, such as 2/4, with K from 1 to N and N at most {MOST_PARTS}; or auto, or auto/N")
+            format!(
+                "must be K/N, such as 2/4, with K from 1 to N and N at most {MOST_PARTS}; or auto, or auto/N"
+            )
         };
-        let number =
-            |text: &str| text.parse::<u32>().ok().filter(|of| (1..=MOST_PARTS).contains(of)).ok_or_else(wrong);
+        let number = |text: &str| {
+            text.parse::<u32>().ok().filter(|of| (1..=MOST_PARTS).contains(of)).ok_or_else(wrong)
+        };
         match text.split_once('/') {
             None if text == "auto" => Ok(Self::Told { of: None }),
             Some(("auto", of)) => Ok(Self::Told { of: Some(number(of)?) }),

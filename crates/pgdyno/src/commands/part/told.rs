@@ -17,9 +17,11 @@ pub(super) fn told(
     found.dedup_by(|one, other| (one.number, one.of) == (other.number, other.of));
     let told = match &found[..] {
         [] => {
-            return Err("no variable of Slurm, MPI or Kubernetes names a part of several: SLURM_ARRAY_TASK_ID, \
+            return Err(
+                "no variable of Slurm, MPI or Kubernetes names a part of several: SLURM_ARRAY_TASK_ID, \
                         SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK, JOB_COMPLETION_INDEX"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         [told] => told,
         [one, other, ..] => {

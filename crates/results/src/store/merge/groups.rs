@@ -288,7 +288,8 @@ mod tests {
         let own = |uuid, number, seed: &str| Known { seed: seed.into(), ..part(uuid, "x", number, 2) };
         let twice = [own("a", 1, "s"), own("c", 1, "t"), own("b", 2, "s"), own("d", 2, "t")];
         assert_eq!(members(twice.clone()), [[0, 2], [1, 3]]);
-        let [first, second] = &groups(&listed([twice[0].clone(), twice[1].clone(), twice[3].clone()])).unwrap()[..]
+        let [first, second] =
+            &groups(&listed([twice[0].clone(), twice[1].clone(), twice[3].clone()])).unwrap()[..]
         else {
             panic!("two experiments")
         };

@@ -133,7 +133,9 @@ fn refuse_impossible(shares: &[Share]) -> Result<(), String> {
             return Err(format!("{}: {count} {name} cannot be", words(run)));
         }
         let times = [("warm-up", run.warmup_s), ("measured part", run.measured_s)];
-        if let Some((what, seconds)) = times.into_iter().find(|(_, seconds)| !seconds.is_finite() || *seconds < 0.0) {
+        if let Some((what, seconds)) =
+            times.into_iter().find(|(_, seconds)| !seconds.is_finite() || *seconds < 0.0)
+        {
             return Err(format!("{}: a {what} of {seconds} s cannot be", words(run)));
         }
     }
@@ -445,7 +447,8 @@ mod tests {
         };
         let endless = refused(|run| run.measured_s = f64::INFINITY);
         assert_eq!(endless, "part 2 of 2: a measured part of inf s cannot be");
-        let many = refused(|run| run.counts = [(figures::OK.name.to_owned(), u64::MAX)].into_iter().collect());
+        let many =
+            refused(|run| run.counts = [(figures::OK.name.to_owned(), u64::MAX)].into_iter().collect());
         assert!(many.ends_with(" ok cannot be"), "{many}");
     }
 
