@@ -24,7 +24,7 @@ pub fn at(
         (true, _) => dsn.to_owned(),
         (false, "") => apart.join(" "),
         (false, uri) if uri.starts_with("postgres://") || uri.starts_with("postgresql://") => {
-            return Err(Error::new(Class::Usage, "host, port or user are given beside a URI")
+            return Err(Error::new(Class::Usage, "host, port or user are given together with a URI")
                 .with_hint("write them into the URI: postgres://user@host:port/database"));
         }
         // The string itself wins over the options, as in pgbench, so it comes last.

@@ -37,7 +37,7 @@ fn together(one: &Term, other: &Term) -> Result<(), String> {
     let (strict, loose) = if one.share < other.share { (one, other) } else { (other, one) };
     if strict.within_us <= loose.within_us {
         return Err(format!(
-            "cannot be of use with \"{}\", which follows from \"{}\" and says nothing more: leave it out",
+            "is of no use with \"{}\", which follows from \"{}\" and says nothing more: leave it out",
             loose.written, strict.written
         ));
     }
@@ -60,7 +60,8 @@ fn term(written: &str) -> Result<Term, String> {
     let (within, share) =
         if let Some(limit) = figure.strip_prefix("late(").and_then(|rest| rest.strip_suffix(')')) {
             let percent = bound.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-            let percent = percent.ok_or_else(|| wrong(&format!("{bound:?} is no share in %")))?;
+            let percent =
+                percent.ok_or_else(|| wrong(&format!("invalid share {bound:?}: write a percentage")))?;
             (within(limit)?, percent / 100.0)
         } else {
             let percent = figure.strip_prefix('p').and_then(|quantile| quantile.parse::<f64>().ok());
@@ -80,7 +81,7 @@ fn term(written: &str) -> Result<Term, String> {
 /// `250ms`, `1.5s`, `800us`.
 fn time(text: &str) -> Result<Duration, String> {
     let time = text.trim().parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
-    let time = time.ok_or_else(|| format!("\"{text}\" is no length of time such as 250ms or 1.5s"))?;
+    let time = time.ok_or_else(|| format!("invalid time \"{text}\": write 250ms or 1.5s"))?;
     match time {
         _ if (Duration::from_micros(1)..=LONGEST).contains(&time) => Ok(time),
         _ => Err(format!("\"{text}\" must be from 1us to 1h")),

@@ -19,6 +19,8 @@ pub(crate) struct Screen {
     brief: bool,
     now: String,
     seconds: u64,
+    /// Whether the number of runs is an estimate: a search has as many as it needs.
+    is_estimate: bool,
 }
 
 impl Screen {
@@ -28,7 +30,7 @@ impl Screen {
         let target = if interactive { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         print::above(interactive.then(|| bar.clone()));
-        Self { bar, verbose, interactive, brief: false, now: String::new(), seconds: 0 }
+        Self { bar, verbose, interactive, brief: false, now: String::new(), seconds: 0, is_estimate: false }
     }
 
     /// A screen on which only warnings stay.
@@ -71,7 +73,12 @@ impl Screen {
         self.bar.set_message(visible::line(text).into_owned());
     }
 
-    fn begin(&self, planned: usize, stored_runs: usize, [left, at_most]: [Duration; 2]) {
+    fn begin(&mut self, planned: usize, stored_runs: usize, [left, at_most]: [Duration; 2]) {
+        // Jobs alone have no runs to count.
+        if planned == 0 {
+            return;
+        }
+        self.is_estimate = left < at_most;
         let bar = "{bar:20.cyan} {pos}/{len} {wide_msg}\n{prefix}";
         self.bar.set_style(ProgressStyle::with_template(bar).expect("a valid template"));
         self.bar.set_length(planned as u64);
@@ -131,7 +138,8 @@ impl Screen {
     ) {
         self.bar.set_position(number as u64);
         let width = planned.to_string().len();
-        let before = format!("{number:>width$}/{planned}  {figures}");
+        let of = if self.is_estimate { " of about " } else { "/" };
+        let before = format!("{number:>width$}{of}{planned}  {figures}");
         let left = time(left);
         if self.brief {
             return self.message(&before);
@@ -192,8 +200,10 @@ impl Progress for Screen {
                 left,
                 ..
             } => {
-                let doubts: Vec<_> =
-                    doubts.iter().map(|doubt| in_words(doubt, arrivals.as_deref())).collect();
+                let doubts: Vec<String> = match self.verbose {
+                    true => doubts.iter().map(|doubt| in_words(doubt, arrivals.as_deref())).collect(),
+                    false => doubts.iter().map(|doubt| doubt.reason.text().to_owned()).collect(),
+                };
                 let figures = format!(
                     "{}{}{}",
                     match took_s {
@@ -206,7 +216,14 @@ impl Progress for Screen {
                         None => in_time(arrivals.as_deref(), promise.as_ref()),
                     }
                 );
-                self.finished(number, planned, &figures, validity, &doubts.join("; "), left);
+                self.finished(
+                    number,
+                    planned,
+                    &figures,
+                    validity,
+                    &doubts.join(if self.verbose { "; " } else { ", " }),
+                    left,
+                );
             }
             LabEvent::JobFinished { what, took, reused } => {
                 self.line(&format!("{:>8}  {}", "", job_words(&what, took, reused)));
@@ -253,7 +270,7 @@ fn second(start_us: i64, length_us: u64, scripts: &[ScriptSecond]) -> String {
     format!("{when}: {} tps{}{missed}", numbers::tps(tps), latency.unwrap_or_default())
 }
 
-/// `tpcb, 4 clients: 5.123 tps, p99 273 ms`: four digits, so that small rates remain distinct.
+/// `tpcb, 4 clients: 5.12 tps, p99 273 ms`: three digits, so that small rates remain distinct.
 fn figures(what: &str, tps: f64, p99_ms: Option<f64>, sliced: bool) -> String {
     let of = if sliced { " in slices" } else { "" };
     let latency = |p99: f64| format!(", p99 {}{of}", numbers::latency_us(p99 * 1e3));
@@ -261,7 +278,7 @@ fn figures(what: &str, tps: f64, p99_ms: Option<f64>, sliced: bool) -> String {
     format!("{what}: {} tps{latency}", numbers::tps(tps))
 }
 
-/// `, 82,080 commands/s, 93.1 % hits`: if a transaction is a pipeline, and if lookups may miss.
+/// `, 82,100 commands/s, 93.1 % hits`: if a transaction is a pipeline, and if lookups may miss.
 fn of_commands(commands_per_s: Option<f64>, hit_pct: Option<f64>) -> String {
     let commands = commands_per_s.map(|per_s| format!(", {} commands/s", numbers::tps(per_s)));
     let hits = hit_pct.map(|pct| format!(", {} hits", numbers::percent(pct / 100.0)));
@@ -288,7 +305,7 @@ fn in_time(arrivals: Option<&Arrivals>, promise: Option<&Promise>) -> String {
 }
 
 fn trial_words(trial: Trial) -> String {
-    let kept = if trial.kept { "kept" } else { "BROKEN" };
+    let kept = if trial.kept { "kept" } else { "broken" };
     let percent = |pct: f64| numbers::percent(pct / 100.0);
     let left =
         trial.left_pct.map(|left| format!(", {} still waiting or skipped: a queue grows", percent(left)));
@@ -312,9 +329,9 @@ mod tests {
     /// Both arms were shown as "5 tps" although one was 16 % faster.
     #[test]
     fn small_rates_that_differ_are_told_apart() {
-        assert_eq!(figures("tiles", 4.66, Some(272.63), false), "tiles: 4.660 tps, p99 273 ms");
-        assert_eq!(figures("tiles", 5.41, None, true), "tiles: 5.410 tps");
-        assert_eq!(figures("reads", 32_149.3, Some(0.331), true), "reads: 32,149 tps, p99 331 µs in slices");
+        assert_eq!(figures("tiles", 4.66, Some(272.63), false), "tiles: 4.66 tps, p99 273 ms");
+        assert_eq!(figures("tiles", 5.41, None, true), "tiles: 5.41 tps");
+        assert_eq!(figures("reads", 32_149.3, Some(0.331), true), "reads: 32,100 tps, p99 331 µs in slices");
     }
 
     /// Regression: the time of an earlier invocation read as if the job had taken it now.
@@ -328,7 +345,7 @@ mod tests {
     #[test]
     fn pipelines_are_told_in_commands_too_and_caches_with_their_hits() {
         assert_eq!(of_commands(None, None), "");
-        assert_eq!(of_commands(Some(82_080.4), Some(93.14)), ", 82,080 commands/s, 93.1 % hits");
+        assert_eq!(of_commands(Some(82_080.4), Some(93.14)), ", 82,100 commands/s, 93.1 % hits");
     }
 
     /// 11,202 of 11,202 transactions were late, which the run's line did not show.
@@ -339,14 +356,14 @@ mod tests {
         assert_eq!(in_time(None, None), "");
     }
 
-    /// "BROKEN, 2.2 % bad" for a promise that allows 5 % late had no reason.
+    /// "broken, 2.2 % bad" for a promise that allows 5 % late had no reason.
     #[test]
     fn a_trial_that_its_queue_broke_says_so() {
         let trial = |kept, left_pct| Trial { kept, bad_pct: 2.2, left_pct };
         assert_eq!(trial_words(trial(true, None)), "; promise kept, 2.2 % bad");
         assert_eq!(
             trial_words(trial(false, Some(1.02))),
-            "; promise BROKEN, 2.2 % bad, 1 % still waiting or skipped: a queue grows"
+            "; promise broken, 2.2 % bad, 1 % still waiting or skipped: a queue grows"
         );
     }
 

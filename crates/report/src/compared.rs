@@ -9,17 +9,17 @@ use stats::{Estimate, ValueGroup, Verdict};
 use crate::numbers;
 use results::data::cell_text;
 
-/// A change with its interval, e.g. `+0.8 % [-0.4, +2.0]`; marked if it is only indicative.
+/// A change with its interval, e.g. `+0.8 % [-0.4, +2.0]`; marked if it rests on one or two rounds.
 pub(crate) fn change(of: &Estimate) -> String {
     let change = numbers::change_with_interval(of.change_pct(), of.interval_pct());
     indicative(of).map_or(change.clone(), |why| format!("{change} ({why})"))
 }
 
-/// Why a change is only indicative; `None` if it has enough rounds.
+/// Why a change says little; `None` if it has enough rounds.
 pub(crate) fn indicative(of: &Estimate) -> Option<&'static str> {
     match of.n {
         1 => Some("from one: no interval"),
-        2 => Some("from two: indicative"),
+        2 => Some("from two rounds only"),
         _ => None,
     }
 }

@@ -20,14 +20,14 @@ pub(crate) fn amount(unit: Unit, value: f64) -> String {
 }
 
 /// `WAL per transaction: stock 2.20 kB, gis 9.10 kB (4.1 times)`: always a ratio, also below 1.
-fn words(of: &Difference, base: &str) -> String {
+fn words(of: &Difference, [base, arm]: [&str; 2]) -> String {
     let ratio = of.ratio().map(|ratio| format!(" ({} times)", numbers::about(ratio)));
     format!(
         "{} per {}: {base} {}, {} {}{}",
         of.of.row.label,
         of.per.name(),
         amount(of.of.row.unit, of.base),
-        of.arm,
+        arm,
         amount(of.of.row.unit, of.new),
         ratio.unwrap_or_default()
     )
@@ -36,7 +36,17 @@ fn words(of: &Difference, base: &str) -> String {
 /// The surest differences of an arm in a workload, a phrase each, beginning with a small letter except for
 /// names.
 pub(crate) fn phrases(all: &[Difference], workload: &str, arm: &str, base: &str) -> Vec<String> {
-    largest(all, workload, arm, MOST_PHRASES).into_iter().map(|of| words(of, base)).collect()
+    largest(all, workload, arm, MOST_PHRASES).into_iter().map(|of| words(of, [base, arm])).collect()
+}
+
+/// The surest one, with these names of both sides.
+pub(crate) fn largest_in_words(
+    all: &[Difference],
+    workload: &str,
+    arm: &str,
+    names: [&str; 2],
+) -> Option<String> {
+    largest(all, workload, arm, 1).into_iter().next().map(|of| words(of, names))
 }
 
 /// The same for every arm and workload of a comparison, for the text below its table; empty if nothing

@@ -19,16 +19,15 @@ pub(crate) const STYLE: &str = include_str!("style.css");
 #[must_use]
 pub fn page(data: &ReportData) -> String {
     let answer = AnswerBlocks::of(data);
-    let sections: Vec<(&Section, Vec<Block>)> = SECTIONS
-        .iter()
-        .map(|section| (section, (section.blocks)(data)))
-        .filter(|(_, blocks)| !blocks.is_empty())
-        .collect();
+    let mut sections: Vec<(&Section, Vec<Block>)> =
+        SECTIONS.iter().map(|section| (section, (section.blocks)(data))).collect();
+    let first = first_screen(&mut sections);
+    sections.retain(|(_, blocks)| !blocks.is_empty());
     let page = html! {
         (PreEscaped("<!doctype html>\n"))
         html lang="en" {
             head { (head(&answer)) }
-            body { (body(data, &answer, &sections)) }
+            body { (body(data, &answer, &first, &sections)) }
         }
         "\n"
     };
@@ -48,17 +47,55 @@ fn head(answer: &AnswerBlocks<'_>) -> Markup {
     }
 }
 
-fn body(data: &ReportData, answer: &AnswerBlocks<'_>, sections: &[(&Section, Vec<Block>)]) -> Markup {
+/// The chart next to the answer, taken out of its section, and a copy of the first picture if maps are measured.
+fn first_screen(sections: &mut [(&Section, Vec<Block>)]) -> Vec<Block> {
+    let chart = sections.iter_mut().find_map(|(_, blocks)| take_chart(blocks));
+    let tiles = sections.iter().filter(|(section, _)| section.anchor == "tiles");
+    let picture = tiles.flat_map(|(_, blocks)| blocks).find_map(first_picture);
+    chart.into_iter().chain(picture).collect()
+}
+
+/// Takes the first chart out, also from a group.
+fn take_chart(blocks: &mut Vec<Block>) -> Option<Block> {
+    if let Some(at) = blocks.iter().position(|block| matches!(block, Block::Chart(_))) {
+        return Some(blocks.remove(at));
+    }
+    blocks.iter_mut().find_map(|block| match block {
+        Block::Group { blocks, .. } | Block::Details { blocks, .. } => take_chart(blocks),
+        _ => None,
+    })
+}
+
+fn first_picture(block: &Block) -> Option<Block> {
+    match block {
+        Block::Picture(markup) => Some(Block::Picture(markup.clone())),
+        Block::Group { blocks, .. } => blocks.iter().find_map(first_picture),
+        _ => None,
+    }
+}
+
+fn body(
+    data: &ReportData,
+    answer: &AnswerBlocks<'_>,
+    first: &[Block],
+    sections: &[(&Section, Vec<Block>)],
+) -> Markup {
     html! {
         header {
-            p.kicker { (kicker(data)) }
-            h1 { (answer.answer.question) }
-            @for block in answer.blocks(AnswerPlace::Page) { (block) }
-        }
-        nav aria-label="On this page" {
-            @for (section, _) in sections { a href=(format!("#{}", section.anchor)) { (section.heading) } }
+            p.kicker { (kicker(data)) " · " (answer.answer.question) }
+            div.first {
+                @if let Some(told) = answer.conclusion().on_page(answer.box_class()) { (told) }
+                @for block in first { (block) }
+            }
         }
         main {
+            h2 id="details" { "Details" }
+            nav aria-label="On this page" {
+                @for (section, _) in sections { a href=(format!("#{}", section.anchor)) { (section.heading) } }
+            }
+            section id="answer" {
+                @for block in answer.blocks(AnswerPlace::Page) { (block) }
+            }
             @for (section, blocks) in sections {
                 section id=(section.anchor) {
                     h2 { (section.heading) }

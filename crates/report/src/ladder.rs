@@ -18,6 +18,29 @@ pub(crate) fn name(of: &Ladder) -> String {
     std::iter::once(of.workload.clone()).chain(parts).collect::<Vec<_>>().join(", ")
 }
 
+/// The answer of a ladder: where its promise breaks; without one where most is done, and how response times grow.
+pub(crate) fn answer(of: &Ladder, with_name: bool) -> String {
+    if of.is_judged() {
+        return format!("{}: {}", name(of), verdict(of));
+    }
+    let name = if with_name { name(of) } else { of.workload.clone() };
+    let tps = |rung: &&Rung| rung.tps.unwrap_or(0.0);
+    let Some(most) = of.rungs.iter().max_by(|one, other| tps(one).total_cmp(&tps(other))) else {
+        return format!("{name}: nothing was measured.");
+    };
+    let p99 = of.rungs.iter().filter_map(|rung| Some((rung_name(rung), rung.percentiles_ns[2]?)));
+    let p99: Vec<(String, f64)> = p99.collect();
+    let grows = match &p99[..] {
+        [(first, low), .., (last, high)] => format!(
+            "; p99 is {} with {first} and {} with {last}",
+            numbers::latency_ns(*low),
+            numbers::latency_ns(*high)
+        ),
+        _ => String::new(),
+    };
+    format!("{name} does most with {}: {} tps{grows}.", rung_name(most), numbers::tps(tps(&most)))
+}
+
 pub(crate) fn words(of: &Ladder) -> Vec<String> {
     if !of.is_judged() {
         return Vec::new();

@@ -20,8 +20,23 @@ pub(crate) fn command(data: &ReportData, next: &Next) -> Option<PrintedCommand> 
     next.command.clone().or_else(of_file)
 }
 
+/// Alternatives that a short answer names.
+const FEW_HELPS: usize = 2;
+
 pub(crate) fn words(data: &ReportData, next: &Next) -> String {
     phrase(next, command(data, next).as_ref(), &spec::shell::word(data.called()))
+}
+
+/// The same for a short answer: without costs of what does not help, and with the likeliest alternatives only.
+pub(crate) fn short_words(data: &ReportData, next: &Next) -> String {
+    match &next.step {
+        NextStep::Else { helps, .. } if !helps.is_empty() => {
+            let called = spec::shell::word(data.called());
+            let helps = helps.iter().take(FEW_HELPS).map(|own| help(own, &called));
+            helps.collect::<Vec<_>>().join(", or ")
+        }
+        _ => words(data, next),
+    }
 }
 
 /// The same as a sentence's end: with a colon if a command follows.

@@ -191,7 +191,7 @@ mod tests {
         };
         let groups = [group("a"), group("b")];
         assert!(groups[0].took(("node", "")).starts_with("2,000 ["), "{}", groups[0].took(("node", "")));
-        assert_eq!(groups[1].took(("node", "")), "500.0");
+        assert_eq!(groups[1].took(("node", "")), "500");
         assert_eq!(groups[0].took(("index", "point")), "under 1 s");
         assert_eq!(groups[1].took(("index", "point")), numbers::ABSENT);
         let table = laid_out("", &groups);

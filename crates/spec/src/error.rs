@@ -74,17 +74,20 @@ pub fn advice_on_sqlstate(sqlstate: &str, text: &str) -> &'static str {
              max_parallel_workers_per_gather = 0"
         }
         "42501" => {
-            "connect as a role that may do it: the owner of the object, or one that the owner lets (GRANT)"
+            "connect as the owner of the object, or as a role with that privilege (GRANT)"
         }
-        "42P01" | "3F000" => "make it, or see who dropped it; the search_path may also be another one",
-        "42703" | "42883" | "42704" => "see whether the script and the database belong together",
+        "42P01" | "3F000" => "create it, or check the search_path",
+        "42703" | "42883" | "42704" => "check that the script is written for this database",
+        "42601" if text.contains("near \"\\\"") => {
+            "lines that begin with \\ are commands of psql, which pg_dump writes: remove them, and dump with --inserts"
+        }
         "25006" => "the server or session is read-only: connect to the primary",
         "53100" => "make room on the server's disk",
         "53300" => {
-            "use fewer clients, or raise what lets in so few: max_connections, or CONNECTION LIMIT of the role or database"
+            "use fewer clients, or raise max_connections or the CONNECTION LIMIT of the role or database"
         }
-        "57014" => "the server cancelled it: look at statement_timeout and who else is there",
-        "57P01" | "57P02" | "57P03" | "57P05" => "see in the server's log why it ended sessions",
+        "57014" => "the server cancelled it: check statement_timeout and other sessions",
+        "57P01" | "57P02" | "57P03" | "57P05" => "check the server's log for the reason",
         _ => "",
     }
 }

@@ -56,7 +56,10 @@ impl Prices {
     pub fn problem(&self) -> Option<(Vec<String>, String)> {
         let at = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
         if !is_date(&self.date) {
-            return Some((at(&["date"]), format!("\"{}\" is no day; write e.g. \"2021-09-25\"", self.date)));
+            return Some((
+                at(&["date"]),
+                format!("invalid date \"{}\": write e.g. \"2021-09-25\"", self.date),
+            ));
         }
         if self.currency.trim().is_empty() {
             return Some((at(&["currency"]), "names no currency; write e.g. \"USD\"".to_owned()));
@@ -83,7 +86,7 @@ impl Prices {
             let wrong = parts.iter().find(|(_, value)| !(0.0..=1e12).contains(value));
             match wrong {
                 Some((key, value)) => {
-                    Some((at(&["offer", name, key]), format!("{value} is no price or size")))
+                    Some((at(&["offer", name, key]), format!("invalid price or size {value}")))
                 }
                 None if offer.per_month(self.hours_per_month) <= 0.0 => {
                     Some((at(&["offer", name]), "costs nothing; give hour, month or storage".to_owned()))
@@ -141,8 +144,8 @@ mod tests {
             offer,
         };
         let cases = [
-            (Prices { date: "25.9.2021".into(), ..fine.clone() }, "date", "is no day"),
-            (Prices { date: "2021-13-25".into(), ..fine.clone() }, "date", "is no day"),
+            (Prices { date: "25.9.2021".into(), ..fine.clone() }, "date", "invalid date"),
+            (Prices { date: "2021-13-25".into(), ..fine.clone() }, "date", "invalid date"),
             (Prices { currency: " ".into(), ..fine.clone() }, "currency", "names no currency"),
             (Prices { hours_per_month: 0.0, ..fine.clone() }, "hours_per_month", "not within"),
             (Prices { offer: BTreeMap::new(), ..fine.clone() }, "offer", "there is none"),

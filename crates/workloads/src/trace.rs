@@ -138,7 +138,7 @@ fn passed_over(passed: &list::PassedOver) -> String {
     let why = match passed.reason {
         SkipReason::NoTile => "name no tile",
         SkipReason::OffMap => "are off the map (column or row beyond the last of the zoom)",
-        SkipReason::Method => "are no GET",
+        SkipReason::Method => "are not GET requests",
         SkipReason::Status => "were answered with an error or a redirection",
     };
     format!("{} {why} (line {}: {})", spec::count(passed.lines, "line"), passed.first, passed.example)

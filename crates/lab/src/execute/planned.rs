@@ -100,10 +100,7 @@ fn check_placement(plan: &Plan) -> Result<(), Error> {
     cpus.into_iter().flatten().try_for_each(server::placement::check).map_err(|error| {
         Error::new(
             Class::Usage,
-            format!(
-                "this experiment began with {}, and that cannot be had any more: {error}",
-                chosen.words()
-            ),
+            format!("this experiment began with {}, which is no longer available: {error}", chosen.words()),
         )
         .with_hint("let pgdyno use those CPUs again, or start again with --again")
     })

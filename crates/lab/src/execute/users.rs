@@ -55,12 +55,12 @@ pub(super) fn fit(plan: &Plan, stages: &mut [(At, Stage)]) -> Result<(), Error> 
         let let_in = row.iter().flatten().flatten().find_map(|text| text.parse::<u32>().ok());
         if let Some(let_in) = let_in.filter(|let_in| let_in < users) {
             let what = format!(
-                "{} need a connection each, and {} lets in {let_in} more (max_connections without reserved ones and those in use)",
+                "{} need a connection each, and {} accepts {let_in} more (max_connections without reserved ones and those in use)",
                 count(*users as usize, "user"),
                 stage.target.redacted()
             );
             let hint = "use fewer users, raise max_connections, or connect through a pooler";
-            return Err(Error::new(Class::BadInput, what).with_hint(hint));
+            return Err(Error::new(Class::Refused, what).with_hint(hint));
         }
     }
     Ok(())

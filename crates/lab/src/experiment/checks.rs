@@ -138,7 +138,7 @@ fn comparison(document: &mut Document<'_>, file: &ExperimentFile, compare: &Comp
     }
     let alike = |name: &&str| factor(key, &known).is_some_and(|factor| !factor.concerns(key, name, &known));
     if let Some(name) = file.factors.workloads().find(alike) {
-        let message = format!("{key} is no difference to workload {name}: its arms would be the same");
+        let message = format!("{key} does not change workload {name}: its arms would be the same");
         let hint = "leave it out of [factors] workload";
         document.wrong(&["compare", "factor"], message, Some(hint));
     }
@@ -388,7 +388,7 @@ fn measured_loads_have_their_own_tables(document: &mut Document<'_>, file: &Expe
         if file.prepare.osm.iter().any(|prepared| prepared.writes_where(load)) {
             let message =
                 format!("workload {name} would write the tables {}_… that [prepare] makes", load.prefix);
-            let hint = "give one of them a prefix of its own: prefix = \"…\"";
+            let hint = "give one of them another prefix: prefix = \"…\"";
             document.wrong_key(&["workload", name, "osm"], message, Some(hint));
         }
     }

@@ -147,7 +147,7 @@ impl ExperimentFile {
     ) -> Result<Self, Error> {
         let text = spec::given::read_text(path).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::PermissionDenied => unreadable(path, source),
-            _ => Error::new(BadInput, format!("{} is no experiment file: {source}", path.display()))
+            _ => Error::new(BadInput, format!("{} is not an experiment file: {source}", path.display()))
                 .with_hint("docs/experiment.md shows one")
                 .because(source),
         })?;

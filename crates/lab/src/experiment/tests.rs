@@ -624,7 +624,7 @@ fn what_is_no_file_is_no_experiment_file() {
     std::fs::write(&text, [0xff, 0xfe]).unwrap();
     for path in [folder.path(), Path::new("/dev/zero"), text.as_path()] {
         let error = ExperimentFile::read(path, &ReadOptions::default()).unwrap_err();
-        assert!(error.to_string().contains("is no experiment file"), "{error}");
+        assert!(error.to_string().contains("is not an experiment file"), "{error}");
         assert_eq!(error.class(), BadInput);
     }
 }

@@ -31,7 +31,7 @@ impl Factor for ClientsFactor {
         _known: &LevelNames<'_>,
     ) -> Result<(), String> {
         let clients = level.parse().ok().filter(|clients| *clients > 0);
-        setup.clients = clients.ok_or_else(|| format!("{level:?} is no number of clients"))?;
+        setup.clients = clients.ok_or_else(|| format!("invalid number of clients {level:?}"))?;
         Ok(())
     }
 }
@@ -50,7 +50,7 @@ mod tests {
         let known = LevelNames::default();
         for level in ["many", "0", "-1", "1.5", ""] {
             let refused = ClientsFactor.apply("clients", level, &mut setup, &known).unwrap_err();
-            assert_eq!(refused, format!("{level:?} is no number of clients"));
+            assert_eq!(refused, format!("invalid number of clients {level:?}"));
         }
         assert_eq!(ClientsFactor.apply("clients", "16", &mut setup, &known), Ok(()));
         assert_eq!(setup.clients, 16);

@@ -34,7 +34,7 @@ impl Factor for DataFactor {
         if names.contains(&option) {
             return Ok(());
         }
-        Err(format!("`{option}` is no option of prepare.{job}{}", advice(option, names.iter().copied())))
+        Err(format!("prepare.{job} has no option `{option}`{}", advice(option, names.iter().copied())))
     }
 
     fn read(&self, key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {

@@ -36,7 +36,7 @@ impl Factor for OptionFactor {
             return Ok(());
         }
         let advice = advice(option, names.iter().chain(&OF_LOAD).copied());
-        Err(format!("`{option}` is no option of workload {workload} ({}){advice}", spec.kind()))
+        Err(format!("workload {workload} ({}) has no option `{option}`{advice}", spec.kind()))
     }
 
     fn read(&self, key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {

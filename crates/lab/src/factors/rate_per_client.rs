@@ -32,7 +32,7 @@ impl Factor for RatePerClientFactor {
         _known: &LevelNames<'_>,
     ) -> Result<(), String> {
         let rate = level.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
-        let rate = rate.ok_or_else(|| format!("{level:?} is no rate"))?;
+        let rate = rate.ok_or_else(|| format!("invalid rate {level:?}"))?;
         setup.load = Load::Rate(Profile::Constant(rate * f64::from(setup.clients)));
         Ok(())
     }

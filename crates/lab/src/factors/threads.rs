@@ -31,7 +31,7 @@ impl Factor for ThreadsFactor {
         _known: &LevelNames<'_>,
     ) -> Result<(), String> {
         let threads = level.parse().ok().filter(|threads| *threads > 0);
-        setup.threads = threads.ok_or_else(|| format!("{level:?} is no number of threads"))?;
+        setup.threads = threads.ok_or_else(|| format!("invalid number of threads {level:?}"))?;
         Ok(())
     }
 }

@@ -98,7 +98,11 @@ pub(super) fn take(arms: &mut [Part<'_, '_>], turns: &Turns, servers: &Postmaste
     };
     let wanted = usual_length(longest(&warm, 0.5));
     taken.short = (taken.uncut.is_none() && each < wanted).then(|| {
-        format!("slices of {} are shorter than 20 of its transactions, {}", words(each), words(wanted))
+        format!(
+            "slices of {} are short: 20 transactions take {}; longer runs have longer slices",
+            words(each),
+            words(wanted)
+        )
     });
     arms.iter_mut().for_each(|arm| arm.sessions.run.measure(&mut arm.watch));
     let mut conductor = Conductor {

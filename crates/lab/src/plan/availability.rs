@@ -139,11 +139,9 @@ pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
     let unique: BTreeSet<NotRun> = found.iter().flatten().cloned().collect();
     let is_open = may_fail && !facts.are_checked();
     plan.decisions.left_out = match is_known {
-        true if is_open => Decision::open(
-            unique.into_iter().collect(),
-            "an arm that fails its checks is left out",
-            [Needed::Checks],
-        ),
+        true if is_open => {
+            Decision::open(unique.into_iter().collect(), "arms that fail their checks", [Needed::Checks])
+        }
         true if unique.is_empty() => Decision::decided(Vec::new(), "all of it can be run here"),
         true if calibrates => {
             Decision::decided(unique.into_iter().collect(), "a calibration measures what this host has")
@@ -151,7 +149,7 @@ pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
         true => Decision::decided(unique.into_iter().collect(), "a pair is of one time"),
         false => Decision::open(
             unique.into_iter().collect(),
-            "what is not available is left out until it is",
+            "what is not available, until it is",
             [Some(Needed::Programs), is_open.then_some(Needed::Checks)].into_iter().flatten(),
         ),
     };

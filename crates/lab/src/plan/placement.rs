@@ -29,7 +29,7 @@ pub(super) fn placement(plan: &Plan, facts: &Facts) -> Option<Decision<ChosenPla
             Decision::decided(ChosenPlacement { level: level.clone(), placement }, why)
         }
         Err(lacks) => {
-            let why = format!("calibrate advised {level} on {day}, and it cannot be had: {lacks}");
+            let why = format!("calibrate advised {level} on {day}, which is not available: {lacks}");
             Decision::decided(free(), why)
         }
     })

@@ -43,6 +43,7 @@ pub fn table(plan: &Plan, most: usize) -> LongTable<'_> {
     let columns = FIRST.into_iter().chain(further.iter().copied()).chain(copy).chain(LAST);
     let mut table = Table::new(columns);
     table.hide(["seed"]);
+    table.optional(["rate_per_s"]);
     LongTable::new(table.columns, move |take| each_step(plan, (&further, most), take))
 }
 

@@ -69,7 +69,8 @@ fn calibration_words(plan: &Plan, asked: &PlannedCalibration) -> Vec<String> {
 /// What is still open, the rule that decides it, and the facts that are missing.
 fn open_words(plan: &Plan) -> Vec<String> {
     let open = plan.decisions.rows().into_iter().filter(|row| !row.needs.is_empty());
-    open.map(|row| format!("open until {} is known: {}: {}", row.needs_words(), row.what, row.why)).collect()
+    open.map(|row| format!("{}: {} (decided once {} is known)", row.what, row.why, row.needs_words()))
+        .collect()
 }
 
 fn target_words(plan: &Plan) -> String {

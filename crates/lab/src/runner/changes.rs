@@ -112,7 +112,7 @@ fn advice_on(error: &Error) -> &'static str {
         ChangeFailureKind::Sql => {
             let sqlstate = error.cause().and_then(|error: &SqlError| error.sqlstate.as_deref());
             match sqlstate.map(|sqlstate| advice_on_sqlstate(sqlstate, &error.to_string())) {
-                None | Some("") => "it is sent as one text, in a connection of its own: try it with psql",
+                None | Some("") => "it is sent as one text, in a separate connection: try it with psql",
                 Some(known) => known,
             }
         }

@@ -755,7 +755,8 @@ fn by_tls(setup: &Setup) -> bool {
 }
 
 fn not_by_tls(why: String) -> Error {
-    let what = format!("clients were to connect by TLS, and {why}: that is no figure of TLS");
+    let what =
+        format!("clients should have connected by TLS, and {why}: the figures would not be those of TLS");
     Error::new(Class::Guard, what).with_hint("look at `ssl` among the server's settings, and at its log")
 }
 

@@ -18,7 +18,7 @@ pub(super) fn table(found: &ReportData) -> Table {
 pub(super) fn print_below(
     (store, experiment): (&Store, ExperimentId),
     found: &ReportData,
-    format: OutputFormat,
+    (with_details, format): (bool, OutputFormat),
 ) -> anyhow::Result<bool> {
     if !format.is_for_people() {
         return Ok(false);
@@ -30,14 +30,15 @@ pub(super) fn print_below(
     let parts = [
         ("By layer and zoom:", tables::tiles_in_words(found), void),
         (
-            "Where the time goes, median share of a sample (more: pgdyno table plans):",
+            "Where the time goes in a sample of tiles, by EXPLAIN (more: pgdyno table plans):",
             tables::plan_shares(found),
             Vec::new(),
         ),
         ("Layers inside a tile, mean of sampled tiles:", tables::plan_layers(found), Vec::new()),
         ("Slowest tiles:", slowest, said),
     ];
-    let parts = parts.into_iter().filter(|(_, table, _)| !table.rows.is_empty());
+    let shown = if with_details { parts.len() } else { 2 };
+    let parts = parts.into_iter().take(shown).filter(|(_, table, _)| !table.rows.is_empty());
     let of = |(caption, table, said): (&str, Table, Vec<String>)| {
         let table = Table { caption: caption.to_owned(), ..in_short(table) };
         [table.into()].into_iter().chain(said.into_iter().map(Block::remark)).collect::<Vec<_>>()
@@ -47,12 +48,16 @@ pub(super) fn print_below(
     Ok(!blocks.is_empty())
 }
 
-/// Without columns that are equal in all rows and shown above.
+/// Without columns that are equal in all rows and shown above, that repeat the arm, or that say little.
 fn in_short(table: Table) -> Table {
-    let said = ["workload", "cell", "arm", "weight", "sliced"];
+    let said = ["workload", "cell", "arm", "layer", "weight", "sliced"];
+    let arm = table.at("arm");
     table.only(|table, at| {
+        let name = table.columns[at].name.as_str();
         let is_alike = table.rows.windows(2).all(|two| two[0][at] == two[1][at]);
-        !(is_alike && said.contains(&table.columns[at].name.as_str()))
+        let is_arm =
+            name == "layer" && arm.is_some_and(|arm| table.rows.iter().all(|row| row[at] == row[arm]));
+        !(is_alike && said.contains(&name) || is_arm || name == "tiles_share_pct")
     })
 }
 

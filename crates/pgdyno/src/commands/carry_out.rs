@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::report::ReportData;
+use ::report::{Conclusion, ReportData, Step};
 use lab::execute::{self, ExecutionOptions, Looked, Outcome, Planned, SuspendedRuns, UnstoredRuns};
 use lab::experiment::ExperimentFile;
 use lab::foresight::foresee;
@@ -20,8 +20,8 @@ use spec::{Class, Error, FileCommand, Judgement};
 use super::calibrate::shown as calibration;
 use super::part::AskedPart;
 use super::{
-    by_zoom, jobs, loaded, print, print_answer, print_blocks, print_compared, report as page, signals,
-    sources, typed,
+    by_zoom, jobs, loaded, print, print_answer, print_blocks, print_compared, print_conclusion,
+    report as page, signals, sources, typed,
 };
 use crate::exit::{self, ExitResult, SAME_OR_BETTER};
 use crate::options::{OutputArgs, OutputFormat};
@@ -126,7 +126,7 @@ impl How<'_> {
                 if let Some(SuspendedRuns { experiment }) = error.attached()
                     && let Err(untold) = self.conclude(&options.results, *experiment)
                 {
-                    warning(&format!("what was measured could not be told: {untold:#}"));
+                    warning(&format!("what was measured could not be printed: {untold:#}"));
                 }
                 Err(error.into())
             }
@@ -223,7 +223,7 @@ impl How<'_> {
     fn print_tiles(&self, stored: (&Store, ExperimentId), found: &ReportData) -> anyhow::Result<bool> {
         let format = self.output.format.format;
         match self.shown {
-            Shown::Tiles => by_zoom::print_below(stored, found, format),
+            Shown::Tiles => by_zoom::print_below(stored, found, (self.output.verbose, format)),
             Shown::Answer | Shown::Ladders => Ok(false),
         }
     }
@@ -268,25 +268,27 @@ impl How<'_> {
                 limits.map_or(Ok(()), |limits| print(&limits, format))?;
             }
             (OutputFormat::Text, _) => {
-                let short = report::short::text(&found).filter(|_| self.is_brief && !self.output.verbose);
-                if let Some(short) = short {
-                    data(&short)?;
-                    return self.told(comparison, &found, results);
-                }
-                data(&report::summary::text(&found))?;
+                let conclusion = self.with_report(Conclusion::of(&found), &found, results);
+                print_conclusion(&conclusion, OutputFormat::Text)?;
                 print_ladders(&found, OutputFormat::Text, self.shown)?;
-                if found.limits().is_none() {
-                    print_blocks(&report::tables::users_in_words(&found), OutputFormat::Text)?;
-                }
                 self.print_tiles((&store, experiment), &found)?;
+                if self.output.verbose {
+                    data(&format!("\nDetails:\n{}", report::summary::text(&found)))?;
+                    let users = Some(report::tables::users_in_words(&found));
+                    print_blocks(
+                        &users.filter(|_| found.limits().is_none()).unwrap_or_default(),
+                        OutputFormat::Text,
+                    )?;
+                }
             }
             (OutputFormat::Md, _) if self.shown == Shown::Ladders => {
+                print_conclusion(&Conclusion::of(&found), OutputFormat::Md)?;
                 print_ladders(&found, OutputFormat::Md, self.shown)?
             }
             (format, _) if self.shown == Shown::Ladders => print(report::tables::ladder(&found), format)?,
             (OutputFormat::Md, Some(comparison)) => {
                 let tables = report::tables::compared_for_people(&found, comparison);
-                print_answer(&found.experiment.question, &found, tables, OutputFormat::Md)?;
+                print_answer(&found, tables, self.output.verbose, OutputFormat::Md)?;
                 self.print_tiles((&store, experiment), &found)?;
             }
             (format, Some(comparison)) => {
@@ -294,27 +296,24 @@ impl How<'_> {
                 self.print_tiles((&store, experiment), &found)?;
             }
             (format, None) if self.shown == Shown::Tiles => {
+                print_conclusion(&Conclusion::of(&found), format)?;
                 if !self.print_tiles((&store, experiment), &found)? {
                     print(by_zoom::table(&found), format)?;
                 }
             }
             (format, None) => print(report::tables::cells(&found), format)?,
         }
-        talk(&format!(
-            "results: {} (try: {})",
-            results.display(),
-            to_try(&found, results, comparison.is_some())
-        ));
+        talk(&format!("results: {}", results.display()));
         self.written(comparison, &found)
     }
 
-    fn told(&self, comparison: Option<&Comparison>, found: &ReportData, results: &Path) -> ExitResult {
-        let which = spec::shell::word(found.called());
+    /// Names the command that shows the details, unless the report is written anyway.
+    fn with_report(&self, mut of: Conclusion, found: &ReportData, results: &Path) -> Conclusion {
         if self.report.is_none() {
-            talk(&format!("  more: pgdyno report -e {which}{}", results_option(results)));
-            talk(&format!("  results: {}", results.display()));
+            let which = spec::shell::word(found.called());
+            of.next.push(Step::Command(format!("pgdyno report -e {which}{}", results_option(results))));
         }
-        self.written(comparison, found)
+        of
     }
 
     fn written_report(&self, found: &ReportData) -> anyhow::Result<()> {
@@ -346,26 +345,6 @@ fn can_decide(store: &Store, experiment: ExperimentId) -> anyhow::Result<bool> {
     let has_error =
         |arm: &ArmComparison| arm.grid.is_some_and(|figure| figure.grid.estimate.standard_error.is_some());
     Ok(found.compared().is_some_and(|of| of.arms.iter().any(has_error)))
-}
-
-/// Commands that show more about the experiment, if they have anything to show.
-fn to_try(found: &ReportData, results: &Path, is_compared: bool) -> String {
-    let option = results_option(results);
-    let which = format!("{}{option}", spec::shell::word(found.called()));
-    let always: &[&str] = match (found.limits().is_some(), is_compared) {
-        (true, _) => &["table limits", "table runs"],
-        (false, true) => &["table", "compare"],
-        (false, false) => &["table"],
-    };
-    let tiles = (!report::tables::tiles(found).rows.is_empty()).then_some("table tiles");
-    let users = (!report::tables::users(found).rows.is_empty()).then_some("table users");
-    let shown = always
-        .iter()
-        .copied()
-        .chain(tiles)
-        .chain(users)
-        .map(|command| format!("pgdyno {command} -e {which}"));
-    shown.chain([format!("pgdyno sql{option}")]).collect::<Vec<_>>().join(", ")
 }
 
 /// Prints the ladders, with name and breaking point; with all ladders, also how throughput grows with

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use report::{Block, ReportData, tables};
+use report::{Block, Conclusion, ReportData, tables};
 use results::Store;
 use results::answer::{Answer, Verdicts};
 use results::comparison::{Comparison, MeasuredExperiment, Metric};
 use results::data::Wanted;
 
 use super::report as page;
-use super::{chosen, load, loaded, print, print_answer, print_blocks, print_compared};
+use super::{chosen, load, loaded, print, print_answer, print_blocks, print_compared, print_conclusion};
 use crate::exit::{self, BAD_INPUT, CommandFailure, ExitResult, USAGE};
 use crate::options::{FormatOption, OutputFormat, Selection};
 use crate::print::{data, talk, warning};
@@ -47,6 +47,9 @@ pub(crate) struct Args {
     /// Also write the HTML report of two experiments to this file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Also print the details of the answer
+    #[arg(long, short = 'v')]
+    verbose: bool,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -120,9 +123,14 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     let format = args.format.format;
     if args.is_whole() && format.is_for_people() {
         let tables = tables::compared_for_people(&found, &comparison);
-        print_answer(&called(&found), &found, tables, format)?;
+        print_answer(&found, tables, args.verbose, format)?;
+        talk(&called(&found));
     } else {
-        headline(&found, report::control(&comparison), format)?;
+        if format.is_for_people() {
+            print_conclusion(&Conclusion::of_comparison(&found, &comparison), format)?;
+            data("\n")?;
+            talk(&called(&found));
+        }
         print_compared(&found, &comparison, format)?;
     }
     let exit = exit::of_judgement(match args.is_whole() {
@@ -166,9 +174,10 @@ fn repeats(found: &ReportData, args: &Args) -> ExitResult {
         let table = tables::spread_in_words(&spreads, metric).into();
         let blocks: Vec<Block> = [table].into_iter().chain(below).collect();
         if args.is_whole() {
-            print_answer(&called(found), found, blocks, format)?;
+            print_answer(found, blocks, args.verbose, format)?;
+            talk(&called(found));
         } else {
-            headline(found, None, format)?;
+            headline(found, format)?;
             print_blocks(&blocks, format)?;
         }
     } else {
@@ -191,13 +200,12 @@ fn against(found: ReportData, base: &str) -> anyhow::Result<ReportData> {
     Ok(found.against(base))
 }
 
-/// Text above the table: the experiments compared; JSON and CSV have two experiments in their rows.
-fn headline(found: &ReportData, control: Option<String>, format: OutputFormat) -> anyhow::Result<()> {
-    let notes: Vec<String> = control.into_iter().chain(found.notes.iter().cloned()).collect();
+/// Text above the table: the experiment.
+fn headline(found: &ReportData, format: OutputFormat) -> anyhow::Result<()> {
     let head = called(found);
     match format {
-        OutputFormat::Text => data(&report::summary::paragraph(&head, &notes))?,
-        OutputFormat::Md => data(&report::summary::markdown(&head, &notes))?,
+        OutputFormat::Text => data(&report::summary::paragraph(&head, &found.notes))?,
+        OutputFormat::Md => data(&report::summary::markdown(&head, &found.notes))?,
         _ => {}
     }
     Ok(())

@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ::report::Conclusion;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use results::import::{self, FoundRun, FoundRuns};
 use results::{Collection, Earlier, Imported, Store, StoredRun, Table};
 
-use super::print;
+use super::{print, print_conclusion};
 use crate::exit::{CommandFailure, ExitResult, SAME_OR_BETTER, USAGE};
 use crate::options::{FormatOption, Results};
 use crate::print::{is_interactive, talk, warning};
@@ -110,6 +111,11 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     let imported = store.import(&collection(args), &found.runs, args.again)?;
     say_known(&found, &imported, args)?;
     let runs = || imported.stored.iter().map(|stored| (stored, &found.runs[stored.place]));
+    let number = spec::count(imported.stored.len() as u64, "run");
+    print_conclusion(
+        &Conclusion::new(format!("Imported {number} into {}.", path.display())),
+        args.format.format,
+    )?;
     print(table(runs()), args.format.format)?;
     say_reasons(runs().map(|(_, run)| run));
     say_notes(runs().map(|(_, run)| run));

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use ::report::Conclusion;
 use results::{CellValue, Merged, MergedExperiment, Table};
 use spec::shell::PrintedCommand;
 
-use super::{print, signals};
+use super::{print, print_conclusion, signals};
 use crate::exit::{CommandFailure, ExitResult, INTERRUPTED, MISSING, SAME_OR_BETTER, USAGE};
 use crate::options::FormatOption;
 use crate::print::{talk, warning};
@@ -34,6 +35,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     }
     let stop = signals::listen_silently(INTERRUPTED)?;
     let merged = results::merge(&args.files, &args.output, args.replace, &|| stop.soon())?;
+    print_conclusion(&conclusion(&merged, args), args.format.format)?;
     print(table(&merged), args.format.format)?;
     for file in &merged.empty {
         warning(&format!("{}: no experiment in it", file.display()));
@@ -52,6 +54,18 @@ pub(crate) fn run(args: &Args) -> ExitResult {
     }
     talk(&format!("results: {}", args.output.display()));
     incomplete(&merged.experiments, &args.output)
+}
+
+/// `all.sqlite has 48 runs of 2 experiments, from 3 files.`
+fn conclusion(merged: &Merged, args: &Args) -> Conclusion {
+    let runs = merged.experiments.iter().map(|own| own.runs).sum::<u64>();
+    Conclusion::new(format!(
+        "{} has {} of {}, from {}.",
+        args.output.display(),
+        spec::count(runs, "run"),
+        spec::count(merged.experiments.len() as u64, "experiment"),
+        spec::count(args.files.len() as u64, "file")
+    ))
 }
 
 fn table(merged: &Merged) -> Table {

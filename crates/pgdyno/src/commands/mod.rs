@@ -285,19 +285,33 @@ fn print_compared(data: &ReportData, found: &Comparison, format: OutputFormat) -
 }
 
 /// Prints the answer of an experiment for people, as at the end of its run, with the ladders that have a
-/// promise; then these tables.
+/// promise; then these tables, and the details of the answer if they are asked for.
 fn print_answer(
-    head: &str,
     data: &ReportData,
     tables: Vec<::report::Block>,
+    with_details: bool,
     format: OutputFormat,
 ) -> anyhow::Result<()> {
+    print_conclusion(&::report::Conclusion::of(data), format)?;
     let mut blocks = ::report::tables::ladders_in_words(data, true);
     // Ladders begin with an empty line.
     let gap = if blocks.is_empty() { "\n" } else { "" };
     blocks.extend(tables);
-    crate::print::data(&(::report::summary::below(head, data, of(format)) + gap))?;
-    print_blocks(&blocks, format)
+    crate::print::data(gap)?;
+    print_blocks(&blocks, format)?;
+    if with_details {
+        crate::print::data(&format!("\n{}", ::report::summary::below("Details:", data, of(format))))?;
+    }
+    Ok(())
+}
+
+/// Prints a short answer; only for people.
+fn print_conclusion(of: &::report::Conclusion, format: OutputFormat) -> std::io::Result<()> {
+    match format {
+        OutputFormat::Text => crate::print::data(&of.text()),
+        OutputFormat::Md => crate::print::data(&of.markdown()),
+        OutputFormat::Json | OutputFormat::Csv | OutputFormat::CsvFormulas => Ok(()),
+    }
 }
 
 fn print_blocks(blocks: &[::report::Block], format: OutputFormat) -> anyhow::Result<()> {

@@ -309,7 +309,7 @@ pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
         }
         Ok(found) if !found.is_dir() => {
             return refused(
-                "what it is to be in is no folder",
+                "its parent is not a folder",
                 format!("{} is a file; name another place", folder.display()),
             );
         }

@@ -410,7 +410,8 @@ fn experiments(args: &Args) -> anyhow::Result<Table> {
 fn in_words(kind: TableKind, data: &ReportData, format: OutputFormat) -> anyhow::Result<bool> {
     let blocks = match kind {
         TableKind::Limits if tables::limits(data).is_some() => {
-            crate::print::data(&report::summary::text(data))?;
+            let answer = report::Conclusion::of(data).text();
+            crate::print::data(&format!("{answer}\nDetails:\n{}", report::summary::text(data)))?;
             return Ok(true);
         }
         TableKind::Scaling => tables::scalings_in_words(data),

@@ -29,14 +29,14 @@ fn levels_set_by_hand_are_compared_by_their_sets() {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(words), "no {words:?} in {text}");
     };
-    says(set("6.12").expect(2).stdout, "one set each: no error can be known (not interleaved)");
+    says(set("6.12").expect(2).stdout, "one set each: no error can be known");
     says(place.run(["compare"]).expect(2).says(&["not interleaved"]).stdout, "no error can be known");
     // The spread within a set is no error: one set of a level is not enough, however many rounds it has.
     says(set("6.1").expect(2).stdout, "one set of a level: no error can be known");
     let last = set("6.12");
     assert!(matches!(last.status.code(), Some(0..=2)), "{}", last.stderr);
     let last = last.says(&["all sets are there: kernel 6.1: 2 of 2 sets, 6.12: 2"]);
-    says(last.stdout, "2 sets of each level x 2 cells");
+    says(last.stdout, "2 sets of each level of 2 cells");
     set("6.12").expect(64).says(&["kernel 6.12 has all of its sets", "--sets 3"]);
     let n = place
         .sql("select count(*) from run r join experiment using (experiment_id) where order_scheme = 'sets'");

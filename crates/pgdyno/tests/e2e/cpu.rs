@@ -42,7 +42,7 @@ fn per_transaction(place: &Place, experiment: u32) -> Vec<f64> {
 fn cpu_per_transaction_of_each_arm_has_an_interval_and_a_verdict() {
     let place = Place::with_private("default");
     let file = place.write("same.toml", SAME).to_str().unwrap().to_owned();
-    let done = place.run(["run", &file]);
+    let done = place.run(["run", &file, "-v"]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     let said = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let answer = said(&done.stdout);
@@ -73,7 +73,7 @@ fn cpu_per_transaction_of_each_arm_has_an_interval_and_a_verdict() {
     let words = said(&(planned.stdout + &planned.stderr));
     assert!(words.contains("4 pairs seen here earlier"), "{words}");
     // The same as the answer, in runs that are not cut.
-    let uncut = place.run(["run", &file, "--metric", "cpu", "--slices", "false", "--rounds", "2"]);
+    let uncut = place.run(["run", &file, "--metric", "cpu", "--slices", "false", "--rounds", "2", "-v"]);
     assert!(matches!(uncut.status.code(), Some(0..=2)), "{}", uncut.stderr);
     let answer = said(&uncut.stdout);
     assert!(answer.contains("server CPU per transaction against a"), "{answer}");

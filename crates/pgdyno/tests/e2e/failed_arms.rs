@@ -13,7 +13,7 @@ fn left_out(place: &Place, done: &Finished, arm: &str, reason: &str) {
     let said = one_line(&done.stderr);
     assert!(said.contains(&format!("{arm} is left out: ")) && said.contains(reason), "{}", done.stderr);
     let answer = one_line(&done.stdout);
-    assert!(answer.contains(&format!("Not run: {arm}: ")) && answer.contains(reason), "{}", done.stdout);
+    assert!(answer.contains(&format!("not run: {arm}: ")) && answer.contains(reason), "{}", done.stdout);
     assert_eq!(
         place.sql("select count(distinct arm) from run where kind = 'client' and arm is not null"),
         "2"
@@ -66,7 +66,7 @@ fn a_tile_function_that_fails_in_one_arm_is_left_out() {
     assert!(matches!(more.status.code(), Some(0..=2)), "{}", more.stderr);
     assert_eq!(place.sql("select count(*) from run where kind = 'client'"), "8");
     assert!(
-        one_line(&more.stdout).contains("Not run: ") && !more.stderr.contains("is left out"),
+        one_line(&more.stdout).contains("not run: ") && !more.stderr.contains("is left out"),
         "{}",
         more.stderr
     );

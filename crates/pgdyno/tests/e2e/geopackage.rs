@@ -171,7 +171,7 @@ fn tiles_are_polygons_with_figures_to_others() {
     let page = std::fs::read_to_string(page).expect("the page");
     assert!(page.contains("Where it is slow") && page.contains("z2/1/1</a>"), "the report has their map");
 
-    export().expect(74).says(&["tiles.gpkg cannot be written: it is there already"]);
+    export().expect(74).says(&["tiles.gpkg cannot be written: it exists already"]);
     let left = std::fs::read_dir(place.path()).expect("the folder").flatten();
     let parts = left.filter(|entry| entry.file_name().to_string_lossy().starts_with(".tmp")).count();
     assert_eq!(parts, 0, "nothing else is left");

@@ -62,7 +62,7 @@ fn loads_are_runs_that_are_compared_and_leave_nothing() {
     let planned = place.run(["run", file, "--dry-run"]).expect(0);
     planned.says(&["4 runs of jobs"]);
     // Four real loads, repeated if disturbed.
-    let done = support::finish_within(place.command(["run", file]), Duration::from_secs(240));
+    let done = support::finish_within(place.command(["run", file, "-v"]), Duration::from_secs(240));
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     let said = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("speed against") && said.contains("on average"), "{said}");

@@ -49,7 +49,7 @@ fn parts_of_a_load_are_merged_and_a_missing_one_is_named() {
     assert!(whole.stdout.contains("2 of 2"), "{}", whole.stdout);
     let table = place.run(["table", "runs", "--format", "csv", "--results", "all.sqlite"]).expect(0).stdout;
     assert!(table.contains(",30,"), "10 + 20 transactions: {table}");
-    merge(&["all.sqlite", text(&one), "-o", "all.sqlite"]).expect(74).says(&["it is there already"]);
+    merge(&["all.sqlite", text(&one), "-o", "all.sqlite"]).expect(74).says(&["it exists already"]);
     merge(&["all.sqlite", text(&one), "-o", "all.sqlite", "--replace"]).expect(0);
     let again = place.run(["table", "runs", "--format", "csv", "--results", "all.sqlite"]).expect(0).stdout;
     assert_eq!(again, table, "nothing counts twice");

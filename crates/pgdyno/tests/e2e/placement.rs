@@ -80,7 +80,7 @@ fn an_experiment_keeps_the_placement_that_it_began_with() {
     signal(running.child.id(), "INT");
     let (status, seen) = running.end();
     assert_eq!(status.code(), Some(75), "{seen}");
-    let said = if two { "calibrate advised it for this host on 2026-01-02" } else { "cannot be had" };
+    let said = if two { "calibrate advised it for this host on 2026-01-02" } else { "is not available" };
     assert!(seen.contains(said), "{seen}");
 
     // The new advice applies to experiments that begin now.

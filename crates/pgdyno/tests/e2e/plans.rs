@@ -52,7 +52,7 @@ fn run_at(place: &Place, url: &str, file: &str) -> Finished {
     place.write("lookup.sql", "\\set id random(1, 20000)\nSELECT x FROM public.t WHERE id = :id;\n");
     place.write("update.sql", "SELECT 1;\nUPDATE public.t SET x = -1 WHERE id = 1;\n");
     let file = place.write("plans.toml", file);
-    let mut command = place.command(["run", file.to_str().unwrap(), "--report", "report.html"]);
+    let mut command = place.command(["run", file.to_str().unwrap(), "-v", "--report", "report.html"]);
     command.env("TEST_URL", url);
     let done = support::finish(command);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}\n{}", done.stdout, done.stderr);

@@ -99,13 +99,18 @@ fn two_experiments_are_compared(place: &Place) {
     let compared = |args: &[&str]| {
         let done = place.run(["compare"].iter().chain(args));
         assert!(matches!(done.status.code(), Some(0..=3)), "{}", done.stderr);
-        done.says(&["not interleaved: "]).stdout
+        done.says(&["not interleaved: "])
     };
     let text = compared(&["1", "2", "--report", page.to_str().unwrap()]);
     let head = "experiment 2 (memory) against experiment 1 (memory), not interleaved";
-    assert!(text.starts_with(head) && text.contains("settings") && text.contains("large"), "{text}");
-    assert!(compared(&["1", "2", "--format", "md"]).starts_with(&format!("**{head}**")));
-    let json = compared(&["1", "2", "--format", "json"]);
+    assert!(text.stderr.contains(head), "{}", text.stderr);
+    let text = text.stdout;
+    assert!(
+        text.contains("settings") && text.contains("large") && text.contains("but: not interleaved"),
+        "{text}"
+    );
+    assert!(compared(&["1", "2", "--format", "md"]).stdout.starts_with("**"));
+    let json = compared(&["1", "2", "--format", "json"]).stdout;
     assert!(
         json.contains(r#""cell": "clients 1, settings large""#) && json.contains(r#""interleaved": "no""#),
         "{json}"
@@ -122,7 +127,7 @@ fn two_experiments_are_compared(place: &Place) {
     let other = place.path().join("other.sqlite");
     std::fs::copy(place.results(), &other).unwrap();
     let [own, other_file] = [place.results(), other.clone()].map(|path| path.display().to_string());
-    let csv = compared(&[&own, &other_file, "--experiment", "memory", "--format", "csv"]);
+    let csv = compared(&[&own, &other_file, "--experiment", "memory", "--format", "csv"]).stdout;
     assert!(csv.contains("other.sqlite,sorts,"), "{csv}");
     let refused = |args: &[&str], code: i32, words: &[&str]| {
         drop(place.run(["compare"].iter().chain(args)).expect(code).says(words));

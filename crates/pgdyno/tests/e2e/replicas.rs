@@ -48,7 +48,7 @@ fn nothing_is_left(place: &Place) {
 fn scripts_go_to_their_server_and_lag_is_told() {
     let place = place();
     let file = place.write("e.toml", ROUTED.replace("REPLICATION", "remote_apply"));
-    let done = place.run(["run".as_ref(), file.as_os_str()]).expect(0);
+    let done = place.run(["run".as_ref(), file.as_os_str(), "-v".as_ref()]).expect(0);
     assert!(done.stdout.contains("what replicas showed was at most"), "{}", done.stdout);
     nothing_is_left(&place);
     place.wait_until_quiet(Duration::from_secs(10));

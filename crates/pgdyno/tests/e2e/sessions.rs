@@ -42,7 +42,7 @@ fn an_arm_that_slows_with_the_age_of_its_kept_sessions_is_named() {
     let file = experiment(&place, true);
     place.run(["run", "--dry-run", &file]).expect(0).says(&["sessions are kept over all rounds"]);
     let page = place.path().join("page.html");
-    let done = place.run(["run", &file, "--report", page.to_str().unwrap()]);
+    let done = place.run(["run", &file, "-v", "--report", page.to_str().unwrap()]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     let said = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for wanted in [

@@ -50,7 +50,7 @@ fn arms_take_turns_there_and_back_and_swap_each_round() {
     let plan =
         place.run(["run", "--dry-run", &file]).expect(0).says(&["one server", "slices of 0.1 s", "A B B A"]);
     assert!(!plan.stdout.contains("switch"), "connections carry the settings: {}", plan.stdout);
-    let done = place.run(["run", &file]);
+    let done = place.run(["run", &file, "-v"]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     assert!(done.stdout.contains("slices of 100 ms: 8 quads"), "{}", done.stdout);
     let there = "one0 other0 other0 one0 one1 other1 other1 one1";
@@ -105,7 +105,7 @@ fn what_cannot_be_cut_says_why() {
     place.run(["run", "--dry-run", &beside]).expect(0).says(&[why]);
     // Half of the transactions take longer than a twentieth of a second: one run after the other.
     let file = none("", "SELECT pg_sleep(0.06);\n");
-    let done = place.run(["run", &file]);
+    let done = place.run(["run", &file, "-v"]);
     assert!(matches!(done.status.code(), Some(0..=3)), "{}", done.stderr);
     assert!(
         done.stdout.contains("No slices: ask: in the warm-up half of the transactions took longer than 6"),
@@ -130,7 +130,7 @@ fn a_server_with_room_for_one_arm_is_measured_uncut() {
     let file = experiment(&place, &target, "geqo_threshold", "", "SELECT 1;\n");
     let text = std::fs::read_to_string(&file).unwrap();
     place.write("ask.toml", text.replace("clients = 2", "clients = 4"));
-    let done = place.run(["run", &file]);
+    let done = place.run(["run", &file, "-v"]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     let why =
         "No slices: ask: connected at the same time, all arms need more connections than the server takes";

@@ -62,12 +62,12 @@ fn users_who_cannot_be_had_are_refused_before_anything_is_measured() {
         place.run(words)
     };
     bench(&["-c", "500", "--users", "login.sql, 1s"])
-        .expect(65)
+        .expect(67)
         .says(&["500 users need a connection each", "pooler"]);
     // A search silently began with fewer.
     for option in ["-c", "--highest"] {
         let limit = ["limit", "-n", option, "480", "--promise", "p95 < 1s", "--users", SESSION, &url];
-        place.run(limit).expect(65).says(&["480 users need a connection each"]);
+        place.run(limit).expect(67).says(&["480 users need a connection each"]);
     }
     bench(&["-c", "2", "--users", "login.sql, 1s, none.sql"])
         .expect(65)
@@ -142,7 +142,7 @@ fn a_limit_and_a_ladder_are_of_users() {
     let limit = ["limit", "--promise", "p95 < 10s", "-T", "1", "--warmup", "0", "--highest", "3"];
     let told = place.run(limit.iter().chain(&users).chain(&[url.as_str()]));
     let told = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("the highest number that was to be tried is 3 users"), "{told}");
+    assert!(told.contains("up to 3 users, the highest number that was tried"), "{told}");
     assert!(told.contains("3 users: about 30 registered people, assuming that 10 % of them"), "{told}");
     let spike = ["--arrivals", "spike 0.4 to 1 for 500ms at 200ms"];
     let told = place.run(limit.iter().chain(&users).chain(&spike).chain(&[url.as_str()]));

@@ -12,7 +12,9 @@ use results::data::levels;
 /// with their spread.
 #[must_use]
 pub fn plan_shares(data: &ReportData) -> Table {
-    let all = Explained::all(data);
+    let mut all = Explained::all(data);
+    // Zooms ascend, as in the table of their times.
+    all.sort_by_key(|own| (own.cell.clone(), own.map.as_ref().and_then(|map| map.zoom)));
     let parts: Vec<StatementPart> = StatementPart::ALL
         .into_iter()
         .filter(|part| all.iter().any(|own| own.part(*part).is_some()))

@@ -49,6 +49,10 @@ impl Units {
             (CellValue::Real(number), NumberKind::Plain) if column.name.starts_with("cost_") => {
                 numbers::money(*number).replace(',', "")
             }
+            // A reader's own query keeps its digits.
+            (CellValue::Real(number), NumberKind::Plain) if matches!(self, Self::Named) => {
+                numbers::four_digits(*number).replace(',', "")
+            }
             (CellValue::Real(number), NumberKind::Plain) => numbers::figure_text(*number).replace(',', ""),
             (CellValue::Int(number), kind) => suited(*number as f64, kind),
             (CellValue::Real(number), kind) => suited(*number, kind),
@@ -185,7 +189,7 @@ mod tests {
             ("high_pct", CellValue::Real(5088.0), "high", "52 times"),
             ("steal_pct", CellValue::Real(4.12), "steal", "4.1 %"),
             ("rate_per_s", CellValue::Real(16_000.0), "rate_per_s", "16000"),
-            ("tps_mean", CellValue::Real(5.1234), "tps_mean", "5.123"),
+            ("tps_mean", CellValue::Real(5.1234), "tps_mean", "5.12"),
             // Regression: a million GETs of Redis cost 0.000.
             ("cost_per_million", CellValue::Real(0.000_42), "cost_per_million", "4.20e-4"),
             ("p99_us", CellValue::Null, "p99", ""),

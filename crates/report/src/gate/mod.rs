@@ -136,7 +136,8 @@ impl GateReport<'_> {
                 let of = tables::compared_for_people(data, compared);
                 page += &format!("\n{}", blocks(&of, TableFormat::Md));
             }
-            page += &format!("\n{}", summary::below(&data.experiment.question, data, TableFormat::Md));
+            let details = summary::below(&data.experiment.question, data, TableFormat::Md);
+            page += &format!("\n<details><summary>Details</summary>\n\n{details}\n</details>\n");
             let builds = builds::lines(data);
             if data.experiment.arms.iter().any(|arm| arm.target.is_some()) && !builds.is_empty() {
                 page += "\n<details><summary>Builds</summary>\n\n";

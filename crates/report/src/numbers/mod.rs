@@ -1,6 +1,6 @@
 //! How numbers are written, in one place: units, digits, signs.
 //!
-//! Everywhere: at most four significant digits, a comma between thousands, `n/a` for a missing number.
+//! Figures, times and rates have three significant digits. A comma separates thousands, and `n/a` is a missing number.
 
 mod change;
 mod time;
@@ -16,13 +16,13 @@ pub(crate) use change::{
 pub use time::{duration, latency_us};
 pub(crate) use time::{latency_ns, latency_tick, milliseconds};
 
-/// As text: `1.2 ms`; with too few transactions `too few (2 of 1,000)`.
+/// As text: `1.2 ms`; with too few transactions `n/a (2 of 1,000 transactions)`.
 pub(crate) fn percentile(of: &results::cells::Response, quantile: f64) -> String {
     let few = stats::TooFew::of(quantile, of.count).filter(|few| few.count > 0);
     match (of.ns(quantile), few) {
         (Some(ns), _) => latency_ns(ns),
         (None, Some(few)) => {
-            format!("too few ({} of {})", count(few.count), count(few.needed))
+            format!("n/a ({} of {} transactions)", count(few.count), count(few.needed))
         }
         (None, None) => ABSENT.to_owned(),
     }
@@ -62,11 +62,27 @@ pub(crate) fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// A figure with four significant digits below 1000, and no decimals above.
+/// A figure with three significant digits: `19,400`, `138`, `2.04`, `0.00123`.
 pub(crate) fn figure_text(value: f64) -> String {
     if !value.is_finite() {
         return ABSENT.to_owned();
     }
+    match value.abs() {
+        size if size >= 999.5 => {
+            let step = 10_f64.powf(size.log10().floor() - 2.0);
+            fixed((value / step).round() * step, 0)
+        }
+        size if size == 0.0 || size >= 99.95 => fixed(value, 0),
+        size if size >= 9.995 => fixed(value, 1),
+        size if size >= 0.9995 => fixed(value, 2),
+        // Smaller values are zero for a reader.
+        size if size >= 0.0001 => fixed(value, (2.0 - size.log10().floor()) as usize),
+        _ => fixed(value, 4),
+    }
+}
+
+/// A value with four significant digits below 1000, and no decimals above.
+pub(crate) fn four_digits(value: f64) -> String {
     let decimals = match value.abs() {
         size if size >= 999.95 || size == 0.0 => 0,
         size if size >= 99.995 => 1,
@@ -144,15 +160,6 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     grouped(if zero { text.trim_start_matches('-') } else { &text })
 }
 
-fn three_digits(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= 99.95 => 0,
-        size if size >= 9.995 => 1,
-        _ => 2,
-    };
-    fixed(value, decimals)
-}
-
 fn grouped(digits: &str) -> String {
     let (sign, rest) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
     let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, part)| (whole, Some(part)));
@@ -193,16 +200,18 @@ mod tests {
     }
 
     #[test]
-    fn figures_have_four_digits() {
+    fn figures_have_three_digits() {
         for (value, text) in [
             (0.0, "0"),
             (0.1234, "0.123"),
-            (17.332_670, "17.33"),
-            (620.65, "620.6"),
-            (885.33, "885.3"),
+            (0.001_234, "0.00123"),
+            (17.332_670, "17.3"),
+            (620.65, "621"),
+            (999.4, "999"),
             (999.96, "1,000"),
-            (219_186.4, "219,186"),
-            (-0.0001, "0.000"),
+            (19_386.0, "19,400"),
+            (219_186.4, "219,000"),
+            (-0.000_001, "0.0000"),
             (f64::NAN, "n/a"),
             (f64::INFINITY, "n/a"),
         ] {

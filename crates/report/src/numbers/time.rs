@@ -1,6 +1,6 @@
 //! Latencies and durations.
 
-use super::{ABSENT, figure_short, fixed, three_digits};
+use super::{ABSENT, figure_short, figure_text, fixed};
 
 /// A latency in nanoseconds, with a suitable unit: ns, µs, ms or s.
 pub(crate) fn latency_ns(ns: f64) -> String {
@@ -14,9 +14,9 @@ pub(crate) fn latency_ns(ns: f64) -> String {
 fn latency(ns: f64) -> (String, &'static str) {
     match ns.abs() {
         size if size < 999.5 => (format!("{ns:.0}"), "ns"),
-        size if size < 999_500.0 => (three_digits(ns / 1e3), "µs"),
-        size if size < 999_500_000.0 => (three_digits(ns / 1e6), "ms"),
-        _ => (three_digits(ns / 1e9), "s"),
+        size if size < 999_500.0 => (figure_text(ns / 1e3), "µs"),
+        size if size < 999_500_000.0 => (figure_text(ns / 1e6), "ms"),
+        _ => (figure_text(ns / 1e9), "s"),
     }
 }
 

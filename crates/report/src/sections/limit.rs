@@ -17,6 +17,7 @@ use stats::{LimitClass, LimitEnded};
 pub use self::table::{limits, none};
 use crate::block::{Block, Paragraph};
 use crate::compared::with_doubt;
+use crate::conclusion::{Conclusion, Step};
 use crate::numbers;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
@@ -44,6 +45,64 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
 /// The beginning of a sentence about a limit.
 pub(crate) fn highest(asked: &AskedLimit) -> &'static str {
     if asked.are_users() { "The highest number of users at which " } else { "The highest rate at which " }
+}
+
+/// The short answer of a search.
+pub(crate) fn conclusion(limits: &Limits<'_>) -> Conclusion {
+    let each: Vec<(&FoundLimit<'_>, ArmFindings<'_>)> =
+        limits.cells.iter().flat_map(|cell| arms(limits, cell).map(move |arm| (cell, arm))).collect();
+    let promise = limits.asked.words();
+    let is_one = each.len() == 1;
+    let named = |cell: &FoundLimit<'_>, arm: &ArmFindings<'_>| {
+        let cell = Some(cell_text(&cell.cell)).filter(|_| limits.cells.len() > 1);
+        let arm = arm.limit.arm.clone().filter(|_| cell.is_none() || limits.cells[0].limit.arms.len() > 1);
+        [cell, arm].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    };
+    let answer = match &each[..] {
+        [] => format!("Whether {promise} holds is not known: nothing could be tried."),
+        [(cell, arm)] => arm.sentence(&cell_text(&cell.cell), &promise),
+        _ => {
+            let ratios = limits.cells.iter().flat_map(|cell| ratio_lines(limits, cell)).collect::<Vec<_>>();
+            let ratios = if ratios.is_empty() { String::new() } else { format!(" {}.", ratios.join("; ")) };
+            format!("{}{promise} holds was searched {} times.{ratios}", highest(&limits.asked), each.len())
+        }
+    };
+    let row = |(cell, arm): &(&FoundLimit<'_>, ArmFindings<'_>)| vec![named(cell, arm), arm.found_words()];
+    let labelled = |(cell, arm): &(&FoundLimit<'_>, ArmFindings<'_>), said: String| match is_one {
+        true => said,
+        false => format!("{}: {said}", named(cell, arm)),
+    };
+    let but = each
+        .iter()
+        .flat_map(|own| own.1.doubts().into_iter().map(|said| labelled(own, said)).collect::<Vec<_>>());
+    let broke = each.iter().find_map(|own| {
+        Some(labelled(own, broke_words(&limits.asked, own.1.found.broke.as_ref()?, own.1.found.saturated)))
+    });
+    let far = limits.cells.iter().find_map(|cell| Some(far_words(&cell.far_peak(&limits.asked)?)));
+    let far = far.map(|far| format!("as fast as they can, clients did far more{far}"));
+    let few = each.iter().find_map(|own| own.1.found.few_arrivals);
+    let longer = few.map(|(arrivals, wanted)| {
+        format!("longer trials (-T, or duration in the file): these had about {arrivals:.0} arrivals of the {wanted:.0} that are needed")
+    });
+    let grows = limits.cells.iter().any(|cell| cell.limit.still_growing);
+    let clients = grows.then(|| {
+        "raise max_connections: more clients may do more, and the server accepts no more".to_owned()
+    });
+    Conclusion {
+        answer,
+        figures: match is_one {
+            true => limits
+                .cells
+                .iter()
+                .flat_map(|cell| registered_lines(limits, &cell.limit))
+                .map(|line| vec![line])
+                .collect(),
+            false => each.iter().map(row).collect(),
+        },
+        but: but.chain(far).collect(),
+        why: broke,
+        next: longer.into_iter().chain(clients).map(Step::Advice).collect(),
+    }
 }
 
 pub(crate) fn lines(limits: &Limits<'_>) -> Vec<String> {
@@ -184,20 +243,7 @@ impl ArmFindings<'_> {
                 "{of}trials there had about {arrivals:.0} arrivals; at least {wanted:.0} are needed, so that few late ones decide nothing: measure longer (-T, or duration in the file)"
             )
         }));
-        if matches!(self.limit.state, LimitState::Ended(LimitEnded { inverted: true, .. })) {
-            lines.push(format!(
-                "{of}irregular: a higher rate kept the promise where a lower one did not; the lowest that did not counts"
-            ));
-        }
-        if matches!(
-            self.limit.state,
-            LimitState::Ended(LimitEnded { inverted: false, contradicted: true, .. })
-        ) {
-            lines.push(format!(
-                "{of}irregular: trials contradict each other more than chance explains: {}; server or host changed between them, so search again",
-                self.contradiction_words()
-            ));
-        }
+        lines.extend(self.irregular_words().map(|words| format!("{of}{words}")));
         lines.extend(self.queue_words().map(|words| format!("{of}{words}")));
         lines.extend(self.below_words().map(|words| format!("{of}{words}")));
         lines.extend(
@@ -210,11 +256,63 @@ impl ArmFindings<'_> {
         lines
     }
 
+    /// `checkout keeps p99 < 20ms up to 1,230/s; at 1,260/s it does not.`
+    fn sentence(&self, cell: &str, promise: &str) -> String {
+        let level = |level: f64| level_words(self.asked, level);
+        let what = if self.asked.are_users() { "number" } else { "rate" };
+        match self.limit.state {
+            _ if self.found.generator.is_some() || self.found.one_decides || self.found.too_few_below => {}
+            LimitState::Ended(LimitEnded { lower: Some(lower), upper: Some(upper), .. }) => {
+                let [low, high] = [lower, upper].map(level);
+                let [low, high] =
+                    if low == high { [lower, upper].map(numbers::as_given) } else { [low, high] };
+                return format!("{cell} keeps {promise} up to {low}; at {high} it does not.");
+            }
+            LimitState::Ended(LimitEnded { lower: Some(lower), upper: None, .. }) => {
+                return format!(
+                    "{cell} keeps {promise} up to {}, the highest {what} that was tried.",
+                    level(lower)
+                );
+            }
+            LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if !self.is_blamed_on_the_machine() => {
+                return format!(
+                    "{cell} does not keep {promise} even at {}, the lowest {what} that was tried.",
+                    level(upper)
+                );
+            }
+            _ => {}
+        }
+        format!("{}{promise} holds, {cell}: {}.", highest(self.asked), self.found_words())
+    }
+
+    /// Whether the machine, and not the server, broke the promise at the lowest level.
+    fn is_blamed_on_the_machine(&self) -> bool {
+        self.found.broke.as_ref().is_some_and(|broke| broke.cause.is_the_machine())
+    }
+
+    /// Reasons not to believe the limit.
+    fn doubts(&self) -> Vec<String> {
+        let suspect = self.doubt().map(|doubt| format!("doubtful: {}", doubt.words()));
+        let uncounted = Some(self.limit.uncounted).filter(|some| *some > 0);
+        let uncounted = uncounted.map(|some| format!("{} did not count", numbers::counted(some, "trial")));
+        let generator = self.found.generator.iter().map(|own| generator_words(self.asked, own));
+        let shapes =
+            self.limit.confirmed.iter().filter(|shape| shape.class != LimitClass::Lower).map(shape_words);
+        suspect
+            .into_iter()
+            .chain(uncounted)
+            .chain(generator)
+            .chain(self.irregular_words())
+            .chain(self.below_words())
+            .chain(shapes)
+            .collect()
+    }
+
     /// The limit, or why it is not known.
     fn found_words(&self) -> String {
         let level = |level: f64| level_words(self.asked, level);
         let what = if self.asked.are_users() { "number" } else { "rate" };
-        let shown = numbers::as_given;
+        let shown = rate_text;
         match self.limit.state {
             LimitState::Ended(LimitEnded { lower: Some(lower), .. }) if self.found.generator.is_some() => {
                 match self.asked.are_users() {
@@ -245,6 +343,12 @@ impl ArmFindings<'_> {
                 "not known: at {}, the fewest with which a trial has enough transactions for this promise, it does not hold; to try fewer, measure longer (-T, or duration in the file) or set --lowest",
                 level(upper)
             ),
+            LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if self.is_blamed_on_the_machine() => {
+                format!(
+                    "not known: at {}, the lowest {what} that was to be tried, the machine broke the promise, not the server",
+                    level(upper)
+                )
+            }
             LimitState::Ended(LimitEnded { upper: Some(upper), .. }) => {
                 format!(
                     "it never holds: not even at {}, the lowest {what} that was to be tried",
@@ -298,6 +402,20 @@ impl ArmFindings<'_> {
                 numbers::counted(self.found.broken_by_queue, "trial")
             )
         })
+    }
+
+    fn irregular_words(&self) -> Option<String> {
+        match self.limit.state {
+            LimitState::Ended(LimitEnded { inverted: true, .. }) => Some(
+                "irregular: a higher rate kept the promise where a lower one did not; the lowest that did not counts"
+                    .to_owned(),
+            ),
+            LimitState::Ended(LimitEnded { contradicted: true, .. }) => Some(format!(
+                "irregular: trials contradict each other more than chance explains: {}; server or host changed between them, so search again",
+                self.contradiction_words()
+            )),
+            _ => None,
+        }
     }
 
     fn contradiction_words(&self) -> String {
@@ -442,8 +560,14 @@ fn far_words(far: &FarPeak) -> String {
 fn level_words(asked: &AskedLimit, level: f64) -> String {
     match asked.are_users() {
         true => numbers::counted(level.round() as usize, "user"),
-        false => format!("{}/s", numbers::as_given(level)),
+        false => format!("{}/s", rate_text(level)),
     }
+}
+
+/// A rate that a search chose: three digits tell apart rates of which none is within a percent of another.
+fn rate_text(rate: f64) -> String {
+    let shown = numbers::as_given(rate);
+    if shown.chars().filter(char::is_ascii_digit).count() > 3 { numbers::tps(rate) } else { shown }
 }
 
 fn broke_words(asked: &AskedLimit, broke: &Broke, saturated: bool) -> String {

@@ -212,7 +212,7 @@ mod tests {
             "map, 4 clients: time of a tile by zoom",
             "class=\"spread s1\"",
             "1.00 ms to 1.00 ms",
-            "100.0 → 10.00",
+            "10.0",
             "faster",
             "same within 3 %",
         ] {

@@ -16,7 +16,7 @@ pub(crate) use self::few::remarks;
 pub use self::single::{MOST_OF_ARM, MOST_TILES, slowest_of_arms, slowest_tiles, tile};
 pub(crate) use self::table::{in_words, lines_by_place};
 pub use self::table::{tiles, tiles_in_words};
-pub(crate) use self::words::{answers, caveats, summary, void_quads};
+pub(crate) use self::words::{answers, are_views, caveats, summary, void_quads};
 use crate::numbers;
 use results::ReportData;
 
@@ -51,12 +51,10 @@ impl ZoomFigures {
         zoom(self.place)
     }
 
-    /// Of a tile of the sample on average: `1,200 → 800`, or `800` if the input is not known.
+    /// In a tile of the sample on average.
     pub(crate) fn features(&self) -> Option<String> {
         let sample = self.sample.as_ref()?;
-        let per_tile = |sum: u64| numbers::figure_text(sample.per_tile(sum));
-        let out = per_tile(sample.features_out?);
-        Some(sample.features_in.map_or(out.clone(), |of| format!("{} → {out}", per_tile(of))))
+        Some(numbers::figure_text(sample.per_tile(sample.features_out?)))
     }
 }
 

@@ -68,7 +68,7 @@ pub fn tiles(data: &ReportData) -> Table {
     table
 }
 
-const IN_WORDS: [&str; 21] = [
+const IN_WORDS: [&str; 22] = [
     "cell",
     "arm",
     "layer",
@@ -80,6 +80,7 @@ const IN_WORDS: [&str; 21] = [
     "p50_us",
     "p95_us",
     "p99_us",
+    "max_us",
     "tile_bytes",
     "empty_pct",
     "features",
@@ -105,7 +106,7 @@ pub fn tiles_in_words(data: &ReportData) -> Table {
 pub(crate) fn in_words<'a>(lines: impl IntoIterator<Item = ZoomLine<'a>>) -> Table {
     let mut table = Table::new(IN_WORDS);
     table.optional(OPTIONAL_IN_WORDS);
-    table.hide(&IN_WORDS[18..]);
+    table.hide(&IN_WORDS[19..]);
     lines.into_iter().for_each(|line| table.push(line.in_words()));
     table
 }
@@ -197,7 +198,9 @@ impl ZoomLine<'_> {
             percent(sample.map(spec::TileSample::empty_share)),
             self.per_tile(sample.and_then(|sample| sample.vertices)),
         ];
-        head.into_iter().chain(self.requests()).chain(self.figures()).chain(tail).collect()
+        let [times @ .., bytes, empty] = self.figures();
+        let figures = times.into_iter().chain([self.extremes()[1].clone(), bytes, empty]);
+        head.into_iter().chain(self.requests()).chain(figures).chain(tail).collect()
     }
 
     fn for_programs(&self) -> Vec<CellValue> {

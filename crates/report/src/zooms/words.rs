@@ -216,9 +216,9 @@ pub(crate) fn void_quads(data: &ReportData) -> Option<String> {
     let (quads, void) = rounds.values().fold((0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
     (void > 0).then(|| {
         format!(
-            "{} of {} of slices are void, because a drain took too long: the throughput leaves them out, times of tiles have them in.",
+            "{} of {} of four slices do not count, because the last transactions took too long to end: the throughput leaves them out, times of tiles have them in.",
             numbers::count(void as u64),
-            numbers::counted(quads, "quad")
+            numbers::counted(quads, "group")
         )
     })
 }
@@ -228,13 +228,17 @@ pub(crate) fn caveats(data: &ReportData) -> Vec<String> {
 }
 
 /// If users pan and zoom, a request is a view: its time is the time of its last tile.
-fn views(data: &ReportData) -> Option<String> {
+pub(crate) fn are_views(data: &ReportData) -> bool {
     let is_view = |script: &&ScriptRecord| {
         let counts = Counts::of(&script.counts);
         script.part.as_ref().is_some_and(|part| part.cached.is_none()) && counts.queries > counts.ok
     };
     let asks_for_views = |run: &Run| run.scripts.iter().any(|script| is_view(&script));
-    data.grid_runs().chain(data.runs_beside()).any(asks_for_views).then(|| {
+    data.grid_runs().chain(data.runs_beside()).any(asks_for_views)
+}
+
+fn views(data: &ReportData) -> Option<String> {
+    are_views(data).then(|| {
         "A request is a view here, and ends with its last tile: times and throughput are of views, bytes, empty ones and features of tiles. \
          Single tiles have their own times in the map and in the table of tiles."
             .to_owned()

@@ -2,7 +2,7 @@
 
 use crate::fixture::{Shape, data, doubt, remade, speed_up};
 use report::format::{TableFormat, print};
-use report::{ReportData, html, short, summary, tables};
+use report::{Conclusion, ReportData, html, summary, tables};
 use results::answer::Verdicts;
 use results::comparison::Comparison;
 use results::data::Wanted;
@@ -114,9 +114,8 @@ fn a_third_of_suspect_runs_stands_in_the_answer_of_every_output() {
     }
     let data = remade(data);
     let told = "7 of 16 runs are suspect, mostly unsteady (6)";
-    let short = flat(&short::text(&data).unwrap());
-    let sentence = short.split(". ").next().unwrap();
-    assert!(sentence.contains(&format!("doubtful: {told}")), "{short}");
+    let short = flat(&Conclusion::of(&data).text());
+    assert!(short.contains(&format!("but: doubtful: {told}")), "{short}");
     let summary = flat(&summary::text(&data));
     assert!(summary.contains(&format!(", doubtful: {told}: ")), "{summary}");
     assert!(html::page(&data).contains(&format!(", doubtful: {told}")));
@@ -166,7 +165,7 @@ fn a_percentile_of_few_transactions_is_no_figure_and_has_no_verdict() {
     let at = runs.at("p99_us").unwrap();
     assert!(runs.rows.iter().all(|row| row[at] == results::CellValue::Null), "no figure of a run");
     // One to three transactions in each of 8 rounds.
-    assert!(html::page(&data).contains("too few (17 of 1,000)"));
+    assert!(html::page(&data).contains("n/a (17 of 1,000 transactions)"));
 }
 
 /// Regression: the advice for runs of four transactions was thousands of rounds.
@@ -232,8 +231,48 @@ fn an_answer_lacks_nothing_of_what_is_left_out_for_it() {
         assert_eq!(times(&own) == 0, is_without, "{}", own.runs.len());
         let texts = |data: &ReportData| {
             let compared = data.compared().map(|found| outputs(data, found));
-            (summary::text(data), short::text(data), compared)
+            (summary::text(data), Conclusion::of(data).text(), compared)
         };
         assert_eq!(texts(&own), texts(&whole));
+    }
+}
+
+/// Words of statistics that only the details have.
+const TERMS: [&str; 8] =
+    ["Holm", "I²", "quad", "void", "indicative", "heteroscedastic", "Bonferroni", "bootstrap"];
+
+#[test]
+fn a_short_answer_fits_a_screen_and_has_no_terms_of_statistics() {
+    let mut doubtful = two_arms(&[("points", 740.0)], &[4]);
+    for run in &mut doubtful.runs {
+        doubt(run, Validity::Suspect, Reason::OtherPrograms, "other programs used 70 % of the CPUs");
+        run.figures.set(figures::CPU_OTHERS_PCT, 70.2);
+    }
+    let mut faster = two_arms(&[("points", 740.0)], &[1, 4]);
+    change(&mut faster, |run| speed_up(run, 2.0));
+    let mut mixed = two_arms(&[("checkout", 620.0), ("search", 8354.0)], &[4]);
+    change(&mut mixed, |run| speed_up(run, if run.workload == "search" { 30.0 } else { 0.7 }));
+    let three =
+        Shape { arms: vec![("stock", 0.0), ("gis", 0.5), ("huge", -0.4)], rounds: 8, ..Shape::small() };
+    for (name, data, wanted) in [
+        (
+            "doubtful",
+            doubtful,
+            "but: doubtful: 16 of 16 runs are suspect (other programs); they used 70 % of the CPUs.",
+        ),
+        ("faster", faster, "is faster than"),
+        ("mixed", mixed, "slower in checkout; faster in search"),
+        ("three", data(&three), "Against stock, "),
+    ] {
+        let text = Conclusion::of(&remade(data)).text();
+        assert!(flat(&text).contains(wanted), "{name}: {text}");
+        assert!(text.lines().count() <= 12, "{name}: {text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{name}: {text}");
+        assert!(TERMS.iter().all(|term| !text.contains(term)), "{name}: {text}");
+        assert_eq!(
+            flat(&text).matches("95 % interval").count(),
+            usize::from(name == "doubtful" || name == "faster"),
+            "{text}"
+        );
     }
 }

@@ -68,7 +68,7 @@ fn an_overload_is_told_by_every_table_and_the_summary() {
     assert!(print(tables::crosstab(&data), TableFormat::Csv).contains("open load: late ones are in it"));
     let text = summary::text(&data);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let wanted = "look, rate 16000, 16 clients: offered 16,000/s, in time 399.0/s (2.4 %), late 85,800, \
+    let wanted = "look, rate 16000, 16 clients: offered 16,000/s, in time 399/s (2.4 %), late 85,800, \
                   skipped 39,008, unfinished 0; overloaded";
     assert!(words.contains(wanted), "{text}");
     assert!(

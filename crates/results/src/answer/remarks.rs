@@ -57,7 +57,7 @@ impl Remarks {
             uncut: if searches { Vec::new() } else { uncut(data) },
             pipelines: pipelines.filter(|_| data.compares()).map(|run| run.workload.clone()).collect(),
             from_caches: data.grid().iter().filter_map(|own| from_cache(data, own)).collect(),
-            noticed: sentences(RunEvent::REMARK).into_iter().chain(lags(data)).collect(),
+            noticed: once(data.remarks(RunEvent::REMARK)).into_iter().chain(lags(data)).collect(),
         }
     }
 }
@@ -117,10 +117,20 @@ const LAGS: [Figure; 4] = [
     figures::REPLAY_LAG_END_MS,
 ];
 
+/// A sentence without its figures.
+fn kind(said: &str) -> String {
+    said.split(|letter: char| letter.is_ascii_digit() || letter == '.').collect()
+}
+
+/// Of sentences that differ in figures only the first one.
+fn once(said: BTreeSet<&str>) -> Vec<String> {
+    let mut kinds = BTreeSet::new();
+    said.into_iter().filter(|said| kinds.insert(kind(said))).map(str::to_owned).collect()
+}
+
 /// Why arms did not take turns and, if they did in other rounds, in which rounds. Workloads with the same
 /// reason are merged, as are reasons that differ in figures only; then the figures are from one of them.
 fn uncut(data: &ReportData) -> Vec<Uncut> {
-    let kind = |why: &str| why.split(|letter: char| letter.is_ascii_digit()).collect::<String>();
     let mut found: BTreeMap<(String, &str), (&str, BTreeSet<u32>)> = BTreeMap::new();
     for run in data.measured_runs() {
         for event in run.events.iter().filter(|event| event.kind == RunEvent::UNCUT) {

@@ -85,7 +85,7 @@ impl Interval {
             if rest.len() == 14 {
                 return Err("more than 16 columns".to_owned());
             }
-            rest.push(number(field).ok_or_else(|| format!("column {} is no number", rest.len() + 3))?);
+            rest.push(number(field).ok_or_else(|| format!("column {} is not a number", rest.len() + 3))?);
         }
         let four = |at: usize| [rest[at], rest[at + 1], rest[at + 2], rest[at + 3]];
         let whole = |at: usize| rest.get(at).map_or(0, |value| *value as u64);
@@ -115,7 +115,7 @@ impl Interval {
         let start = i64::try_from(start)
             .ok()
             .filter(|start| *start <= LATEST_S)
-            .ok_or_else(|| format!("interval_start {start} is no time in seconds"))?;
+            .ok_or_else(|| format!("invalid interval_start {start}"))?;
         Ok((start, Self { counts, latency: Sums::of(done, four(0)), lag: Sums::of(lags, lag) }))
     }
 }
@@ -322,8 +322,8 @@ mod tests {
     fn mistakes_are_named() {
         for (line, wanted) in [
             ("1345828501 5601 1542744", "3 columns: pgbench writes 6, 10, 11, 15 or 16"),
-            ("1345828501 5601 1542744 x 61 2573", "column 4 is no number"),
-            ("1345828501 -1 1542744 5 61 2573", "\"-1\" is no num_transactions"),
+            ("1345828501 5601 1542744 x 61 2573", "column 4 is not a number"),
+            ("1345828501 -1 1542744 5 61 2573", "invalid num_transactions \"-1\""),
             ("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17", "more than 16 columns"),
         ] {
             assert_eq!(Interval::parse(line.as_bytes()).unwrap_err(), wanted);

@@ -57,7 +57,7 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
     let source = report_place.into_iter().chain(files).collect::<Vec<_>>().join(", ");
     let mut measured = measured(log, report);
     if measured.began_us.is_none() {
-        measured.notes.push("when it ran is not known: the file's own time stands for it".to_owned());
+        measured.notes.push("when it ran is not known: the time of the file is used".to_owned());
     }
     measured.notes.extend(report.and_then(|report| report.between.clone()));
     let started_us = measured.began_us.unwrap_or(changed_us);

@@ -27,6 +27,17 @@ pub enum Cause {
     Backlog,
 }
 
+impl Cause {
+    /// Whether the machine or the load generator broke the promise: then nothing is known of the server.
+    #[must_use]
+    pub fn is_the_machine(self) -> bool {
+        match self {
+            Self::Client | Self::Host | Self::OtherPrograms => true,
+            Self::Errors | Self::Clients | Self::Latency | Self::Backlog => false,
+        }
+    }
+}
+
 /// A broken term of the promise, over all the trials at this rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BrokenTerm {

@@ -243,6 +243,11 @@ fn outcome(asked: &AskedLimit, arm: &ArmLimit<'_>) -> Option<SearchOutcome> {
         {
             SearchOutcome::Undecided
         }
+        LimitState::Ended(LimitEnded { lower: None, upper: Some(upper), .. })
+            if Broke::at(asked, arm, upper).is_some_and(|broke| broke.cause.is_the_machine()) =>
+        {
+            SearchOutcome::Undecided
+        }
         LimitState::Ended(LimitEnded { lower: None, .. }) => SearchOutcome::Never,
         LimitState::Ended(_) if arm.confirmed.iter().any(|shape| shape.class == LimitClass::Undecided) => {
             SearchOutcome::Undecided

@@ -65,76 +65,72 @@ pub(super) fn tls(address: &Address, source: io::Error) -> Error {
 
 /// An error of the system; `seconds` is the timeout.
 pub(super) fn system(address: &Address, seconds: u64, source: io::Error) -> Error {
-    let place = describe(address);
+    let failed = failed(address);
     let (failure, what) = match source.kind() {
         _ if GivenUp::is_stop(&source) => return Error::stopped(),
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => (
             ConnectFailure::NoServer,
-            format!("no server listens at {place}; check that it runs, and host and port"),
+            format!("{failed}: no server listens there; check that it runs, and host and port"),
         ),
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => (
             ConnectFailure::TimedOut,
             format!(
-                "no answer from {place} within {seconds} s; check host, port and firewall, or raise connect_timeout"
+                "{failed}: no answer within {seconds} s; check host, port and firewall, or raise connect_timeout"
             ),
         ),
-        _ => (ConnectFailure::Io, format!("connection to {place} failed: {source}")),
+        _ => (ConnectFailure::Io, format!("{failed}: {source}")),
     };
     failure.into_error(Class::Unreachable, what).because(source)
 }
 
 /// A refusal at login; the common ones by SQLSTATE.
 pub(super) fn login(address: &Address, login: &Login, source: LoginError) -> Error {
-    let (place, user) = (describe(address), &login.user);
+    let (failed, user) = (failed(address), &login.user);
     let known = match &source {
         LoginError::PasswordNeeded => Some((
             ConnectFailure::PasswordNeeded,
             Class::Refused,
             format!(
-                "{place} asks for the password of role {user:?}; give it by PGPASSWORD or ~/.pgpass, which keep it out \
-                 of other people's sight"
+                "{failed}: role {user:?} needs a password; give it by PGPASSWORD or ~/.pgpass, which others cannot see"
             ),
         )),
-        LoginError::Server { error, .. } => refusal(error, &place, login),
+        LoginError::Server { error, .. } => refusal(error, &failed, login),
         _ => None,
     };
-    let (failure, class, what) = known.unwrap_or_else(|| {
-        (ConnectFailure::Login, Class::Refused, format!("connection to {place} failed: {source}"))
-    });
+    let (failure, class, what) =
+        known.unwrap_or_else(|| (ConnectFailure::Login, Class::Refused, format!("{failed}: {source}")));
     failure.into_error(class, what).because(source)
 }
 
 /// The common refusals of a server, by SQLSTATE.
-fn refusal(error: &ServerError, place: &str, login: &Login) -> Option<(ConnectFailure, Class, String)> {
+fn refusal(error: &ServerError, failed: &str, login: &Login) -> Option<(ConnectFailure, Class, String)> {
     let (message, user) = (&error.message, &login.user);
     let known = match error.code.as_str() {
         "28P01" => (
             ConnectFailure::WrongPassword,
             Class::Refused,
             format!(
-                "{place} does not accept the password of role {user:?}; check PGPASSWORD, ~/.pgpass or the URL"
+                "{failed}: {message}; check the password of role {user:?}: PGPASSWORD, ~/.pgpass or the URL"
             ),
         ),
         "28000" => (
             ConnectFailure::NotAllowed,
             Class::Refused,
-            format!(
-                "{place} does not let role {user:?} in: {message}; check the role, and pg_hba.conf on the server"
-            ),
+            format!("{failed}: {message}; check role {user:?}, and pg_hba.conf on the server"),
         ),
         "53300" => (
             ConnectFailure::TooManyConnections,
             Class::Refused,
             format!(
-                "{place} takes no more connections: {message}; use fewer clients, or raise what lets in so few \
-                 (max_connections, or CONNECTION LIMIT of the role or database)"
+                "{failed}: {message}; use fewer clients, or raise max_connections or the CONNECTION LIMIT of the role or \
+                 database"
             ),
         ),
         "3D000" => (
             ConnectFailure::NoDatabase,
             Class::Refused,
             format!(
-                "{place} has no database {:?}; create it (createdb {}), or name another one",
+                "{failed}: database {:?} does not exist; create it (createdb {}), or name another one",
                 login.dbname,
                 in_shell(&login.dbname)
             ),
@@ -142,19 +138,24 @@ fn refusal(error: &ServerError, place: &str, login: &Login) -> Option<(ConnectFa
         "57P03" | "57P01" | "57P02" => (
             ConnectFailure::NotReady,
             Class::Unreachable,
-            format!("{place} takes no connections now: {message}; try again when it is ready"),
+            format!("{failed}: {message}; try again when it is ready"),
         ),
         "08P01" if message.contains("startup parameter") => (
             ConnectFailure::StartupParameter,
             Class::Missing,
             format!(
-                "{place} refuses a startup parameter: {message}; a pooler such as PgBouncer does: leave it out (of \
+                "{failed}: {message}; a pooler such as PgBouncer does: leave it out (of \
                  the connection string, of PGOPTIONS, or of the arm), or connect to the server itself"
             ),
         ),
         _ => return None,
     };
     Some(known)
+}
+
+/// As libpq begins its messages.
+fn failed(address: &Address) -> String {
+    format!("connection to server at {} failed", describe(address))
 }
 
 pub(super) fn describe(address: &Address) -> String {
@@ -191,16 +192,17 @@ mod tests {
     #[test]
     fn every_refusal_says_what_to_try() {
         let cases = [
-            ("28P01", "127.0.0.1, port 5432 does not accept the password of role \"ann\"; check PGPASSWORD"),
-            ("28000", "127.0.0.1, port 5432 does not let role \"ann\" in: reason; check the role"),
-            ("53300", "127.0.0.1, port 5432 takes no more connections: reason; use fewer clients"),
-            ("3D000", "127.0.0.1, port 5432 has no database \"shop\"; create it (createdb shop)"),
-            ("57P03", "127.0.0.1, port 5432 takes no connections now: reason"),
-            ("XX000", "connection to 127.0.0.1, port 5432 failed: "),
+            ("28P01", "reason; check the password of role \"ann\": PGPASSWORD"),
+            ("28000", "reason; check role \"ann\", and"),
+            ("53300", "reason; use fewer clients"),
+            ("3D000", "database \"shop\" does not exist; create it (createdb shop)"),
+            ("57P03", "reason; try again"),
+            ("XX000", ""),
         ];
         for (code, wanted) in cases {
             let text = refusal(code).to_string();
-            assert!(text.starts_with(wanted), "{code}: {text}");
+            let said = text.strip_prefix("connection to server at 127.0.0.1, port 5432 failed: ");
+            assert!(said.is_some_and(|said| said.starts_with(wanted)), "{code}: {text}");
         }
     }
 
@@ -208,7 +210,10 @@ mod tests {
     fn refusals_of_the_system() {
         let address = Address::Unix("/run/s".into());
         let error = system(&address, 2, io::ErrorKind::NotFound.into());
-        assert!(error.to_string().starts_with("no server listens at socket /run/s"), "{error}");
+        assert!(
+            error.to_string().starts_with("connection to server at socket /run/s failed: no server listens"),
+            "{error}"
+        );
         assert!(error.attached::<ConnectFailure>().is_some_and(|failure| failure.is_passing()));
         let error = system(&address, 2, io::ErrorKind::TimedOut.into());
         assert!(error.to_string().contains("within 2 s"), "{error}");

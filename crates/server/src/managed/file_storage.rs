@@ -193,7 +193,7 @@ impl FileStorage {
     pub(super) fn lost(&self) -> Option<Error> {
         let why = match &self.mounted {
             Some(mounted) => mounted.lost(),
-            None => (!self.folder.is_dir()).then(|| "it is not there any more".to_owned()),
+            None => (!self.folder.is_dir()).then(|| "it no longer exists".to_owned()),
         };
         why.map(|why| {
             let what =

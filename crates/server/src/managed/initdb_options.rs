@@ -44,7 +44,7 @@ pub fn check_initdb_option(option: &str) -> Result<(), String> {
         false if (is_long || is_short) && !option.chars().any(char::is_control) => Ok(()),
         true => Err(format!("{option}: pgdyno decides that\nleave it out")),
         false => Err(format!(
-            "{option:?} is no option of initdb\nwrite --wal-segsize=64, --no-data-checksums, --locale=C or the like, each with its value as one word"
+            "invalid option of initdb: {option:?}\nwrite --wal-segsize=64, --no-data-checksums, --locale=C or the like, each with its value as one word"
         )),
     }
 }

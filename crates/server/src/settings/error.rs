@@ -55,16 +55,16 @@ pub(super) fn needs_server_change(names: &[String]) -> Error {
          allow it (what was there before is put back)",
         names.join(", ")
     );
-    Error::new(Class::Missing, what)
+    Error::new(Class::Usage, what)
 }
 
 /// They would need a restart of a server that we do not own.
 pub(super) fn needs_restart(names: &[String]) -> Error {
     let what = format!(
-        "{}: changing it takes a restart, which is not available on a server that is not pgdyno's; set it there by hand",
+        "{}: a change takes a restart, and pgdyno restarts only its own servers; use a managed target, or set it there by hand for all arms",
         names.join(", ")
     );
-    Error::new(Class::Missing, what)
+    Error::new(Class::Usage, what)
 }
 
 /// Each connection would set them, and does not keep its server connection.

@@ -109,7 +109,7 @@ impl Mounted {
     #[must_use]
     pub fn lost(&self) -> Option<String> {
         if let Err(error) = std::fs::metadata(self.folder()) {
-            return Some(format!("it is not there any more ({error})"));
+            return Some(format!("it no longer exists ({error})"));
         }
         if Disk::of(&self.made.folder).is_some_and(|disk| disk.free_bytes < LITTLE) {
             return Some("the disk that its file is on is full, so that writing to it failed".to_owned());

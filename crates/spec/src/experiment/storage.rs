@@ -147,7 +147,7 @@ impl StorageTable {
         match wrong {
             Some((key, _)) => {
                 let hint = if own.is_empty() { "none".to_owned() } else { own.join(", ") };
-                Err((key, format!("is no option of {what}\nits own: {hint}")))
+                Err((key, format!("is not an option of {what}\nits options: {hint}")))
             }
             None => Ok(()),
         }
@@ -241,9 +241,9 @@ mod tests {
         let cases = [
             (
                 "filesystem = \"ext4\"\nrecordsize = \"8k\"",
-                "recordsize is no option of ext4\nits own: block_size, journal",
+                "recordsize is not an option of ext4\nits options: block_size, journal",
             ),
-            ("path = \"/x\"\nsize = \"1GB\"", "size is no option of a folder\nits own: none"),
+            ("path = \"/x\"\nsize = \"1GB\"", "size is not an option of a folder\nits options: none"),
             ("path = \"/x\"\nfilesystem = \"xfs\"", "filesystem cannot stand beside `path`"),
             ("holds = \"wal\"", " needs `path` or `filesystem`"),
             ("filesystem = \"zfs\"\nrecordsize = \"9k\"", "recordsize must be a power of two"),

@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for Share {
         let percent = percent.filter(|percent| *percent > 0.0 && *percent < 100.0);
         percent.map(Self::percent).ok_or_else(|| {
             D::Error::custom(format!(
-                "the text \"{text}\" is no share above 0% and below 100%\nwrite a share such as \"3%\""
+                "invalid share \"{text}\": it must be above 0% and below 100%\nwrite a share such as \"3%\""
             ))
         })
     }

@@ -91,9 +91,9 @@ rows! {
 
 rows! {
     KERNEL: Figure by Kernel;
-    SERVER_CPU_S server_cpu_s, "server's CPU", Seconds, Transaction, Lower, large from 5e-6 in "server CPU", "CPU time of all processes of a server on this machine, including processes that ended meanwhile; in slices, of this arm alone";
+    SERVER_CPU_S server_cpu_s, "server CPU", Seconds, Transaction, Lower, large from 5e-6 in "server CPU", "CPU time of all processes of a server on this machine, including processes that ended meanwhile; in slices, of this arm alone";
     SERVER_INSTRUCTIONS server_instructions, "server's instructions", Count, Transaction, Lower, "Instructions of all processes of a server on this machine, in user space; where the machine has hardware counters";
-    SERVER_CYCLES server_cycles, "server's CPU cycles", Count, Transaction, Lower, "CPU cycles of the same";
+    SERVER_CYCLES server_cycles, "server CPU cycles", Count, Transaction, Lower, "CPU cycles of the same";
     CHILD_USER_CPU_S child_user_cpu_s, "program's user CPU", Seconds, Transaction, Lower, large from 0.1 in "program's CPU", "User CPU time of the program that did the job";
     CHILD_SYSTEM_CPU_S child_system_cpu_s, "program's system CPU", Seconds, Transaction, Lower, "System CPU time of the program that did the job";
     CHILD_MAX_RSS_BYTES child_max_rss_bytes, "program's memory", Bytes, Run, Lower, "Largest resident memory of the program that did the job";

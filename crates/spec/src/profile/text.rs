@@ -242,7 +242,7 @@ impl Words {
         };
         let rates = [rate(from)?, rate(to)?];
         if rates[0] == rates[1] {
-            return Err(format!("from {from} to {to} is no change; a constant rate is a number by itself"));
+            return Err(format!("from {from} to {to} does not change; write a constant rate as a number"));
         }
         some(&rates)?;
         Ok(rates)
@@ -260,8 +260,9 @@ impl Words {
         let word = self.0.remove(0);
         let digits = word.trim_end_matches(|c: char| c.is_alphabetic());
         let found = digits.parse::<f64>().ok().zip(unit(&word[digits.len()..]));
-        let (number, unit) = found
-            .ok_or_else(|| format!("\"{word}\" is no time with its unit, such as 500ms, 10s, 2min or 1h"))?;
+        let (number, unit) = found.ok_or_else(|| {
+            format!("invalid time \"{word}\": write a unit, such as 500ms, 10s, 2min or 1h")
+        })?;
         let seconds = number * unit;
         if !(least..=LONGEST_S).contains(&seconds) {
             return Err(format!("a time of {word} cannot be"));
@@ -290,7 +291,7 @@ fn unit(name: &str) -> Option<f64> {
 
 fn rate(word: &str) -> Result<f64, String> {
     let rate =
-        word.parse::<f64>().map_err(|_| format!("\"{word}\" is no number of transactions per second"))?;
+        word.parse::<f64>().map_err(|_| format!("invalid rate \"{word}\", transactions per second"))?;
     if rate == 0.0 || (LEAST..=MOST).contains(&rate) {
         return Ok(rate.abs());
     }
@@ -348,18 +349,18 @@ mod tests {
             ("sawtooth 1..2 over 3s", "cannot be \"sawtooth 1..2 over 3s\"\n"),
             ("step 100 every 10s", "it has 1 level, and must have 2 to 1000\n"),
             ("step 100, 200", "it does not say how long a level lasts (\"every …\")\n"),
-            ("step 100, fast every 10s", "\"fast\" is no number of transactions per second\n"),
+            ("step 100, fast every 10s", "invalid rate \"fast\", transactions per second\n"),
             ("step 0, 0 every 10s", "all its rates are 0\n"),
             ("step 100, 200 every", "a time is missing behind \"every\"\n"),
-            ("step 100, 200 every 10", "\"10\" is no time with its unit, such as 500ms, 10s, 2min or 1h\n"),
+            ("step 100, 200 every 10", "invalid time \"10\": write a unit, such as 500ms, 10s, 2min or 1h\n"),
             ("step 100, 200 every 0s", "a time of 0s cannot be\n"),
-            ("step 100..400 every 10s", "\"..\" is no number of transactions per second\n"),
+            ("step 100..400 every 10s", "invalid rate \"..\", transactions per second\n"),
             ("step 100, 200 every 10s twice", "\"twice\" is too much\n"),
             ("ramp 100..1000", "it does not say how long it takes (\"over …\")\n"),
             ("ramp 100 over 30s", "\"100\" are not two rates\n"),
             (
                 "ramp 100..100 over 30s",
-                "from 100 to 100 is no change; a constant rate is a number by itself\n",
+                "from 100 to 100 does not change; write a constant rate as a number\n",
             ),
             ("ramp -1..100 over 30s", "a rate of -1 cannot be: it must be 0, or from 0.001 to 10000000\n"),
             ("ramp 1..1e9 over 30s", "a rate of 1e9 cannot be: it must be 0, or from 0.001 to 10000000\n"),

@@ -170,6 +170,6 @@ fn bounds_problem(bounds: [f64; 4]) -> Option<String> {
         && (-90.0..=90.0).contains(&south)
         && (-90.0..=90.0).contains(&north);
     (!within || west >= east || south >= north).then(|| {
-        format!("{bounds:?} is no [west, south, east, north] in degrees; try [14.1, 35.7, 14.6, 36.1]")
+        format!("invalid bounds {bounds:?}: write [west, south, east, north] in degrees, such as [14.1, 35.7, 14.6, 36.1]")
     })
 }

@@ -87,7 +87,7 @@ impl<'a> BenchRequest<'a> {
             (self.conduct.report_per_command, "-r", "pgdyno bench tells the latency of each statement"),
         ];
         if let Some((_, option, hint)) = refused.into_iter().find(|(given, ..)| *given) {
-            return Err(usage_with(&format!("{option} cannot be had {there}"), hint));
+            return Err(usage_with(&format!("{option} cannot be used {there}"), hint));
         }
         self.tables.steps()?;
         self.scripts.in_order.iter().try_for_each(check_script)

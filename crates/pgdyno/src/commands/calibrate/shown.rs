@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ::report::ReportData;
+use ::report::numbers::{latency_us, tps};
 use lab::calibrate::{Calibrated, HOST_FACTOR, Lateness, Limit, Row, calibrated};
 use lab::execute::UnstoredRuns;
 use results::{CellValue, Table};
@@ -33,8 +34,8 @@ pub(in crate::commands) fn show(done: &Calibrated, format: OutputFormat) -> anyh
     if format != OutputFormat::Text {
         return print(table(done), format);
     }
-    print(narrow(table(done)), OutputFormat::Text)?;
     data(&words(done))?;
+    print(narrow(table(done)), OutputFormat::Text)?;
     data("\n")?;
     if !done.placements.is_empty() {
         print(placement::table(&done.placements), OutputFormat::Text)?;
@@ -143,37 +144,38 @@ fn words(done: &Calibrated) -> String {
     for doubt in done.rows.iter().chain([&done.idle, &done.start_lag]).flat_map(|row| &row.doubts) {
         *counts.entry(doubt.reason.text()).or_default() += 1;
     }
-    let mut out = String::from("\n");
+    let mut out = sentences(&done.limit);
     if !counts.is_empty() {
         let listed: Vec<_> = counts.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
         let _ = writeln!(out, "Suspect: {} (docs/run-verdicts.md).", listed.join(", "));
     }
-    out + &sentences(&done.limit)
+    out + "\n"
 }
 
 fn sentences(limit: &Limit) -> String {
     let rate = |run: &Option<Run>| run.as_ref().and_then(|run| run.offered_rate);
     let (clean, kept) = (rate(&limit.clean), rate(&limit.kept));
     let mut out = match clean {
-        Some(rate) => format!("Highest clean rate of this host, one thread: {rate}/s.\n"),
-        None => format!("Highest clean rate of this host, one thread: none; {}.\n", limit.no_clean),
+        Some(rate) => format!("One thread of this host starts up to {} transactions/s on time.\n", tps(rate)),
+        None => format!("One thread of this host starts no rate on time: {}.\n", limit.no_clean),
     };
     match kept {
         Some(rate) if kept > clean => {
             let _ = writeln!(
                 out,
-                "Highest rate kept as well as this host can: {rate}/s (1 % of the arrivals up to {:.0} µs late, \
-                 {HOST_FACTOR} times what they are with nothing to do).",
-                limit.allowed_us
+                "As well as this host can: up to {}/s (1 % of the arrivals up to {} late, {HOST_FACTOR} times what they are \
+                 with nothing to do).",
+                tps(rate),
+                latency_us(limit.allowed_us)
             );
         }
         Some(_) => {}
         None => {
-            out.push_str("No rate was kept even as well as this host can: something else limits it now.\n")
+            out.push_str("No rate is kept even as well as this host can: something else limits it now.\n")
         }
     }
     if let Some(next) = limit.next {
-        let _ = writeln!(out, "At {next}/s: {}.", limit.why);
+        let _ = writeln!(out, "At {}/s: {}.", tps(next), limit.why);
     }
     let _ = writeln!(out, "Limited by: {}.", limit.limited_by);
     out
@@ -197,9 +199,9 @@ mod tests {
 
     #[test]
     fn what_is_not_found_is_told_with_its_reason() {
-        let wanted = "Highest clean rate of this host, one thread: none; it wakes up too late.\n\
-                      No rate was kept even as well as this host can: something else limits it now.\n\
-                      At 84000/s: schedule late: 1 % of ….\nLimited by: the 2 CPUs.\n";
+        let wanted = "One thread of this host starts no rate on time: it wakes up too late.\n\
+                      No rate is kept even as well as this host can: something else limits it now.\n\
+                      At 84,000/s: schedule late: 1 % of ….\nLimited by: the 2 CPUs.\n";
         assert_eq!(sentences(&limit()), wanted);
         let open = Limit { next: None, ..limit() };
         assert!(!sentences(&open).contains("At "));

@@ -75,7 +75,11 @@ fn experiment(args: &ExportExperiment) -> ExitResult {
             OutputFormat::Json => kit.json(),
             OutputFormat::Csv | OutputFormat::CsvFormulas => {
                 let hint = "try --format text, json or md".to_owned();
-                return Err(CommandFailure::with_code(crate::exit::USAGE, "texts are no table", Some(hint)));
+                return Err(CommandFailure::with_code(
+                    crate::exit::USAGE,
+                    "texts cannot be written as a table",
+                    Some(hint),
+                ));
             }
             OutputFormat::Md => in_words(&kit, true),
             OutputFormat::Text => in_words(&kit, false),

@@ -72,7 +72,7 @@ pub(super) fn run(args: &ExportTiles) -> ExitResult {
         return Err(CommandFailure::with_code(USAGE, what, Some(args.name_it(file))));
     }
     if file.symlink_metadata().is_ok() {
-        return Err(unwritable(file, "it is there already", "name one that is not there"));
+        return Err(unwritable(file, "it exists already", "name another file"));
     }
     let store = Store::open_read_only(&args.selection.results.path())?;
     let data =
@@ -87,7 +87,7 @@ pub(super) fn run(args: &ExportTiles) -> ExitResult {
     };
     write(file, &package.bytes).map_err(|error| match error.kind() {
         ErrorKind::NotFound => unwritable(file, "there is no such folder", "make its folder first"),
-        ErrorKind::AlreadyExists => unwritable(file, "it is there already", "name one that is not there"),
+        ErrorKind::AlreadyExists => unwritable(file, "it exists already", "name another file"),
         ErrorKind::StorageFull => {
             unwritable(file, &error.to_string(), "make room, or name a file on another disk")
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use report::{format, visible};
+use report::{Conclusion, format, visible};
 use results::{CellValue, Table};
 use spec::figures::Unit;
 use workloads::probe::{FigureState, Probed, ProbedFigure};
@@ -40,7 +40,7 @@ pub(super) fn print(
 }
 
 fn text(server: &str, probed: &Probed) -> String {
-    let mut out = format!("{}\n\n", visible::line(server));
+    let mut out = Conclusion::new(answer(server, probed)).text() + "\n";
     for found in &probed.found {
         let Some(figure) = found.row() else { continue };
         let Some((number, beside)) = in_words(found) else {
@@ -70,6 +70,27 @@ fn text(server: &str, probed: &Probed) -> String {
         wrapped(&mut out, &format!("- {note}"), "");
     }
     out
+}
+
+/// Figures that say most, in one sentence.
+const MAIN: [(&str, &str); 4] = [
+    ("round_trip_us", "a round trip takes"),
+    ("commit_us", "a commit takes"),
+    ("cpu_one_rows_per_s", "one CPU counts"),
+    ("cpu_all_rows_per_s", "all CPUs count"),
+];
+
+/// `postgres://db: a round trip takes 34.0 µs, all CPUs count 45.0 M rows/s.`
+fn answer(server: &str, probed: &Probed) -> String {
+    let said = MAIN.iter().filter_map(|(name, words)| {
+        let found = probed.found.iter().find(|found| found.name == *name)?;
+        Some(format!("{words} {}", in_words(found)?.0))
+    });
+    let said: Vec<String> = said.collect();
+    match said.is_empty() {
+        true => format!("{server}: nothing of it could be measured."),
+        false => format!("{server}: {}.", said.join(", ")),
+    }
 }
 
 /// Appends lines of at most 80 columns; lines after the first are indented.

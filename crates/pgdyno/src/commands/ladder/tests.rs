@@ -104,8 +104,8 @@ fn what_is_no_ladder_is_told_in_words_of_the_command() {
         ("-S -c 1,2 -L p99<1s --bound 5 shop", "p99 is a bound of 1 %"),
         ("-S -c 1,2 -L 5x shop", "-L"),
         ("-S -c 1,2 -L 2h shop", "-L must be from"),
-        ("-S -c 1,2 -i shop", "-i cannot be had in a ladder"),
-        ("-S -c 1,2 -P 1 shop", "-P cannot be had in a ladder"),
+        ("-S -c 1,2 -i shop", "-i cannot be used in a ladder"),
+        ("-S -c 1,2 -P 1 shop", "-P cannot be used in a ladder"),
         ("-S -c 1,2 shop --managed", "leave one of them out"),
         ("-f /nowhere/x.sql -c 1,2 shop", "/nowhere/x.sql"),
     ] {

@@ -78,7 +78,7 @@ fn what_cannot_be_searched_is_told_in_words_of_the_command() {
         (&["--promise", "p99 < 1s", "--confirm", "ramp 1..20 over 5s", "-S"], "10 times the limit"),
         (&["--promise", "p99 < 1s", "--confirm", "saw 1..2", "-S"], "--confirm cannot be \"saw 1..2\""),
         (&["--promise", "p99 < 1s", "--confirm", "ramp 0.5..1 over 30s", "-S"], "trials last 20 s"),
-        (&["--promise", "p99 < 1s", "-P", "1", "-S"], "-P cannot be had in a limit"),
+        (&["--promise", "p99 < 1s", "-P", "1", "-S"], "-P cannot be used in a limit"),
         (&["--promise", "p99 < 1s", "-f", "/nowhere/x.sql"], "/nowhere/x.sql"),
     ] {
         let error = made(line).expect_err(&line.join(" "));

@@ -248,10 +248,7 @@ mod tests {
             let row = table.rows.iter().find(|row| row[0] == CellValue::from(name)).unwrap();
             row[1..].to_vec()
         };
-        assert_eq!(
-            row(&text, "CPU, one backend"),
-            ["10.50 M rows/s".into(), "21.00 M rows/s (2.00x)".into()]
-        );
+        assert_eq!(row(&text, "CPU, one backend"), ["10.5 M rows/s".into(), "21.0 M rows/s (2.00x)".into()]);
         let CellValue::Text(commit) = &row(&text, "commit")[1] else { panic!("no text") };
         assert!(commit.ends_with("(1.34x ~)"), "{commit}");
         assert_eq!(row(&text, "index build"), ["not available".into(), "not available".into()]);

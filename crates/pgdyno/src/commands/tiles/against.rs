@@ -42,10 +42,10 @@ impl Against {
             (None, true, false) => Ok(Self::Ways(ways)),
             (Some(change), true, true) if changes.is_empty() => Ok(Self::Change(change)),
             _ => {
-                let what = "--against: a change stands alone, beside no other one, no way and no layer; and so do ways";
+                let what = "--against: a change cannot be combined with another change, a way or a layer; nor can ways";
                 Err(usage(
                     what,
-                    "one now and the other later; or --save FILE, and give the file further levels",
+                    "give one of them now and the other later; or --save FILE, and give the file further levels",
                 ))
             }
         }

@@ -24,7 +24,7 @@ impl LayerArgument {
     pub(super) fn read(text: &str, folder: &Folder) -> anyhow::Result<Self> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(usage("an empty name is no layer", "a table, function() or file.sql"));
+            return Err(usage("a layer has an empty name", "a table, function() or file.sql"));
         }
         if let Some((name, _)) =
             text.split_once('(').filter(|_| !text.ends_with("()") && !text.starts_with('"'))

@@ -306,7 +306,7 @@ fn what_cannot_be_meant_is_told_in_words_of_the_command() {
         ("f(z,x,y)".into(), "named without arguments"),
         ("roads roads".into(), "roads is given twice"),
         ("a b --against c".into(), "--together"),
-        ("a --against jit=off --against b".into(), "a change stands alone"),
+        ("a --against jit=off --against b".into(), "a change cannot be combined"),
         ("a --against |setings: jit=off|".into(), "did you mean 'settings: …'?"),
         ("a --against |script: b.sql|".into(), "--against new.sql"),
         ("a --against ,".into(), "names no layer"),
@@ -339,7 +339,7 @@ fn what_cannot_be_meant_is_told_in_words_of_the_command() {
         ("a --via redis -d gis".into(), "a private server has a Redis"),
         ("a --against |via: sql|".into(), "via: SQL is given twice"),
         ("a --against via:".into(), "write 'via: martin'"),
-        ("a --against |via: tipg| --against b".into(), "a change stands alone"),
+        ("a --against |via: tipg| --against b".into(), "a change cannot be combined"),
         ("a --against |via: martn|".into(), "did you mean \"martin\"?"),
         ("a --against |via: http://me:geheim@h/{z}/{x}/{y}|".into(), "a password stands in a URL"),
     ] {

@@ -30,7 +30,7 @@ pub(super) fn listed(written: &str) -> anyhow::Result<Vec<Via>> {
         false => parts(written).map_err(told)?,
     };
     if ways.is_empty() {
-        return Err(usage("--against 'via:' says nothing", "write 'via: martin'"));
+        return Err(usage("--against 'via:' has no value", "write 'via: martin'"));
     }
     ways.into_iter().map(|text| way(text).map_err(told)).collect()
 }

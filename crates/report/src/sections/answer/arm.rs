@@ -11,9 +11,6 @@ use crate::compared::{
 };
 use crate::numbers;
 
-/// Differences besides speed in a short answer, at most.
-const MOST_DIFFERENCES: usize = 1;
-
 impl AnswerBlocks<'_> {
     pub(super) fn of_arm(
         &self,
@@ -27,18 +24,6 @@ impl AnswerBlocks<'_> {
             said.plain(": ").code(&answer.unsafe_settings).into()
         });
         let work = crate::work::words(self.data, of, arm);
-        if output == AnswerPlace::Short {
-            let differences = self.differences(of, arm).into_iter().flat_map(|(_, phrases)| phrases);
-            let differences = differences.take(MOST_DIFFERENCES).map(Block::text);
-            return self
-                .not_interleaved()
-                .into_iter()
-                .chain(work)
-                .map(Block::text)
-                .chain(risk)
-                .chain(differences)
-                .collect();
-        }
         let mut blocks = self.lines(of, arm, answer, output);
         blocks.extend(self.parts(of, arm, answer, output));
         blocks.extend(risk);
@@ -143,13 +128,14 @@ impl AnswerBlocks<'_> {
     }
 }
 
-impl ArmAnswer {
-    pub(super) fn box_class(&self) -> &'static str {
-        match self.tone {
-            Tone::Better => "answer is-better",
-            Tone::Worse => "answer is-worse",
-            Tone::Same => "answer is-same",
-            Tone::Unclear => "answer is-unclear",
+impl Tone {
+    /// The class of the box of an answer.
+    pub(super) fn box_class(self) -> &'static str {
+        match self {
+            Self::Better => "answer is-better",
+            Self::Worse => "answer is-worse",
+            Self::Same => "answer is-same",
+            Self::Unclear => "answer is-unclear",
         }
     }
 }

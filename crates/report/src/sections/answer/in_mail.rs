@@ -4,8 +4,8 @@ use results::answer::{LineScope, VerdictLine};
 use results::comparison::{ArmComparison, Comparison};
 use stats::Verdict;
 
+use super::AnswerBlocks;
 use super::words::{AnswerLine, ArmAnswer};
-use super::{AnswerBlocks, AnswerPlace};
 use crate::block::Block;
 use crate::by_levels;
 use crate::compared::{but, change, tally, verdict_by};
@@ -15,7 +15,7 @@ impl AnswerBlocks<'_> {
     /// `has_whole` is set if the table has the figures of the whole grid, too.
     pub(crate) fn in_mail(&self, has_whole: bool) -> Vec<Block> {
         let mut blocks: Vec<Block> = self.crashes().collect();
-        blocks.extend(self.before_figures(AnswerPlace::Short));
+        blocks.extend(self.before_figures());
         blocks.extend(self.limits());
         blocks.extend(self.uncompared());
         blocks.extend(self.arms_in_mail(has_whole).into_iter().map(Block::text));

@@ -3,15 +3,16 @@
 
 pub(crate) mod aging;
 mod arm;
+mod conclusion;
 mod in_mail;
-pub mod short;
 pub mod summary;
 mod uncompared;
 mod validity;
 mod words;
 
 use results::ReportData;
-use results::answer::Answer;
+use results::answer::{Answer, Next, Verdicts};
+use results::comparison::Comparison;
 use results::limits::Limits;
 
 use self::uncompared::words;
@@ -24,6 +25,8 @@ use crate::{explained, next, zooms};
 pub(crate) struct AnswerBlocks<'a> {
     pub(crate) data: &'a ReportData,
     pub(crate) answer: Answer,
+    /// What the answer is about.
+    compared: Option<&'a Comparison>,
     limits: Option<Limits<'a>>,
 }
 
@@ -34,13 +37,20 @@ pub(crate) enum AnswerPlace {
     Page,
     /// The sections in short.
     Summary,
-    /// Below the sentence of a short answer: unexpected facts only.
-    Short,
 }
 
 impl<'a> AnswerBlocks<'a> {
     pub(crate) fn of(data: &'a ReportData) -> Self {
-        Self { data, answer: Answer::of(data), limits: data.limits() }
+        Self { data, answer: Answer::of(data), compared: data.compared(), limits: data.limits() }
+    }
+
+    /// The answer by another metric than the experiment's, or against another base.
+    pub(crate) fn by(data: &'a ReportData, compared: &'a Comparison) -> Self {
+        let lines = Verdicts::of(compared, &data.experiment, &data.runs).lines;
+        let whole = Answer::of(data);
+        let next = whole.failure.is_none().then(|| Next::of(data, compared, &lines)).flatten();
+        let answer = Answer { lines, next, is_answered: true, ..whole };
+        Self { data, answer, compared: Some(compared), limits: None }
     }
 
     pub(crate) fn blocks(&self, output: AnswerPlace) -> Vec<Block> {
@@ -50,15 +60,15 @@ impl<'a> AnswerBlocks<'a> {
     }
 
     fn found(&self, output: AnswerPlace) -> Vec<Block> {
-        let mut blocks: Vec<Block> = self.crashes().filter(|_| output != AnswerPlace::Short).collect();
-        blocks.extend(self.before_figures(output));
+        let mut blocks: Vec<Block> = self.crashes().collect();
+        blocks.extend(self.before_figures());
         blocks.extend(self.limits());
         blocks.extend(self.uncompared());
         for (of, arm, answer) in self.arms() {
-            blocks.extend(Block::group(answer.box_class(), self.of_arm((of, arm), &answer, output)));
+            blocks.extend(Block::group(answer.tone.box_class(), self.of_arm((of, arm), &answer, output)));
         }
         blocks.extend(self.aging());
-        blocks.extend(self.kept_sessions().filter(|_| output != AnswerPlace::Short));
+        blocks.extend(self.kept_sessions());
         blocks.extend(self.trends().into_iter().map(Block::notice));
         if output == AnswerPlace::Summary {
             let zooms = zooms::summary(self.data).into_iter().chain(explained::layer_summary(self.data));
@@ -70,11 +80,9 @@ impl<'a> AnswerBlocks<'a> {
         blocks.extend(self.looked());
         match output {
             AnswerPlace::Page => blocks.extend(self.overload().map(Block::notice)),
-            AnswerPlace::Summary | AnswerPlace::Short => {
-                blocks.extend(self.in_time().into_iter().map(Block::text))
-            }
+            AnswerPlace::Summary => blocks.extend(self.in_time().into_iter().map(Block::text)),
         }
-        blocks.extend(self.remarks(output));
+        blocks.extend(self.remarks());
         blocks
     }
 
@@ -100,12 +108,12 @@ impl<'a> AnswerBlocks<'a> {
             .chain(failure)
     }
 
-    fn before_figures(&self, output: AnswerPlace) -> Vec<Block> {
+    fn before_figures(&self) -> Vec<Block> {
         let remarks = &self.answer.remarks;
         let warn =
             |head: &str, said: &str| Paragraph::new("notice").strong(head).plain(format!(" {said}.")).into();
         let different = remarks.different.iter().map(|said| warn("The arms do not do the same:", said));
-        let same = self.same().filter(|_| output != AnswerPlace::Short).map(Block::remark);
+        let same = self.same().map(Block::remark);
         let nevertheless = remarks.sliced_all_the_same.iter().map(|why| warn("In slices nevertheless:", why));
         let chosen = "Chosen from its own data, by the same rule:";
         let own_choice = remarks.own_choice.iter().map(|own| warn(chosen, own));
@@ -152,22 +160,16 @@ impl<'a> AnswerBlocks<'a> {
         taste.chain(not_run).collect()
     }
 
-    fn remarks(&self, output: AnswerPlace) -> Vec<Block> {
-        // Why there were no slices is not unexpected: the report shows it.
-        let uncut = self.uncut().filter(|_| output != AnswerPlace::Short);
+    fn remarks(&self) -> Vec<Block> {
         let noticed = self.answer.remarks.noticed.iter().cloned();
         let is_doubtful = self.answer.doubts.suspect.runs + self.answer.doubts.invalid.runs > 0;
         let class = if is_doubtful { "validity doubt" } else { "validity" };
-        let shows_validity = match output {
-            AnswerPlace::Page | AnswerPlace::Summary => true,
-            AnswerPlace::Short => is_doubtful || self.answer.doubts.again.runs > 0,
-        };
-        let validity = shows_validity.then(|| Paragraph::new(class).plain(self.validity()).into());
+        let validity = [Paragraph::new(class).plain(self.validity()).into()];
         let groups = self.groups();
         let groups = groups.and_then(|(head, lines)| {
             Block::group("notice", [Block::text(format!("{head}:")), Block::List(lines)])
         });
-        let units = self.units().chain(noticed).chain(uncut).map(Block::remark);
+        let units = self.units().chain(noticed).chain(self.uncut()).map(Block::remark);
         self.exceptions().into_iter().chain(units).chain(validity).chain(groups).collect()
     }
 

@@ -1,11 +1,62 @@
 //! The figures of the runs if nothing is compared, in words.
 
+use results::ReportData;
 use results::answer::Uncompared;
 use results::cells::Response;
 use results::comparison::{Metric, Spread};
+use spec::Run;
 
+use crate::conclusion::{Conclusion, Step};
 use crate::numbers;
 use crate::spread::outliers_in_words;
+
+/// One run or several, as a short answer.
+pub(super) fn conclusion(data: &ReportData, of: &Uncompared) -> Conclusion {
+    let what = |tps: f64| format!("{} {} per second", numbers::tps(tps), operation(data));
+    let repeat = |of: Conclusion| Conclusion {
+        next: vec![Step::Advice("repeat it (--rounds 5): one run has no interval".to_owned())],
+        ..of
+    };
+    match of {
+        Uncompared::OneJob { took_s } => {
+            repeat(Conclusion::new(format!("{}: {}.", workloads(data), numbers::duration(*took_s))))
+        }
+        Uncompared::OneRun { tps, response, started_only } => {
+            let tps = tps.map_or(numbers::ABSENT.to_owned(), what);
+            let of = if *started_only { " of those started" } else { "" };
+            let said = format!("{}: {tps}, response time{of} {}.", workloads(data), percentiles(response));
+            repeat(Conclusion::new(said))
+        }
+        Uncompared::OneCell { runs, tps: [mean, ..], spread, response } => {
+            let interval = spread.interval().map(|(low, high)| {
+                format!(" (95 % interval [{}, {}])", numbers::tps(low.max(0.0)), numbers::tps(high))
+            });
+            Conclusion::new(format!(
+                "{}: {}{}, the mean of {}; response time {}.",
+                workloads(data),
+                what(*mean),
+                interval.unwrap_or_default(),
+                numbers::counted(*runs, "run"),
+                percentiles(response)
+            ))
+        }
+        other => Conclusion::new(words(other)),
+    }
+}
+
+fn workloads(data: &ReportData) -> String {
+    data.workloads().join(", ")
+}
+
+/// What is counted: users who pan and zoom ask for views of several tiles.
+fn operation(data: &ReportData) -> &'static str {
+    let asks_for_tiles = |run: &Run| run.scripts.iter().any(|script| script.part.is_some());
+    match data.grid_runs().any(asks_for_tiles) {
+        true if crate::zooms::are_views(data) => "views",
+        true => "tiles",
+        false => "transactions",
+    }
+}
 
 pub(super) fn words(of: &Uncompared) -> String {
     match of {

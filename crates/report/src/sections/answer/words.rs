@@ -52,7 +52,7 @@ impl<'a> AnswerBlocks<'a> {
     /// The comparison with each of its arms and the text about it; without the parts of an arm that is
     /// taken apart. Empty if nothing is compared.
     pub(super) fn arms(&self) -> Vec<(&'a Comparison, &'a ArmComparison, ArmAnswer)> {
-        let Some(of) = self.data.compared() else { return Vec::new() };
+        let Some(of) = self.compared else { return Vec::new() };
         let (apart, not_run) = (TakenApart::of(&self.data.experiment), self.data.not_run());
         // An arm that could not run is reported as such.
         let is_not_run = |arm: &ArmComparison| {
@@ -63,7 +63,7 @@ impl<'a> AnswerBlocks<'a> {
         answered.map(|arm| (of, arm, self.arm_answer(of, arm))).collect()
     }
 
-    fn name_of(&self, arm: &str) -> String {
+    pub(super) fn name_of(&self, arm: &str) -> String {
         match &self.data.experiment.compare_factor {
             Some(factor) if arm.starts_with(|c: char| c.is_ascii_digit()) => format!("{factor} {arm}"),
             _ => arm.to_owned(),
@@ -168,7 +168,7 @@ impl<'a> AnswerBlocks<'a> {
         AnswerLine { head, verdict, suspect: line.suspect, figures, levels, workload }
     }
 
-    fn without_figure(of: &Comparison, arm: &ArmComparison, why: Verdict) -> (String, String) {
+    pub(super) fn without_figure(of: &Comparison, arm: &ArmComparison, why: Verdict) -> (String, String) {
         match why {
             Verdict::TooFew(few) => (few.to_string(), format!("no {} against {}", of.noun(), of.base)),
             _ if arm.scheduled > 0 && !arm.is_invalid() => (

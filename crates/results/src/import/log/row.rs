@@ -58,7 +58,7 @@ impl LogRow {
             .ok_or_else(|| format!("script_no {script} is too large: pgbench takes {SCRIPTS} scripts"))?;
         let seconds = fields.number("time_epoch")?;
         if seconds > LATEST_S.unsigned_abs() {
-            return Err(format!("time_epoch {seconds} is no time in seconds"));
+            return Err(format!("invalid time_epoch {seconds}"));
         }
         let micros = fields.number("time_us")?;
         if micros > 999_999 {
@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
 
 fn wrong_field(name: &str, field: &[u8]) -> String {
     let shown: String = String::from_utf8_lossy(field).chars().take(40).collect();
-    format!("\"{}\" is no {name}", shown.escape_debug())
+    format!("invalid {name} \"{}\"", shown.escape_debug())
 }
 
 /// Up to 18 digits.
@@ -184,15 +184,15 @@ mod tests {
             ("", "the column client_id is missing"),
             ("0 1 5", "the column script_no is missing"),
             ("0 1 5 0 1175850568", "the column time_us is missing"),
-            ("0 1 late 0 1175850568 0", "\"late\" is no time"),
+            ("0 1 late 0 1175850568 0", "invalid time \"late\""),
             ("0 1 5 128 1175850568 0", "script_no 128 is too large: pgbench takes 128 scripts"),
             ("9999999 1 5 0 1175850568 0", "client_id 9999999 is too large"),
             ("0 1 5 0 1175850568 1000000", "time_us 1000000 is more than a second"),
-            ("0 1 5 0 999999999999 0", "time_epoch 999999999999 is no time in seconds"),
+            ("0 1 5 0 999999999999 0", "invalid time_epoch 999999999999"),
             ("0 1 5 0 1 2 3 4 5", "more than 8 columns"),
-            ("0 1 5 0 1 2 x", "\"x\" is no column 7"),
-            ("\u{1b}[0m", "\"\\u{1b}[0m\" is no client_id"),
-            ("0 1234567890123456789 5 0 1 2", "\"1234567890123456789\" is no transaction_no"),
+            ("0 1 5 0 1 2 x", "invalid column 7 \"x\""),
+            ("\u{1b}[0m", "invalid client_id \"\\u{1b}[0m\""),
+            ("0 1234567890123456789 5 0 1 2", "invalid transaction_no \"1234567890123456789\""),
         ] {
             assert_eq!(LogRow::parse(line.as_bytes()).unwrap_err(), wanted);
         }

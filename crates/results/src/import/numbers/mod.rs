@@ -226,7 +226,7 @@ struct FoundParts {
 
 fn found(run: Run, parts: FoundParts) -> FoundRun {
     let FoundParts { source, hash, mut notes, server, round } = parts;
-    notes.push("when it ran is not known: the file's own time stands for it".to_owned());
+    notes.push("when it ran is not known: the time of the file is used".to_owned());
     let is_job = run.kind == RunKind::Job;
     let mut found = FoundRun {
         run,

@@ -44,7 +44,7 @@ impl Reader {
         }
         if line.trim_start().starts_with("transaction type: ") {
             return Err(
-                "a report of pgbench among logs of osm2pgsql: give each in a file of its own".to_owned()
+                "a report of pgbench among logs of osm2pgsql: give each in a separate file".to_owned()
             );
         }
         self.begin(number, line)?;

@@ -151,11 +151,11 @@ fn notes(load: &LoggedLoad) -> Vec<String> {
         Times::Kept => {
             say("osm2pgsql wrote no times: the times are from the program that kept the log");
             if load.clock.began_us().is_none() {
-                say("when it ran is not known: the file's own time stands for it");
+                say("when it ran is not known: the time of the file is used");
             }
         }
         Times::None => {
-            say("when it ran is not known: the file's own time stands for it");
+            say("when it ran is not known: the time of the file is used");
             say(
                 "the log has no time stamps: the lengths of phases are its own, in whole seconds; where they lie is estimated",
             );

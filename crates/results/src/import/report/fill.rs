@@ -11,7 +11,7 @@ fn set<T>(place: &mut Option<T>, value: Option<T>, key: ReportKey, rest: &str) -
         (false, Some(value)) => *place = Some(value),
         (false, None) => {
             let shown: String = rest.chars().take(40).collect();
-            return Err(format!("\"{}\" is no number ({key:?})", shown.escape_debug()));
+            return Err(format!("invalid number \"{}\" ({key:?})", shown.escape_debug()));
         }
     }
     Ok(())

@@ -75,7 +75,7 @@ fn what_is_no_report_is_told() {
             "transaction type: x\nscaling factor: 1\ntransaction type: x\n",
             "bench.txt:3: the report that begins in line 1 is cut off: it has no rate",
         ),
-        ("transaction type: x\nnumber of clients: many\n", "bench.txt:2: \"many\" is no number (Clients)"),
+        ("transaction type: x\nnumber of clients: many\n", "bench.txt:2: invalid number \"many\" (Clients)"),
     ] {
         assert_eq!(parsed(text).unwrap_err().to_string(), wanted);
     }

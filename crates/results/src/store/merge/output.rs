@@ -87,9 +87,7 @@ impl Output {
 fn unwritable(path: &Path, error: &Error) -> spec::Error {
     let (why, hint) = match error.kind() {
         ErrorKind::NotFound => ("there is no such folder".to_owned(), "make its folder first"),
-        ErrorKind::AlreadyExists => {
-            ("it is there already".to_owned(), "name one that is not there, or add --replace")
-        }
+        ErrorKind::AlreadyExists => ("it exists already".to_owned(), "name another file, or add --replace"),
         ErrorKind::StorageFull => (error.to_string(), "make room, or name a file on another disk"),
         _ => (error.to_string(), "name a file in a folder you may write to"),
     };

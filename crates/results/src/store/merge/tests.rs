@@ -346,7 +346,7 @@ fn a_file_is_replaced_only_if_asked_for_and_may_be_one_of_the_merged() {
     let (all, new) = (file(&folder, "all", 1), file(&folder, "new", 1));
     let files = [all.clone(), new.clone()];
     let error = merge(&files, &all, false, &|| false).unwrap_err();
-    assert!(error.to_string().ends_with("it is there already"), "{error}");
+    assert!(error.to_string().ends_with("it exists already"), "{error}");
     let error = merge(&files, &folder.path().join("no/all"), false, &|| false).unwrap_err();
     assert!(error.to_string().ends_with("no/all cannot be written: there is no such folder"), "{error}");
     let error = merge(&[folder.path().join("no")], &folder.path().join("x"), false, &|| false).unwrap_err();

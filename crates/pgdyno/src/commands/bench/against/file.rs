@@ -398,7 +398,7 @@ fn of_sql(sql: &str, undo: Option<&str>, workload: &str, experiment: &mut Experi
     experiment
         .change
         .insert("sql", levels.map(|(name, level)| (name.to_owned(), level)).into_iter().collect());
-    let called = ["before".to_owned(), format!("{workload} after: {sql}")];
+    let called = ["without".to_owned(), format!("{workload} with {sql}")];
     let short = "after-sql".to_owned();
     Sides { factor: "sql", base: "before".into(), levels: Vec::new(), called, short }
 }

@@ -45,7 +45,7 @@ impl AgainstChange {
             return Err(format!("--against: there is no {named}\n{advice}"));
         }
         if what.is_empty() {
-            return Err(format!("--against '{kind}:' says nothing\nwrite {}", example(kind)));
+            return Err(format!("--against '{kind}:' has no value\nwrite {}", example(kind)));
         }
         let wrong = |why: String| format!("--against '{kind}: …': {why}");
         match kind {
@@ -105,7 +105,7 @@ fn version(what: &str) -> Result<AgainstChange, String> {
             Ok(9..=99) => Ok(level.to_owned()),
             _ if folder() => Ok(level.to_owned()),
             _ => Err(format!(
-                "{} is no version\nwrite a major version such as 18, or the folder of a build's programs",
+                "invalid version {}\nwrite a major version such as 18, or the folder of a build's programs",
                 shown(level)
             )),
         }
@@ -162,10 +162,10 @@ mod tests {
             ("setings: jit=off", "did you mean 'settings: …'?"),
             ("postgres://me:geheim@h/db", "there is no kind \"postgres\""),
             ("host=h password=geheim x:y", "there is no such kind"),
-            ("settings:", "says nothing\nwrite 'settings: jit=off"),
+            ("settings:", "has no value\nwrite 'settings: jit=off"),
             ("sql:   ", "'sql: create index"),
-            ("version: new", "is no version"),
-            ("version: 8", "is no version"),
+            ("version: new", "invalid version"),
+            ("version: 8", "invalid version"),
             ("version: 15, 17, 18", "two sides"),
             ("script: /nowhere/x.sql", "there is no file /nowhere/x.sql"),
             ("script: select-onli", "did you mean the built-in script select-only?"),

@@ -132,7 +132,7 @@ fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
     BenchRequest::of(args).check("with --against")?;
     if args.load.transactions.is_some() {
         let hint = "rounds have a length: -T SECONDS, shared by both sides";
-        return Err(usage("-t cannot be had with --against", hint));
+        return Err(usage("-t cannot be used with --against", hint));
     }
     if args.part.is_asked() {
         let hint = "write the experiment with --save FILE, and then: pgdyno run FILE --part K/N";

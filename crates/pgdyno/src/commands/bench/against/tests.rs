@@ -266,11 +266,11 @@ fn one_driver_and_one_way_of_waiting_can_be_asked_for() {
 #[test]
 fn what_cannot_be_compared_is_told() {
     for (line, wanted) in [
-        (" -S -t 5 shop --against |settings: jit=off", "-t cannot be had"),
-        (" -S -r shop --against |settings: jit=off", "-r cannot be had"),
-        (" -i shop --against |settings: jit=off", "-i cannot be had"),
-        (" -S -P 1 shop --against |settings: jit=off", "-P cannot be had"),
-        (" -f - shop --against |settings: jit=off", "-f - cannot be had"),
+        (" -S -t 5 shop --against |settings: jit=off", "-t cannot be used"),
+        (" -S -r shop --against |settings: jit=off", "-r cannot be used"),
+        (" -i shop --against |settings: jit=off", "-i cannot be used"),
+        (" -S -P 1 shop --against |settings: jit=off", "-P cannot be used"),
+        (" -f - shop --against |settings: jit=off", "-f - cannot be used"),
         (" -S --random-seed rand shop --against |settings: jit=off", "--random-seed must be a number"),
         (" -S shop --against |version: 18", "need a private server"),
         (" -S --managed --against |version: 15, 15", "both sides are PostgreSQL 15"),
