@@ -3,7 +3,7 @@ SHELL := /bin/sh
 export PATH := $(PATH):$(HOME)/.cargo/bin
 BIN = $${CARGO_TARGET_DIR:-target}/release/pgdyno
 
-.PHONY: help demo build install uninstall test programs versions check unit bench microbench dist dist-check dist-twice
+.PHONY: help demo build install uninstall site test pages programs versions check unit bench microbench dist dist-check dist-twice
 export PREFIX DESTDIR
 
 help: ## what can be made
@@ -35,6 +35,10 @@ endif
 uninstall: ## what install put there (same PREFIX and DESTDIR)
 	@setup/place uninstall
 
+site: ## docs/ as a site, in target/site (mdBook)
+	@setup/install mdbook
+	@PATH="$$PATH:/opt/pgdyno/tools/bin:target/tools/bin" mdbook build
+
 test: ## every check: format, lints, docs, unit, property, snapshot and end-to-end tests
 	@setup/install rust lint
 	@$(MAKE) --no-print-directory programs & programs=$$!; \
@@ -46,6 +50,10 @@ test: ## every check: format, lints, docs, unit, property, snapshot and end-to-e
 programs:
 	@setup/install postgres osm2pgsql osmium redis pgbouncer pgpool2 slurm manifests openssl browser perl filesystems tipg gdal readers
 	@setup/versions
+
+pages: ## the commands of all pages of the documentation, with shorter runs (make test runs those of a few pages)
+	@setup/install rust postgres osm2pgsql redis pgbouncer
+	PAGES=.md PGDYNO_DATA=$$(setup/malta) cargo test --locked -p pgdyno --test e2e pages::
 
 versions: ## PostgreSQL 17 and 18 beside the system's own, to compare versions (no PostGIS)
 	@setup/versions

@@ -1,5 +1,5 @@
 //! Whether comparisons of arms that take turns in slices are right: the built program compares on private
-//! servers, and its answers are counted. The rules: docs/slices.md.
+//! servers, and its answers are counted. The rules: docs/explanation/slices.md.
 
 pub(crate) mod believe;
 mod burners;

@@ -1,4 +1,4 @@
-//! Chooses exit codes. The list for users is docs/exit-codes.md.
+//! Chooses exit codes. docs/reference/exit-codes.md lists them with these comments.
 
 use std::process::ExitCode;
 
@@ -7,30 +7,43 @@ use spec::Judgement;
 
 use crate::print;
 
-/// Done; if arms were compared, none is slower than the base.
+/// Done. If arms were compared, each line of the answer is decided and no arm is slower than the base.
 pub(crate) const SAME_OR_BETTER: u8 = 0;
+/// An arm is slower than the base, or its server crashed and the server of the base did not. `ladder`: a promise is
+/// broken on every rung. `limit`: a promise never holds, or the limit of an arm is lower.
 pub(crate) const WORSE: u8 = 1;
-/// More rounds are needed.
+/// Undecided: no arm is slower, and at least one line needs more rounds. The output ends with the command for them.
+/// Also two experiments that differ and were measured apart. `ladder`: a rung breaks below others that hold, or the
+/// load generator was at its own limit. `limit`: undecided, irregular, doubtful, or ended by the load generator.
 pub(crate) const INCONCLUSIVE: u8 = 2;
-/// Too few valid runs to say anything.
+/// Nothing can be said, because no cell has a valid pair of runs. Where nothing is compared: no valid run, no
+/// figure (`probe`), no trial that counts (`limit`).
 pub(crate) const INVALID: u8 = 3;
+/// Wrong usage: an option or argument; a finished experiment without `--again`; or a file that names commands,
+/// programs or files outside its folder, without `--allow-commands`.
 pub(crate) const USAGE: u8 = 64;
-/// Invalid experiment file, script, extract or results file.
+/// Invalid experiment file, script, extract, results file, git ref or repository. `merge`: files that contradict
+/// each other.
 pub(crate) const BAD_INPUT: u8 = 65;
-/// The server cannot be reached, or went away.
+/// A server cannot be reached, went away, or does not answer.
 pub(crate) const UNREACHABLE: u8 = 66;
-/// The server refused: password, role, database, too many connections; or another pgdyno is running.
+/// The server refused: password, role, database, too many connections. Or another pgdyno changes settings of that
+/// server, measures on this machine or that server, measures the same experiment into the same file, or fetches the
+/// same extract.
 pub(crate) const REFUSED: u8 = 67;
-/// PostGIS, a table, a program or a permission is missing.
+/// Something is missing: PostGIS, a table, a program, a permission. `merge`: a part of an experiment.
 pub(crate) const MISSING: u8 = 68;
-/// A workload does nothing, or settings were not applied.
+/// A guard failed: a script does nothing, a client gave up, settings were not applied, a `check` of `[change]` is
+/// not true, a change could not be undone, a connection has no TLS, or two runs in a row were invalid for the same
+/// cause. Stored runs are kept; the same command continues.
 pub(crate) const GUARD: u8 = 69;
+/// A mistake in pgdyno itself.
 pub(crate) const INTERNAL: u8 = 70;
-/// A program that pgdyno started failed.
+/// A program that pgdyno started failed: initdb, osm2pgsql, the server, a build. The error names its log.
 pub(crate) const CHILD: u8 = 71;
-/// Reading or writing failed: disk full, no permission.
+/// Reading or writing failed: disk full, no permission. Or another user can change pgdyno's home.
 pub(crate) const INPUT_OUTPUT: u8 = 74;
-/// Ctrl-C or a signal; finished runs are kept.
+/// Stopped by Ctrl-C or a signal. Finished runs are kept; the same command continues.
 pub(crate) const INTERRUPTED: u8 = 75;
 
 /// The exit code of a successful command, or an error.

@@ -19,6 +19,8 @@ pub struct Conclusion {
     pub but: Vec<String>,
     /// The most important reason.
     pub why: Option<String>,
+    /// What was noticed while it was measured, a sentence each.
+    pub notes: Vec<String>,
     /// The most useful one first.
     pub next: Vec<Step>,
 }
@@ -98,7 +100,8 @@ impl Conclusion {
             Step::Command(_) => None,
         });
         let but = self.but.iter().map(|text| ("but", text));
-        let all = but.chain(self.why.iter().map(|text| ("why", text))).chain(advice);
+        let notes = self.notes.iter().map(|text| ("note", text));
+        let all = but.chain(self.why.iter().map(|text| ("why", text))).chain(notes).chain(advice);
         all.map(|(label, text)| (label, format!("{}.", text.trim_end_matches('.')))).collect()
     }
 
@@ -139,6 +142,7 @@ mod tests {
             ],
             but: vec!["24 of 24 runs are suspect".into()],
             why: Some("fewer blocks are read".into()),
+            notes: Vec::new(),
             next: vec![Step::Advice("a quieter host".into()), Step::Command("pgdyno report -e a".into())],
         }
     }

@@ -108,7 +108,7 @@ fn body(
                 p { "Map data " (tile::ATTRIBUTION) ", ODbL 1.0." }
             }
             p {
-                "Made by pgdyno from stored results. How each figure is made: docs/figures.md; words: docs/glossary.md."
+                "Made by pgdyno from stored results. How each figure is made: docs/reference/figures.md; words: docs/reference/glossary.md."
             }
         }
     }

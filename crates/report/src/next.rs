@@ -160,7 +160,10 @@ pub(crate) fn looked(course: &Course, planned: u32) -> Option<String> {
     if looks <= 1 && extended == 0 {
         return None;
     }
-    let said = format!("looked at {}, extended {}", times(looks), times(extended));
+    let said = match looks {
+        0 => format!("extended {}", times(extended)),
+        _ => format!("looked at {}, extended {}", times(looks), times(extended)),
+    };
     let wrong = match looks {
         0 | 1 => return Some(said),
         looks if looks as usize <= WRONG_PCT.len() => format!("about {:.0} %", WRONG_PCT[looks as usize - 1]),
@@ -234,6 +237,7 @@ mod tests {
         for (looks, extended) in [(0, 0), (1, 0)] {
             assert_eq!(said(looks, extended), None);
         }
+        assert_eq!(said(0, 3).unwrap(), "extended 3 times");
         assert_eq!(said(1, 1).unwrap(), "looked at once, extended once");
         for (looks, wrong) in
             [(2, "about 8 %"), (3, "about 11 %"), (10, "about 19 %"), (99, "more than 19 %")]

@@ -1,10 +1,13 @@
--- Every table is explained in docs/schema.md.
+-- The comments before tables and views, and those before columns, are docs/reference/results-file.md.
+-- A file is refused if the text of a statement differs: comments within statements stay as they are.
 
+-- Facts about the file: `file_uuid`, `created_by`.
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) STRICT;
 
+-- A machine and its state. `uuid` is a hash of its machine id; `facts` is JSON.
 CREATE TABLE host (
     host_id      INTEGER PRIMARY KEY,
     uuid         TEXT NOT NULL,
@@ -16,6 +19,7 @@ CREATE TABLE host (
     UNIQUE (uuid, name, cpu, cores, memory_bytes, facts)
 ) STRICT;
 
+-- The servers of an experiment, without passwords.
 CREATE TABLE target (
     target_id       INTEGER PRIMARY KEY,
     kind            TEXT NOT NULL,
@@ -25,7 +29,8 @@ CREATE TABLE target (
     versions        TEXT NOT NULL
 ) STRICT;
 
--- How the PostgreSQL of a target was built: version() and pg_config; tree is a SHA-256 over its files.
+-- How the PostgreSQL of a target was built: `version()` and `pg_config` (for superusers only). `tree` is a SHA-256
+-- over its files, `commit_id` the commit of the source tree around it.
 CREATE TABLE target_build (
     target_id  INTEGER PRIMARY KEY REFERENCES target,
     version    TEXT NOT NULL,
@@ -37,6 +42,8 @@ CREATE TABLE target_build (
     commit_id  TEXT
 ) STRICT;
 
+-- An experiment that was started. `hash` is of the expanded plan, without rounds and credentials: the same plan
+-- continues in the same row. `plan_json` and `file_text` have no passwords.
 CREATE TABLE experiment (
     experiment_id  INTEGER PRIMARY KEY,
     uuid           TEXT NOT NULL UNIQUE,
@@ -64,7 +71,7 @@ CREATE TABLE experiment (
 ) STRICT;
 CREATE INDEX experiment_hash ON experiment (hash);
 
--- The parts of a divided experiment that are in this file.
+-- A part of a divided experiment that is in this file.
 CREATE TABLE experiment_part (
     experiment_id INTEGER NOT NULL REFERENCES experiment,
     part          INTEGER NOT NULL,
@@ -77,7 +84,7 @@ CREATE TABLE experiment_part (
     PRIMARY KEY (experiment_id, parts, part)
 ) STRICT, WITHOUT ROWID;
 
--- The texts of scripts, queries and SQL files, each once, and who used them.
+-- A text of a script, query or SQL file, once for each `sha256`. Texts above 1 MiB or not in UTF-8 have no `text`.
 CREATE TABLE text (
     text_id  INTEGER PRIMARY KEY,
     sha256   TEXT NOT NULL UNIQUE,
@@ -88,6 +95,8 @@ CREATE TABLE text (
     replaced TEXT NOT NULL
 ) STRICT;
 
+-- A text that an experiment used. `used_by`: `workload NAME`, `prepare.sql`, `prepare.osm.style` or `bench`;
+-- `kind`: `file`, `builtin` or `query`.
 CREATE TABLE experiment_text (
     experiment_id INTEGER NOT NULL REFERENCES experiment,
     used_by       TEXT NOT NULL,
@@ -97,7 +106,8 @@ CREATE TABLE experiment_text (
     PRIMARY KEY (experiment_id, used_by, name)
 ) STRICT;
 
--- What was learnt about an experiment, in order: its plan follows from it. Rows are only added.
+-- What was learnt about an experiment, in order, as JSON: the host, hashes of files, sizes, lengths of
+-- transactions. The plan follows from the file and these rows. Rows are only added.
 CREATE TABLE fact (
     experiment_id INTEGER NOT NULL REFERENCES experiment,
     number        INTEGER NOT NULL,
@@ -106,6 +116,7 @@ CREATE TABLE fact (
     PRIMARY KEY (experiment_id, number)
 ) STRICT, WITHOUT ROWID;
 
+-- A number of stored runs with which the verdict was shown.
 CREATE TABLE look (
     experiment_id INTEGER NOT NULL REFERENCES experiment,
     runs          INTEGER NOT NULL,
@@ -113,7 +124,8 @@ CREATE TABLE look (
     PRIMARY KEY (experiment_id, runs)
 ) STRICT, WITHOUT ROWID;
 
--- What gates found about commits; gates of one name are one history. log_ratio is ln(new / base) over all cells.
+-- What a gate found about a commit. Gates of one `name` are one history. `log_ratio` is ln(new / base) over all
+-- cells, `low` and `high` its 95 % interval, `metric` what was compared (JSON).
 CREATE TABLE gate (
     experiment_id INTEGER NOT NULL REFERENCES experiment,
     commit_id     TEXT NOT NULL,
@@ -131,6 +143,7 @@ CREATE TABLE gate (
     PRIMARY KEY (experiment_id, commit_id)
 ) STRICT, WITHOUT ROWID;
 
+-- A combination of the factors that are not compared; `factors` is JSON.
 CREATE TABLE cell (
     cell_id       INTEGER PRIMARY KEY,
     experiment_id INTEGER NOT NULL REFERENCES experiment,
@@ -139,6 +152,7 @@ CREATE TABLE cell (
     UNIQUE (experiment_id, workload, factors)
 ) STRICT;
 
+-- A factor of a cell with its level, for selecting.
 CREATE TABLE cell_factor (
     cell_id INTEGER NOT NULL REFERENCES cell,
     name    TEXT NOT NULL,
@@ -146,11 +160,13 @@ CREATE TABLE cell_factor (
     PRIMARY KEY (cell_id, name)
 ) STRICT;
 
+-- A distinct set of settings; `hash` is over names, values and sources.
 CREATE TABLE settings (
     settings_id INTEGER PRIMARY KEY,
     hash        TEXT NOT NULL UNIQUE
 ) STRICT;
 
+-- A setting of a set, as `SHOW` prints it.
 CREATE TABLE setting (
     settings_id INTEGER NOT NULL REFERENCES settings,
     name        TEXT NOT NULL,
@@ -159,6 +175,7 @@ CREATE TABLE setting (
     PRIMARY KEY (settings_id, name)
 ) STRICT;
 
+-- Whether the value of a setting is that of a server made by a plain `initdb` of its version.
 CREATE TABLE initial_setting (
     settings_id INTEGER NOT NULL REFERENCES settings,
     name        TEXT NOT NULL,
@@ -166,6 +183,8 @@ CREATE TABLE initial_setting (
     PRIMARY KEY (settings_id, name)
 ) STRICT;
 
+-- A run or a job. `kind` is `client` or `job`; `beside` is 1 outside the grid; `invocation` counts the invocations
+-- of pgdyno, from 1. `tps` and percentiles are for convenience: the histograms in `hist` are what was measured.
 CREATE TABLE run (
     run_id           INTEGER PRIMARY KEY,
     uuid             TEXT NOT NULL UNIQUE,
@@ -200,7 +219,8 @@ CREATE TABLE run (
 ) STRICT;
 CREATE INDEX run_experiment ON run (experiment_id, sequence);
 
--- The shares of a divided load that are in a run.
+-- A share of a divided load that is in a run; none if one generator made the whole load. `load` is the same for
+-- all shares of a run; `late_us` is the time from the release of the shares to the start of this one.
 CREATE TABLE run_part (
     run_id          INTEGER NOT NULL REFERENCES run,
     part            INTEGER NOT NULL,
@@ -217,12 +237,13 @@ CREATE TABLE run_part (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX run_part_load ON run_part (load);
 
--- The host of a run, if it is not its experiment's.
+-- The host of a run, if it is not that of its experiment.
 CREATE TABLE run_host (
     run_id  INTEGER PRIMARY KEY REFERENCES run,
     host_id INTEGER NOT NULL REFERENCES host
 ) STRICT;
 
+-- A reason why a run is suspect or invalid.
 CREATE TABLE run_doubt (
     run_id   INTEGER NOT NULL REFERENCES run,
     position INTEGER NOT NULL,
@@ -231,6 +252,7 @@ CREATE TABLE run_doubt (
     PRIMARY KEY (run_id, position)
 ) STRICT;
 
+-- A counter of a run ([all of them](figures.md)).
 CREATE TABLE run_count (
     run_id INTEGER NOT NULL REFERENCES run,
     name   TEXT NOT NULL,
@@ -238,6 +260,7 @@ CREATE TABLE run_count (
     PRIMARY KEY (run_id, name)
 ) STRICT;
 
+-- A figure of a run ([all of them](figures.md)); its unit is the end of its name.
 CREATE TABLE run_figure (
     run_id INTEGER NOT NULL REFERENCES run,
     name   TEXT NOT NULL,
@@ -245,12 +268,14 @@ CREATE TABLE run_figure (
     PRIMARY KEY (run_id, name)
 ) STRICT;
 
+-- The SHA-256 of a file that an imported run was read from.
 CREATE TABLE import_source (
     run_id INTEGER NOT NULL REFERENCES run,
     sha256 TEXT NOT NULL,
     PRIMARY KEY (sha256, run_id)
 ) STRICT, WITHOUT ROWID;
 
+-- A script of a run, with its counters (JSON). Of tiles: `layer` (several joined by ` + `) and `zoom`.
 CREATE TABLE script (
     script_id INTEGER PRIMARY KEY,
     run_id    INTEGER NOT NULL REFERENCES run,
@@ -266,6 +291,9 @@ CREATE TABLE script (
     UNIQUE (run_id, position)
 ) STRICT;
 
+-- A histogram. `kind`: `response` or `service` of the whole run (`start_us` = -1), `second` (response times of one
+-- step of the series), `session` or `session_response` (of users). `v2` is HdrHistogram's compressed V2 encoding
+-- in ns, bounds 64 ns to 1 h, 3 digits; the other columns are exact.
 CREATE TABLE hist (
     script_id   INTEGER NOT NULL REFERENCES script,
     kind        TEXT NOT NULL,
@@ -280,6 +308,7 @@ CREATE TABLE hist (
     PRIMARY KEY (script_id, kind, start_us)
 ) STRICT;
 
+-- Counters of a script in one second; in long runs a step of several seconds.
 CREATE TABLE series (
     script_id INTEGER NOT NULL REFERENCES script,
     start_us  INTEGER NOT NULL,
@@ -291,6 +320,8 @@ CREATE TABLE series (
     PRIMARY KEY (script_id, start_us)
 ) STRICT;
 
+-- A slice of a run whose arm took turns. `quad` is its group, `start_us` counts from the first slice of any arm,
+-- `at_work_us` is the sum over clients. With `is_void` = 1 its quad does not count.
 CREATE TABLE slice (
     run_id     INTEGER NOT NULL REFERENCES run,
     position   INTEGER NOT NULL,
@@ -305,7 +336,7 @@ CREATE TABLE slice (
     PRIMARY KEY (run_id, position)
 ) STRICT;
 
--- CPU time of all processes of its arm's server; slices in which it could not be read have none.
+-- CPU time of all processes of an arm's server in a slice, where it could be read.
 CREATE TABLE slice_cpu (
     run_id        INTEGER NOT NULL,
     position      INTEGER NOT NULL,
@@ -314,6 +345,7 @@ CREATE TABLE slice_cpu (
     FOREIGN KEY (run_id, position) REFERENCES slice
 ) STRICT, WITHOUT ROWID;
 
+-- A phase of a job, such as the import of ways. `source` says who timed it.
 CREATE TABLE phase (
     run_id      INTEGER NOT NULL REFERENCES run,
     position    INTEGER NOT NULL,
@@ -326,6 +358,7 @@ CREATE TABLE phase (
     PRIMARY KEY (run_id, position)
 ) STRICT;
 
+-- Size of a table or index after a load, or in a run with levels of `[change]`; tables without their indexes.
 CREATE TABLE relation (
     run_id     INTEGER NOT NULL REFERENCES run,
     position   INTEGER NOT NULL,
@@ -337,6 +370,7 @@ CREATE TABLE relation (
     PRIMARY KEY (run_id, position)
 ) STRICT;
 
+-- A file kept with a run: sample tiles, plans, logs.
 CREATE TABLE artifact (
     run_id     INTEGER NOT NULL REFERENCES run,
     position   INTEGER NOT NULL,
@@ -347,6 +381,7 @@ CREATE TABLE artifact (
     PRIMARY KEY (run_id, position)
 ) STRICT;
 
+-- Something that happened in a run: restarts, checkpoints, aborts, versions of programs, remarks.
 CREATE TABLE event (
     run_id   INTEGER NOT NULL REFERENCES run,
     position INTEGER NOT NULL,
@@ -356,6 +391,8 @@ CREATE TABLE event (
     PRIMARY KEY (run_id, position)
 ) STRICT;
 
+-- A figure that was watched during a run. `scope` says what it is about: the run, its arm, or the whole round;
+-- `source` is the collector.
 CREATE TABLE sample (
     run_id  INTEGER NOT NULL REFERENCES run,
     scope   TEXT NOT NULL,
@@ -366,7 +403,9 @@ CREATE TABLE sample (
 ) STRICT;
 CREATE INDEX sample_run ON sample (run_id, name, time_us);
 
--- Plans of the statements of a sample of transactions, node by node, each with its own time.
+-- An explained statement of the sample of transactions. `execution_ms` has clocks at the nodes, `untimed_ms` has
+-- not. `jit_ms` is within nodes; `evened_ms` is what rounding made negative, `functions_evened_ms` the time of
+-- functions beyond that of their nodes.
 CREATE TABLE statement_plan (
     run_id              INTEGER NOT NULL REFERENCES run,
     position            INTEGER NOT NULL,
@@ -385,6 +424,8 @@ CREATE TABLE statement_plan (
     PRIMARY KEY (run_id, position)
 ) STRICT;
 
+-- A node of such a plan. `own_ms`, blocks and `io_ms` exclude the nodes below; `loops` = 0 is a node that was
+-- never executed.
 CREATE TABLE plan_node (
     run_id         INTEGER NOT NULL,
     position       INTEGER NOT NULL,
@@ -410,7 +451,8 @@ CREATE TABLE plan_node (
     FOREIGN KEY (run_id, position) REFERENCES statement_plan
 ) STRICT;
 
--- What functions took of the time of an explained statement, as far as the server counts them.
+-- A function that an explained statement called, overloads added. `booked_ms` of its `self_ms` counts under `part`
+-- in `v_plan_part`.
 CREATE TABLE statement_function (
     run_id    INTEGER NOT NULL,
     position  INTEGER NOT NULL,
@@ -424,7 +466,7 @@ CREATE TABLE statement_function (
     FOREIGN KEY (run_id, position) REFERENCES statement_plan
 ) STRICT;
 
--- Tiles that were asked for in the measured part of a run.
+-- A tile that was requested in the measured part of a run: mean and longest time, mean length.
 CREATE TABLE tile (
     run_id   INTEGER NOT NULL REFERENCES run,
     -- Position of its script.
@@ -439,7 +481,8 @@ CREATE TABLE tile (
     PRIMARY KEY (run_id, script, z, x, y)
 ) STRICT, WITHOUT ROWID;
 
--- What tiles of a sample hold, over all of them, by script.
+-- What a sample of the tiles of a script holds; the same tiles in all arms. Sums: empty tiles, rows in, features
+-- out, vertices, bytes unpacked.
 CREATE TABLE tile_sample (
     run_id       INTEGER NOT NULL REFERENCES run,
     script       INTEGER NOT NULL,
@@ -452,7 +495,7 @@ CREATE TABLE tile_sample (
     PRIMARY KEY (run_id, script)
 ) STRICT, WITHOUT ROWID;
 
--- Times of the tiles that were asked for once each before the measured part, by script, and the slowest of them.
+-- Times of the tiles of a script that were requested once each before the measured part, and the slowest of them.
 CREATE TABLE tile_probe (
     run_id  INTEGER NOT NULL REFERENCES run,
     script  INTEGER NOT NULL,
@@ -465,7 +508,7 @@ CREATE TABLE tile_probe (
     PRIMARY KEY (run_id, script)
 ) STRICT, WITHOUT ROWID;
 
--- What each layer of a tile took of the time of an explained statement.
+-- Time of a layer of a tile in an explained statement.
 CREATE TABLE statement_layer (
     run_id   INTEGER NOT NULL,
     position INTEGER NOT NULL,
@@ -478,12 +521,14 @@ CREATE TABLE statement_layer (
     FOREIGN KEY (run_id, position) REFERENCES statement_plan
 ) STRICT;
 
+-- Experiments with their number of runs, versions and host.
 CREATE VIEW v_experiment AS
 SELECT e.experiment_id, e.name, e.question, e.order_scheme, e.rounds, e.compare_factor, e.base, e.margin, e.created_at, e.invocations,
        (SELECT count(*) FROM run r WHERE r.experiment_id = e.experiment_id) AS runs,
        t.server_version, t.postgis_version, h.name AS host
 FROM experiment e JOIN target t USING (target_id) JOIN host h USING (host_id);
 
+-- Runs with their figures, counters, validity and doubts.
 CREATE VIEW v_run AS
 SELECT r.run_id, r.experiment_id, e.name AS experiment, r.kind, c.workload, r.arm, r.beside, r.round, r.sequence, r.position_in_pair,
        r.invocation, c.factors, r.clients, r.threads, r.load, r.offered_rate, r.driver, r.started_at, r.warmup_s, r.measured_s,
@@ -501,6 +546,8 @@ SELECT r.run_id, r.experiment_id, e.name AS experiment, r.kind, c.workload, r.ar
        r.set_aside, r.seed
 FROM run r JOIN cell c USING (cell_id) JOIN experiment e ON e.experiment_id = r.experiment_id;
 
+-- Cells and arms: means over valid and suspect runs. Percentiles are means of the runs' percentiles; for those of
+-- all rounds together use `pgdyno table cells`.
 CREATE VIEW v_cell AS
 SELECT r.experiment_id, e.name AS experiment, c.workload, c.factors, r.arm, count(*) AS runs,
        avg(r.tps) AS tps_mean, max(r.tps) AS tps_max, min(r.tps) AS tps_min,
@@ -509,6 +556,7 @@ FROM run r JOIN cell c USING (cell_id) JOIN experiment e ON e.experiment_id = r.
 WHERE r.kind = 'client' AND r.validity <> 'invalid'
 GROUP BY r.experiment_id, e.name, c.workload, c.factors, r.arm;
 
+-- Scripts of a run, with counters and exact mean, minimum and maximum of response times.
 CREATE VIEW v_script AS
 SELECT s.script_id, s.run_id, s.position, s.name AS script, s.weight,
        json_extract(s.counts, '$.ok') AS ok, json_extract(s.counts, '$.late') AS late,
@@ -516,15 +564,16 @@ SELECT s.script_id, s.run_id, s.position, s.name AS script, s.weight,
        h.count AS measured, h.sum_ns / 1000.0 / h.count AS mean_us, h.min_ns / 1000.0 AS min_us, h.max_ns / 1000.0 AS max_us
 FROM script s LEFT JOIN hist h ON h.script_id = s.script_id AND h.kind = 'response' AND h.start_us = -1;
 
+-- Settings of a run.
 CREATE VIEW v_run_setting AS
 SELECT r.run_id, s.name, s.value, s.source FROM run r JOIN setting s USING (settings_id);
 
+-- Texts and who used them.
 CREATE VIEW v_text AS
 SELECT u.experiment_id, u.used_by, u.name, u.kind, t.sha256, t.bytes, t.replaced, t.text
 FROM experiment_text u JOIN text t USING (text_id);
 
--- Of what each statement's time is made, as the report shows it: its parts add up to planning and execution. What is booked with
--- functions is no part of the nodes that call them.
+-- The time of explained statements by part. The parts of a statement add up to its planning and execution.
 CREATE VIEW v_plan_part AS
 WITH part (run_id, position, part, own_ms) AS (
     SELECT run_id, position, part, sum(own_ms - functions_ms) FROM plan_node GROUP BY run_id, position, part
@@ -544,8 +593,8 @@ WITH part (run_id, position, part, own_ms) AS (
 SELECT r.experiment_id, r.run_id, c.workload, c.factors, r.arm, p.script, p.line, p.draw, part.part, part.own_ms
 FROM part JOIN statement_plan p USING (run_id, position) JOIN run r USING (run_id) JOIN cell c USING (cell_id);
 
--- Each tile over the rounds of an arm that count. Where arms are interleaved, a round in which one of them has no run that counts
--- counts for none; an arm that has none in the whole cell takes nothing out. Trials of a search are no pairs.
+-- Tiles of a cell and arm over all rounds that count. Where arms are interleaved, a round counts only if each arm
+-- has a valid run in it; an arm without any valid run in the cell is ignored.
 CREATE VIEW v_tile AS
 WITH valid AS (
     SELECT run_id, experiment_id, cell_id, arm, round FROM run WHERE validity <> 'invalid' AND set_aside IS NULL

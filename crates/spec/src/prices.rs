@@ -2,20 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A price list.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
-    /// `2021-09-25`.
+    /// Day of the prices: `"2021-09-25"`.
     pub date: String,
-    /// `USD`.
+    /// Currency: `"USD"`.
     pub currency: String,
+    /// Where the prices are from.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
+    /// Hours that a month is billed by.
     #[serde(default = "usual_hours")]
+    #[schemars(range(min = 1, max = 744))]
     pub hours_per_month: f64,
+    /// Offers by name.
     pub offer: BTreeMap<String, Price>,
 }
 
@@ -24,15 +29,18 @@ fn usual_hours() -> f64 {
 }
 
 /// An offer and its price.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Price {
+    /// Price of an hour.
     pub hour: f64,
-    /// Fixed price per month.
+    /// Fixed price of a month.
     pub month: f64,
+    /// Storage, GB.
     pub storage_gb: f64,
+    /// Price of a GB of storage for a month.
     pub storage_gb_month: f64,
-    /// Levels of factors to which the price applies; empty: all runs.
+    /// Levels of factors to which the price applies: `{ machine = "m6gd" }`. Empty: all runs.
     pub of: BTreeMap<String, String>,
 }
 

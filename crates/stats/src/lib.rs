@@ -1,6 +1,6 @@
 //! Distributions, intervals and comparisons: pure functions over plain numbers.
 //!
-//! The crate knows no database, file or clock. Every method names its source; `docs/figures.md` explains each
+//! The crate knows no database, file or clock. Every method names its source; `docs/explanation/verdicts.md` explains each
 //! printed figure.
 
 mod buckets;

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use spec::Error;
@@ -20,15 +21,21 @@ use crate::{http, osm, pgbench, redis, tiles};
 /// One workload of an experiment file, e.g. `tiles = { table = "planet_osm_polygon" }`.
 ///
 /// Unknown keys are errors of the reader; ranges and words are checked by [`Spec::validate`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Spec {
+    /// Scripts in pgbench's language.
     Pgbench(pgbench::PgbenchOptions),
+    /// Map tiles. A transaction is one tile; with `picker = "sessions"` it is one view. Each layer at each zoom has its
+    /// own figures.
     Tiles(tiles::TilesOptions),
+    /// Redis commands. A transaction is a whole pipeline; figures also count single commands.
     Redis(redis::RedisOptions),
-    /// Loads of an OSM extract.
+    /// Loads by osm2pgsql, for the time they take: one load in each run, without clients, warm-up and duration. Each
+    /// run starts without the tables of the one before; after the last run they are removed.
     Osm(osm::OsmOptions),
-    /// Requests to a web server.
+    /// Requests to a web server. A status of 300 or above (except 304 and `empty_status`), HTML where it is not
+    /// expected, or half an answer is a failure.
     Http(http::HttpOptions),
 }
 
@@ -286,15 +293,19 @@ impl Spec {
 }
 
 /// The jobs of an experiment, e.g. `osm = { extract = "malta.osm.pbf" }`, `sql = ["views.sql"]`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Preparation {
-    /// OSM extracts to load, each under its own prefix.
+    /// Load OpenStreetMap data with osm2pgsql. A list does several loads in order, each with its own `prefix`.
     #[serde(with = "osm::several")]
+    #[schemars(with = "spec::experiment::OneOrMany<osm::OsmOptions>")]
     pub osm: Vec<osm::OsmOptions>,
+    /// Make pgbench's tables, as `pgbench -i` does.
     pub pgbench: Option<init::InitOptions>,
-    /// SQL files, in order.
+    /// SQL files to run in order, each in one transaction. They run again when they change, so start with `DROP TABLE
+    /// IF EXISTS` or the like.
     #[serde(deserialize_with = "one_or_many")]
+    #[schemars(with = "spec::experiment::OneOrMany<PathBuf>")]
     pub sql: Vec<PathBuf>,
 }
 

@@ -7,7 +7,7 @@ use crate::client::Time;
 use crate::error;
 use crate::plan::DriverChoice;
 
-/// From this many clients a thread on io_uring costs less than epoll; measured, see `docs/cost.md`.
+/// From this many clients a thread on io_uring costs less than epoll; measured, see `docs/measured/cost.md`.
 const MANY: usize = 8;
 
 #[expect(clippy::large_enum_variant, reason = "there is one for each thread")]

@@ -228,7 +228,9 @@ impl<'a> Execution<'a> {
             let runs = self.results.supersede_from(first, why)?;
             let runs = spec::count(runs as u64, "run");
             self.runner.progress.warn(format!("{runs} of this part: {why}, so all parts measure it again"));
-            self.done.retain(|done| done.run.sequence < first);
+            let later = self.plan.runs.iter().filter(|run| run.sequence >= first);
+            let later: BTreeSet<RunKey> = later.map(PlannedRun::key).collect();
+            self.done.retain(|done| !later.contains(&done.run.key()));
             self.before = self.done.len();
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! The experiment file: a user's question in TOML, read with all its mistakes found at once.
 //!
-//! `docs/experiment.md` explains every key. This module decides nothing that needs the target.
+//! `docs/reference/experiment.md` explains every key. This module decides nothing that needs the target.
 
 mod apart;
 mod build;
@@ -15,6 +15,7 @@ mod only_jobs;
 mod outside;
 mod problem;
 mod question;
+mod schema;
 mod tile_servers;
 mod topology;
 mod unused;
@@ -38,6 +39,7 @@ pub(crate) use kept::without_credentials;
 pub(crate) use model::{ArmSpec, Compare, DurationSpec, LoadKind, NamedWorkload};
 pub use model::{AskedSlices, ExperimentFile, ExperimentOverrides, asked_slices};
 pub use problem::{FileProblems, Problem};
+pub use schema::schema;
 
 use crate::error::of_file;
 use crate::target_spec::{TargetAccess, by_url};
@@ -148,7 +150,7 @@ impl ExperimentFile {
         let text = spec::given::read_text(path).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::PermissionDenied => unreadable(path, source),
             _ => Error::new(BadInput, format!("{} is not an experiment file: {source}", path.display()))
-                .with_hint("docs/experiment.md shows one")
+                .with_hint("docs/reference/experiment.md shows one")
                 .because(source),
         })?;
         // Paths on the command line are relative to the current folder, not to the file's.

@@ -1,4 +1,4 @@
-//! serde's messages about unknown words and wrong types, in the words of `docs/experiment.md`.
+//! serde's messages about unknown words and wrong types, in the words of `docs/reference/experiment.md`.
 
 use workloads::Spec;
 

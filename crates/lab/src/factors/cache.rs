@@ -19,6 +19,15 @@ impl Factor for CacheFactor {
         "cache"
     }
 
+    fn levels(&self) -> &'static str {
+        "`\"warm\"`, `\"cold\"`"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "What is in memory when a run starts: managed servers are restarted before each run, with all \
+         files read once, or with the page cache dropped and no warm-up. Default: what earlier runs left."
+    }
+
     fn exists(&self, key: &str, known: &LevelNames<'_>) -> Result<(), String> {
         match known.workloads.keys().any(|workload| self.concerns(key, workload, known)) {
             true => Ok(()),

@@ -15,6 +15,14 @@ impl Factor for ChangeFactor {
         "CHANGE"
     }
 
+    fn levels(&self) -> &'static str {
+        "names of `[change.CHANGE.LEVEL]`"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Levels of your own factor. Default: all."
+    }
+
     fn is(&self, key: &str, known: &LevelNames<'_>) -> bool {
         known.named.changes.contains_key(key)
     }

@@ -15,6 +15,14 @@ impl Factor for ClientsFactor {
         "clients"
     }
 
+    fn levels(&self) -> &'static str {
+        "numbers, 1 to 100000"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Clients. Default: 1."
+    }
+
     fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         whole_number(value, 1, MOST).map(|clients| clients.to_string())
     }

@@ -25,6 +25,15 @@ impl Factor for ConnectionFactor {
         "connection"
     }
 
+    fn levels(&self) -> &'static str {
+        "`\"direct\"`, `\"socket\"`, `\"tcp\"`, `\"tls\"`, names of `[pooler.NAME]`"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "How clients connect. `direct` is the Unix socket of a managed server, or as the URL says; the \
+         next three are of managed servers only. Default: `direct`."
+    }
+
     fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         name_of(value, &WAYS.map(|(name, _)| name), "pooler", known.named.poolers.keys())
     }

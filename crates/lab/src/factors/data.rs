@@ -18,6 +18,15 @@ impl Factor for DataFactor {
         "prepare.JOB.OPTION"
     }
 
+    fn levels(&self) -> &'static str {
+        "values of the option"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Any option of the preparation, such as `prepare.pgbench.scale = [1, 10]`. Each level has its own \
+         managed server."
+    }
+
     fn is(&self, key: &str, _known: &LevelNames<'_>) -> bool {
         key.starts_with(BEGINNING)
     }

@@ -99,6 +99,16 @@ pub trait Factor: Sync {
     /// Its key, or the pattern of its keys (`WORKLOAD.OPTION`).
     fn name(&self) -> &'static str;
 
+    /// Its levels, for the reference page; empty if `[factors]` does not list them.
+    fn levels(&self) -> &'static str {
+        ""
+    }
+
+    /// What it varies, and the default, for the reference page; empty if `[factors]` does not list its levels.
+    fn meaning(&self) -> &'static str {
+        ""
+    }
+
     fn is(&self, key: &str, _known: &LevelNames<'_>) -> bool {
         key == self.name()
     }

@@ -16,6 +16,14 @@ impl Factor for ModeFactor {
         OPTION
     }
 
+    fn levels(&self) -> &'static str {
+        "`\"simple\"`, `\"extended\"`, `\"prepared\"`"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Query mode of all pgbench workloads."
+    }
+
     fn exists(&self, key: &str, known: &LevelNames<'_>) -> Result<(), String> {
         match known.workloads.keys().any(|workload| self.concerns(key, workload, known)) {
             true => Ok(()),

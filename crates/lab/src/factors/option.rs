@@ -19,6 +19,16 @@ impl Factor for OptionFactor {
         "WORKLOAD.OPTION"
     }
 
+    fn levels(&self) -> &'static str {
+        "values of the option"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Any option of a workload, such as `polygons.min_pixels = [4, 16]`. A table `[factors.WORKLOAD]` \
+         may also have `clients`, `threads`, `rate`, `rate_per_client` and `promise` for that workload \
+         alone."
+    }
+
     fn is(&self, key: &str, _known: &LevelNames<'_>) -> bool {
         key.contains('.')
     }

@@ -25,6 +25,16 @@ impl Factor for PlacementFactor {
         KEY
     }
 
+    fn levels(&self) -> &'static str {
+        "`\"free\"`, `\"same\"`, `\"apart\"`, `\"awake\"`, names of `[placement.NAME]`"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Where client threads and a managed server run: anywhere, both on the last CPU, clients alone on \
+         the last CPU, or anywhere with idle CPUs kept from sleeping. Default: what `pgdyno calibrate` \
+         advised for private servers, else `free`."
+    }
+
     fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         name_of(value, &NAMES, "placement", known.named.placements.keys())
     }

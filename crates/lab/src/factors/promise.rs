@@ -18,6 +18,14 @@ impl Factor for PromiseFactor {
         "promise"
     }
 
+    fn levels(&self) -> &'static str {
+        "times"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Values of `load.promise`, each in its own runs."
+    }
+
     fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         time(value, LEAST, MOST).map(|promise| format!("{promise:?}"))
     }

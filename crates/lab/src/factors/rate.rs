@@ -14,6 +14,15 @@ impl Factor for RateFactor {
         "rate"
     }
 
+    fn levels(&self) -> &'static str {
+        "rates"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Offered rates, transactions per second over all clients, or [rates that \
+         change](#rates-that-change). Makes the load open."
+    }
+
     fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         let [least, most] = Profile::BOUNDS;
         match value {

@@ -14,6 +14,15 @@ impl Factor for RatePerClientFactor {
         "rate_per_client"
     }
 
+    fn levels(&self) -> &'static str {
+        "numbers"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Offered rates for each client: `clients = [3, 8]` with `rate_per_client = 1` offers 3 and 8 per \
+         second."
+    }
+
     fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         let [least, most] = Profile::BOUNDS;
         number(value, least, most).map(|rate| rate.to_string())

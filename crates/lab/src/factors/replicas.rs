@@ -16,6 +16,14 @@ impl Factor for ReplicasFactor {
         NAME
     }
 
+    fn levels(&self) -> &'static str {
+        "numbers"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Numbers of replicas of a managed server. With 0, scripts for a replica go to the primary."
+    }
+
     /// A replica begins with a base backup.
     fn is_dear(&self) -> bool {
         true

@@ -17,6 +17,14 @@ impl Factor for ReplicationFactor {
         NAME
     }
 
+    fn levels(&self) -> &'static str {
+        "`\"async\"`, `\"sync\"`, `\"remote_apply\"`"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "What a commit waits for."
+    }
+
     /// Replicas are made again.
     fn is_dear(&self) -> bool {
         true

@@ -12,6 +12,14 @@ impl Factor for ServerFactor {
         "server"
     }
 
+    fn levels(&self) -> &'static str {
+        "names of `[server.NAME]`"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Servers. Default: all."
+    }
+
     fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         name_of(value, &[], "server", known.named.servers.keys())
     }

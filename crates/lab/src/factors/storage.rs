@@ -15,6 +15,14 @@ impl Factor for StorageFactor {
         NAME
     }
 
+    fn levels(&self) -> &'static str {
+        "names of `[storage.NAME]`"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Storage of a managed server's files. Each level has its own server."
+    }
+
     fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         super::name_of(value, &[], NAME, known.named.storages.keys())
     }

@@ -15,6 +15,14 @@ impl Factor for ThreadsFactor {
         "threads"
     }
 
+    fn levels(&self) -> &'static str {
+        "numbers"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Threads of the load generator. Default: `measure.threads`."
+    }
+
     fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         whole_number(value, 1, MOST).map(|threads| threads.to_string())
     }

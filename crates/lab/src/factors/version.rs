@@ -16,6 +16,14 @@ impl Factor for VersionFactor {
         VERSION
     }
 
+    fn levels(&self) -> &'static str {
+        "major versions, names of `[version.NAME]`"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "The PostgreSQL of a managed server. Each level has its own server, prepared in the same way."
+    }
+
     fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
         let level = match value {
             Value::Integer(_) => whole_number(value, 9, 99)?.to_string(),

@@ -13,6 +13,14 @@ impl Factor for WorkloadFactor {
         "workload"
     }
 
+    fn levels(&self) -> &'static str {
+        "names of `[workload.NAME]`"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Workloads. Default: all, except those of `[beside]`."
+    }
+
     fn read(&self, _key: &str, value: &Value, _known: &LevelNames<'_>) -> Result<String, String> {
         text(value)
     }

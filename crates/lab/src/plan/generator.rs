@@ -46,7 +46,9 @@ pub fn check_waiting(plan: &Plan) -> Result<(), Error> {
             Class::Usage,
             format!("{}: client threads that spin need a CPU each, which nothing else uses", run.words()),
         )
-        .with_hint("a placement such as \"apart\" (docs/placement.md) gives them CPUs; or wait = \"sleep\"")),
+        .with_hint(
+            "a placement such as \"apart\" (docs/how-to/placement.md) gives them CPUs; or wait = \"sleep\"",
+        )),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Whether a run is credible: rules with their limits; the rules about the machine are in `machine`.
-//! `docs/run-verdicts.md` explains them.
+//! `docs/reference/run-verdicts.md` explains them.
 
 pub mod machine;
 pub(crate) mod replication;

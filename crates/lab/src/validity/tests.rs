@@ -401,48 +401,62 @@ fn a_schedule_is_late_beyond_what_the_host_is_late_by_itself() {
 
 #[test]
 fn the_page_says_the_same_limits() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/run-verdicts.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/run-verdicts.md");
     let page = std::fs::read_to_string(page).unwrap();
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let [gap, pause] = [engine::GAP, engine::PAUSE].map(|ns| ns / 1_000_000);
     for limit in [
-        format!("more than {} of the time", percent(SATURATED)),
-        format!("more than {} % of the CPU time", machine::STEAL_PCT),
-        format!("more than {} of the transactions", percent(FAILED_SHARE)),
-        format!("{} % of the CPUs", machine::OTHERS_PCT),
-        format!("changes by {} at least", percent(trend::CHANGE)),
-        format!("{} times its share", machine::WEIGHT),
-        format!("fewer than {FEW} did"),
-        format!("steps of {} or more", percent(machine::UNSTEADY)),
-        format!("a run of {} s", machine::STEADY_SECONDS),
-        format!("a level lasts {} s", machine::LEVEL_SECONDS),
-        format!("by {} at least", percent(machine::STEP)),
-        format!("more than {} % of the periods", machine::WAITED_PCT),
-        format!("more than {} slower at its fastest", percent(machine::SLOW_LEAST)),
-        format!("more than {} slower in the mean", percent(machine::SLOW_MEAN)),
-        format!("more than {} times as slow", machine::SLOW_ALONE),
-        format!("less than {} of the offered rate", percent(spec::KEPT_UP)),
-        format!("less than {} of the arrivals found a free client", percent(FREE_SHARE)),
-        format!("more than {LAG_US} µs late"),
-        format!("more than {} of the promise", percent(LAG_SHARE)),
-        format!("{HOST_FACTOR} times what is this host's own"),
-        format!("from {} % of the time on", STALLED_SHARE[0] * 100.0),
-        format!("from {} on invalid", percent(STALLED_SHARE[1])),
-        format!("gaps of {} ms or more", engine::GAP / 1_000_000),
-        format!("gaps of {} to {} ms", engine::PAUSE / 1_000_000, engine::GAP / 1_000_000),
+        format!("| failed transactions | any | more than {} of the transactions", percent(FAILED_SHARE)),
+        format!("| any | more than {} | look at the messages |", percent(FAILED_PARTS)),
         format!(
-            "from {} of the time on, from {} on invalid",
-            percent(PAUSED_SHARE[0]),
-            percent(PAUSED_SHARE[1])
-        ),
-        format!(
-            "from {} % of their time on, above {} invalid",
+            "| from {} % of their time | above {}, or at the end |",
             OUTAGE_SHARE[0] * 100.0,
             percent(OUTAGE_SHARE[1])
         ),
-        format!("more than {} of the clients' time", percent(NOWHERE_SHARE[0])),
-        format!("more than {} invalid", percent(NOWHERE_SHARE[1])),
+        format!("| from {} of a script |", percent(FOUND_NOTHING)),
+        format!("| fewer than {FEW} | none |"),
+        format!(
+            "| more than {} of the clients' time | more than {} |",
+            percent(NOWHERE_SHARE[0]),
+            percent(NOWHERE_SHARE[1])
+        ),
+        format!("before a cold run | more than {COLD_PCT} % |"),
+        format!("| more than {} of the time | no local port left |", percent(SATURATED)),
+        format!("more than {LAG_US} µs late, more than {} of the promise", percent(LAG_SHARE)),
+        format!("and {HOST_FACTOR} times the host's own lag"),
+        format!("less than {} of the arrivals found a free client", percent(FREE_SHARE)),
+        format!(
+            "gaps of {gap} ms or more in the load generator | from {} % of the time | from {} |",
+            STALLED_SHARE[0] * 100.0,
+            percent(STALLED_SHARE[1])
+        ),
+        format!(
+            "gaps of {pause} to {gap} ms | from {} of the time | from {} |",
+            percent(PAUSED_SHARE[0]),
+            percent(PAUSED_SHARE[1])
+        ),
+        format!("| less than {} of the offered rate |", percent(spec::KEPT_UP)),
+        format!("| more than {} % of the CPU time |", machine::STEAL_PCT),
+        format!(
+            "runs of {} s or more | steps of {} or more",
+            machine::STEADY_SECONDS,
+            percent(machine::UNSTEADY)
+        ),
+        format!("or none for {} s |", machine::STILL.0),
+        format!("| changes by {} at least |", percent(trend::CHANGE)),
+        format!("| from {} % of the CPUs |", machine::OTHERS_PCT),
+        format!(
+            "a run of at least {} s, and a drop of throughput by {} at least",
+            machine::STEADY_SECONDS,
+            percent(machine::STEP)
+        ),
+        format!("more than {} % of the periods", machine::WAITED_PCT),
+        format!("more than {} slower at its fastest", percent(machine::SLOW_LEAST)),
+        format!("more than {} slower on average", percent(machine::SLOW_MEAN)),
+        format!("more than {} times as slow", machine::SLOW_ALONE),
+        format!("up to {} times its share", machine::WEIGHT),
     ] {
-        assert!(page.contains(&limit), "docs/run-verdicts.md does not say {limit:?}");
+        assert!(page.contains(&limit), "docs/reference/run-verdicts.md does not say {limit:?}");
     }
 }
 

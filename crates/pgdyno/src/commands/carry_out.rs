@@ -270,7 +270,7 @@ impl How<'_> {
             (OutputFormat::Text, _) => {
                 let conclusion = self.with_report(Conclusion::of(&found), &found, results);
                 print_conclusion(&conclusion, OutputFormat::Text)?;
-                print_ladders(&found, OutputFormat::Text, self.shown)?;
+                print_ladders(&found, OutputFormat::Text, (self.shown, self.output.verbose))?;
                 self.print_tiles((&store, experiment), &found)?;
                 if self.output.verbose {
                     data(&format!("\nDetails:\n{}", report::summary::text(&found)))?;
@@ -283,7 +283,7 @@ impl How<'_> {
             }
             (OutputFormat::Md, _) if self.shown == Shown::Ladders => {
                 print_conclusion(&Conclusion::of(&found), OutputFormat::Md)?;
-                print_ladders(&found, OutputFormat::Md, self.shown)?
+                print_ladders(&found, OutputFormat::Md, (self.shown, self.output.verbose))?
             }
             (format, _) if self.shown == Shown::Ladders => print(report::tables::ladder(&found), format)?,
             (OutputFormat::Md, Some(comparison)) => {
@@ -347,12 +347,16 @@ fn can_decide(store: &Store, experiment: ExperimentId) -> anyhow::Result<bool> {
     Ok(found.compared().is_some_and(|of| of.arms.iter().any(has_error)))
 }
 
-/// Prints the ladders, with name and breaking point; with all ladders, also how throughput grows with
+/// Prints the ladders, with name and breaking point; with all ladders and details, also how throughput grows with
 /// clients.
-fn print_ladders(found: &ReportData, format: OutputFormat, shown: Shown) -> anyhow::Result<()> {
+fn print_ladders(
+    found: &ReportData,
+    format: OutputFormat,
+    (shown, with_details): (Shown, bool),
+) -> anyhow::Result<()> {
     let all = shown == Shown::Ladders;
     let mut blocks = report::tables::ladders_in_words(found, !all);
-    if all {
+    if all && with_details {
         blocks.extend(report::tables::scalings_in_words(found));
     }
     print_blocks(&blocks, format)

@@ -13,7 +13,7 @@ use crate::print::data;
 
 /// `pgdyno doctor`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Servers of cloud providers: docs/clouds.md")]
+#[command(after_help = "Servers of cloud providers: docs/how-to/clouds.md")]
 pub(crate) struct Args {
     /// Server to look at, too: database name, connection string or URI
     #[arg(value_name = "DBNAME|URI")]

@@ -114,7 +114,7 @@ fn render(command: &Command, page: &mut Vec<u8>) -> std::io::Result<()> {
     rest.to_writer(page)
 }
 
-/// Exit codes, shortened from docs/exit-codes.md.
+/// Exit codes, shortened from docs/reference/exit-codes.md.
 const EXITS: [(&str, &str); 14] = [
     ("0", "done; where something was compared, no arm is slower than the base"),
     ("1", "an arm is slower than the base"),

@@ -54,7 +54,7 @@ pub(crate) use typed::warn_of_passwords;
 #[derive(Debug, clap::Parser)]
 #[command(name = "pgdyno", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(
-    after_help = "What is installed here, and what is missing: pgdyno doctor\nExit codes: docs/exit-codes.md"
+    after_help = "What is installed here, and what is missing: pgdyno doctor\nExit codes: docs/reference/exit-codes.md"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

@@ -8,15 +8,20 @@ use lab::experiment::{ExperimentFile, ExperimentOverrides, ReadOptions};
 use super::carry_out::{How, Shown, listen};
 use super::part::PartArgs;
 use super::{allowed, by_hand};
-use crate::exit::{CommandFailure, ExitResult, USAGE};
+use crate::exit::{CommandFailure, ExitResult, SAME_OR_BETTER, USAGE};
 use crate::options::{AnswerMetric, OutputArgs, Programs, WrittenSlices};
+use crate::print::data;
 use spec::plan::WorkMetric;
 
 /// `pgdyno run`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Experiment file in TOML (docs/experiment.md)
-    file: PathBuf,
+    /// Experiment file in TOML (docs/reference/experiment.md)
+    #[arg(required_unless_present = "schema")]
+    file: Option<PathBuf>,
+    /// Print the JSON Schema of experiment files, with which editors complete and check them, and run nothing
+    #[arg(long, exclusive = true)]
+    schema: bool,
     /// Show the plan, and run nothing. Settings are checked if a server is reachable
     #[arg(long)]
     dry_run: bool,
@@ -75,8 +80,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> ExitResult {
+    let Some(path) = args.file.as_ref().filter(|_| !args.schema) else {
+        let schema = serde_json::to_string_pretty(&lab::experiment::schema())?;
+        data(&format!("{schema}\n"))?;
+        return Ok(SAME_OR_BETTER);
+    };
     let how = How {
-        name: args.file.display().to_string(),
+        name: path.display().to_string(),
         dry_run: args.dry_run,
         again: args.again,
         report: args.report.as_deref(),
@@ -88,9 +98,9 @@ pub(crate) fn run(args: &Args) -> ExitResult {
         consents: args.allow_commands,
     };
     how.can_report()?;
-    let data = args.data.as_ref().map(|path| path.display().to_string());
-    let read = ReadOptions { full: args.full, data, source: args.source.clone() };
-    let mut file = self::read(&args.file, &read, &how)?;
+    let extract = args.data.as_ref().map(|path| path.display().to_string());
+    let read = ReadOptions { full: args.full, data: extract, source: args.source.clone() };
+    let mut file = self::read(path, &read, &how)?;
     let slices = args.slices.as_ref().map(|slices| slices.asked);
     file.ask(ExperimentOverrides {
         slices,
@@ -110,7 +120,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions, how: &How<'_>) -> anyhow:
     let file = ExperimentFile::read(path, options)?;
     if options.source.is_some() && !lab::sources::has_any(&file) {
         let what = format!("--source: {} names no build from git", how.name);
-        let hint = "leave it out; a build from git is git = \"REF\" in [version.NAME] (docs/experiment.md)"
+        let hint = "leave it out; a build from git is git = \"REF\" in [version.NAME] (docs/reference/experiment.md)"
             .to_owned();
         return Err(CommandFailure::with_code(USAGE, what, Some(hint)));
     }

@@ -9,7 +9,7 @@ use crate::options::{FormatOption, Results, size};
 /// `pgdyno sql`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// One SQL statement that reads; the schema is in docs/schema.md
+    /// One SQL statement that reads; the schema is in docs/reference/results-file.md
     query: String,
     /// Most bytes of the result, of a value, and of the memory that the query needs
     #[arg(long, value_name = "SIZE", default_value = "256MB", value_parser = size)]

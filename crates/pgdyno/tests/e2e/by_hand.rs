@@ -87,7 +87,10 @@ fn single_runs_at_levels_set_by_hand_are_sets() {
     bench("memory=3200").expect(0);
     bench("memory=2133").expect(0).says(&["3200: 2, 2133: 2"]);
     let compared = place.run(["compare"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(compared.contains("memory 2133: ") && compared.contains("2 sets of each level"), "{compared}");
+    assert!(
+        compared.contains("with memory 2133 is ") && compared.contains("2 sets of each level"),
+        "{compared}"
+    );
     place
         .run(["bench", "-n", "-f", "ask.sql", "-t", "5", "--level", "a=b", &url])
         .expect(64)

@@ -210,7 +210,7 @@ fn a_table_dropped_in_mid_run_ends_it_after_the_second_invalid_run() {
         "things, 1 client: two runs in a row are invalid for the same cause (",
         "1 client gave up; the first:",
         "its other runs are left for later",
-        "see who dropped it",
+        "check the search_path",
         "the same command measures those runs again and goes on",
     ] {
         assert!(stderr.contains(words), "no {words:?} in:\n{stderr}");

@@ -1,6 +1,6 @@
 //! Runs PostgreSQL's tests of pgbench with pgdyno under that name.
 //!
-//! The machine's real pgbench runs them too: an assertion counts if it passes there. `docs/conformance.md`
+//! The machine's real pgbench runs them too: an assertion counts if it passes there. `docs/reference/pgbench.md`
 //! must list exactly the assertions that only pgdyno fails, with reasons: both a new failure and an outdated
 //! line fail this test.
 
@@ -49,7 +49,8 @@ fn judge(ours: &Path, real: &Path) {
     let missed = ours.missed_of(&baseline);
     let suite = major(real);
     let Some(listed) = documented(suite) else {
-        let reason = format!("docs/conformance.md has no list for the tests of {suite}; missed: {missed:#?}");
+        let reason =
+            format!("docs/reference/pgbench.md has no list for the tests of {suite}; missed: {missed:#?}");
         return not_available(WHAT, &reason);
     };
     let new: Vec<_> = missed.difference(&listed).collect();
@@ -57,7 +58,7 @@ fn judge(ours: &Path, real: &Path) {
     let stale: Vec<_> = listed.difference(&missed).filter(|name| baseline.ok.contains_key(*name)).collect();
     assert!(
         new.is_empty() && stale.is_empty(),
-        "tests of {suite}: {} of {} assertions passed\nmissed, but not in docs/conformance.md: {new:#?}\n\
+        "tests of {suite}: {} of {} assertions passed\nmissed, but not in docs/reference/pgbench.md: {new:#?}\n\
          listed there, but passed: {stale:#?}\n{}",
         baseline.passed() - missed.len(),
         baseline.passed(),
@@ -176,7 +177,7 @@ fn documented(suite: u32) -> Option<BTreeSet<String>> {
 /// Rows of the page's table: suite, assertion, reason. A bar inside an assertion is written `\|`.
 fn rows() -> Vec<Vec<String>> {
     let page =
-        std::fs::read_to_string(root().join("docs/conformance.md")).expect("a page of this repository");
+        std::fs::read_to_string(root().join("docs/reference/pgbench.md")).expect("a page of this repository");
     page.lines()
         .filter(|line| line.starts_with("| ") && line[2..].starts_with(|c: char| c.is_ascii_digit()))
         .map(|line| {

@@ -165,7 +165,7 @@ fn an_extension_is_compared_on_copies_of_one_postgres() {
     let done = done.says(&["returns other values than master in 16 of 16"]);
     assert!(!programs().parent().unwrap().join("lib/told.so").exists(), "{done:?}");
 
-    let answer = place.run(["compare"]);
+    let answer = place.run(["compare", "-v"]);
     let words: Vec<&str> = answer.stdout.split_whitespace().collect();
     assert!(words.join(" ").contains("master was built as committed: "), "{answer:?}");
     let plan = |against: &str| {

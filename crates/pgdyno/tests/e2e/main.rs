@@ -34,6 +34,7 @@ mod maps;
 mod merge;
 mod only_jobs;
 mod overload;
+mod pages;
 mod parts;
 mod placement;
 mod plans;

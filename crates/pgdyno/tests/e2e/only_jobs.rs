@@ -13,7 +13,7 @@ fn a_file_that_only_prepares_is_done_at_each_run() {
     assert!(!place.results().exists(), "a dry run stores nothing");
     for _ in 0..2 {
         let done =
-            place.run(["run", file]).expect(0).says(&["pgdyno table jobs -e tables", "scale 1: about 15"]);
+            place.run(["run", file]).expect(0).says(&["pgdyno table sizes -e tables", "scale 1: about 15"]);
         assert!(
             done.stdout.contains("client-side generate") && done.stdout.contains("all"),
             "{}",

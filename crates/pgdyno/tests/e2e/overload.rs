@@ -137,7 +137,7 @@ fn a_command_climbs_a_ladder_for_each_promise() {
     let again = place.run(["run", "ladder.toml"]);
     assert!(!again.status.success() && again.stderr.contains("is finished"), "{}", again.stderr);
 
-    let done = ladder(&["-c", "1,2,4"], 0);
+    let done = ladder(&["-c", "1,2,4", "-v"], 0);
     for words in ["contention", "it does not describe p99", "say little: measure six or more"] {
         assert!(done.stdout.contains(words), "no {words:?} in\n{}", done.stdout);
     }
@@ -160,7 +160,10 @@ fn searched(script: &str, promise: &str, more: &str, code: i32) -> (Place, [Stri
     let search = ["limit", "-n", "-T", "1", "--warmup", "0", "--format", "csv", "-f", script];
     let args: Vec<&str> =
         search.into_iter().chain(more.split(' ')).chain(["--promise", promise, &url]).collect();
-    let done = place.run(&args).expect(code);
+    let done = place.run(&args);
+    // Tests run next to each other: where other programs broke the promise at the lowest rate, it is undecided.
+    let is_undecided = code == 1 && done.status.code() == Some(2) && done.stdout.contains(",other programs,");
+    let done = if is_undecided { done } else { done.expect(code) };
     let row = done.stdout.lines().nth(1).unwrap_or_default().to_owned();
     // The cell contains a comma, and so is quoted; arm and promise follow.
     let (_, rest) = row.split_once("\",").expect("a cell in quotes");

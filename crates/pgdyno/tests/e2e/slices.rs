@@ -145,7 +145,7 @@ fn what_clients_leave_running_is_cancelled() {
     let hangs = "\\set r random(1, 2000)\n\\if :r = 1\nSELECT pg_sleep(100);\n\\else\nSELECT 1;\n\\endif\n";
     let target = format!("url = \"{}\"", server.url());
     let file = experiment(&place, &target, "geqo_threshold", "", hangs);
-    let done = place.run(["run", &file]);
+    let done = place.run(["run", &file, "-v"]);
     assert!(done.stderr.contains("not over 10 s after its arm was to be held"), "{}", done.stderr);
     assert_eq!(asleep(&server), "0", "after its pair was given up");
     let script = place.write("sleep.sql", "SELECT pg_sleep(100);\n");
@@ -175,7 +175,7 @@ fn a_transaction_that_hangs_ends_its_pair_and_not_the_machine() {
     let hangs = "\\set r random(1, 2000)\n\\if :r = 1\nSELECT pg_sleep(100);\n\\else\nSELECT 1;\n\\endif\n";
     let file = experiment(&place, "managed = {}", "geqo_threshold", "", hangs);
     let start = Instant::now();
-    let done = place.run(["run", &file]);
+    let done = place.run(["run", &file, "-v"]);
     assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
     assert!(done.stderr.contains("not over 10 s after its arm was to be held"), "{}", done.stderr);
     place.wait_until_quiet(BOUND);

@@ -1,4 +1,4 @@
-//! The report for programs; docs/pgbench-output.md describes every fact.
+//! The report for programs; docs/reference/pgbench.md describes every fact.
 
 use stats::Histogram;
 

@@ -1,7 +1,7 @@
 //! What the pgbench drop-in prints: pgbench 18's report, machine formats, progress and log lines.
 //!
 //! [`Report`] is the result of a run; [`text()`] prints it as pgbench does, [`json`] and [`lines`] as
-//! docs/pgbench-output.md describes.
+//! docs/reference/pgbench.md describes.
 
 mod aggregate;
 mod facts;

@@ -89,6 +89,7 @@ pub(crate) fn conclusion(limits: &Limits<'_>) -> Conclusion {
         "raise max_connections: more clients may do more, and the server accepts no more".to_owned()
     });
     Conclusion {
+        notes: Vec::new(),
         answer,
         figures: match is_one {
             true => limits

@@ -148,7 +148,7 @@ fn sections_without_content_are_left_out() {
         "A taste, not a measurement.",
         "not crash-safe",
         "full_page_writes = off",
-        "docs/figures.md",
+        "docs/reference/figures.md",
         "pgdyno run demo.toml",
     ] {
         assert!(whole.contains(present), "{present}");

@@ -677,7 +677,7 @@ fn tiles_have_a_line_for_each_layer_and_zoom() {
     insta::assert_snapshot!("tiles_on_a_page", section.replace("</tr>", "</tr>\n").replace("</p>", "</p>\n"));
 }
 
-/// A new figure needs only a line in the table of figures. (The house tests verify docs/figures.md.)
+/// A new figure needs only a line in the table of figures. (The house tests verify docs/reference/figures.md.)
 #[test]
 fn every_line_of_the_table_of_figures_is_in_every_output() {
     let mut made = data(&Shape::small());

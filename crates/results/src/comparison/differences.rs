@@ -2,7 +2,7 @@
 //!
 //! A figure is reported if it differs by much, steadily in all rounds, and by enough to matter; the surest
 //! difference first. The rules are constants here and lines of `spec::figures`, their reasons in
-//! docs/figures.md.
+//! docs/explanation/verdicts.md.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -1,4 +1,4 @@
-//! The answer of a gate: whether a new arm may replace its base (docs/gate.md).
+//! The answer of a gate: whether a new arm may replace its base (docs/how-to/gate.md).
 
 mod history;
 

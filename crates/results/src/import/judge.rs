@@ -1,5 +1,5 @@
 //! Whether an imported run is valid: the rules that need only its figures, with the same limits as for runs
-//! that pgdyno measured (docs/run-verdicts.md).
+//! that pgdyno measured (docs/reference/run-verdicts.md).
 
 use spec::{Arrivals, Counts, Doubt, Reason, Validity, count};
 

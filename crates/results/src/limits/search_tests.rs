@@ -594,7 +594,7 @@ fn numbers_of_users_rise_as_the_page_says() {
         }
         rises
     };
-    // The example of docs/limit.md: the usual first number is 8.
+    // The example of docs/explanation/limits.md: the usual first number is 8.
     assert_eq!(rises(8, 5000.0)[..6], [10, 15, 22, 32, 43, 52]);
     for (first, limit) in [(8, 5000.0), (10, 900.0), (100, 100.0), (60, 3000.0)] {
         let rises = rises(first, limit);

@@ -67,9 +67,9 @@ pub enum Distributions {
     None,
     /// Response times of scripts.
     Responses,
-    /// What [`Self::needed_for_figures`] says.
+    /// What `needed_for_figures` says.
     OfFigures,
-    /// What [`Self::needed_for_answer`] says.
+    /// What `needed_for_answer` says.
     OfAnswer,
     /// Response and service times of scripts, and times of sessions.
     All,

@@ -310,18 +310,6 @@ fn a_run_is_there_whole_or_not_at_all() {
 }
 
 #[test]
-fn every_table_and_view_is_on_the_schema_page() {
-    let (_folder, path) = place();
-    let (store, _) = filled(&path);
-    let page = include_str!("../../../../docs/schema.md");
-    let tables = store.query("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')").unwrap();
-    for row in tables.rows {
-        let [CellValue::Text(name)] = &row[..] else { panic!("a name") };
-        assert!(page.contains(&format!("`{name}`")), "docs/schema.md lacks {name}");
-    }
-}
-
-#[test]
 fn a_full_disk_loses_nothing_stored_before() {
     let (_folder, path) = place();
     let (mut store, id) = filled(&path);

@@ -1,7 +1,7 @@
 //! Whether intervals of arms that took turns have their nominal coverage. A is compared with A under
 //! made-up disturbance, on the path of real ones: slices in runs, runs in a comparison, its interval.
 //!
-//! Of 10,000 intervals of 95 %, 4 to 7 % may leave out 0, under any disturbance (docs/slices.md).
+//! Of 10,000 intervals of 95 %, 4 to 7 % may leave out 0, under any disturbance (docs/explanation/slices.md).
 //! Everything comes from seeds.
 
 use std::f64::consts::TAU;

@@ -90,8 +90,8 @@ work_mem 4096 kB user integer 64 2147483647";
     #[test]
     fn what_a_server_by_url_cannot_be_given_was_found_after_the_first_runs() {
         for (name, value, means, wanted) in [
-            ("shared_buffers", "1GB", BY_URL, "shared_buffers: changing it takes a restart"),
-            ("shared_buffers", "1GB", BY_URL_WITH_CHANGES, "shared_buffers: changing it takes a restart"),
+            ("shared_buffers", "1GB", BY_URL, "shared_buffers: a change takes a restart"),
+            ("shared_buffers", "1GB", BY_URL_WITH_CHANGES, "shared_buffers: a change takes a restart"),
             ("shared_buffers", "1GB", OURS, ""),
             // A value already in force needs nothing.
             ("shared_buffers", "128MB", BY_URL, ""),

@@ -1,6 +1,7 @@
 //! An experiment as written: in a file, or by a command's arguments. Every key is a field;
-//! `docs/experiment.md` explains them. Only types are checked here.
+//! `docs/reference/experiment.md` lists them with these comments. Only types are checked here.
 
+mod schema;
 mod size;
 mod storage;
 mod tables;
@@ -10,11 +11,14 @@ mod values;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::{Table, Value};
 
+use self::schema::{Levels, NumberOrText, Options, SlicesValue, TileServerValue};
+pub use self::schema::{OneOrMany, Scalar};
 pub use self::size::Size;
 pub use self::storage::StorageTable;
 pub use self::tables::Tables;
@@ -61,126 +65,193 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// An experiment. Reading what is written gives the same experiment.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Experiment {
+    /// What you want to know, in one sentence. It is the title of the report. Required, except in a file without
+    /// workloads.
     pub question: Option<String>,
+    /// Why this file is only a short trial. The report shows it; `--full` drops it.
     pub taste: Option<String>,
+    /// Seed of all random choices: order, keys, tiles, arrival times. Default: derived from the plan. `--again` draws
+    /// a new one.
     pub seed: Option<Seed>,
+    /// The server to measure: `managed` or `url`. Required, unless `[server.NAME]` names servers.
     pub target: Option<TargetChoice>,
+    /// Servers to compare or vary, by name. Without `[target]` the first one is the target. Each managed server needs
+    /// its own `name`.
     #[serde(skip_serializing_if = "is_default")]
     pub server: Tables<TargetChoice>,
+    /// Builds of PostgreSQL for the factor `version`, by name. A name that is only a number is the installed major
+    /// version and needs no table. Building or running a build needs `--allow-commands`.
     #[serde(skip_serializing_if = "is_default")]
     pub version: Tables<Version>,
-    /// Options of the preparation jobs, read by their own types.
+    /// Data to load before anything is measured. Data is kept: the same command loads it again only if options or
+    /// files changed.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(with = "BTreeMap<String, Options>")]
     pub prepare: Table,
-    /// Each server is probed once, before anything is prepared.
+    /// Measure the hardware of each server with SQL alone, once for each invocation, before anything is prepared. An
+    /// empty table takes the defaults.
     pub probe: Option<ProbeTable>,
-    /// By name: a table with the kind of the workload and its options, read by the workload's own type.
+    /// What clients ask, by name. Each table has exactly one of the kinds below.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(with = "BTreeMap<String, Options>")]
     pub workload: Tables<Value>,
+    /// What to vary. Each value is one level or a list of levels. All combinations are measured; each is a cell.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(with = "BTreeMap<String, Levels>")]
     pub factors: BTreeMap<String, ValueList>,
+    /// Workloads that run once a round outside the grid and in no arm, such as a cache.
     pub beside: Option<Beside>,
+    /// What to compare. Without this table, cells are only measured.
     pub compare: Option<Compare>,
+    /// Arms: each table has PostgreSQL settings by name. An empty table keeps the server's own. `"25% of memory"` and
+    /// `"50% of cores"` are shares of the machine (managed servers).
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(with = "Tables<BTreeMap<String, Scalar>>")]
     pub settings: Tables<Tables<Value>>,
+    /// Levels of your own factor NAME, such as an index. An empty table leaves the server unchanged. All levels are
+    /// measured, unless `factors.NAME` lists some.
     #[serde(skip_serializing_if = "is_default")]
     pub change: Tables<Tables<ChangeTable>>,
+    /// Poolers for the factor `connection`, by name. pgdyno starts each before its runs and stops it afterwards.
     #[serde(skip_serializing_if = "is_default")]
     pub pooler: Tables<PoolerTable>,
+    /// CPUs for the factor `placement`, by name.
     #[serde(skip_serializing_if = "is_default")]
     pub placement: Tables<Placement>,
+    /// Storage of a managed server's files for the factor `storage`, by name. Each storage has its own server,
+    /// prepared in the same way.
     #[serde(skip_serializing_if = "is_default")]
     pub storage: Tables<StorageTable>,
-    /// Levels of a factor that only a person can set.
+    /// One factor that a person sets between runs, such as memory speed, with its levels: `memory = [2133, 3200]`.
+    /// `--level` tells the current one.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(with = "BTreeMap<String, Levels>")]
     pub by_hand: BTreeMap<String, ValueList>,
+    /// How load is offered. Without `rate` and `users`, each client starts its next transaction when the last one ended
+    /// (closed load).
     #[serde(skip_serializing_if = "is_default")]
     pub load: LoadShape,
+    /// How long and how often runs are measured.
     #[serde(skip_serializing_if = "is_default")]
     pub measure: Measure,
+    /// A price list: results then show costs per month and per million transactions.
     pub prices: Option<Prices>,
+    /// Calibrate this host as a load generator. Such a file has no workloads, factors or arms; its target is a managed
+    /// server with pgbench's tables.
     pub calibrate: Option<Calibrate>,
+    /// Keys that `pgdyno run --full` uses in place of the same keys above.
     pub full: Option<Full>,
 }
 
 /// A server: a private one, or one by URL.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TargetChoice {
+    /// A private server that pgdyno makes, starts, stops and may restart. `{}` takes the defaults.
     pub managed: Option<Managed>,
-    /// Variables (`$NAME`) are replaced when it is read.
+    /// A server that exists: any connection string of libpq. pgdyno changes none of its settings, unless
+    /// `change_server` allows it. `$NAME` is a variable of the environment. A password here works but is stored
+    /// nowhere.
     pub url: Option<String>,
+    /// With `url`: a Redis server, `"redis://host:port"`.
     pub redis: Option<String>,
+    /// With `url`: arms may change settings of the whole server by `ALTER SYSTEM` and a reload, and levels of
+    /// `[change]` may change its data. The former values are put back, also after a crash.
     #[serde(skip_serializing_if = "is_default")]
     pub change_server: bool,
+    /// Tile servers to start between clients and database.
     #[serde(skip_serializing_if = "ValueList::is_empty")]
+    #[schemars(with = "OneOrMany<TileServerValue>")]
     pub tile_servers: ValueList,
-    /// The number of replicas of a managed server, or the URLs of the replicas of a server given by URL.
+    /// With `managed`: the number of streaming replicas to make, to 8. With `url`: their connection strings.
     #[serde(skip_serializing_if = "ValueList::is_empty")]
+    #[schemars(with = "OneOrMany<NumberOrText>")]
     pub replicas: ValueList,
+    /// With replicas of a managed server: what a commit waits for.
+    #[schemars(extend("default" = Replication::default()))]
     pub replication: Option<Replication>,
 }
 
 /// A build of PostgreSQL: a folder of programs, or a commit that pgdyno builds.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Version {
+    /// Folder with `initdb` and `postgres`, relative to the file. Needed without `git`.
     pub bin: Option<String>,
-    /// A branch, tag or commit; `.` for the working tree with its changes.
+    /// Branch, tag or commit to build; `"."` is the working tree with its changes.
     pub git: Option<String>,
-    /// Folder of the repository; the file's own if it is missing.
+    /// Folder of the git repository: PostgreSQL, or an extension with PGXS. Default: the file's folder.
     pub source: Option<String>,
-    /// Options of configure or meson, or variables of make.
+    /// Options of `configure` or meson, or variables of `make` for an extension, each as one text.
     #[serde(skip_serializing_if = "ValueList::is_empty")]
+    #[schemars(with = "OneOrMany<String>")]
     pub configure: ValueList,
-    /// Options of initdb.
+    /// Options of `initdb`, each as one text: `["--wal-segsize=64"]`.
     #[serde(skip_serializing_if = "ValueList::is_empty")]
+    #[schemars(with = "OneOrMany<String>")]
     pub initdb: ValueList,
-    /// Settings that only servers of this build have.
+    /// Settings that only servers of this build have. Those of an arm take precedence.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(with = "BTreeMap<String, Scalar>")]
     pub settings: Tables<Value>,
 }
 
 /// A private server.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Managed {
+    /// Name of the server. Its data stays under this name from one experiment to the next.
+    #[schemars(extend("default" = "default"))]
     pub name: Option<String>,
-    /// Major version, as a number or a text.
+    /// Major version of PostgreSQL. Default: the newest of the system.
+    #[schemars(with = "NumberOrText")]
     pub version: Option<Value>,
+    /// Extensions to create in its database, such as `["postgis"]`.
     #[serde(skip_serializing_if = "ValueList::is_empty")]
+    #[schemars(with = "OneOrMany<String>")]
     pub extensions: ValueList,
+    /// Also start a private, empty Redis server.
     #[serde(skip_serializing_if = "is_default")]
     pub redis: bool,
 }
 
 /// A pooler between clients and server.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolerTable {
+    /// The program; it must be installed.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(extend("default" = pooler::PoolerKind::default()))]
     pub kind: pooler::PoolerKind,
-    /// Of PgBouncer, which needs it.
+    /// PgBouncer: when a server connection returns to the pool. Required there.
     pub pool_mode: Option<pooler::PoolMode>,
-    /// Of PgBouncer, which needs it.
+    /// PgBouncer: most connections to the server. Required there.
     pub pool_size: Option<u32>,
-    /// Of Pgpool-II.
+    /// Pgpool-II: when it chooses the server for reads.
+    #[schemars(extend("default" = pooler::Balance::default()))]
     pub balance: Option<pooler::Balance>,
+    /// Further settings of `pgbouncer.ini` or `pgpool.conf`, as texts.
     #[serde(skip_serializing_if = "is_default")]
     pub settings: BTreeMap<String, String>,
 }
 
 /// A probe of a server's hardware.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProbeTable {
+    /// Approximate longest time of all parts together.
+    #[schemars(extend("default" = "30s"))]
     pub time: Option<ProbeTime>,
+    /// Most scratch data on the server at a time, and most memory of all backends. The data is dropped at the end.
+    #[schemars(extend("default" = "256MB"))]
     pub space: Option<ProbeSpace>,
+    /// Write nothing, not even temporary tables.
     #[serde(skip_serializing_if = "is_default")]
     pub read_only: bool,
+    /// Most backends that work at once. Default: the CPUs of the host, or as many as still add throughput.
     pub backends: Option<Whole<1, 1024>>,
 }
 
@@ -197,131 +268,205 @@ impl From<ProbeTable> for ProbeOptions {
 }
 
 /// Workloads that run once a round outside the grid.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Beside {
+    /// Names of the workloads.
+    #[schemars(with = "OneOrMany<String>")]
     pub workload: ValueList,
+    /// Numbers of clients.
+    #[schemars(with = "Option<OneOrMany<u32>>", extend("default" = 1))]
     pub clients: Option<ValueList>,
 }
 
 /// What to compare.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
+    /// `"settings"` compares the tables `[settings.NAME]`. The name of any factor, such as `"workload"`,
+    /// `"polygons.min_pixels"`, `"connection"` or your own, compares its levels.
     pub factor: String,
+    /// The arm that the others are compared with, written as in the list of levels.
+    #[schemars(with = "Scalar")]
     pub base: Value,
-    /// Smallest change that matters; 3 % by default.
+    /// A difference below this share counts as the same.
+    #[schemars(extend("default" = "3%"))]
     pub margin: Option<Share>,
+    /// The figure that decides the verdict.
+    #[schemars(extend("default" = WorkMetric::default()))]
     pub metric: Option<WorkMetric>,
-    /// How often the verdict may be looked at while rounds are added; 1 by default.
+    /// How often the verdict may be looked at while rounds are added. More looks make all intervals wider.
+    #[schemars(extend("default" = 1))]
     pub looks: Option<Whole<1, MOST_LOOKS>>,
+    /// Name of an arm of settings. Adds an arm with each of its settings alone (`only NAME`) and one without each
+    /// (`without NAME`).
     pub take_apart: Option<String>,
-    /// Two arms may be the same: A against A, to see random differences alone.
+    /// Allow two equal arms (A against A), to see random differences alone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub same: bool,
 }
 
 /// The shape of the load.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoadShape {
+    /// Transactions per second over all clients, at random times (Poisson), whatever the server does (open load); or
+    /// a [rate that changes](#rates-that-change).
+    #[schemars(with = "NumberOrText")]
     pub rate: Option<Value>,
+    /// Clients are users who pause between transactions or do sessions. `clients` is the number of users.
     pub users: Option<Users>,
+    /// Longest time a transaction may take. Slower ones count as late. Open load skips arrivals that are already late.
     pub promise: Option<Promise>,
     /// The former name of `promise`.
+    #[schemars(extend("deprecated" = true))]
     pub limit: Option<Promise>,
+    /// Most transactions that may be late, skipped, failed or unfinished, before a ladder reports that quality breaks.
+    #[schemars(extend("default" = "1%"))]
     pub bound: Option<Share>,
+    /// In place of `rate`: search the highest rate that keeps a promise, in each cell. With `users`: the highest number
+    /// of users.
     pub search: Option<Search>,
 }
 
 /// The search for the highest rate at which a promise is kept.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// `"p99 < 20ms"`.
+    /// What must hold: `"p99 < 250ms"`, `"late(250ms) < 1%"`; several are joined by `and`. `"report.sql: p95 < 2s"` is
+    /// of one script.
     pub promise: String,
+    /// Lowest rate to try, transactions per second (or users). Default: 1 % of the peak.
+    #[schemars(with = "Option<f64>")]
     pub lowest: Option<Value>,
+    /// Highest rate to try. Default: 120 % of the peak.
+    #[schemars(with = "Option<f64>")]
     pub highest: Option<Value>,
-    /// Width between the bounds of the limit; 3 % by default.
+    /// Distance between the highest rate that keeps the promise and the lowest that does not, at the end.
+    #[schemars(extend("default" = "3%"))]
     pub width: Option<Share>,
+    /// Double the clients until throughput rises by less than 10 % or the server accepts no more.
     #[serde(default, skip_serializing_if = "is_default")]
     pub grow_clients: bool,
+    /// Shapes in shares of the limit, such as `"ramp 0.5..1 over 10s"`, to try once the limit is known.
     #[serde(default, skip_serializing_if = "is_default")]
     pub confirm: Vec<String>,
 }
 
 /// Clients that are users: they pause between transactions, or do sessions.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Users {
-    /// Scripts in order, with think times between them.
+    /// pgbench scripts in order, with think times: `"login.sql, 5s, search.sql x3, 2s, order.sql"`. Each place is a
+    /// script with its own figures.
     pub session: Option<Session>,
+    /// When users come: `"spread"` (over the warm-up), `"together"`, `"0.5s apart"`, `"up 60s, hold 5min, down 60s"`, a
+    /// share of the users over time (`"ramp 0..1 over 60s"`), or new users who do one session each (`"12 per minute"`).
+    #[schemars(extend("default" = UserArrivals::default()))]
     pub arrivals: Option<UserArrivals>,
+    /// How long a user keeps a connection.
+    #[schemars(extend("default" = UserConnection::default()))]
     pub connection: Option<UserConnection>,
-    /// Sessions of each user, in place of a duration.
+    /// Sessions of each user, in place of `measure.duration`.
     pub sessions: Option<Whole<1, MAX_SEED>>,
-    /// Share of the registered people who are active at a time.
+    /// Share of the registered people who are active at a time. The result then also says how many people the users
+    /// stand for.
     pub active_share: Option<Share>,
-    /// Without a session: the pause after each transaction.
+    /// Without `session`: the pause after each transaction.
     pub think: Option<Pause>,
-    /// Without a session: between the first starts of two clients.
+    /// Without `session`: time between the first starts of two clients.
+    #[schemars(extend("default" = "0s"))]
     pub ramp: Option<Pause>,
 }
 
 /// How runs are measured.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Measure {
+    /// Load before the measured part of each run.
+    #[schemars(extend("default" = "2s"))]
     pub warmup: Option<BoundedDuration<0, LONGEST>>,
+    /// Length of the measured part of a run. With `budget`: its bounds, `{ from = "1s", to = "10s" }`.
+    #[schemars(extend("default" = "10s"))]
     pub duration: Option<LengthOrBounds>,
-    /// Transactions of each client, in place of a duration.
+    /// Transactions of each client, in place of a duration. Not with `[compare]` or `load.search`.
     pub transactions: Option<Whole<1, MAX_SEED>>,
+    /// Time for all rounds together, from which the length of a run follows.
     pub budget: Option<PartLength>,
+    /// Passes over all cells and arms. Made even where something is compared. With `[by_hand]`: rounds of a set,
+    /// default 2.
+    #[schemars(extend("default" = 8))]
     pub rounds: Option<Whole<1, 10_000>>,
-    /// Sets of each level of a factor that is set by hand.
+    /// With `[by_hand]`: sets of each level. A set is the rounds between two changes of the level.
+    #[schemars(extend("default" = 3))]
     pub sets: Option<Whole<1, 1_000>>,
+    /// Threads of the load generator; never more than clients.
+    #[schemars(extend("default" = 1))]
     pub threads: Option<Whole<1, 1024>>,
+    /// Order of cells in a round.
+    #[schemars(extend("default" = CellOrder::default()))]
     pub order: Option<CellOrder>,
-    /// `true`, `false` or a length.
+    /// Whether the arms of a cell take turns within a run: `false` never, `true` also where an idle server works in the
+    /// other arm's time, or the length of a turn (50ms to 1s). Default: turns of 100ms where possible.
+    #[schemars(with = "SlicesValue")]
     pub slices: Option<Value>,
-    /// Whether the sessions of arms that take turns are kept from round to round.
+    /// Keep the connections of arms in slices from round to round. Default: true where `version` is compared.
     pub keep_sessions: Option<bool>,
+    /// How often runs that the machine disturbed are measured again.
+    #[schemars(extend("default" = 2))]
     pub repeat_disturbed: Option<Whole<0, 2>>,
+    /// Explain a sample of transactions of each cell and arm after its first run. Default: true where something is
+    /// compared.
     pub explain: Option<bool>,
-    /// Longest time for the check of a workload before its runs, and for the plans after one, each.
+    /// Longest time for the check of a workload before its runs, and for the plans after a run.
+    #[schemars(extend("default" = "10s"))]
     pub check_time: Option<BoundedDuration<0, LONGEST>>,
-    /// Whether each script is executed once before the first run; true by default.
+    /// Execute each script once before the first run, to see that it does something.
+    #[schemars(extend("default" = true))]
     pub try_first: Option<bool>,
+    /// The rules at the beginning and end of a run.
+    #[schemars(extend("default" = AskedCounting::default()))]
     pub counting: Option<AskedCounting>,
+    /// How the load generator moves bytes.
+    #[schemars(extend("default" = AskedDriver::default()))]
     pub driver: Option<AskedDriver>,
+    /// What a thread of the load generator does while it waits for answers.
+    #[schemars(extend("default" = Waiting::default()))]
     pub wait: Option<Waiting>,
 }
 
 /// Least and greatest length.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
+    /// Shortest length.
     pub from: PartLength,
+    /// Longest length.
     pub to: PartLength,
 }
 
 /// A calibration of this host: it chooses its runs itself.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Calibrate {
-    /// Approximate time of all its measurements together.
+    /// Approximate time of all its measurements together, without those of placements.
+    #[schemars(extend("default" = "30s"))]
     pub time: Option<CalibrationTime>,
     /// Numbers of clients, all on one thread.
     #[serde(skip_serializing_if = "ValueList::is_empty")]
+    #[schemars(with = "OneOrMany<u32>", extend("default" = [1, 8, 64]))]
     pub clients: ValueList,
 }
 
 /// The longer form of an experiment.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Full {
+    /// Factors that replace those of the same name.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(with = "BTreeMap<String, Levels>")]
     pub factors: BTreeMap<String, ValueList>,
+    /// Keys that replace those of `[measure]`. A plain `duration` also replaces a `budget`.
     #[serde(skip_serializing_if = "is_default")]
     pub measure: Measure,
 }
@@ -338,13 +483,17 @@ impl Experiment {
 }
 
 /// A level of a user's factor.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChangeTable {
+    /// SQL that makes the level, sent as one text; or `{ command = "…" }` for `/bin/sh` on pgdyno's machine, which
+    /// needs `--allow-commands`.
     #[serde(rename = "do")]
     pub do_: Option<ChangeStepValue>,
+    /// SQL or command that undoes it. It must succeed also after half a `do` and when run twice (`DROP INDEX IF
+    /// EXISTS`). Required with `do`, except for SQL on a managed server.
     pub undo: Option<ChangeStepValue>,
-    /// SQL that returns true while the change is in force.
+    /// A query that must return true while the level is in force.
     pub check: Option<String>,
 }
 

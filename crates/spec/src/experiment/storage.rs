@@ -1,6 +1,7 @@
 //! Tables `[storage.NAME]`: the storage of a managed server's files.
 
 use crate::plan::storage::{Filesystem, FilesystemKind, Holds, Storage, StorageLocation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::size::{Size, words};
@@ -12,23 +13,35 @@ const SIZES: (u64, u64) = (300 << 20, 64 << 40);
 const RECORDS: (u64, u64) = (512, 1 << 20);
 
 /// Storage of a managed server: a folder, or a filesystem made for it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StorageTable {
+    /// An existing folder on the disk to measure. Needed without `filesystem`.
     pub path: Option<String>,
+    /// Make this filesystem on a loop device, and remove it with its data at the end. Needs root.
     filesystem: Option<Name>,
+    /// Size of the filesystem, 300 MB to 64 TB. Its file takes only what is written.
+    #[schemars(extend("default" = "4GB"))]
     size: Option<Size>,
+    /// Further options of `mount`, such as `"noatime"`; properties of the dataset for ZFS.
     mount_options: Option<String>,
+    /// Which files stand there.
     holds: Holds,
+    /// Ext4: `"1k"`, `"2k"` or `"4k"`.
     block_size: Option<Size>,
+    /// Ext4: with or without a journal.
     journal: Option<bool>,
+    /// Xfs: with or without reflinks.
     reflink: Option<bool>,
+    /// Btrfs: `"zstd"`, `"zstd:9"`, `"lzo"`, `"zlib:3"`, `"off"`; ZFS: `"off"`, `"lz4"`, `"gzip-1"`, `"zstd"`.
     compression: Option<String>,
+    /// Btrfs: overwrite files in place.
     nodatacow: Option<bool>,
+    /// ZFS: `"512B"` to `"1M"`, a power of two.
     recordsize: Option<Size>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Name {
     Ext4,

@@ -1,7 +1,7 @@
 //! The table of figures: what runs count and store, and how each figure is named, compared and printed.
 //!
 //! A row of [`table()`] has everything about a figure: its id, its line in `pgdyno table figures`, `table
-//! differences` and docs/figures.md.
+//! differences` and docs/reference/figures.md.
 
 mod counts;
 mod row;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Class, Error};
@@ -12,7 +13,7 @@ use crate::{Class, Error};
 const MOST: usize = 1024;
 
 /// A set of CPU numbers, not empty; written `0-3,8`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<usize>", into = "Vec<usize>")]
 pub struct Cpus(BTreeSet<usize>);
 

@@ -1,17 +1,20 @@
 //! The load generator's driver, and how its threads wait.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::count;
 
 /// How a client thread waits for answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Waiting {
-    /// Polls for a while before it sleeps, where that helps.
+    /// Polls before it sleeps where that helps.
     #[default]
     Auto,
+    /// Sleeps at once.
     Sleep,
+    /// Polls for 50 µs first; needs a CPU for each thread.
     Spin,
 }
 
@@ -24,14 +27,15 @@ impl Waiting {
 }
 
 /// The driver that an experiment asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AskedDriver {
-    /// Chosen for the experiment's largest cell.
+    /// Chosen for the largest cell.
     #[default]
     Auto,
     /// epoll or kqueue.
     Portable,
+    /// Linux only.
     IoUring,
 }
 

@@ -1,5 +1,6 @@
 //! Options common to all runs of an experiment, and the order of runs.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AskedDriver, Waiting};
@@ -40,13 +41,13 @@ pub struct PlannedMeasure {
 }
 
 /// The rules at the edges of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AskedCounting {
-    /// One schedule for all threads; transactions that are open at the end may take 10 s more.
+    /// One schedule for all threads; transactions open at the end may take 10 s more.
     #[default]
     Pgdyno,
-    /// A schedule for each thread; transactions that are open at the end may take 60 s more.
+    /// A schedule for each thread; 60 s more.
     Pgbench,
 }
 
@@ -142,13 +143,13 @@ fn is_once(looks: &u32) -> bool {
 }
 
 /// The figure by which work is compared, and which gives the answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkMetric {
     /// Throughput.
     #[default]
     Tps,
-    /// Server CPU per transaction.
+    /// Server CPU per transaction, of servers on this machine.
     Cpu,
 }
 
@@ -159,13 +160,13 @@ impl WorkMetric {
 }
 
 /// The order of cells in a round.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CellOrder {
-    /// Shuffled in each round, from the seed.
+    /// Shuffled in each round, by the seed.
     #[default]
     Random,
-    /// In the file's order of levels, in every round.
+    /// In the order of the levels.
     Listed,
 }
 

@@ -2,33 +2,37 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Cpus;
 
 /// The CPUs of client threads and of a managed server; by default the system chooses.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Placement {
-    /// CPUs of client threads, assigned in turn, one per thread.
+    /// CPUs of the load generator's threads, assigned in turn. Default: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<Cpus>,
-    /// CPUs of all processes of managed servers.
+    /// CPUs of managed servers, with their pooler, Redis and tile servers. Default: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<Cpus>,
-    /// Whether nothing else uses the CPUs of client threads; true if the server has other CPUs.
+    /// Nothing else uses the CPUs of the clients, so threads may poll before they sleep. Implied when `server` has
+    /// other CPUs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
-    /// Whether idle CPUs are kept out of sleep states.
+    /// Keep idle CPUs from sleeping.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub awake: bool,
-    /// Most CPU time of all processes of managed servers together.
+    /// Most CPU time of managed servers together, in CPUs: `0.25` is a quarter of one. Needs a control group that
+    /// pgdyno may write.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.01, max = 1024.0))]
     pub quota: Option<CpuQuota>,
 }
 
 /// A limit of CPU time, in CPUs: 0.25 is a quarter of one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct CpuQuota {
     /// Of each 100 ms.
@@ -61,7 +65,7 @@ impl Placement {
     /// How long an idle client thread polls before it sleeps, if each has a CPU for itself.
     pub const SPIN: Duration = Duration::from_micros(50);
     /// Fewest clients per thread for which polling is used: with 8 it lowered speed in measurements
-    /// (docs/placement.md).
+    /// (docs/measured/cost.md).
     const CLIENTS_TO_SPIN: usize = 32;
 
     /// The placement as text.

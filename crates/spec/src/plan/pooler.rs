@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// When a server connection returns to the pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PoolMode {
+    /// When the client disconnects.
     Session,
     /// After each transaction.
     Transaction,
-    /// After each statement; transactions with several statements are refused.
+    /// After each statement; transactions of several statements are refused.
     Statement,
 }
 
@@ -54,7 +56,9 @@ impl PoolerChoice {
 }
 
 /// When Pgpool-II chooses the server of reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Balance {
     /// When a client connects.
@@ -96,7 +100,7 @@ impl PgpoolOptions {
 }
 
 /// The program of a pooler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PoolerKind {
     #[default]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which files of a server are on which storage.
@@ -12,14 +13,15 @@ pub struct Storage {
 }
 
 /// Which files of a server; the others stay in their usual place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Holds {
-    /// All: the data folder.
+    /// All files.
     #[default]
     Data,
-    /// The databases, in a tablespace. WAL and shared catalogs stay.
+    /// The databases; WAL and catalogs stay.
     Tablespace,
+    /// The write-ahead log.
     Wal,
 }
 

@@ -2,21 +2,24 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most replicas of a server.
 pub const MOST_REPLICAS: u32 = 8;
 
 /// What a commit on the primary waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Replication {
     /// No replica.
     #[default]
     Async,
-    /// All replicas have flushed it (`synchronous_commit = on`).
+    /// All replicas have flushed it.
     Sync,
-    /// All replicas have applied it, so that their readers see it.
+    /// All replicas have applied it.
     RemoteApply,
 }
 
@@ -99,7 +102,7 @@ impl Topology {
 }
 
 /// Which of a target's servers a script goes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadTarget {
     /// The server itself, without a pooler.

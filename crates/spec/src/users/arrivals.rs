@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::UsersError;
@@ -12,7 +13,7 @@ use super::think::length;
 use crate::profile::Profile;
 
 /// When users come.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum UserArrivals {
     /// Evenly over the warm-up, at most over one session.

@@ -9,6 +9,7 @@ mod times;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::arrivals::UserArrivals;
@@ -45,7 +46,7 @@ impl UsersError {
 }
 
 /// How long a user keeps a connection.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UserConnection {
     /// From the first session to the end of the run.

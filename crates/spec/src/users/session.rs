@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::UsersError;
@@ -23,7 +24,7 @@ const ADVICE: &str =
 /// A session as written: scripts in order, with think times between them.
 ///
 /// A place in the text is a *step*. It has its own figures, also if it is repeated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Session {
     parts: Vec<Part>,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use protocol::http::Url;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spec::Error;
 
@@ -10,24 +11,26 @@ use crate::error;
 use crate::jobs::file_name;
 
 /// `http = { url = "http://127.0.0.1:3000/{z}/{x}/{y}", tiles = "list.txt" }`.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpOptions {
-    /// A URL, optionally with the placeholders `{z}`, `{x}` and `{y}` (or `{-y}`).
+    /// `http://` or `https://` URL. It may have the placeholders `{z}`, `{x}` and `{y}` (or `{-y}`, rows counted from
+    /// the south). A user and password in it are shown nowhere.
     pub url: String,
-    /// The tiles for the placeholders: a list, one `z/x/y` per line, or a web server's access log.
+    /// The tiles for the placeholders: a file of `z/x/y` lines, or a web server's access log. Each zoom then has its
+    /// own figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<PathBuf>,
-    /// Expected content types, such as `image/png` or `image/*`; none: anything but HTML.
+    /// Expected content types, such as `["image/png"]`. Default: anything but HTML.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accept: Vec<String>,
-    /// Statuses that mean an empty answer, such as 404; 204 always does.
+    /// HTTP statuses that mean an empty answer, such as `[404]`; 204 always does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub empty_status: Vec<u16>,
     /// Ask for compressed bodies.
     #[serde(default = "yes")]
     pub gzip: bool,
-    /// Reuse a connection for the next request; otherwise each request has a separate one.
+    /// Reuse connections; else each request connects again, which is part of its time.
     #[serde(default = "yes")]
     pub keepalive: bool,
     /// Accept any certificate.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use osm::synth::{ExtractScale, Synthetic, USUAL_SEED};
 use protocol::postgres::sql::{Sql, quote_literal};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spec::Error;
 
@@ -13,22 +14,25 @@ use crate::error;
 use crate::jobs::file_name;
 
 /// `osm = { extract = "malta.osm.pbf" }`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OsmOptions {
-    /// The extract, `.osm.pbf`; relative to the experiment file. Empty with `scale`.
+    /// The extract, `.osm.pbf`, relative to the experiment file; `$NAME` is a variable of the environment. Required
+    /// without `scale`.
     #[serde(default)]
     pub extract: PathBuf,
     /// First part of the tables' names.
     #[serde(default = "default_prefix")]
     pub prefix: String,
-    /// Memory for node locations in MB; by default sized from the extract. 0..=1,000,000.
+    /// Memory for node locations, MB. Default: sized from the extract.
     #[serde(default)]
+    #[schemars(range(max = 1_000_000))]
     pub cache_mb: Option<u32>,
-    /// Parallel processes; by default the machine's CPUs, at most 8. 1..=64.
+    /// Parallel processes. Default: the CPUs, at most 8.
     #[serde(default)]
+    #[schemars(range(min = 1, max = 64))]
     pub processes: Option<u32>,
-    /// Keep node and way tables for later updates (`--slim`).
+    /// Keep tables of nodes, ways and relations (`--slim`).
     #[serde(default = "yes")]
     pub slim: bool,
     /// Drop them after the load (`--drop`).
@@ -37,33 +41,34 @@ pub struct OsmOptions {
     /// Put all tags into a column of type hstore (`--hstore`).
     #[serde(default)]
     pub hstore: bool,
-    /// A style file (`--style`), relative to the experiment file.
+    /// Style file, relative to the experiment file. A Lua style needs `--allow-commands`. Default: that of osm2pgsql.
     #[serde(default)]
     pub style: Option<PathBuf>,
-    /// Output (`--output`): `pgsql` or `flex`.
+    /// Output: `pgsql`, or `flex`, which needs a Lua `style`.
     #[serde(default)]
+    #[schemars(extend("default" = "pgsql"))]
     pub output: Option<String>,
-    /// Store node locations in this file instead of a table (`--flat-nodes`), relative to the experiment
-    /// file; needs `slim`. 8 bytes for each id up to the largest, whether it is used or not.
+    /// Store node locations in this file instead of a table (`--flat-nodes`). It takes 8 bytes for each id up to the
+    /// largest. An existing file is kept, unless an earlier load made it or `replace` is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flat_nodes: Option<PathBuf>,
-    /// Further options of osm2pgsql, passed unchanged, separated by blanks: `--multi-geometry --latlong`.
+    /// Further options of osm2pgsql, passed unchanged: `"--multi-geometry --latlong"`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub args: String,
-    /// Instead of an extract: the size of a synthetic one.
+    /// Instead of an extract: load a synthetic one of this scale; 1 is about a million nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<f64>", range(min = 0.001, max = 10_000.0))]
     pub scale: Option<ExtractScale>,
-    /// Seed of a synthetic extract; by default [`USUAL_SEED`]. 0..=2^63 - 1.
+    /// Seed of the synthetic extract. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Schemas that its style names; missing ones are made first, and stay.
+    /// Schemas that a flex style puts tables into; missing ones are made and stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schemas: Vec<String>,
-    /// Whether existing tables that are not from an earlier load may be replaced.
+    /// Allow replacing tables that no load of pgdyno made. Otherwise such a load is refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace: bool,
-    /// The osm2pgsql program: a name in PATH, or a path relative to the experiment file; by default
-    /// `osm2pgsql`.
+    /// Another osm2pgsql: a name in `PATH`, or a path relative to the file. Needs `--allow-commands`.
     #[serde(default)]
     pub program: Option<PathBuf>,
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use engine::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use spec::Error;
 use spec::plan::topology::LoadTarget;
@@ -15,45 +16,50 @@ use crate::error::unknown_word;
 use crate::jobs::file_name;
 
 /// `pgbench = { builtin = "tpcb-like" }`, `pgbench = { files = ["a.sql@3", "b.sql"], mode = "prepared" }`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PgbenchOptions {
-    /// Built-in scripts, each with an optional weight after `@`; any unambiguous prefix of a name works.
-    /// Without any script it is `tpcb-like`, as in pgbench.
+    /// Built-in scripts: `tpcb-like`, `simple-update`, `select-only`, with a weight after `@`: `"select-only@9"`.
+    /// Default: `tpcb-like` if there is no other script.
     #[serde(deserialize_with = "one_or_many")]
+    #[schemars(with = "OneOrMany")]
     pub builtin: Vec<String>,
-    /// Script files, each with an optional weight after the last `@`; relative to the experiment file.
+    /// Script files relative to the experiment file, with a weight after the last `@`.
     #[serde(deserialize_with = "one_or_many")]
+    #[schemars(with = "OneOrMany")]
     pub files: Vec<String>,
     /// Scripts of any kind in one order, after those of `builtin` and `files`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<ScriptOption>,
+    /// Query mode, pgbench's `-M`.
     pub mode: QueryProtocol,
-    /// Variables set before the first script, as with `-D`.
+    /// Variables, as with `-D`: `{ region = 3 }`.
     #[serde(deserialize_with = "texts")]
+    #[schemars(with = "BTreeMap<String, Scalar>")]
     pub define: BTreeMap<String, String>,
-    /// Variables that come from the rows of a file or a query; they take precedence over `define`.
+    /// Variables from the rows of a file or a query. They take precedence over `define`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variables: Option<RowOptions>,
-    /// Value of `:scale` for users' scripts; with a built-in script it is counted from `pgbench_branches`.
+    /// Value of `:scale` in your own scripts; built-in scripts take it from the tables. Default: 1.
     pub scale: Option<u32>,
-    /// The server that its scripts go to: the connection of the run when `None`.
+    /// The server that the scripts go to. Default: the connection of the run.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "target")]
     pub target: Option<LoadTarget>,
-    /// Tries of a transaction that fails by serialization or deadlock; 0 means until the run's end.
+    /// Tries of a transaction that fails by serialization or deadlock. 0: until the run ends.
     pub max_tries: u32,
+    /// Connect again for each transaction.
     pub reconnect: bool,
-    /// Reopen a lost connection, however long that takes, instead of aborting the client: the open
-    /// transaction counts as failed.
+    /// Reopen a lost connection instead of aborting the client. Its open transaction counts as failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reconnect_lost: bool,
     /// Count a failed statement as a failed transaction and continue, instead of aborting the client.
     pub continue_on_error: bool,
-    /// Vacuum branches and tellers and empty the history before each run, as pgbench does without `-n`.
+    /// With a built-in script or `pgbench_history`: vacuum pgbench's small tables and empty its history before each
+    /// run.
     pub vacuum: bool,
-    /// Do not retry a transaction that has taken longer than this, in milliseconds (pgbench's `-L`).
+    /// Do not retry a transaction that has taken longer than this, ms (pgbench's `-L`).
     pub latency_limit_ms: Option<f64>,
-    /// Runs are valid even if a script finds and changes nothing at all.
+    /// Runs are valid even if a script finds and changes nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub may_be_empty: bool,
 }
@@ -81,24 +87,25 @@ impl Default for PgbenchOptions {
 }
 
 /// A script of `scripts`: one of `builtin`, `file` and `text`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptOption {
     /// A built-in script, with an optional weight after `@`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub builtin: Option<String>,
-    /// A file, with an optional weight after the last `@`.
+    /// A script file, with an optional weight after the last `@`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// The script itself. Each script has one of `builtin`, `file` and `text`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Name of a text or a file in reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Weight of a text, from 0.
+    /// Weight of a text. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
-    /// The server that it goes to; when `None`, the server of the whole workload.
+    /// The server that it goes to. Default: the server of the whole workload.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "target")]
     pub target: Option<LoadTarget>,
 }
@@ -147,15 +154,15 @@ pub(super) fn file_source(word: &str, folder: &Path) -> Result<ScriptSource, Err
 }
 
 /// pgbench's `-M`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QueryProtocol {
-    /// Variables substituted in the text, one Query message.
+    /// Variables substituted in the text.
     #[default]
     Simple,
-    /// Variables as parameters; parsed at each execution.
+    /// Variables as parameters, parsed at each execution.
     Extended,
-    /// Variables as parameters; parsed once per connection.
+    /// Variables as parameters, parsed once per connection.
     Prepared,
 }
 
@@ -251,7 +258,7 @@ fn target<'de, D: Deserializer<'de>>(source: D) -> Result<Option<LoadTarget>, D:
     LoadTarget::of_name(&word).map(Some).ok_or_else(unknown)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a text or a list of texts")]
 enum OneOrMany {
     One(String),
@@ -265,7 +272,7 @@ fn one_or_many<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<String>, D::E
     })
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a text, a number, true or false")]
 enum Scalar {
     Bool(bool),

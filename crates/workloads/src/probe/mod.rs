@@ -2,7 +2,7 @@
 //!
 //! Each figure is a file in `sql/`: fixed work that is repeated, and a header that describes it (`figures`).
 //! One runner (`work`) makes the data that the file needs, sends its statements, and stores the single shots.
-//! The server's clock times them, so that only the round trip includes the network. `docs/probe.md` explains
+//! The server's clock times them, so that only the round trip includes the network. `docs/how-to/host.md` explains
 //! each query.
 //!
 //! The parts of a workload are the usual ones: options, check (what the role and the server allow), prepare

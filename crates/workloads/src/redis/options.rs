@@ -1,11 +1,12 @@
 //! Options of a Redis workload.
 
 use protocol::redis::Limits;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use spec::{Error, bytes, count};
 
 use super::limits::{Eviction, Memory};
-use super::sizes::ValueSizes;
+use super::sizes::{Sizes, ValueSizes};
 use crate::error;
 use crate::error::unknown_word;
 
@@ -13,35 +14,46 @@ use crate::error::unknown_word;
 const PIPELINE_BYTES: u64 = 1 << 30;
 
 /// `redis = { command = "set", value_bytes = 32000, keys = 10000 }`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedisOptions {
+    /// Commands to send.
     pub command: RedisCommand,
-    /// Length of each value in bytes, or the smallest and the largest, 1..=536,870,912 (Redis' own limit).
+    /// Length of each value, bytes; `[1000, 64000]` draws lengths between, equally likely.
     #[serde(default)]
+    #[schemars(with = "Sizes")]
     pub value_bytes: ValueSizes,
-    /// 1..=1,000,000,000.
+    /// Number of keys in use.
     #[serde(default = "default_keys")]
+    #[schemars(range(min = 1, max = 1_000_000_000))]
     pub keys: u64,
-    /// For `mixed`: share of SETs, percent, 1..=99.
+    /// With `mixed`: share of SETs, percent.
     #[serde(default = "default_set_pct", skip_serializing_if = "is_default_set_pct")]
+    #[schemars(range(min = 1, max = 99), extend("default" = default_set_pct()))]
     pub set_pct: u32,
-    /// Commands sent at once, 1..=1000; their replies end the transaction.
+    /// Commands sent at once; their replies end the transaction.
     #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 1000), extend("default" = one()))]
     pub pipeline: u32,
+    /// How clients draw a key.
     #[serde(default, skip_serializing_if = "is_usual")]
+    #[schemars(extend("default" = Distribution::default()))]
     pub key_distribution: Distribution,
-    /// For `zipfian`: as in pgbench's `random_zipfian`, 1.001..=1000.
+    /// With `zipfian`: the parameter, as in pgbench's `random_zipfian`.
     #[serde(default = "default_zipf", skip_serializing_if = "is_default_zipf")]
+    #[schemars(range(min = 1.001, max = 1000.0), extend("default" = default_zipf()))]
     pub zipf_parameter: f64,
-    /// Time to live of a key after its SET, s, 1..=2,147,483,647.
+    /// Time to live of a key after its SET, s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub ttl_s: Option<u32>,
-    /// `maxmemory` of pgdyno's own Redis.
+    /// `maxmemory` of the private Redis: `"64MB"`. It is emptied and filled again before each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub memory: Option<Memory>,
-    /// What Redis does when `memory` is full.
+    /// What Redis does when `memory` is full: a policy such as `allkeys-lru`, or with `ttl_s` `volatile-lru`.
     #[serde(default, skip_serializing_if = "is_usual")]
+    #[schemars(with = "String", extend("default" = Eviction::default()))]
     pub eviction: Eviction,
 }
 
@@ -78,14 +90,14 @@ fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// A Redis command, or both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RedisCommand {
     /// Writes a value under a key.
     Set,
     /// Reads the value of a key; all keys are written before the run.
     Get,
-    /// Both, at random; all keys are written before the run.
+    /// Both, at random.
     Mixed,
 }
 
@@ -116,15 +128,15 @@ impl<'de> Deserialize<'de> for RedisCommand {
 }
 
 /// How keys are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Distribution {
-    /// Equally likely.
+    /// All keys equally likely.
     #[default]
     Uniform,
     /// Few keys are hot.
     Zipfian,
-    /// Always the first one, as in redis-benchmark without `-r`.
+    /// Always the same key.
     One,
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use schemars::JsonSchema;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -14,6 +15,15 @@ const LONGEST: u64 = 512 << 20;
 pub struct ValueSizes {
     least: u64,
     greatest: u64,
+}
+
+/// [`ValueSizes`] as they are written.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "the reader has its own form, for its messages")]
+pub(super) enum Sizes {
+    All(u64),
+    Between([u64; 2]),
 }
 
 impl ValueSizes {

@@ -2,83 +2,94 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::once::OnceOptions;
-use super::picker::Picker;
+use super::picker::{Picker, PickerForm};
 use super::source::LayerSource;
-use super::via::Via;
-use super::zooms::Zooms;
+use super::via::{Via, ViaForm};
+use super::zooms::{Zooms, ZoomsForm};
 use crate::error::unknown_word;
 use crate::jobs::file_name;
 use crate::redis::{Eviction, Memory};
 
 /// `tiles = { table = "planet_osm_polygon", zooms = [12, 16], picker = "data" }`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TilesOptions {
-    /// The table, `schema.table` or on the search path.
+    /// Table or view with a geometry column. Required: one of `table`, `tables`, `function`, `query` and `layers`.
     pub table: Option<String>,
-    /// Several tables instead: each is a layer, counted as a separate script.
+    /// Several tables; each is a layer with its own figures.
     pub tables: Vec<String>,
-    /// A function `f(z integer, x integer, y integer)` that returns tiles.
+    /// A function `f(z integer, x integer, y integer)`, with an optional `json` argument, that returns tiles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// An SQL file that returns a tile, with the placeholders `:z`, `:x`, `:y`, `:envelope`, `:xmin`,
-    /// `:ymin`, `:xmax`, `:ymax`.
+    /// An SQL file that returns a tile, or rows with a geometry. Placeholders: `:z`, `:x`, `:y`, `:envelope`, `:xmin`
+    /// to `:ymax`, or those of tegola, Mapnik and carto (`!BBOX!`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<PathBuf>,
-    /// Several of these instead, each a layer: a table, `function()` or `file.sql`.
+    /// Several layers, each a table, `function()` or `file.sql`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<String>,
-    /// All layers are in one tile, made by one statement.
+    /// Put all layers into one tile, made by one statement.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub together: bool,
-    /// The requested zooms, and their frequencies. 0..=22.
+    /// `[lowest, highest]` zoom, all between equally often; or zooms with frequencies: `{ 12 = 1, 14 = 6 }`.
+    #[schemars(with = "ZoomsForm")]
     pub zooms: Zooms,
+    /// Which tiles: `data` (the tile of a random feature), `uniform` (any tile within the bounds), `{ trace = "file" }`
+    /// (`z/x/y` lines or an access log), `{ tiles = "…" }` (the text of such a list), `sessions` (users who pan and
+    /// zoom).
+    #[schemars(with = "PickerForm")]
     pub picker: Picker,
-    /// The table whose features select tiles, if layers are not tables.
+    /// Table whose features select tiles. Default: the tables of the layers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pick_from: Option<String>,
-    /// Columns of tables that are in tiles, instead of the usual ones.
+    /// Columns in the tiles of tables. Default: all; of osm2pgsql's tables those of usual styles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<String>>,
-    /// West, south, east and north of the area to choose from, degrees; by default the bounds of the data.
+    /// West, south, east, north of the area to choose from, degrees. Default: the bounds of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<[f64; 4]>,
-    /// Tiles chosen for each table and zoom; clients draw among them. 1..=100,000.
+    /// Tiles to choose for each layer and zoom; clients draw among them.
+    #[schemars(range(min = 1, max = 100_000))]
     pub tiles_per_zoom: u32,
-    /// Polygons smaller than this on the map are left out, in square pixels (of 256 per tile side); 0 keeps
-    /// all.
+    /// Leave out polygons of a table smaller than this, square pixels; 0 keeps all.
     pub min_pixels: f64,
     /// The query that makes tiles of tables.
     pub variant: Variant,
-    /// How tiles are fetched.
+    /// How tiles are fetched: `sql`; `tipg` or `martin` (a tile server of the target); `redis` (a cache in front of the
+    /// database); or the URL of a web server.
     #[serde(skip_serializing_if = "is_sql")]
+    #[schemars(with = "ViaForm", extend("title" = "text", "default" = Via::default()))]
     pub via: Via,
-    /// HTTP statuses of web servers that mean an empty tile, such as 404; 204 always does.
+    /// HTTP statuses that mean an empty tile, such as `[404]`; 204 always does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub empty_status: Vec<u16>,
-    /// With `via = "redis"`: time to live of a tile in the cache, s; unlimited by default.
+    /// With `via = "redis"`: time to live of a tile in the cache, s. Default: unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 31_622_400))]
     pub cache_ttl_s: Option<u32>,
-    /// Memory of the cache, e.g. `"64MB"`; other data in this Redis are removed.
+    /// Memory of the cache, such as `"64MB"`. Other data in this Redis is removed before each run. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub cache_memory: Option<Memory>,
-    /// Redis' policy when it is full.
+    /// Redis' policy when the cache is full, such as `allkeys-lru`.
     #[serde(skip_serializing_if = "is_usual")]
+    #[schemars(with = "String")]
     pub cache_eviction: Eviction,
-    /// The share of requests that find their tile in the cache, during the whole run: missing tiles are not
-    /// stored. 0..=100.
+    /// Share of requests that find their tile in the cache during the whole run, percent: missing tiles are not stored.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
     pub cache_hit_pct: Option<f64>,
-    /// Runs begin with all tiles in the cache, instead of an empty one.
+    /// Runs start with all tiles in the cache, instead of an empty cache and no warm-up.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cache_warm: bool,
-    /// Runs are valid even if a layer is empty.
+    /// Runs are valid even if a layer has only empty tiles.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub may_be_empty: bool,
-    /// Each run asks for every tile of the zooms and bounds, or of the list, once.
+    /// Each run asks for every tile once and is timed as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub once: Option<Box<OnceOptions>>,
 }
@@ -122,17 +133,15 @@ fn is_sql(via: &Via) -> bool {
 }
 
 /// The query that makes tiles of tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// `ST_AsMVT` over `ST_AsMVTGeom` of features that touch `ST_TileEnvelope`, without small polygons, as in
-    /// styles.
+    /// `ST_AsMVT` of features that touch the tile, without small polygons.
     #[default]
     Modern,
-    /// Without the size filter: the cost of an unstyled table.
+    /// Without the size filter.
     Unfiltered,
-    /// The query of a study of 2021, unchanged except for the table and the box: random boxes instead of
-    /// tiles.
+    /// The query of a study of 2021: random boxes instead of tiles.
     Historic,
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::unknown_word;
@@ -25,16 +26,19 @@ pub enum Picker {
 }
 
 /// Users who look at a map.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sessions {
-    /// Width and height of their window, pixels of 256 per tile side. 256..=8192.
+    /// Width and height of the window, pixels (256 to 8192).
     pub viewport: [u16; 2],
-    /// Views of a session, including the first. 1..=1000.
+    /// Views of a session.
+    #[schemars(range(min = 1, max = 1000))]
     pub views: u16,
-    /// Tiles of a view that are requested at once, each over a separate link. 1..=64.
+    /// Tiles of a view that are requested at once, each over its own connection.
+    #[schemars(range(min = 1, max = 64))]
     pub links: u8,
-    /// Sessions to generate; clients draw among them. 1..=10,000.
+    /// Sessions to generate; clients draw among them.
+    #[schemars(range(min = 1, max = 10_000))]
     pub count: u16,
 }
 
@@ -71,30 +75,32 @@ impl Picker {
     pub const NAMES: [&'static str; 4] = ["data", "uniform", "trace", "sessions"];
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct TraceTable {
+pub(super) struct TraceTable {
+    /// A file of `z/x/y` or `z/x/y N` lines, or the access log of a web server; also compressed with gzip.
     trace: PathBuf,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct TilesTable {
+pub(super) struct TilesTable {
+    /// The text of such a list.
     tiles: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SessionsTable {
+pub(super) struct SessionsTable {
     sessions: Sessions,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "\"data\", \"uniform\", \"sessions\", { trace = \"file\" }, { tiles = \"z/x/y N lines\" } or { sessions = { viewport, views, links, count } }"
 )]
-enum PickerForm {
+pub(super) enum PickerForm {
     Word(String),
     Trace(TraceTable),
     Tiles(TilesTable),

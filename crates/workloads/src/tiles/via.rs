@@ -1,5 +1,6 @@
 //! How tiles are fetched.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::unknown_word;
@@ -80,18 +81,19 @@ fn without_login(url: &str) -> String {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct HttpTable {
+pub(super) struct HttpTable {
+    /// The URL of a web server.
     http: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "\"sql\", \"tipg\", \"martin\", \"redis\" or a URL, such as \"http://host/{z}/{x}/{y}\""
 )]
-enum ViaForm {
+pub(super) enum ViaForm {
     Word(String),
     Http(HttpTable),
 }

@@ -3,11 +3,21 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The highest zoom of the grid.
 pub(super) const HIGHEST: u8 = 22;
+
+/// [`Zooms`] as they are written.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "the reader has its own form, for its messages")]
+pub(super) enum ZoomsForm {
+    Range([u8; 2]),
+    Mix(BTreeMap<String, f64>),
+}
 
 /// `[12, 16]`, or `{ 12 = 1, 14 = 6, 16 = 3 }`.
 #[derive(Debug, Clone, PartialEq)]

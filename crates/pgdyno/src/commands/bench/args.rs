@@ -28,7 +28,7 @@ use crate::options::{Driver, KnownValues, OutputArgs, WaitChoice};
     pgdyno bench -f old.sql -c 8 DBNAME --against 'script: new.sql'\n\
     One run, with a report as pgbench prints it:\n  \
     pgdyno bench -f my.sql -c 8 -T 30 DBNAME\n\
-    pgbench's other options: pgdyno pgbench (docs/pgbench.md)")]
+    pgbench's other options: pgdyno pgbench (docs/reference/pgbench.md)")]
 pub(crate) struct BenchArgs {
     /// Print help
     #[arg(long, short = '?', action = ArgAction::Help)]

@@ -25,7 +25,7 @@ use crate::options::OutputFormat;
 use crate::print::{data, warning};
 use crate::progress::Screen;
 
-const SAVED_BY: &str = "Made by pgdyno bench; docs/experiment.md explains every key.";
+const SAVED_BY: &str = "Made by pgdyno bench; docs/reference/experiment.md explains every key.";
 
 pub(super) fn measure(args: &BenchArgs) -> ExitResult {
     let rate = rate(args)?;

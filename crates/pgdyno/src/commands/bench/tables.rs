@@ -33,7 +33,7 @@ fn made(args: &BenchArgs, server: &BaseServer) -> anyhow::Result<MadeExperiment>
     if args.conduct.no_vacuum {
         options.steps.retain(|step| *step != InitStep::Vacuum);
     }
-    let saved_by = "Made by pgdyno bench -i; docs/experiment.md explains every key.";
+    let saved_by = "Made by pgdyno bench -i; docs/reference/experiment.md explains every key.";
     let mut made = MadeExperiment::new(NAME, saved_by, &[server]);
     made.experiment.target = Some(server.target());
     made.experiment.prepare =

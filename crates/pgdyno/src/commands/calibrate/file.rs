@@ -6,7 +6,7 @@ use toml::{Table, Value};
 use super::{Args, NAME};
 use crate::commands::bench::against::made::MadeExperiment;
 
-const SAVED_BY: &str = "Made by pgdyno calibrate; docs/experiment.md explains every key.";
+const SAVED_BY: &str = "Made by pgdyno calibrate; docs/reference/experiment.md explains every key.";
 const QUESTION: &str =
     "What does an operation cost this load generator, how punctual is it, and where does it end?";
 /// The private server to measure; kept for the next calibration.

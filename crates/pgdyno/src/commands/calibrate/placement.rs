@@ -71,7 +71,7 @@ fn told(not_placed: &[(String, String)], advised: Option<&Advised>) -> String {
             let _ = writeln!(
                 out,
                 "Advised placement: {level}; {why}. Experiments with managed servers take it unless their files say \
-                 otherwise (docs/placement.md)."
+                 otherwise (docs/how-to/placement.md)."
             );
         }
         (None, [(_, why), ..]) => {

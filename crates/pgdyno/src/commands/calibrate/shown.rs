@@ -147,7 +147,7 @@ fn words(done: &Calibrated) -> String {
     let mut out = sentences(&done.limit);
     if !counts.is_empty() {
         let listed: Vec<_> = counts.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
-        let _ = writeln!(out, "Suspect: {} (docs/run-verdicts.md).", listed.join(", "));
+        let _ = writeln!(out, "Suspect: {} (docs/reference/run-verdicts.md).", listed.join(", "));
     }
     out + "\n"
 }

@@ -82,7 +82,7 @@ pub(super) fn run(args: &ExportTiles) -> ExitResult {
     })?;
     let Some(package) = found else {
         let what = format!("experiment {} has no single tiles", data.called());
-        let hint = "workloads of tiles keep them: docs/schema.md, table tile".to_owned();
+        let hint = "workloads of tiles keep them: docs/reference/results-file.md, table tile".to_owned();
         return Err(CommandFailure::with_code(BAD_INPUT, what, Some(hint)));
     };
     write(file, &package.bytes).map_err(|error| match error.kind() {

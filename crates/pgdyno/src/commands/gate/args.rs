@@ -17,9 +17,9 @@ const A_DAY: u64 = 24 * 3600 * 1_000_000;
     pgdyno bench --managed -S -c 4 -s 10 --against 'build: master, patched' --save gate.toml\n\
     In each job:\n  \
     pgdyno gate gate.toml --allow-commands --output gate\n\
-    Actions for GitHub and GitLab, the history, and what each exit code means: docs/gate.md")]
+    Actions for GitHub and GitLab, the history, and what each exit code means: docs/how-to/gate.md")]
 pub(crate) struct Args {
-    /// Experiment file in TOML that compares something (docs/experiment.md)
+    /// Experiment file in TOML that compares something (docs/reference/experiment.md)
     pub(super) file: PathBuf,
     /// Folder for summary.md, gate.json, report.html and charts; made if it is missing, files of these names are replaced
     #[arg(long, short = 'o', value_name = "DIR", default_value = "gate")]

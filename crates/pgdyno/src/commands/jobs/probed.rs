@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use report::{Conclusion, format, visible};
 use results::{CellValue, Table};
-use spec::figures::Unit;
+use spec::figures::{self, Figure, Unit};
 use workloads::probe::{FigureState, Probed, ProbedFigure};
 
 use super::quantity::{range, value};
@@ -73,17 +73,17 @@ fn text(server: &str, probed: &Probed) -> String {
 }
 
 /// Figures that say most, in one sentence.
-const MAIN: [(&str, &str); 4] = [
-    ("round_trip_us", "a round trip takes"),
-    ("commit_us", "a commit takes"),
-    ("cpu_one_rows_per_s", "one CPU counts"),
-    ("cpu_all_rows_per_s", "all CPUs count"),
+const MAIN: [(Figure, &str); 4] = [
+    (figures::ROUND_TRIP_US, "a round trip takes"),
+    (figures::COMMIT_US, "a commit takes"),
+    (figures::CPU_ONE_ROWS_PER_S, "one CPU counts"),
+    (figures::CPU_ALL_ROWS_PER_S, "all CPUs count"),
 ];
 
 /// `postgres://db: a round trip takes 34.0 µs, all CPUs count 45.0 M rows/s.`
 fn answer(server: &str, probed: &Probed) -> String {
-    let said = MAIN.iter().filter_map(|(name, words)| {
-        let found = probed.found.iter().find(|found| found.name == *name)?;
+    let said = MAIN.iter().filter_map(|(figure, words)| {
+        let found = probed.found.iter().find(|found| found.name == figure.name)?;
         Some(format!("{words} {}", in_words(found)?.0))
     });
     let said: Vec<String> = said.collect();

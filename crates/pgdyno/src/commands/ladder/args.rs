@@ -11,7 +11,7 @@ use crate::commands::bench::against::made_args::MadeArgs;
     pgdyno ladder --clients 3,8,10,12,14,16 --rate-per-client 1 --promise 500ms,250ms -f reporting.sql DBNAME\n\
     How throughput grows with clients:\n  pgdyno ladder --clients 1,2,4,8,16,32 -S DBNAME\n\
     How response times grow with users:\n  pgdyno ladder --clients 10,20,40,80 --users 'login.sql, 5s, search.sql x3, 2s, order.sql' DBNAME\n\
-    The highest rate that keeps a promise, searched: pgdyno limit (docs/figures.md#ladders)")]
+    The highest rate that keeps a promise, searched: pgdyno limit (docs/reference/figures.md)")]
 pub(crate) struct LadderArgs {
     /// Print help
     #[arg(long, short = '?', action = ArgAction::Help)]

@@ -12,7 +12,7 @@ use super::bench::against::usage;
 use super::carry_out::Shown;
 use crate::exit::ExitResult;
 
-const SAVED_BY: &str = "Made by pgdyno ladder; docs/experiment.md explains every key.";
+const SAVED_BY: &str = "Made by pgdyno ladder; docs/reference/experiment.md explains every key.";
 
 /// The name in messages for the unsaved file.
 const NOWHERE: &str = "ladder";

@@ -13,7 +13,7 @@ use crate::commands::bench::against_args::Compare;
     Without a database, on a private server:\n  pgdyno limit --promise 'p99 < 20ms' --managed -s 10\n\
     How much more can it take with something changed?\n  pgdyno limit --promise 'p99 < 20ms' -f checkout.sql DBNAME --against 'settings: jit=off'\n\
     How many users can be there at a time?\n  pgdyno limit --promise 'p95 < 300ms' --users 'login.sql, 5s, search.sql x3, 2s, order.sql' DBNAME\n\
-    How a limit is found, and what it says: docs/limit.md"
+    How a limit is found, and what it says: docs/how-to/limit.md"
 )]
 pub(crate) struct LimitArgs {
     /// Print help

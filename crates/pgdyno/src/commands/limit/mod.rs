@@ -11,7 +11,7 @@ use super::bench::against::{self, made::MadeExperiment};
 use super::carry_out::Shown;
 use crate::exit::ExitResult;
 
-const SAVED_BY: &str = "Made by pgdyno limit; docs/experiment.md explains every key.";
+const SAVED_BY: &str = "Made by pgdyno limit; docs/reference/experiment.md explains every key.";
 
 /// The name in messages for the unsaved file.
 const NOWHERE: &str = "limit";

@@ -50,7 +50,7 @@ fn made(args: &OsmLoadArgs, folder: &Folder) -> anyhow::Result<MadeExperiment> {
         Some(url) => BaseServer::by_url(Some(url), None, None, None)?,
         None => BaseServer::Managed { name: "default".to_owned(), extensions: &["postgis"], redis: false },
     };
-    let saved_by = "Made by pgdyno osm load; docs/experiment.md explains every key.";
+    let saved_by = "Made by pgdyno osm load; docs/reference/experiment.md explains every key.";
     let mut made = MadeExperiment::new(NAME, saved_by, &[&server]);
     made.origins.are_input = true;
     made.origins.add(&["target", "url"], "--url");

@@ -19,7 +19,7 @@ const LONGEST_WAIT_S: f64 = 86_400.0;
 #[command(next_help_heading = "Several hosts")]
 pub(crate) struct PartArgs {
     /// Measure part K of N, such as 2/4, into its own results file, and merge the files afterwards. With auto, Slurm or
-    /// MPI gives K and N; with auto/N, Kubernetes gives K (docs/many-machines.md)
+    /// MPI gives K and N; with auto/N, Kubernetes gives K (docs/how-to/many-machines.md)
     #[arg(long, value_name = "K/N", env = "PGDYNO_PART", hide_env_values = true)]
     part: Option<WrittenPart>,
     /// What the parts divide: cells, each measured by one host; or load, where all parts make each run together

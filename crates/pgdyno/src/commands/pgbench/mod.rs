@@ -1,6 +1,6 @@
 //! `pgdyno pgbench …`, or the program called by a link named `pgbench`: the drop-in.
 //!
-//! Arguments, messages on both streams, files and exit codes are pgbench's (`docs/pgbench.md`);
+//! Arguments, messages on both streams, files and exit codes are pgbench's (`docs/reference/pgbench.md`);
 //! [`lab::measure`] does the run.
 
 mod args;

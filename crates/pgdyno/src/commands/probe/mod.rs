@@ -17,7 +17,7 @@ const NAME: &str = "probe";
 
 /// `pgdyno probe`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "What each query is, and what it cannot tell: docs/probe.md")]
+#[command(after_help = "What each query is, and what it cannot tell: docs/how-to/host.md")]
 pub(crate) struct Args {
     /// Database name, connection string or URI [default: as libpq: PGDATABASE, else the user's name]
     #[arg(value_name = "DBNAME|URI", conflicts_with_all = ["managed", "compare"])]
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> ExitResult {
 
 fn made(args: &Args) -> anyhow::Result<MadeExperiment> {
     let server = BaseServer::given([args.dsn.as_deref(), None, None, None], args.managed.as_deref())?;
-    let saved_by = "Made by pgdyno probe; docs/experiment.md explains every key.";
+    let saved_by = "Made by pgdyno probe; docs/reference/experiment.md explains every key.";
     let mut made = MadeExperiment::new(NAME, saved_by, &[&server]);
     made.experiment.target = Some(server.target());
     made.experiment.probe = Some(ProbeTable {

@@ -20,7 +20,7 @@ use crate::options::{AnswerMetric, KnownValues, OutputArgs, WrittenSlices};
     Which of my two queries is faster, and at which zoom?\n  pgdyno tiles -d gis old.sql --against new.sql\n\
     Without a database, from an extract:\n  pgdyno tiles --osm malta.osm.pbf planet_osm_polygon --report tiles.html\n\
     How long would a seed of all tiles take?\n  pgdyno tiles -d gis --once --zooms 0-12 -c 4 planet_osm_polygon\n\
-    How tiles are chosen, what stands in a query, and traps: docs/tiles.md"
+    How tiles are chosen, what stands in a query, and traps: docs/how-to/tiles.md"
 )]
 pub(crate) struct TilesArgs {
     /// Print help

@@ -20,7 +20,7 @@ use super::bench::against::usage;
 use super::carry_out::Shown;
 use crate::exit::ExitResult;
 
-const SAVED_BY: &str = "Made by pgdyno tiles; docs/experiment.md explains every key.";
+const SAVED_BY: &str = "Made by pgdyno tiles; docs/reference/experiment.md explains every key.";
 
 /// The name in messages for the unsaved file.
 const NOWHERE: &str = "tiles";

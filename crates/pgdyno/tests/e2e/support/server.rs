@@ -48,7 +48,15 @@ impl Server {
         server
     }
 
-    fn start_copy(template: Arc<Self>, settings: &[&str]) -> Self {
+    /// Makes data on a server with PostGIS, of which copies can be started.
+    pub fn made_with_postgis(make: impl FnOnce(&Self)) -> Self {
+        let server = Self::start_copy(postgis(), &[]);
+        make(&server);
+        server.finished("VACUUM ANALYZE")
+    }
+
+    /// Starts a copy of a server that was made.
+    pub fn start_copy(template: Arc<Self>, settings: &[&str]) -> Self {
         let folder = folder();
         copy(&template.data, folder.path());
         Self::start_in(folder, Some(template), settings)

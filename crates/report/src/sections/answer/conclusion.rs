@@ -10,7 +10,7 @@ use spec::{Reason, Run, figures};
 use stats::{Estimate, Verdict};
 
 use super::{AnswerBlocks, aging, uncompared};
-use crate::compared::{Tone, change, control, value_of, verdict_by, verdict_or_invalid};
+use crate::compared::{Tone, change, control, shown_figures, value_of, verdict_by, verdict_or_invalid};
 use crate::conclusion::{Conclusion, Step};
 use crate::sections::limit;
 use crate::{differences, ladder, next, numbers};
@@ -52,7 +52,9 @@ impl AnswerBlocks<'_> {
             let command = next::command(self.data, own).map(|command| Step::Command(command.to_string()));
             next.splice(0..0, [Step::Advice(next::short_words(self.data, own))].into_iter().chain(command));
         }
-        Conclusion { but, next, ..found }
+        // Failed tiles, arms that share a server: a run had a reason to store it.
+        let notes = self.answer.remarks.noticed.clone();
+        Conclusion { but, notes, next, ..found }
     }
 
     /// The class of the answer's box on a page.
@@ -244,7 +246,7 @@ impl AnswerBlocks<'_> {
 
     /// Both sides of one cell: their ratio is the change.
     fn sides(&self, of: &Comparison, arm: &ArmComparison, cell: &CellComparison) -> Vec<Vec<String>> {
-        let values = [cell.compared[0].or(cell.base), cell.compared[1].or(cell.new)];
+        let values = shown_figures(cell);
         let row = |(name, value): (&String, Option<f64>)| {
             let figures = self.data.grid().iter().find(|own| own.arm.as_ref() == Some(name));
             let mut row = vec![self.label(name), with_unit(of, cell, value)];
@@ -257,7 +259,7 @@ impl AnswerBlocks<'_> {
     }
 
     fn cell_row(&self, of: &Comparison, arm: &ArmComparison, cell: &CellComparison) -> Vec<String> {
-        let values = [cell.base, cell.new].map(|value| value_of(cell, of.metric, value)).join(" → ");
+        let values = shown_figures(cell).map(|value| value_of(cell, of.metric, value)).join(" → ");
         let unit = if of.metric == Metric::Tps && !cell.job { " tps" } else { "" };
         let said = cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change);
         vec![

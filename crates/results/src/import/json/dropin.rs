@@ -1,4 +1,4 @@
-//! `pgdyno pgbench --format json` (docs/pgbench-output.md): the facts of a report of pgbench, under other
+//! `pgdyno pgbench --format json` (docs/reference/pgbench.md): the facts of a report of pgbench, under other
 //! names.
 
 use serde_json::{Map, Value};

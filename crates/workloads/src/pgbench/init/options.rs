@@ -1,5 +1,6 @@
 //! Options for making pgbench's tables.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use spec::Error;
 
@@ -11,24 +12,28 @@ use crate::error::unknown_word;
 const LARGEST_SCALE: u32 = i32::MAX as u32;
 
 /// `pgbench = { scale = 10 }` in `[prepare]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InitOptions {
-    /// Scale: 100,000 accounts each. At least 1.
+    /// Scale factor; 100,000 accounts each.
     pub scale: u32,
-    /// Steps in order, pgbench's letters: d drop, t tables, g rows made here, G rows made on the server, v vacuum,
-    /// p primary keys, f foreign keys.
+    /// Steps in order, pgbench's letters: d drop, t tables, g rows made here, G rows made on the server, v vacuum, p
+    /// primary keys, f foreign keys.
     #[serde(deserialize_with = "steps::read", serialize_with = "steps::write")]
+    #[schemars(with = "String")]
     pub steps: Vec<InitStep>,
-    /// Fill factor of the tables, percent. 10..=100.
+    /// Fill factor of the tables, percent.
+    #[schemars(range(min = 10, max = 100))]
     pub fillfactor: u32,
-    /// Make the tables unlogged.
+    /// Make unlogged tables.
     pub unlogged: bool,
-    /// Add foreign keys, if the steps do not include them.
+    /// Add foreign keys.
     pub foreign_keys: bool,
     /// Partitions of the accounts; 0 for none.
     pub partitions: u32,
+    /// How accounts are divided among partitions.
     pub partition_method: PartitionMethod,
+    /// Tablespace of the tables.
     pub tablespace: Option<String>,
     /// Tablespace of the primary keys.
     pub index_tablespace: Option<String>,
@@ -55,12 +60,11 @@ impl Default for InitOptions {
 }
 
 /// How accounts are divided among partitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PartitionMethod {
     #[default]
     Range,
-    /// By a hash of the account number.
     Hash,
 }
 

@@ -2,22 +2,23 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `once = { connections = 4, mbtiles = "roads.mbtiles" }`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OnceOptions {
-    /// Tiles that are asked for at the same time, each over its own connection. 1..=1000.
+    /// Tiles asked for at the same time, each over its own connection.
+    #[schemars(range(min = 1, max = 1000))]
     pub connections: u32,
-    /// The MBTiles file that the tiles are written to; an unfinished one is gone on with.
+    /// MBTiles file to write the tiles to. An unfinished one is continued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mbtiles: Option<PathBuf>,
-    /// Whether an interrupted run is gone on with; what is done is kept in pgdyno's home until the run is stored.
-    /// MBTiles files keep it themselves.
+    /// Continue an interrupted run. MBTiles files are always continued.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub resume: bool,
-    /// No further tile is begun after this time, seconds; the rest is estimated.
+    /// Start no tile after this time, s; the rest is estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_most_s: Option<f64>,
 }

@@ -30,7 +30,7 @@ use crate::commands::carry_out::Shown;
 use crate::exit::{CommandFailure, ExitResult, USAGE};
 use spec::plan::WorkMetric;
 
-const SAVED_BY: &str = "Made by pgdyno bench --against; docs/experiment.md explains every key.";
+const SAVED_BY: &str = "Made by pgdyno bench --against; docs/reference/experiment.md explains every key.";
 
 /// The name in messages for the unsaved file.
 const NOWHERE: &str = "--against";
