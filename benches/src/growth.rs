@@ -88,7 +88,7 @@ pub(crate) fn table(options: &Args) -> anyhow::Result<()> {
         // The kernel adds the memory of the parent to a started program, so the parent has to stay small.
         let words = [WORD.into(), path.clone().into_os_string(), rounds.to_string().into()];
         child::run(&std::env::current_exe()?, &words, &[])?;
-        // The plan in the file is that of the model until it goes on.
+        // The plan in the file is the model's until it goes on.
         further_rounds(&program, &path, rounds + FURTHER_ROUNDS)?;
         for (name, ran) in measured(&program, &path, rounds)? {
             match rows.iter_mut().find(|(known, _)| *known == name) {

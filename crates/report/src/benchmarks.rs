@@ -10,7 +10,7 @@ use spec::{Run, Validity};
 
 /// Lines of Go's benchmarks, one for each run of the grid that is not invalid: `benchstat -col /arm` compares the arms.
 ///
-/// An operation is a transaction, and its time is that of the whole load, as in Go's parallel benchmarks: a second divided
+/// An operation is a transaction, and its time is taken from the whole load, as in Go's parallel benchmarks: a second divided
 /// by the throughput.
 #[must_use]
 pub fn benchstat(data: &ReportData) -> String {

@@ -301,7 +301,7 @@ mod tests {
         const SCRIPTS: usize = 1_000;
         let mut second = Second::empty(SCRIPTS, is_closed);
         for (number, script) in second.scripts.iter_mut().enumerate() {
-            // 30 transactions around half a millisecond, and one that takes twenty times as long.
+            // 30 transactions around half a millisecond, and one transaction twenty times as long.
             for k in 0..30_u64 {
                 let ns = 400_000 + (number as u64 * 7_919 + k * 104_729) % 200_000;
                 let ns = if k == 17 { 20 * ns } else { ns };

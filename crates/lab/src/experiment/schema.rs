@@ -22,7 +22,7 @@ pub fn schema() -> Value {
     let preparation = described("prepare", of::<Preparation>());
     let mut kinds = of::<Spec>();
     for kind in kinds["oneOf"].as_array_mut().into_iter().flatten() {
-        // A variant's comment says more than that of its options.
+        // A variant's comment says more than its options' comment.
         let meaning = kind.as_object_mut().and_then(|kind| kind.remove("description"));
         for options in self::properties(kind).values_mut() {
             options["description"] = meaning.clone().unwrap_or_default();

@@ -258,7 +258,7 @@ mod tests {
         assert!(error.hint().unwrap().contains("--again"), "{error}");
     }
 
-    /// `run` into a merged file went on with the newest, whoever had begun it.
+    /// `run` into a merged file went on with the newest experiment, even of another host.
     #[test]
     fn of_the_experiments_of_several_hosts_this_hosts_own_goes_on() {
         let text = "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { builtin = \"select-only\" }\n";

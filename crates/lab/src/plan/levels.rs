@@ -17,7 +17,7 @@ use crate::factors::{self, LevelNames, OF_LOAD, REPLICAS, REPLICATION, STORAGE, 
 use crate::setup::{At, Cache, ConnectionPath, Counting, Load, Server, Setup, driver_choice};
 use crate::target_spec::{on_storage, with_data, with_version};
 
-/// The setups of many cells and arms. Those that differ only in their load have the rest in common, which is made once:
+/// The setups of many cells and arms. Runs that differ only in their load have the rest in common, which is made once:
 /// a plan may have a hundred thousand runs.
 pub(crate) struct CellSetups<'c> {
     content: &'c Content,

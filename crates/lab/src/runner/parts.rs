@@ -26,32 +26,26 @@ pub(crate) struct SharedLoad {
 impl SharedLoad {
     pub(super) fn agenda(&self, run: &PlannedRun) -> Agenda {
         let key = run.key();
-        Agenda {
-            number: self.part.number,
-            of: self.part.of,
-            same: vec![
-                ("plan", self.plan.clone()),
-                ("version of pgdyno", VERSION.to_owned()),
-                (RUN, format!("{} {:?} {:?} {}", key.workload, key.factors, key.arm, key.round)),
-                (SEED, run.seed.to_string()),
-            ],
-            position: None,
-            patience: self.patience,
-        }
+        let words = format!("{} {:?} {:?} {}", key.workload, key.factors, key.arm, key.round);
+        self.meeting_of(words, run.seed.to_string(), None)
     }
 
     /// Before the first run: who comes tells which run is its next one, by its place in the plan.
     pub(super) fn opening(&self, next: u32) -> Agenda {
+        self.meeting_of("none yet".to_owned(), String::new(), Some(next))
+    }
+
+    fn meeting_of(&self, run: String, seed: String, position: Option<u32>) -> Agenda {
         Agenda {
             number: self.part.number,
             of: self.part.of,
             same: vec![
                 ("plan", self.plan.clone()),
                 ("version of pgdyno", VERSION.to_owned()),
-                (RUN, "none yet".to_owned()),
-                (SEED, String::new()),
+                (RUN, run),
+                (SEED, seed),
             ],
-            position: Some(next),
+            position,
             patience: self.patience,
         }
     }
