@@ -237,7 +237,7 @@ fn sql_runs_on_a_copy_of_the_private_server() {
     assert_eq!(place.clusters(), ["default"], "copies are gone");
     let more = place.run(command.iter().chain(&["6"]).chain(&against)).expect(0);
     let said = words(&more.stdout);
-    assert!(said.contains("extended once"), "{said}");
+    assert!(said.contains("6 rounds") && said.contains("extended once"), "{said}");
     let found =
         "select group_concat(distinct arm) from run r join relation f using (run_id) where f.name = 'found'";
     assert_eq!(place.sql(found), "after");

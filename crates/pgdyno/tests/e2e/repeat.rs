@@ -177,11 +177,13 @@ fn options_of_the_command_line_are_in_the_experiment_that_is_exported() {
         done
     };
     let plain = ["compare", "-e", "two"];
-    let done = run(&[&file, "--slices", "100ms", "--rounds", "2"]);
-    let text = place.run(plain);
+    let done = run(&[&file, "--slices", "100ms", "--rounds", "2", "-v"]);
+    let text = place.run(plain.iter().chain(&["-v"]));
     // Regression: it left out the cells, slices and remarks that the run had printed.
     let answer = done.stdout.lines().next().expect("an answer");
     assert!(text.stdout.contains(answer), "{answer}\n{}", text.stdout);
+    let sliced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").contains("in slices of");
+    assert!(sliced(&done.stdout) && sliced(&text.stdout), "{}\n{}", done.stdout, text.stdout);
     assert!(!text.stderr.contains("of that name"), "{}", text.stderr);
     run(&[&file, "--slices", "100ms", "--rounds", "6"]);
 
