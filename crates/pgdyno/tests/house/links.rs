@@ -95,7 +95,7 @@ fn every_page_is_in_the_book_once() {
     let listed: Vec<&str> = links(&summary).collect();
     let is_decision = |page: &&String| page.starts_with("decisions/") && *page != "decisions/README.md";
     let pages = book();
-    for page in pages.iter().filter(|page| !is_decision(page)) {
+    for page in &pages {
         let times = listed.iter().filter(|link| *link == page).count();
         assert_eq!(times, 1, "docs/SUMMARY.md lists {page} {times} times");
     }
@@ -105,4 +105,24 @@ fn every_page_is_in_the_book_once() {
         let name = page.trim_start_matches("decisions/");
         assert!(decisions.contains(name), "docs/decisions/README.md lacks {name}");
     }
+}
+
+/// Pages linked to files that the site does not have.
+#[test]
+fn pages_of_the_book_link_to_the_book() {
+    let docs = root().join("docs");
+    let mut all = Vec::new();
+    pages(&docs, &mut all);
+    let mut outside = Vec::new();
+    for page in &all {
+        let text = std::fs::read_to_string(page).unwrap_or_default();
+        for link in links(&text) {
+            let file = link.split('#').next().unwrap_or_default();
+            let target = page.parent().expect("a folder").join(file).canonicalize();
+            if target.is_ok_and(|target| !target.starts_with(&docs)) {
+                outside.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(outside.is_empty(), "links out of docs/; write the path as code:\n{}", outside.join("\n"));
 }
