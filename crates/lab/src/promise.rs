@@ -30,14 +30,14 @@ pub fn parse(text: &str) -> Result<Vec<Term>, String> {
 fn together(one: &Term, other: &Term) -> Result<(), String> {
     if one.share.total_cmp(&other.share).is_eq() {
         return Err(format!(
-            "cannot be both \"{}\" and \"{}\", which say two things of the same share: keep one of them",
+            "cannot be both \"{}\" and \"{}\", which bound the same share: keep one of them",
             one.written, other.written
         ));
     }
     let (strict, loose) = if one.share < other.share { (one, other) } else { (other, one) };
     if strict.within_us <= loose.within_us {
         return Err(format!(
-            "is of no use with \"{}\", which follows from \"{}\" and says nothing more: leave it out",
+            "contains \"{}\", which follows from \"{}\": leave it out",
             loose.written, strict.written
         ));
     }
@@ -52,7 +52,7 @@ fn term(written: &str) -> Result<Term, String> {
     let wrong =
         |what: &str| format!("cannot be \"{written}\": {what}\nwrite p99 < 250ms, or late(250ms) < 1%");
     if rest.contains('>') {
-        return Err(wrong("a promise says what is not exceeded, with <"));
+        return Err(wrong("a promise needs an upper bound: write <"));
     }
     let (figure, bound) = rest.split_once('<').ok_or_else(|| wrong("there is no <"))?;
     let (figure, bound) = (figure.trim(), bound.trim_start_matches('=').trim());
@@ -66,7 +66,7 @@ fn term(written: &str) -> Result<Term, String> {
         } else {
             let percent = figure.strip_prefix('p').and_then(|quantile| quantile.parse::<f64>().ok());
             let percent = percent.ok_or_else(|| {
-                wrong(&format!("there is no figure \"{figure}\"; there are p50, p99, p99.9 and late(TIME)"))
+                wrong(&format!("unknown figure \"{figure}\"; known are p50, p99, p99.9 and late(TIME)"))
             })?;
             (within(bound)?, 1.0 - percent / 100.0)
         };

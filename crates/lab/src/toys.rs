@@ -103,7 +103,7 @@ impl Factor for Length {
         setup: &mut Setup,
         _known: &LevelNames<'_>,
     ) -> Result<(), String> {
-        let ms: u64 = level.parse().map_err(|_| format!("{level:?} is no length"))?;
+        let ms: u64 = level.parse().map_err(|_| format!("invalid length {level:?}"))?;
         setup.until = Until::Elapsed(ms * 1_000_000);
         Ok(())
     }

@@ -112,7 +112,7 @@ pub(crate) enum OutputFormat {
     Text,
     /// An array of objects
     Json,
-    /// Comma-separated, with a header; an apostrophe keeps a spreadsheet from calculating a text such as =1+1
+    /// Comma-separated, with a header; texts such as =1+1 get an apostrophe, against formulas in spreadsheets
     Csv,
     /// The same without that apostrophe
     CsvFormulas,
@@ -135,14 +135,14 @@ pub(crate) struct FormatOption {
     pub(crate) format: OutputFormat,
 }
 
-/// What is said while something runs, where it is kept, and how it is printed.
+/// Progress messages, the results file, and the format of output.
 #[derive(Debug, Args)]
 #[command(next_help_heading = None::<&str>)]
 pub(crate) struct OutputArgs {
-    /// Show the plan, every step and every run on standard error, a line each
+    /// Show the plan, and each step and run in a line on standard error
     #[arg(long, short = 'v')]
     pub(crate) verbose: bool,
-    /// Measure although another pgdyno measures here, instead of waiting for it; the runs of both are then suspect
+    /// Do not wait for another pgdyno that measures here; the runs of both are then suspect
     #[arg(long)]
     pub(crate) beside: bool,
     #[command(flatten)]
@@ -172,7 +172,7 @@ pub(crate) struct Programs {
 /// What moves the bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Driver {
-    /// By clients per thread of the largest run, and by what the kernel allows
+    /// By the clients per thread of the largest run, and by the kernel
     #[default]
     Auto,
     /// epoll or kqueue
@@ -196,12 +196,12 @@ impl Driver {
 /// What a thread does that waits for answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WaitChoice {
-    /// Spin where each thread has a CPU for itself and 32 clients or more, else sleep
+    /// Poll where each thread has a CPU for itself and 32 clients or more, else sleep
     #[default]
     Auto,
     /// Sleep at once
     Sleep,
-    /// Look for answers for 50 µs before sleeping; needs a CPU for each thread
+    /// Poll for 50 µs before sleeping; needs a CPU for each thread
     Spin,
 }
 

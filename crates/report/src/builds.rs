@@ -254,7 +254,7 @@ fn short_words(name: &str, servers: &[Server<'_>], of: FactWords) -> (Option<Str
         (rest, false) => format!(" and {}", numbers::counted(rest, "other option")),
     };
     let alike = Some(written(&shown) + &counted).filter(|text| !text.is_empty());
-    // The flags of the compiler that are in force are a fact of their own.
+    // The flags of the compiler that are in force are a separate fact.
     let is_own = |word: &&String| {
         !is_common(word)
             && if is_flags {

@@ -29,7 +29,7 @@ pub struct Conclusion {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     Advice(String),
-    /// To be typed as it is.
+    /// Can be typed unchanged.
     Command(String),
 }
 

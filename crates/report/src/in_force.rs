@@ -16,7 +16,7 @@ pub(crate) struct InForce<'r> {
     pub(crate) different: Vec<&'r str>,
     /// Alike in all arms, and not as a plain `initdb` makes it; empty if that is not known.
     pub(crate) changed: Vec<&'r str>,
-    /// Whether it was stored which values are those of a plain `initdb`.
+    /// Whether it was stored which values come from a plain `initdb`.
     pub(crate) is_known: bool,
 }
 

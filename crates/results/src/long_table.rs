@@ -7,7 +7,7 @@ use crate::table::{CellValue, Column, Table};
 
 type EachRow<'a> = dyn Fn(&mut dyn FnMut(&[CellValue])) + 'a;
 
-/// Named columns, and rows that are made anew each time they are read.
+/// Named columns, and rows that are made again each time they are read.
 pub struct LongTable<'a> {
     pub columns: Cow<'a, [Column]>,
     rows: Box<EachRow<'a>>,

@@ -16,7 +16,7 @@ pub struct Prices {
     /// Where the prices are from.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// Hours that a month is billed by.
+    /// Billed hours of a month.
     #[serde(default = "usual_hours")]
     #[schemars(range(min = 1, max = 744))]
     pub hours_per_month: f64,
@@ -40,7 +40,7 @@ pub struct Price {
     pub storage_gb: f64,
     /// Price of a GB of storage for a month.
     pub storage_gb_month: f64,
-    /// Levels of factors to which the price applies: `{ machine = "m6gd" }`. Empty: all runs.
+    /// Levels of factors that the price is for: `{ machine = "m6gd" }`. Empty: all runs.
     pub of: BTreeMap<String, String>,
 }
 

@@ -61,7 +61,7 @@ pub fn levels(series: &[f64], fewest: usize, least: f64) -> Vec<SeriesLevel> {
 /// Where two neighbouring levels may part: for each index the probability that the second level begins
 /// there, the most probable first. They add up to 1. Empty below three values.
 ///
-/// The likelihood of one step in the mean, with normal noise of unknown variance (Hinkley 1970, DOI
+/// The likelihood of a single step of the mean, with normal noise of unknown variance (Hinkley 1970, DOI
 /// 10.1093/biomet/57.1.1), each place being as probable as any other beforehand.
 #[must_use]
 pub fn places_of_step(series: &[f64]) -> Vec<(usize, f64)> {

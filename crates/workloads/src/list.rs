@@ -26,16 +26,16 @@ use crate::{http, osm, pgbench, redis, tiles};
 pub enum Spec {
     /// Scripts in pgbench's language.
     Pgbench(pgbench::PgbenchOptions),
-    /// Map tiles. A transaction is one tile; with `picker = "sessions"` it is one view. Each layer at each zoom has its
-    /// own figures.
+    /// Map tiles. A transaction is a tile, or with `picker = "sessions"` a view. Each layer at each zoom has its own
+    /// figures.
     Tiles(tiles::TilesOptions),
     /// Redis commands. A transaction is a whole pipeline; figures also count single commands.
     Redis(redis::RedisOptions),
-    /// Loads by osm2pgsql, for the time they take: one load in each run, without clients, warm-up and duration. Each
-    /// run starts without the tables of the one before; after the last run they are removed.
+    /// Timed loads by osm2pgsql, one per run, without clients, warm-up and duration. The tables are removed before the
+    /// next run and after the last one.
     Osm(osm::OsmOptions),
-    /// Requests to a web server. A status of 300 or above (except 304 and `empty_status`), HTML where it is not
-    /// expected, or half an answer is a failure.
+    /// Requests to a web server. Failures are statuses of 300 or above (except 304 and `empty_status`), unexpected
+    /// HTML, and incomplete answers.
     Http(http::HttpOptions),
 }
 
@@ -303,7 +303,7 @@ pub struct Preparation {
     /// Make pgbench's tables, as `pgbench -i` does.
     pub pgbench: Option<init::InitOptions>,
     /// SQL files to run in order, each in one transaction. They run again when they change, so start with `DROP TABLE
-    /// IF EXISTS` or the like.
+    /// IF EXISTS`.
     #[serde(deserialize_with = "one_or_many")]
     #[schemars(with = "spec::experiment::OneOrMany<PathBuf>")]
     pub sql: Vec<PathBuf>,

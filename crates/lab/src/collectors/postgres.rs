@@ -82,7 +82,8 @@ impl Collector for Postgres<'_> {
             }
             self.missing = Some(PROCESSES_STAY);
         }
-        // Processes that go on counted a last part of the warm-up late as well, and that of the run not yet.
+        // Processes that go on also report a last part of the warm-up late, and the last part of the run not
+        // yet.
         let share = if all_ended { measured_share(measured, self.manner.warmup) } else { 1.0 };
         for of in HANDED_IN_LATE {
             figures.get_mut(of).into_iter().for_each(|all| *all *= share);

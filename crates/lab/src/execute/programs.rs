@@ -9,8 +9,7 @@ use spec::{Class, Error};
 use crate::runner::Stage;
 use crate::setup::At;
 
-/// # Errors
-/// When a server of ours runs another `postgres` than its build's: one that was started before, and kept.
+/// # Errors When a server of ours runs another `postgres` than its build's, because it was started before and kept.
 pub(super) fn check_programs(plan: &Plan, stages: &mut [(At, Stage)]) -> Result<(), Error> {
     for (at, stage) in stages {
         let build =

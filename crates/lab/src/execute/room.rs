@@ -149,7 +149,7 @@ pub(super) fn copies_fit(
         let with_reserve = on_disk + (on_disk / 100 * FREE_PCT).max(FREE_BYTES);
         if disk.free < with_reserve {
             return Err(format!(
-                "{number} copies take {} of the disk and {} beside them for what is written, of which {} is free",
+                "{number} copies take {} of the disk and {} more for what is written, of which {} is free",
                 spec::bytes(on_disk),
                 spec::bytes(with_reserve - on_disk),
                 spec::bytes(disk.free)

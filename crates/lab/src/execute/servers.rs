@@ -416,7 +416,7 @@ pub(super) fn can_do_without(file: &ExperimentFile, plan: &Plan) -> Result<(), E
     let line = file.text.lines().position(|line| line.trim_start().starts_with(&head));
     let line = line.map(|line| format!("{}:", line + 1)).unwrap_or_default();
     let what = format!(
-        "{}:{line} {head} has no undo, and arms cannot stand on copies of their own: {why}",
+        "{}:{line} {head} has no undo, and arms cannot use separate copies: {why}",
         file.path.display()
     );
     Err(Error::new(Class::BadInput, what)
@@ -432,7 +432,7 @@ fn began_on_copies(why: &str) -> Error {
 }
 
 fn nothing_to_run() -> Error {
-    Error::new(Class::Missing, "nothing of it can be run here").with_hint("see above why")
+    Error::new(Class::Missing, "no part of it can be run here").with_hint("see above why")
 }
 
 fn targets(stages: &mut [(At, Stage)]) -> Result<BTreeMap<At, spec::MeasuredTarget>, Error> {

@@ -207,7 +207,7 @@ fn workloads_have_their_own(document: &mut Document<'_>, file: &ExperimentFile) 
             let hint = format!("list {own} in [factors], for all workloads");
             document.wrong_key(&place, message, Some(&hint));
         } else if file.load.search.is_some() && own != "clients" && own != "threads" {
-            let message = format!("`{key}` and `load.search` cannot stand together");
+            let message = format!("`{key}` and `load.search` cannot be combined");
             let hint = "a search chooses its rates, and has its own promise";
             document.wrong_key(&place, message, Some(hint));
         } else if !file.factors.workloads().any(|name| name == workload) {
@@ -296,7 +296,7 @@ fn connections_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     let own = |level: &&String| *level != "direct" && ways().any(|way| way == **level);
     if let Some(level) = file.factors.levels("connection").iter().find(own) {
         let message = format!("\"{level}\" is for managed servers: one given by URL is reached as that says");
-        let hint = "\"direct\" and the names of poolers can be had";
+        let hint = "\"direct\" and the names of poolers are available";
         document.wrong(&["factors", "connection"], message, Some(hint));
     }
 }

@@ -276,7 +276,7 @@ impl<'a> Document<'a> {
     pub(super) fn exclusive_in(&mut self, table: &[&str], [one, other]: [&str; 2], why: &str) {
         let [first, second] = [one, other].map(|key| [table, &[key]].concat());
         if self.value(&first).is_some() && self.value(&second).is_some() {
-            self.wrong(&second, format!("`{one}` and `{other}` cannot stand together: {why}"), None);
+            self.wrong(&second, format!("`{one}` and `{other}` cannot be combined: {why}"), None);
         }
     }
 

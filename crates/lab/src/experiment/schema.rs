@@ -93,7 +93,7 @@ fn as_in_toml(schema: &mut Schema) {
         let one = one.as_object().cloned().unwrap_or_default();
         object.remove("anyOf");
         for (key, value) in one {
-            // What is said of the key is more than what is said of its type.
+            // The key's own description has priority over its type's.
             object.entry(key).or_insert(value);
         }
     }

@@ -167,7 +167,7 @@ fn mistakes_are_named_with_their_place_and_the_right_word() {
         change("jit = false", "application_name = \"x\"", "«application_name", "cannot be a factor: pgdyno knows its own", ""),
         change("clients = [1, 4]\n", "clients = [1, 96]\n", "clients = «[1, 96]", "need 101 connections", "max_connections = 101"),
         change("jit = false", "max_connections = 8", "max_connections = «8", "4 clients and pgdyno's own connections need 9", ""),
-        change("[beside]", "[load]\npromise = \"1s\"\nlimit = \"1s\"\n[beside]", "limit = «", "`promise` and `limit` cannot stand together", ""),
+        change("[beside]", "[load]\npromise = \"1s\"\nlimit = \"1s\"\n[beside]", "limit = «", "`promise` and `limit` cannot be combined", ""),
         change("[beside]", "[load]\npromise = \"1h\"\n[beside]", "«promise", "a promise of an hour or more is always kept", ""),
     ];
     for Mistake { from, to, at, says, hint } in cases {
@@ -680,8 +680,8 @@ fn mistakes_in_the_loads_of_workloads_are_told_with_their_lines() {
         ("[factors.w]\nclients = 200\n", 9, "200 clients and pgdyno's own connections"),
         ("[factors.w]\nrate = 3\nrate_per_client = 1\n", 10, "workload w has both"),
         ("[factors]\nrate = 3\nw.rate_per_client = 1\n", 10, "workload w has both"),
-        ("[factors]\nrate_per_client = 3\n[load]\nrate = 1\n", 11, "cannot stand together"),
-        ("[factors]\npromise = [\"1s\"]\n[load]\npromise = \"2s\"\n", 11, "cannot stand together"),
+        ("[factors]\nrate_per_client = 3\n[load]\nrate = 1\n", 11, "cannot be combined"),
+        ("[factors]\npromise = [\"1s\"]\n[load]\npromise = \"2s\"\n", 11, "cannot be combined"),
         (
             "[factors]\nworkload = \"v\"\n[factors.w]\nclients = 3\n[beside]\nworkload = \"w\"\n",
             11,

@@ -139,7 +139,7 @@ fn factors_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
         (STORAGE, "a replica has its files in pgdyno's home"),
     ] {
         if !file.factors.levels(key).is_empty() && file.targets().any(is_managed) {
-            let message = format!("`{key}` and replicas cannot stand together: {why}");
+            let message = format!("`{key}` and replicas cannot be combined: {why}");
             document.wrong_key(&["factors", key], message, Some("leave out one of them"));
         }
     }
@@ -160,7 +160,7 @@ fn settings_can_be(document: &mut Document<'_>, file: &ExperimentFile, most: u32
             let too_few = |value: &str| value.parse::<u32>().is_ok_and(|own| own < needed);
             let message = match name.as_str() {
                 "wal_level" if value == "minimal" => {
-                    "wal_level = minimal and replicas cannot stand together: its WAL does not hold what they need"
+                    "wal_level = minimal and replicas cannot be combined: its WAL does not hold what they need"
                         .to_owned()
                 }
                 "max_wal_senders" | "max_replication_slots" if too_few(value) => {

@@ -24,16 +24,14 @@ impl Factor for CacheFactor {
     }
 
     fn meaning(&self) -> &'static str {
-        "What is in memory when a run starts: managed servers are restarted before each run, with all \
-         files read once, or with the page cache dropped and no warm-up. Default: what earlier runs left."
+        "Managed servers are restarted before each run: `warm` reads all files once, `cold` drops the page \
+         cache and leaves out the warm-up. Default: what earlier runs left in memory."
     }
 
     fn exists(&self, key: &str, known: &LevelNames<'_>) -> Result<(), String> {
         match known.workloads.keys().any(|workload| self.concerns(key, workload, known)) {
             true => Ok(()),
-            false => {
-                Err("no workload of this file asks a PostgreSQL\nthe cache is that of its server".to_owned())
-            }
+            false => Err("no workload of this file queries PostgreSQL\nthe cache is its server's".to_owned()),
         }
     }
 
@@ -56,7 +54,7 @@ impl Factor for CacheFactor {
         match level {
             WARM => setup.cache = Cache::Warm,
             COLD => (setup.cache, setup.warmup) = (Cache::Cold, Duration::ZERO),
-            _ => return Err(format!("there is no cache {level:?}")),
+            _ => return Err(format!("unknown cache {level:?}")),
         }
         Ok(())
     }

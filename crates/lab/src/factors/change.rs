@@ -20,7 +20,7 @@ impl Factor for ChangeFactor {
     }
 
     fn meaning(&self) -> &'static str {
-        "Levels of your own factor. Default: all."
+        "Levels of the factor. Default: all."
     }
 
     fn is(&self, key: &str, known: &LevelNames<'_>) -> bool {

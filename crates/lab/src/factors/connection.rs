@@ -30,8 +30,8 @@ impl Factor for ConnectionFactor {
     }
 
     fn meaning(&self) -> &'static str {
-        "How clients connect. `direct` is the Unix socket of a managed server, or as the URL says; the \
-         next three are of managed servers only. Default: `direct`."
+        "How clients connect. `direct` is the Unix socket of a managed server, or the URL; the next three \
+         are for managed servers only. Default: `direct`."
     }
 
     fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
@@ -49,8 +49,7 @@ impl Factor for ConnectionFactor {
         setup: &mut Setup,
         known: &LevelNames<'_>,
     ) -> Result<(), String> {
-        setup.connection =
-            connection(level, known).ok_or_else(|| format!("there is no connection {level:?}"))?;
+        setup.connection = connection(level, known).ok_or_else(|| format!("unknown connection {level:?}"))?;
         Ok(())
     }
 }

@@ -37,7 +37,7 @@ impl Factor for DataFactor {
             known.preparation.as_ref().map(|preparation| preparation.option_names(job)).unwrap_or_default();
         if names.is_empty() {
             return Err(format!(
-                "there is no `prepare.{job}` in this file\nan option of it can only be varied where it is"
+                "there is no `prepare.{job}` in this file\nonly a job that the file has can be varied"
             ));
         }
         if names.contains(&option) {

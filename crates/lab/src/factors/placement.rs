@@ -31,8 +31,8 @@ impl Factor for PlacementFactor {
 
     fn meaning(&self) -> &'static str {
         "Where client threads and a managed server run: anywhere, both on the last CPU, clients alone on \
-         the last CPU, or anywhere with idle CPUs kept from sleeping. Default: what `pgdyno calibrate` \
-         advised for private servers, else `free`."
+         the last CPU, or anywhere with idle CPUs kept awake. Default: what `pgdyno calibrate` advised \
+         for private servers, else `free`."
     }
 
     fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
@@ -63,7 +63,7 @@ pub(crate) fn own(level: &str, cpus: Option<&Cpus>) -> Result<Placement, String>
         FREE => return Ok(Placement::default()),
         AWAKE => return Ok(Placement { awake: true, ..Placement::default() }),
         SAME | APART => {}
-        _ => return Err(format!("there is no placement {level:?}")),
+        _ => return Err(format!("unknown placement {level:?}")),
     }
     let allowed = cpus.ok_or("the CPUs that pgdyno may use are not known")?;
     let Some(last) = allowed.iter().last() else { return Err("no CPU may be used".to_owned()) };

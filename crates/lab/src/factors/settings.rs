@@ -32,7 +32,7 @@ impl Factor for SettingsFactor {
         known: &LevelNames<'_>,
     ) -> Result<(), String> {
         let arm = known.arms.iter().find(|arm| arm.name.as_deref() == Some(level));
-        setup.arm = Some(arm.ok_or_else(|| format!("there are no settings {level:?}"))?.clone());
+        setup.arm = Some(arm.ok_or_else(|| format!("unknown settings {level:?}"))?.clone());
         Ok(())
     }
 }

@@ -40,7 +40,7 @@ impl Factor for StorageFactor {
         known: &LevelNames<'_>,
     ) -> Result<(), String> {
         if !known.named.storages.contains_key(level) {
-            return Err(format!("there is no storage {level:?}"));
+            return Err(format!("unknown storage {level:?}"));
         }
         if let Server::Target(at) = &mut setup.server {
             at.storage = Some(level.to_owned());

@@ -21,7 +21,7 @@ impl Factor for VersionFactor {
     }
 
     fn meaning(&self) -> &'static str {
-        "The PostgreSQL of a managed server. Each level has its own server, prepared in the same way."
+        "PostgreSQL of a managed server. Each level has its own server, prepared in the same way."
     }
 
     fn read(&self, _key: &str, value: &Value, known: &LevelNames<'_>) -> Result<String, String> {
@@ -45,7 +45,7 @@ impl Factor for VersionFactor {
         known: &LevelNames<'_>,
     ) -> Result<(), String> {
         if !is_version(level, known) {
-            return Err(format!("there is no version {level:?}"));
+            return Err(format!("unknown version {level:?}"));
         }
         if let Server::Target(at) = &mut setup.server {
             at.version = Some(level.to_owned());

@@ -33,7 +33,7 @@ impl Factor for WorkloadFactor {
         known: &LevelNames<'_>,
     ) -> Result<(), String> {
         if !known.workloads.contains_key(level) {
-            return Err(format!("there is no workload {level:?}"));
+            return Err(format!("unknown workload {level:?}"));
         }
         level.clone_into(&mut setup.workload);
         Ok(())

@@ -185,7 +185,7 @@ pub fn check_left(plan: &Plan) -> Result<(), Error> {
 fn nothing_left(plan: &Plan) -> Option<&'static str> {
     let arms: BTreeSet<&String> = plan.runs.iter().filter_map(|run| run.arm.as_ref()).collect();
     match &plan.content.compare {
-        _ if plan.runs.is_empty() => Some("nothing of this experiment can be run here"),
+        _ if plan.runs.is_empty() => Some("no part of this experiment can be run here"),
         Some(compare) if !arms.contains(&compare.base) => Some("the base arm cannot be run here"),
         Some(_) if arms.len() < 2 => Some("there is only one arm that can be run here"),
         _ => None,

@@ -142,7 +142,7 @@ pub(crate) fn without_load(content: &Content, cell: &Cell, arm: Option<&str>) ->
 }
 
 fn apply(key: &str, level: &str, setup: &mut Setup, known: &LevelNames<'_>) -> Result<(), String> {
-    let factor = factor(key, known).ok_or_else(|| format!("there is no factor {key:?}"))?;
+    let factor = factor(key, known).ok_or_else(|| format!("unknown factor {key:?}"))?;
     factor.apply(key, level, setup, known)
 }
 

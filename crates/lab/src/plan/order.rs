@@ -161,7 +161,7 @@ impl<'a> List<'a> {
 }
 
 /// The cells of a round. Sorting by a hash of seed, round and cell is a random order without generator state.
-/// Cells of one state of the server stand together if they are blocked.
+/// Cells of one state of the server are next to each other if they are blocked.
 fn ordered(
     (order, is_blocked): (CellOrder, bool),
     cells: &[SharedCell],

@@ -164,7 +164,7 @@ fn why_not_on_one_server(
             let held = |name: &&String| needs_restart(name) || needs_reload(name);
             let names = content.differing_settings();
             if let Some(name) = names.iter().find(held) {
-                return Some(format!("{name} is one of the whole server, and the arms stand on one"));
+                return Some(format!("{name} is a setting of the whole server, and the arms share one"));
             }
             if !content.target.tile_servers().is_empty() {
                 return Some("its tile servers have the settings of one arm at a time".to_owned());
@@ -272,7 +272,7 @@ mod tests {
             "autovacuum_naptime = \"10s\"",
             MEASURE,
         );
-        uncut(&at_url, "autovacuum_naptime is one of the whole server");
+        uncut(&at_url, "autovacuum_naptime is a setting of the whole server");
         let log = |more| settings(MANAGED, &["tpcb-like", "select-only"], "wal_compression = \"on\"", more);
         assert_eq!(words(&log(MEASURE)).0, 2, "what writes is not cut, on one server either");
         assert!(

@@ -534,7 +534,7 @@ fn settings_beside_the_compared_factor_that_take_a_restart_stand_in_blocks() {
     let switches = settings.windows(2).filter(|pair| pair[0] != pair[1]).count();
     assert!(switches < 2 * plan.rounds as usize, "{switches}");
     assert_eq!(plan.content.scheme, Scheme::Pairs);
-    assert!(words::words(&plan).iter().any(|line| line.contains("stand together")));
+    assert!(words::words(&plan).iter().any(|line| line.contains("run together")));
 }
 
 #[test]

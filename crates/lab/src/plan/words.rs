@@ -231,16 +231,16 @@ fn rounds_words(plan: &Plan) -> String {
         Scheme::Single => format!("{rounds}; nothing is compared"),
         Scheme::Pairs => {
             let blocked = if cells::blocked(&plan.content) {
-                "; going to another level of settings or of a change is dear, so the cells of one stand together"
+                "; a change of settings or of a level of [change] is expensive, so cells of one level run together"
             } else {
                 ""
             };
             let on = match setups::sites(plan) {
                 sites if sites.len() == 1 => "one server",
                 sites if sites.iter().any(|at| is_by_url(plan, at)) => {
-                    "servers of their own, one start of each (by URL none is restarted)"
+                    "separate servers, one start of each (by URL none is restarted)"
                 }
-                _ => "servers of their own",
+                _ => "separate servers",
             };
             format!(
                 "{rounds}; the arms of a cell run next to each other on {on}, the base first in odd rounds{blocked}"

@@ -125,7 +125,7 @@ pub(crate) fn check_undone(stage: &Stage) -> Result<(), Error> {
     let still = stage.target.recovered().iter().find_map(|recovered| recovered.still_changed());
     let Some((left, error)) = still else { return Ok(()) };
     let what = format!(
-        "{} is not as it was, so nothing is measured there; still made: {}; not undone: {error}",
+        "{} is still changed, so nothing is measured there; still made: {}; not undone: {error}",
         left.dsn,
         left.list(),
     );

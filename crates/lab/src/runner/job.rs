@@ -46,7 +46,7 @@ fn note_storage(stage: &mut Stage, record: &mut Run) -> Result<(), Error> {
             let uncompressed = used.uncompressed_bytes.map(|bytes| bytes as f64);
             record.figures.extend(uncompressed.map(|bytes| (figures::STORAGE_UNCOMPRESSED_BYTES, bytes)));
             record.figures.set(figure_of(holds), used.disk_bytes as f64);
-            record.events.push(event("storage", format!("bytes on disk as told by {}", used.by)));
+            record.events.push(event("storage", format!("bytes on disk reported by {}", used.by)));
         }
         Err(why) => record.events.push(event("storage", format!("bytes on disk are not known: {why}"))),
     }

@@ -755,8 +755,7 @@ fn by_tls(setup: &Setup) -> bool {
 }
 
 fn not_by_tls(why: String) -> Error {
-    let what =
-        format!("clients should have connected by TLS, and {why}: the figures would not be those of TLS");
+    let what = format!("clients should have connected by TLS, but {why}: the figures would be without TLS");
     Error::new(Class::Guard, what).with_hint("look at `ssl` among the server's settings, and at its log")
 }
 

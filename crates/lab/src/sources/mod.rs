@@ -257,7 +257,7 @@ mod tests {
         );
         assert!(has_any(&file) && build.settings["work_mem"] == "8MB" && source.commit.is_empty());
         for (table, wanted) in [
-            ("bin = \"/x\"\ngit = \"v3\"", "cannot stand together"),
+            ("bin = \"/x\"\ngit = \"v3\"", "cannot be combined"),
             ("bin = \"/x\"\nsource = \"pg\"", "is for a build from git"),
             ("initdb = \"-k\"", "bin"),
             ("git = \"v3\"\ninitdb = \"--pgdata=/x\"", "pgdyno decides that"),

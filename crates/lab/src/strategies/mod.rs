@@ -33,7 +33,7 @@ pub(crate) struct PastRun {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RunBlock {
     pub(crate) runs: Vec<Next>,
-    /// Whether it goes on with the measurement of the block before: both are told as one.
+    /// Whether it goes on with the measurement of the block before: both are reported as one.
     pub(crate) goes_on: bool,
     /// Whether it is stored only with the next block, which depends on its result.
     pub(crate) with_next: bool,

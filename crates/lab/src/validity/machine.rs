@@ -230,9 +230,7 @@ impl Probes {
         let times = after.mean_ms / usual.mean_ms;
         (times > SLOW_ALONE).then(|| {
             let (usual, after) = (usual.mean_ms, after.mean_ms);
-            format!(
-                "right after the run the idle probe took {after:.1} ms in the mean, usually {usual:.1} ms"
-            )
+            format!("right after the run the idle probe took {after:.1} ms on average, usually {usual:.1} ms")
         })
     }
 }

@@ -32,13 +32,12 @@ enum ComparedFigure {
 /// `pgdyno compare`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Two experiments by number or name, or two results files (of each the newest experiment, or --experiment): the
-    /// second against the first, which is not interleaved. One: its arms, or without arms the mean, interval, range and
-    /// outliers of its runs [default: the newest experiment]
+    /// Two experiments by number or name, or two results files (their newest experiments, or --experiment): the second
+    /// is compared with the first. One: its arms, or without arms the mean, interval, range and outliers of its runs
+    /// [default: the newest experiment]
     #[arg(value_name = "EXPERIMENT|FILE", num_args = 0..=2)]
     which: Vec<String>,
-    /// What is compared [default: the metric of the experiment, mostly tps; p99 where schedules set the throughput of
-    /// every cell]
+    /// Metric to compare [default: the experiment's, or p99 where schedules set the throughput of every cell]
     #[arg(long, short = 'm', value_enum)]
     metric: Option<ComparedFigure>,
     /// The arm that the others are compared with [default: the base of the experiment]

@@ -15,7 +15,7 @@ For this shell:  source <(pgdyno completion bash)
                  pgdyno completion powershell | Out-String | Invoke-Expression
 For good:        make install puts them where bash, zsh and fish look")]
 pub(crate) struct Args {
-    /// Which shell is to complete
+    /// Which shell
     #[arg(value_enum)]
     shell: Shell,
 }

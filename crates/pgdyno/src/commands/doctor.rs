@@ -15,7 +15,7 @@ use crate::print::data;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Servers of cloud providers: docs/how-to/clouds.md")]
 pub(crate) struct Args {
-    /// Server to look at, too: database name, connection string or URI
+    /// Server to check, too: database name, connection string or URI
     #[arg(value_name = "DBNAME|URI")]
     server: Option<String>,
     #[command(flatten)]

@@ -23,8 +23,8 @@ const NAME: &str = "import";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Reports and logs of pgbench, logs of osm2pgsql, JSON of pgdyno bench, output of HammerDB, sysbench or BenchBase,
-    /// or a results file of an earlier build. `-` is standard input. A log of pgbench -l comes together with the report of its run and the
-    /// files of its threads
+    /// or a results file of an earlier build. `-` is standard input. Give a log of pgbench -l together with the report
+    /// of its run and the files of its threads
     #[arg(required_unless_present = "table", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Table of numbers (CSV): a header, columns of factors, a figure, and optionally the repeat (run, round).
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// Level that the others are compared with [default: the first imported]
     #[arg(long, value_name = "LEVEL", requires = "compare")]
     base: Option<String>,
-    /// Read files again that the results file has already
+    /// Import files again that the results file has
     #[arg(long)]
     again: bool,
     #[command(flatten)]

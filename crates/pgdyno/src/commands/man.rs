@@ -17,10 +17,10 @@ use crate::print::{data, talk};
 To read one:   pgdyno man bench | man -l -
 To keep all:   pgdyno man --to ~/.local/share/man/man1    (make install does the like)")]
 pub(crate) struct Args {
-    /// Command whose page is printed, such as: bench, or: target start [default: the program's own]
+    /// Command, such as bench or target start [default: the program itself]
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
-    /// Write the pages of the program and of every command into this folder instead
+    /// Write all pages into this folder instead
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     to: Option<PathBuf>,
 }

@@ -14,14 +14,13 @@ use crate::print::{talk, warning};
 /// `pgdyno merge`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Results files: of several hosts, of the parts of an experiment (run --part K/N), or of several months. Nothing counts
-    /// twice
+    /// Results files. Runs that several of them have count once
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Results file to write, a new one
+    /// New results file to write
     #[arg(long, short = 'o', value_name = "FILE")]
     output: PathBuf,
-    /// Replace the results file that is there; it may be one of the merged files
+    /// Replace an existing results file, which may be one of the merged files
     #[arg(long)]
     replace: bool,
     #[command(flatten)]

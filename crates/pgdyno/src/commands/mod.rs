@@ -67,16 +67,16 @@ enum Command {
     Run(run::Args),
     /// Run pgbench scripts, or compare two ways to run them (--against)
     Bench(Box<bench::Args>),
-    /// Raise clients or rate step by step, and see where latency breaks
+    /// Raise clients or rate step by step, and show where latency breaks
     Ladder(Box<ladder::Args>),
     /// Find the highest rate at which a promise holds
     Limit(Box<limit::Args>),
-    /// Ask for map tiles: how fast at each zoom, and which query is faster
+    /// Request map tiles: how fast at each zoom, and which query is faster
     Tiles(Box<tiles::Args>),
     /// Behave as pgbench, option for option, with percentiles
     #[command(disable_help_flag = true)]
     Pgbench(Pgbench),
-    /// Judge a change in CI: base and new next to each other, with an exit code, a summary and a history
+    /// Judge a change in CI: base against new, with an exit code, a summary and a history
     Gate(Box<gate::Args>),
     /// Print stored results as tables
     Table(table::Args),
@@ -91,11 +91,11 @@ enum Command {
     Sql(sql::Args),
     /// Read results of pgbench and logs of osm2pgsql into the results file
     Import(import::Args),
-    /// Merge results files: of several hosts, of the parts of an experiment, of several months
+    /// Merge results files of several hosts, parts of an experiment, or months
     Merge(merge::Args),
     /// Measure what this host can do as a load generator
     Calibrate(calibrate::Args),
-    /// Measure what a server's hardware is worth, with SQL alone
+    /// Measure a server's CPU, memory and disk with SQL alone
     Probe(Box<probe::Args>),
     /// Get, make and load OpenStreetMap data
     #[command(subcommand)]

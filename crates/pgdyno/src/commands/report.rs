@@ -22,16 +22,16 @@ const LIST: &str = "?";
 /// `pgdyno report`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// File to write; `-` for standard output [default: pgdyno-report.html, with --chart: what is named there, with --format mail:
+    /// File to write; `-` for standard output [default: pgdyno-report.html; with --chart its name; with --format mail
     /// standard output]
     #[arg(long, short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
-    /// One chart alone, as SVG or PNG: for a mail. Without a name: which charts there are
+    /// One chart alone, as SVG or PNG. Without a name: lists the charts
     #[arg(long, value_name = "NAME.svg|png", num_args = 0..=1, default_missing_value = LIST)]
     chart: Option<PathBuf>,
     #[command(flatten)]
     selection: Selection,
-    /// How the report is written; with --chart alone, how the names of the charts are printed [default: html, with --chart: text]
+    /// Format of the report or, with --chart alone, of the list of charts [default: html; with --chart: text]
     #[arg(long, value_enum)]
     format: Option<ReportFormat>,
 }
@@ -254,7 +254,7 @@ fn named<'a>(all: &'a [ChartFile], name: &str) -> anyhow::Result<&'a ChartFile> 
         return Ok(only);
     }
     let several = all.iter().filter(|chart| chart.name.starts_with(name)).count() > 1;
-    let why = if several { "several charts begin so" } else { "there is no chart of that name" };
+    let why = if several { "several charts begin so" } else { "no chart has that name" };
     let names: Vec<&str> = all.iter().map(|chart| chart.name.as_str()).collect();
     let hint = match names.is_empty() {
         true => "this experiment has no charts".to_owned(),

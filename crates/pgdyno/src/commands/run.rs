@@ -19,53 +19,51 @@ pub(crate) struct Args {
     /// Experiment file in TOML (docs/reference/experiment.md)
     #[arg(required_unless_present = "schema")]
     file: Option<PathBuf>,
-    /// Print the JSON Schema of experiment files, with which editors complete and check them, and run nothing
+    /// Print the JSON Schema of experiment files, for editors, and run nothing
     #[arg(long, exclusive = true)]
     schema: bool,
     /// Show the plan, and run nothing. Settings are checked if a server is reachable
     #[arg(long)]
     dry_run: bool,
-    /// Allow the commands, programs and files outside its folder that the file names. --dry-run lists them
+    /// Allow the commands, programs and files outside its folder that the file names; --dry-run lists them
     #[arg(long)]
     allow_commands: bool,
     /// Use the table "full" of the file: more levels, more rounds, longer runs
     #[arg(long)]
     full: bool,
-    /// OpenStreetMap extract to use for $PGDYNO_DATA in the file
+    /// OpenStreetMap extract for $PGDYNO_DATA in the file
     #[arg(long, value_name = "FILE", env = "PGDYNO_DATA", hide_env_values = true)]
     data: Option<PathBuf>,
-    /// Repository to build the refs of the file from, such as another clone, instead of the file's own
+    /// Repository for builds from git, such as another clone, instead of the file's
     #[arg(long, value_name = "FOLDER")]
     source: Option<PathBuf>,
     /// Number of rounds, instead of the file's. A larger number extends a finished experiment
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: Option<u32>,
-    /// Level that the machine is at, for a factor that you set by hand ([by_hand]), such as memory=3200. One set is
-    /// measured. Without it pgdyno asks on the terminal
+    /// Current level of the factor that you set by hand ([by_hand]), such as memory=3200. One set is measured. Without
+    /// it pgdyno asks on the terminal
     #[arg(long, value_name = "FACTOR=LEVEL")]
     level: Option<String>,
-    /// Number of sets of each level that is set by hand, instead of the file's. A larger number extends a finished
-    /// experiment
+    /// Sets of each level that is set by hand, instead of the file's. A larger number extends a finished experiment
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     sets: Option<u32>,
-    /// Measure a finished experiment again, as a new one
+    /// Measure again what is finished, as a new experiment
     #[arg(long)]
     again: bool,
-    /// Allow two arms to be the same, to see what chance alone gives
+    /// Allow both arms to be the same, to see random differences alone
     #[arg(long)]
     same: bool,
     /// Whether arms take turns in short slices: auto, true, false or a length such as 100ms, instead of the file's
-    /// value
     #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true)]
     slices: Option<WrittenSlices>,
-    /// Whether the sessions of arms in slices are kept from round to round: true or false, instead of the file's value
+    /// Whether the sessions of arms in slices are kept from round to round: true or false, instead of the file's
     #[arg(long, value_name = "WHETHER")]
     keep_sessions: Option<bool>,
-    /// Longest time in seconds for the check of each workload before its runs, and for the plans after one, each, instead
-    /// of the file's value
+    /// Maximum seconds for the check of each workload before its runs, and for the plans after one, instead of the
+    /// file's
     #[arg(long, value_name = "SEC", value_parser = crate::options::check_time)]
     check_time: Option<Duration>,
-    /// The metric that gives the answer, instead of the file's. The answer names the other one, too
+    /// Metric that decides the verdict, instead of the file's
     #[arg(long, short = 'm', value_enum, value_name = "METRIC")]
     metric: Option<AnswerMetric>,
     /// Also write the HTML report to this file

@@ -11,7 +11,7 @@ use crate::options::{FormatOption, Results, size};
 pub(crate) struct Args {
     /// One SQL statement that reads; the schema is in docs/reference/results-file.md
     query: String,
-    /// Most bytes of the result, of a value, and of the memory that the query needs
+    /// Maximum size of the result, of a value, and of the query's memory
     #[arg(long, value_name = "SIZE", default_value = "256MB", value_parser = size)]
     max_size: u64,
     #[command(flatten)]

@@ -29,45 +29,45 @@ enum TableKind {
     Cells,
     /// One line per cell, arm and script, where a workload has several scripts
     Scripts,
-    /// One line per cell, arm, layer and zoom of tiles: shares of tiles and of time, times, what they hold, change
+    /// One line per cell, arm, layer and zoom of tiles: shares of tiles and time, times, content, change
     Tiles,
-    /// Single tiles: how often each came, its time, its length; for people the slowest
+    /// Single tiles with requests, time and size; in format text the slowest ones
     Tile,
-    /// Clients down, arms across, per workload, with percent change
+    /// Clients by arms, per workload, with percent change
     Crosstab,
-    /// Any factor down, any across, and any figure and statistic: --rows, --columns, --value, --statistic, --change
+    /// Any factor by any factor, with any figure and statistic: --rows, --columns, --value, --statistic, --change
     Cross,
-    /// Limits that were searched, with what broke first above them
+    /// Limits that were searched, with the term that broke first above them
     Limits,
-    /// Rungs of ladders, of rates or clients: where quality breaks
+    /// Steps of ladders of rates or clients: where quality breaks
     Ladder,
-    /// What users did: sessions and transactions per hour and day, session times, active users, think times
+    /// Users: sessions and transactions per hour and day, session times, active users, think times
     Users,
-    /// How throughput grows with clients: the universal scalability law with its intervals
+    /// Throughput by clients: the universal scalability law with its intervals
     Scaling,
     /// Jobs: time, stages, CPU, WAL, disk and sizes, with intervals
     Jobs,
-    /// Parts of the time of explained statements: planning, index scans, joins, ... per cell and arm
+    /// Parts of the time of explained statements (planning, index scans, joins, …) per cell and arm
     Plans,
-    /// How far replicas were behind in each run: write, flush and replay, the greatest and at the end
+    /// Lag of replicas in each run: write, flush and replay, maximum and at the end
     Lag,
     /// Phases of loads
     Phases,
     /// Sizes of tables and indexes
     Sizes,
-    /// What each setting is worth, alone and among all, where an arm is taken apart
+    /// Effect of each setting, alone and together with the others, where an arm is taken apart
     Settings,
-    /// What was counted in each arm besides, the largest difference first
+    /// Other figures of each arm, the largest difference first
     Differences,
-    /// All figures and counters of each run: a line for each, with its unit and which way is better
+    /// All figures and counters of each run, one per line, with unit and better direction
     Figures,
-    /// What changes with the age of sessions: what was tested, at the beginning and at the end of a life
+    /// Changes with the age of sessions: each tested figure at the beginning and at the end of a session
     Aging,
-    /// What was decided about the experiment, and why: copies, slices, placement, driver, seed, what was left out
+    /// Decisions about the experiment and their reasons: copies, slices, placement, driver, seed, omissions
     Decisions,
-    /// How far the answers of arms differ from the base: rows, and relative errors of numbers
+    /// Differences of the arms' answers from the base: rows, and relative errors of numbers
     Answers,
-    /// What machines cost by the month and by the million, at the rates measured: where the experiment has a price list
+    /// Costs of machines per month and per million transactions, if the experiment has a price list
     Costs,
     /// The experiments in the file
     Experiments,
@@ -110,9 +110,7 @@ impl TableKind {
             Self::Aging => Some(
                 "nothing was tested for the age of sessions: that takes two arms, closed load and four slices or seconds a round",
             ),
-            Self::Differences => {
-                Some("no differences: nothing was counted besides, or there are no two arms")
-            }
+            Self::Differences => Some("no differences: no other figures, or fewer than two arms"),
             Self::Ladder => Some("no ladder: nothing was asked at several rates or numbers of clients"),
             Self::Scaling => Some("no scaling: it takes three numbers of clients at least"),
             Self::Users => Some("no users: no load was of users (--users, load.users)"),
@@ -145,7 +143,7 @@ struct CrossArgs {
     /// Factor across [default: clients, if it varies]
     #[arg(long, value_name = "FACTOR")]
     columns: Option<String>,
-    /// Figure: tps, time (of jobs), a percentile of response times such as p99, or a name of table figures [default:
+    /// Figure: tps, time (of jobs), a percentile of response times such as p99, or a name from table figures [default:
     /// tps]
     #[arg(long, value_name = "FIGURE")]
     value: Option<String>,
@@ -153,7 +151,7 @@ struct CrossArgs {
     /// as p90 [default: mean]
     #[arg(long, value_name = "STATISTIC", value_parser = Statistic::read)]
     statistic: Option<Statistic>,
-    /// Show the change in percent from this row, by column, with the median; or from this column
+    /// Show the change in percent from this row, by column, with its median; or from this column
     #[arg(long, value_name = "LEVEL")]
     change: Option<String>,
 }

@@ -20,7 +20,7 @@ use crate::print::{self, data, talk, warning};
 /// `pgdyno target …`.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum TargetCommand {
-    /// Start a private server, and make it first if it is new. Prints how to connect
+    /// Start a private server, made if it is new, and print how to connect
     Start(StartArgs),
     /// Stop a private server. Its data stays
     Stop(NameArgs),
@@ -30,7 +30,7 @@ pub(crate) enum TargetCommand {
     Restore(RestoreArgs),
     /// Stop a private server and delete its data
     Destroy(NameArgs),
-    /// List or remove builds from git, which are kept for later comparisons
+    /// List or remove kept builds from git
     Builds(BuildsArgs),
 }
 
@@ -68,11 +68,11 @@ pub(crate) struct RestoreArgs {
     /// changed]
     #[arg(value_name = "NAME|URI")]
     server: Option<String>,
-    /// Connection string of a server that pgdyno did not make, with a password that the environment does not have
+    /// Connection string of a server that pgdyno did not make, if the environment does not have its password
     #[arg(long, short = 'd', value_name = "URI", conflicts_with = "server")]
     url: Option<String>,
-    /// Undo nothing: end the records of what was changed, for servers that are gone or were put in order by hand.
-    /// Lists what may be left
+    /// Undo nothing and delete the records of changes, for servers that are gone or repaired by hand. Lists what may be
+    /// left
     #[arg(long)]
     forget: bool,
     #[command(flatten)]

@@ -238,7 +238,7 @@ fn charts_stand_alone(place: &Place) {
     }
     place.run(["report", "--chart", "osm.svg", "-o", "mail.svg"]).expect(0).says(&["chart: mail.svg"]);
     let unknown = place.run(["report", "--chart", "nothing.png"]).expect(64);
-    unknown.says(&["there is no chart of that name", "osm-phases"]);
+    unknown.says(&["no chart has that name", "osm-phases"]);
     place.run(["report", "--chart", "osm-phases"]).expect(64).says(&[".svg or .png"]);
     place
         .run(["report", "--chart", "nowhere/osm-phases.png"])

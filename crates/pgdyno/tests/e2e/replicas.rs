@@ -110,7 +110,7 @@ fn what_cannot_stand_with_replicas_is_named() {
     for (change, with, words) in [
         ("replicas = 2", "replicas = \"postgres://h\"", "must be a number for a managed server"),
         ("replicas = 2", "", "sends scripts to a replica, and the target has none"),
-        ("clients = 3", "clients = 3\ncache = \"warm\"", "`cache` and replicas cannot stand together"),
+        ("clients = 3", "clients = 3\ncache = \"warm\"", "`cache` and replicas cannot be combined"),
         ("clients = 3", "clients = 3\nconnection = \"tls\"", "which is not reached by tls"),
         ("clients = 3", "clients = 3\nreplicas = [0, 9]", "`factors.replicas` must be from 0 to 8"),
         ("clients = 3", "clients = 3\nreplication = \"syncs\"", "did you mean `sync`?"),

@@ -55,7 +55,7 @@ pub(crate) fn validity(data: &ReportData, run: &Run) -> &'static str {
     }
 }
 
-/// Its number; empty for preparations, which have none of their own.
+/// Its number; empty for preparations, which have none.
 pub(crate) fn number(run: &Run) -> CellValue {
     run.is_measured().then_some(run.sequence).into()
 }

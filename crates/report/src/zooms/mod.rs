@@ -97,7 +97,7 @@ impl ZoomsOfCell {
             let arm = arms.iter().position(|arm| run.arm.as_deref() == *arm).unwrap_or(0);
             runs.entry(Cell::of(run)).or_default().entry(arm).or_default().push(run);
         }
-        // Trials at single rates are no cells to compare.
+        // Trials at single rates are not compared as cells.
         let compares = !runs.is_empty() && data.limits().is_none();
         let mut changes = if compares { zooms(&data.experiment, &data.runs) } else { Vec::new() };
         let one = |(cell, arms): (Cell, BTreeMap<usize, Vec<&Run>>)| {

@@ -31,7 +31,7 @@ pub struct Next {
     pub of: Vec<String>,
     pub step: NextStep,
     pub command: Option<PrintedCommand>,
-    /// Whether an arm is taken apart; then nothing is said about its single settings.
+    /// Whether an arm is taken apart; then its single settings are not mentioned.
     pub taken_apart: bool,
 }
 

@@ -5,7 +5,7 @@ use stats::percent_change;
 
 use crate::store::ExperimentId;
 
-/// Fewest commits on a level that is told from others.
+/// Fewest commits on a level that can be distinguished from others.
 const FEWEST: usize = 2;
 /// Smallest change between two levels that is named, as a share.
 const LEAST: f64 = 0.01;
@@ -100,7 +100,7 @@ impl GateHistory {
     }
 }
 
-/// Whether arms are named after their commits, so that other names are no other arms.
+/// Whether arms are named after their commits, so that other names are the same arms.
 fn is_commit_name(one: &GateRecord, other: &GateRecord) -> bool {
     let is_so = |gate: &GateRecord| !gate.commit.is_empty() && gate.commit.starts_with(&gate.arm);
     is_so(one) && is_so(other)

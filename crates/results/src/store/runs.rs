@@ -39,7 +39,7 @@ impl RunParts {
         artifacts: true,
         tile_samples: true,
     };
-    /// Nothing of these.
+    /// None of these.
     pub const NONE: Self = Self {
         distributions: Distributions::None,
         series: false,

@@ -167,7 +167,7 @@ impl Files {
         self.bytes += found.len();
         if self.all.len() >= MOST_FILES || self.bytes > MOST_BYTES {
             let what = format!("{} holds more than a build of PostgreSQL has", top(&path).display());
-            let hint = "name the folder of a build that has a folder of its own: configure --prefix=FOLDER";
+            let hint = "name the folder of a build that has its own folder: configure --prefix=FOLDER";
             return Err(Error::new(Class::BadInput, what).with_hint(hint));
         }
         let state = (found.len(), found.ino(), found.ctime(), found.ctime_nsec());

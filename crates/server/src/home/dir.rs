@@ -325,7 +325,7 @@ impl Dir {
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// As [`Self::file`]; the file may have further names. Its bytes are those of a file of the owner all the same.
+    /// As [`Self::file`]; the file may have further names. Its bytes are those of a file of the owner anyway.
     pub(crate) fn linked_file(&self, name: &OsStr) -> io::Result<File> {
         let fd = openat(&*self.fd, name, flags(OFlags::RDONLY | OFlags::NONBLOCK), Mode::empty())?;
         let stat = fstat(&fd)?;

@@ -49,8 +49,8 @@ impl Marker {
             .map(drop)
     }
 
-    /// Sessions of other machines to wait for, in words: those that measure this server. Parts of loads wait for no
-    /// other parts.
+    /// Sessions of other machines that measure this server, to wait for, in words. Parts of loads wait for no other
+    /// parts.
     pub fn before_us(&mut self) -> Result<Vec<String>, SqlError> {
         let is_part = super::is_part(&super::command());
         let others = self.others()?;

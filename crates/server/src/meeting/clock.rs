@@ -1,4 +1,4 @@
-//! This host's clock beside the server's.
+//! This host's clock compared with the server's.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 

@@ -68,46 +68,43 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Experiment {
-    /// What you want to know, in one sentence. It is the title of the report. Required, except in a file without
-    /// workloads.
+    /// What you want to know, in one sentence: the title of the report. Required, except in a file without workloads.
     pub question: Option<String>,
-    /// Why this file is only a short trial. The report shows it; `--full` drops it.
+    /// Why this file is only a short trial; shown in the report. `--full` drops it.
     pub taste: Option<String>,
-    /// Seed of all random choices: order, keys, tiles, arrival times. Default: derived from the plan. `--again` draws
-    /// a new one.
+    /// Seed of order, keys, tiles and arrival times. Default: derived from the plan; `--again` draws a new one.
     pub seed: Option<Seed>,
     /// The server to measure: `managed` or `url`. Required, unless `[server.NAME]` names servers.
     pub target: Option<TargetChoice>,
-    /// Servers to compare or vary, by name. Without `[target]` the first one is the target. Each managed server needs
-    /// its own `name`.
+    /// Servers to compare or vary. Without `[target]` the first one is the target. Each managed server needs its own
+    /// `name`.
     #[serde(skip_serializing_if = "is_default")]
     pub server: Tables<TargetChoice>,
-    /// Builds of PostgreSQL for the factor `version`, by name. A name that is only a number is the installed major
-    /// version and needs no table. Building or running a build needs `--allow-commands`.
+    /// Builds of PostgreSQL for the factor `version`. An installed major version, such as 17, needs no table. Building
+    /// or running a build needs `--allow-commands`.
     #[serde(skip_serializing_if = "is_default")]
     pub version: Tables<Version>,
-    /// Data to load before anything is measured. Data is kept: the same command loads it again only if options or
-    /// files changed.
+    /// Data to load before the first run. It is kept, and loaded again only if options or files changed.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(with = "BTreeMap<String, Options>")]
     pub prepare: Table,
-    /// Measure the hardware of each server with SQL alone, once for each invocation, before anything is prepared. An
-    /// empty table takes the defaults.
+    /// Measure the hardware of each server with SQL, once per invocation, before anything is prepared. An empty table
+    /// takes the defaults.
     pub probe: Option<ProbeTable>,
-    /// What clients ask, by name. Each table has exactly one of the kinds below.
+    /// What clients do. Each table has exactly one of the kinds below.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(with = "BTreeMap<String, Options>")]
     pub workload: Tables<Value>,
-    /// What to vary. Each value is one level or a list of levels. All combinations are measured; each is a cell.
+    /// What to vary. Each value is one level or a list of levels; each combination is a cell.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(with = "BTreeMap<String, Levels>")]
     pub factors: BTreeMap<String, ValueList>,
-    /// Workloads that run once a round outside the grid and in no arm, such as a cache.
+    /// Workloads that run once per round, outside the grid and in no arm, such as a cache.
     pub beside: Option<Beside>,
     /// What to compare. Without this table, cells are only measured.
     pub compare: Option<Compare>,
-    /// Arms: each table has PostgreSQL settings by name. An empty table keeps the server's own. `"25% of memory"` and
-    /// `"50% of cores"` are shares of the machine (managed servers).
+    /// Arms: PostgreSQL settings. An empty table keeps the server's own. `"25% of memory"` and `"50% of cores"` are
+    /// shares of the machine (managed servers).
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(with = "Tables<BTreeMap<String, Scalar>>")]
     pub settings: Tables<Tables<Value>>,
@@ -115,18 +112,17 @@ pub struct Experiment {
     /// measured, unless `factors.NAME` lists some.
     #[serde(skip_serializing_if = "is_default")]
     pub change: Tables<Tables<ChangeTable>>,
-    /// Poolers for the factor `connection`, by name. pgdyno starts each before its runs and stops it afterwards.
+    /// Poolers for the factor `connection`, started before their runs and stopped afterwards.
     #[serde(skip_serializing_if = "is_default")]
     pub pooler: Tables<PoolerTable>,
-    /// CPUs for the factor `placement`, by name.
+    /// CPUs for the factor `placement`.
     #[serde(skip_serializing_if = "is_default")]
     pub placement: Tables<Placement>,
-    /// Storage of a managed server's files for the factor `storage`, by name. Each storage has its own server,
-    /// prepared in the same way.
+    /// Storage of a managed server's files, for the factor `storage`. Each has its own server, prepared in the same
+    /// way.
     #[serde(skip_serializing_if = "is_default")]
     pub storage: Tables<StorageTable>,
-    /// One factor that a person sets between runs, such as memory speed, with its levels: `memory = [2133, 3200]`.
-    /// `--level` tells the current one.
+    /// One factor that you set between runs, with its levels: `memory = [2133, 3200]`. `--level` gives the current one.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(with = "BTreeMap<String, Levels>")]
     pub by_hand: BTreeMap<String, ValueList>,
@@ -152,14 +148,13 @@ pub struct Experiment {
 pub struct TargetChoice {
     /// A private server that pgdyno makes, starts, stops and may restart. `{}` takes the defaults.
     pub managed: Option<Managed>,
-    /// A server that exists: any connection string of libpq. pgdyno changes none of its settings, unless
-    /// `change_server` allows it. `$NAME` is a variable of the environment. A password here works but is stored
-    /// nowhere.
+    /// An existing server: a libpq connection string. Its settings change only with `change_server`. `$NAME` is an
+    /// environment variable. A password here is stored nowhere.
     pub url: Option<String>,
     /// With `url`: a Redis server, `"redis://host:port"`.
     pub redis: Option<String>,
-    /// With `url`: arms may change settings of the whole server by `ALTER SYSTEM` and a reload, and levels of
-    /// `[change]` may change its data. The former values are put back, also after a crash.
+    /// With `url`: arms may change settings of the whole server (`ALTER SYSTEM` and a reload), and levels of `[change]`
+    /// its data. Former values are restored, also after a crash.
     #[serde(skip_serializing_if = "is_default")]
     pub change_server: bool,
     /// Tile servers to start between clients and database.
@@ -179,7 +174,7 @@ pub struct TargetChoice {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Version {
-    /// Folder with `initdb` and `postgres`, relative to the file. Needed without `git`.
+    /// Folder with `initdb` and `postgres`. Required without `git`.
     pub bin: Option<String>,
     /// Branch, tag or commit to build; `"."` is the working tree with its changes.
     pub git: Option<String>,
@@ -193,7 +188,7 @@ pub struct Version {
     #[serde(skip_serializing_if = "ValueList::is_empty")]
     #[schemars(with = "OneOrMany<String>")]
     pub initdb: ValueList,
-    /// Settings that only servers of this build have. Those of an arm take precedence.
+    /// Settings of servers of this build alone. An arm's settings take precedence.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(with = "BTreeMap<String, Scalar>")]
     pub settings: Tables<Value>,
@@ -203,7 +198,7 @@ pub struct Version {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Managed {
-    /// Name of the server. Its data stays under this name from one experiment to the next.
+    /// Name under which its data is kept from one experiment to the next.
     #[schemars(extend("default" = "default"))]
     pub name: Option<String>,
     /// Major version of PostgreSQL. Default: the newest of the system.
@@ -242,16 +237,16 @@ pub struct PoolerTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProbeTable {
-    /// Approximate longest time of all parts together.
+    /// Maximum time of all parts together, approximately.
     #[schemars(extend("default" = "30s"))]
     pub time: Option<ProbeTime>,
-    /// Most scratch data on the server at a time, and most memory of all backends. The data is dropped at the end.
+    /// Maximum of scratch data on the server, and of memory of all backends. The data is dropped at the end.
     #[schemars(extend("default" = "256MB"))]
     pub space: Option<ProbeSpace>,
     /// Write nothing, not even temporary tables.
     #[serde(skip_serializing_if = "is_default")]
     pub read_only: bool,
-    /// Most backends that work at once. Default: the CPUs of the host, or as many as still add throughput.
+    /// Maximum of concurrent backends. Default: the CPUs of the host, or as many as still add throughput.
     pub backends: Option<Whole<1, 1024>>,
 }
 
@@ -283,10 +278,10 @@ pub struct Beside {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
-    /// `"settings"` compares the tables `[settings.NAME]`. The name of any factor, such as `"workload"`,
-    /// `"polygons.min_pixels"`, `"connection"` or your own, compares its levels.
+    /// `"settings"` compares the tables `[settings.NAME]`; the name of a factor, such as `"connection"` or
+    /// `"polygons.min_pixels"`, compares its levels.
     pub factor: String,
-    /// The arm that the others are compared with, written as in the list of levels.
+    /// The arm that the others are compared with, as in the list of levels.
     #[schemars(with = "Scalar")]
     pub base: Value,
     /// A difference below this share counts as the same.
@@ -295,11 +290,11 @@ pub struct Compare {
     /// The figure that decides the verdict.
     #[schemars(extend("default" = WorkMetric::default()))]
     pub metric: Option<WorkMetric>,
-    /// How often the verdict may be looked at while rounds are added. More looks make all intervals wider.
+    /// Planned looks at the verdict while rounds are added. More looks make all intervals wider.
     #[schemars(extend("default" = 1))]
     pub looks: Option<Whole<1, MOST_LOOKS>>,
-    /// Name of an arm of settings. Adds an arm with each of its settings alone (`only NAME`) and one without each
-    /// (`without NAME`).
+    /// An arm of settings: adds an arm with each of its settings alone (`only NAME`) and one without each (`without
+    /// NAME`).
     pub take_apart: Option<String>,
     /// Allow two equal arms (A against A), to see random differences alone.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -310,22 +305,21 @@ pub struct Compare {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoadShape {
-    /// Transactions per second over all clients, at random times (Poisson), whatever the server does (open load); or
-    /// a [rate that changes](#rates-that-change).
+    /// Open load: transactions per second over all clients, at random times (Poisson); or a [rate that
+    /// changes](#rates-that-change).
     #[schemars(with = "NumberOrText")]
     pub rate: Option<Value>,
-    /// Clients are users who pause between transactions or do sessions. `clients` is the number of users.
+    /// Clients are users who pause between transactions or do sessions.
     pub users: Option<Users>,
-    /// Longest time a transaction may take. Slower ones count as late. Open load skips arrivals that are already late.
+    /// Response time above which a transaction is late. Open load skips arrivals that are already late.
     pub promise: Option<Promise>,
     /// The former name of `promise`.
     #[schemars(extend("deprecated" = true))]
     pub limit: Option<Promise>,
-    /// Most transactions that may be late, skipped, failed or unfinished, before a ladder reports that quality breaks.
+    /// Share of late, skipped, failed and unfinished transactions above which a ladder reports that quality breaks.
     #[schemars(extend("default" = "1%"))]
     pub bound: Option<Share>,
-    /// In place of `rate`: search the highest rate that keeps a promise, in each cell. With `users`: the highest number
-    /// of users.
+    /// In place of `rate`: search, in each cell, the highest rate (with `users`: number of users) that keeps a promise.
     pub search: Option<Search>,
 }
 
@@ -342,7 +336,7 @@ pub struct Search {
     /// Highest rate to try. Default: 120 % of the peak.
     #[schemars(with = "Option<f64>")]
     pub highest: Option<Value>,
-    /// Distance between the highest rate that keeps the promise and the lowest that does not, at the end.
+    /// Final distance between the highest rate that keeps the promise and the lowest that does not.
     #[schemars(extend("default" = "3%"))]
     pub width: Option<Share>,
     /// Double the clients until throughput rises by less than 10 % or the server accepts no more.
@@ -369,8 +363,7 @@ pub struct Users {
     pub connection: Option<UserConnection>,
     /// Sessions of each user, in place of `measure.duration`.
     pub sessions: Option<Whole<1, MAX_SEED>>,
-    /// Share of the registered people who are active at a time. The result then also says how many people the users
-    /// stand for.
+    /// Share of the registered people who are active at a time; the result then gives the number of registered people.
     pub active_share: Option<Share>,
     /// Without `session`: the pause after each transaction.
     pub think: Option<Pause>,
@@ -421,7 +414,7 @@ pub struct Measure {
     /// Longest time for the check of a workload before its runs, and for the plans after a run.
     #[schemars(extend("default" = "10s"))]
     pub check_time: Option<BoundedDuration<0, LONGEST>>,
-    /// Execute each script once before the first run, to see that it does something.
+    /// Execute each script once before the first run, to check that it does something.
     #[schemars(extend("default" = true))]
     pub try_first: Option<bool>,
     /// The rules at the beginning and end of a run.
@@ -430,7 +423,7 @@ pub struct Measure {
     /// How the load generator moves bytes.
     #[schemars(extend("default" = AskedDriver::default()))]
     pub driver: Option<AskedDriver>,
-    /// What a thread of the load generator does while it waits for answers.
+    /// How threads of the load generator wait for answers.
     #[schemars(extend("default" = Waiting::default()))]
     pub wait: Option<Waiting>,
 }
@@ -490,8 +483,8 @@ pub struct ChangeTable {
     /// needs `--allow-commands`.
     #[serde(rename = "do")]
     pub do_: Option<ChangeStepValue>,
-    /// SQL or command that undoes it. It must succeed also after half a `do` and when run twice (`DROP INDEX IF
-    /// EXISTS`). Required with `do`, except for SQL on a managed server.
+    /// Undoes it. Must succeed also after half a `do` and when run twice (`DROP INDEX IF EXISTS`). Required with `do`,
+    /// except for SQL on a managed server.
     pub undo: Option<ChangeStepValue>,
     /// A query that must return true while the level is in force.
     pub check: Option<String>,

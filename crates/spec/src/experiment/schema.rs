@@ -63,12 +63,12 @@ pub(super) struct TileServerTable {
     /// Processes (TiPg) or threads (martin). Default: one for each CPU.
     #[schemars(range(min = 1, max = 256))]
     workers: Option<u32>,
-    /// Connections to the database, of all workers together. Default: as many as clients, at most 50.
+    /// Database connections of all workers. Default: as many as clients, at most 50.
     connections: Option<u32>,
-    /// martin: its own cache of tiles, MB. 0: the database makes every tile.
+    /// martin: tile cache, MB. 0: the database makes every tile.
     #[schemars(extend("default" = 0))]
     cache_mb: Option<u32>,
-    /// Path of its program, relative to the file. Needs `--allow-commands`.
+    /// Path of the program. Needs `--allow-commands`.
     program: Option<String>,
 }
 
@@ -81,7 +81,7 @@ fn time(least: u64, most: u64) -> Schema {
 in_place! {
     [const LEAST: u64, const MOST: u64] Whole<LEAST, MOST> => |_| {
         let mut schema = json_schema!({ "type": "integer", "minimum": LEAST });
-        // A larger bound is no help to anybody.
+        // A larger bound is not useful.
         if MOST <= u64::from(u32::MAX) {
             schema.insert("maximum".to_owned(), MOST.into());
         }

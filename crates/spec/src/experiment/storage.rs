@@ -16,16 +16,16 @@ const RECORDS: (u64, u64) = (512, 1 << 20);
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StorageTable {
-    /// An existing folder on the disk to measure. Needed without `filesystem`.
+    /// An existing folder on the disk to measure. Required without `filesystem`.
     pub path: Option<String>,
     /// Make this filesystem on a loop device, and remove it with its data at the end. Needs root.
     filesystem: Option<Name>,
-    /// Size of the filesystem, 300 MB to 64 TB. Its file takes only what is written.
+    /// 300 MB to 64 TB. Its file takes only what is written.
     #[schemars(extend("default" = "4GB"))]
     size: Option<Size>,
     /// Further options of `mount`, such as `"noatime"`; properties of the dataset for ZFS.
     mount_options: Option<String>,
-    /// Which files stand there.
+    /// Which files it holds.
     holds: Holds,
     /// Ext4: `"1k"`, `"2k"` or `"4k"`.
     block_size: Option<Size>,
@@ -85,8 +85,7 @@ impl StorageTable {
             }
             (None, Some(name)) => StorageLocation::Filesystem(self.filesystem(name)?),
             (Some(_), Some(_)) => {
-                let message =
-                    "cannot stand beside `path`\na storage is a folder, or a filesystem that is made for it";
+                let message = "cannot be combined with `path`\na storage is a folder, or a filesystem that is made for it";
                 return Err(("filesystem", message.to_owned()));
             }
             (None, None) => {
@@ -116,8 +115,7 @@ impl StorageTable {
             Name::Btrfs => {
                 let compression = self.compression.clone().filter(|compression| compression != "off");
                 if compression.is_some() && self.nodatacow == Some(true) {
-                    let message =
-                        "cannot stand beside `compression`\nwhat is overwritten in place is not compressed";
+                    let message = "cannot be combined with `compression`\nwhat is overwritten in place is not compressed";
                     return Err(("nodatacow", message.to_owned()));
                 }
                 FilesystemKind::Btrfs { compression, nodatacow: self.nodatacow }
@@ -257,13 +255,13 @@ mod tests {
                 "recordsize is not an option of ext4\nits options: block_size, journal",
             ),
             ("path = \"/x\"\nsize = \"1GB\"", "size is not an option of a folder\nits options: none"),
-            ("path = \"/x\"\nfilesystem = \"xfs\"", "filesystem cannot stand beside `path`"),
+            ("path = \"/x\"\nfilesystem = \"xfs\"", "filesystem cannot be combined with `path`"),
             ("holds = \"wal\"", " needs `path` or `filesystem`"),
             ("filesystem = \"zfs\"\nrecordsize = \"9k\"", "recordsize must be a power of two"),
             ("filesystem = \"xfs\"\nsize = \"1MB\"", "size must be from 300M to 64T"),
             (
                 "filesystem = \"btrfs\"\ncompression = \"zstd\"\nnodatacow = true",
-                "nodatacow cannot stand beside",
+                "nodatacow cannot be combined with",
             ),
             ("filesystem = \"ntfs\"", "unknown variant `ntfs`"),
             ("filesystem = \"btrfs\"\ncompression = \"a b\"", "compression must be letters"),

@@ -100,7 +100,7 @@ pub struct PlanNode {
     pub io_ms: Option<f64>,
     /// Functions called in its output and its conditions.
     pub functions: Vec<String>,
-    /// Part of its own time that is booked under functions, ms; at most [`PlanNode::own_ms`].
+    /// Part of the own time that is booked under functions, ms; at most [`PlanNode::own_ms`].
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub functions_ms: f64,
 }

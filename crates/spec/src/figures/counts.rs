@@ -51,26 +51,26 @@ macro_rules! counters {
 
 counters! {
     RETURNED {
-        AFFECTED affected, "rows changed", Count, Transaction, Neither, large from 0.1 in "rows changed", "Rows changed; counts transactions that succeeded, as rows and bytes do: an error page is not payload";
-        ROWS rows, "rows received", Count, Transaction, Neither, large from 0.1 in "received", "Rows received over all statements";
-        BYTES bytes, "bytes received", Bytes, Transaction, Neither, large from 16.0 in "received" by 100.0, "Payload received over all statements";
-        QUERIES queries, "queries", Count, Transaction, Neither, "Statements that were to return rows, whether they did or not";
-        CHANGES changes, "changes", Count, Transaction, Neither, "Statements that were to change rows, whether they did or not";
-        KEYED keyed, "transactions by key", Count, Run, Neither, "Transactions that read or wrote by key; absent where there are none";
+        AFFECTED affected, "rows changed", Count, Transaction, Neither, large from 0.1 in "rows changed", "Rows changed by successful transactions";
+        ROWS rows, "rows received", Count, Transaction, Neither, large from 0.1 in "received", "Rows received by successful transactions";
+        BYTES bytes, "bytes received", Bytes, Transaction, Neither, large from 16.0 in "received" by 100.0, "Payload received by successful transactions: row data, tiles, values";
+        QUERIES queries, "queries", Count, Transaction, Neither, "Statements that can return rows, in successful transactions";
+        CHANGES changes, "changes", Count, Transaction, Neither, "Statements that can change rows, in successful transactions";
+        KEYED keyed, "transactions by key", Count, Run, Neither, "Transactions that read or wrote by key; absent if there are none";
         KEYED_EMPTY keyed_empty, "transactions by key that found nothing", Count, Run, Lower, "Transactions of `keyed` that returned or changed no row by key";
     }
     TRANSACTIONS {
-        DUE due, "transactions due", Count, Run, Neither, "Transactions that were to be done: ok + late + failed + skipped + unfinished";
-        OK ok, "transactions in time", Count, Run, Higher, "Transactions that succeeded within the promise (all successes, when there is none)";
-        LATE late, "late transactions", Count, Run, Lower, "Transactions that succeeded later than promised; closed load: or were still open when the drain time was over";
+        DUE due, "transactions due", Count, Run, Neither, "`ok` + `late` + `failed` + `skipped` + `unfinished`";
+        OK ok, "transactions in time", Count, Run, Higher, "Successes within the promise; without a promise, all successes";
+        LATE late, "late transactions", Count, Run, Lower, "Successes after the promised time; closed load: also transactions still open after the drain";
         FAILED failed, "failures", Count, Transaction, Lower, large from 0.01 in "failed", "Transactions that failed after their last try";
-        SERIALIZATION_FAILURES serialization_failures, "serialization failures", Count, Transaction, Lower, "Transactions of `failed` that could not be serialized";
-        DEADLOCK_FAILURES deadlock_failures, "deadlock failures", Count, Transaction, Lower, "Transactions of `failed` that were in a deadlock";
-        OTHER_FAILURES other_failures, "other failures", Count, Transaction, Lower, "Transactions of `failed` that are of neither kind, where a source tells; absent where there are none";
-        SKIPPED skipped, "skipped transactions", Count, Run, Lower, "Transactions that were never started: later than promised before a client was free";
-        UNFINISHED unfinished, "unfinished transactions", Count, Run, Lower, "Transactions given up with their client; open load: or still open when the drain time was over, or never started";
-        RETRIED retried, "retried transactions", Count, Transaction, Lower, "Transactions that needed more than one try";
-        RETRIES retries, "retries", Count, Transaction, Lower, large from 0.01 in "retries", "Extra tries over all transactions";
+        SERIALIZATION_FAILURES serialization_failures, "serialization failures", Count, Transaction, Lower, "Failures by a serialization error";
+        DEADLOCK_FAILURES deadlock_failures, "deadlock failures", Count, Transaction, Lower, "Failures by a deadlock";
+        OTHER_FAILURES other_failures, "other failures", Count, Transaction, Lower, "Other failures, if the source distinguishes them; absent if there are none";
+        SKIPPED skipped, "skipped transactions", Count, Run, Lower, "Never started: the promised time was over before a client was free";
+        UNFINISHED unfinished, "unfinished transactions", Count, Run, Lower, "Given up with their client; open load: also still open after the drain, or never started";
+        RETRIED retried, "retried transactions", Count, Transaction, Lower, "Transactions with more than one try";
+        RETRIES retries, "retries", Count, Transaction, Lower, large from 0.01 in "retries", "Tries after the first, over all transactions";
     }
 }
 

@@ -88,7 +88,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Whether it has no workload: its jobs are done at each invocation, always anew, and it is never finished.
+    /// Whether it has no workload: its jobs are done again at each invocation, and it is never finished.
     #[must_use]
     pub fn has_only_jobs(&self) -> bool {
         self.workloads.is_empty() && self.calibrate.is_none()

@@ -172,7 +172,7 @@ impl Facts {
         &self.0
     }
 
-    /// These facts, and then those of the other log that answer further questions.
+    /// These facts, followed by facts of the other log that answer further questions.
     #[must_use]
     pub fn followed_by(mut self, later: Self) -> Self {
         later.0.into_iter().for_each(|fact| self.learn(fact));

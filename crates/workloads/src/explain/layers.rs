@@ -15,7 +15,7 @@ const MAKES_LAYER: &str = "st_asmvt(";
 
 /// Less than this share outside of layers is not told.
 const NOTICED: f64 = 0.01;
-/// From this share on, what is outside of a single layer is told.
+/// From this share on, time outside of a single layer is reported.
 const MUCH: f64 = 0.5;
 
 /// The layers of a plan, in its order: those with one name are added.

@@ -17,11 +17,10 @@ use crate::jobs::file_name;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OsmOptions {
-    /// The extract, `.osm.pbf`, relative to the experiment file; `$NAME` is a variable of the environment. Required
-    /// without `scale`.
+    /// The `.osm.pbf` file; `$NAME` is an environment variable. Required without `scale`.
     #[serde(default)]
     pub extract: PathBuf,
-    /// First part of the tables' names.
+    /// Prefix of the tables' names.
     #[serde(default = "default_prefix")]
     pub prefix: String,
     /// Memory for node locations, MB. Default: sized from the extract.
@@ -35,27 +34,27 @@ pub struct OsmOptions {
     /// Keep tables of nodes, ways and relations (`--slim`).
     #[serde(default = "yes")]
     pub slim: bool,
-    /// Drop them after the load (`--drop`).
+    /// Drop the tables of `slim` after the load (`--drop`).
     #[serde(default)]
     pub drop: bool,
-    /// Put all tags into a column of type hstore (`--hstore`).
+    /// Put all tags into an hstore column (`--hstore`).
     #[serde(default)]
     pub hstore: bool,
-    /// Style file, relative to the experiment file. A Lua style needs `--allow-commands`. Default: that of osm2pgsql.
+    /// Style file. A Lua style needs `--allow-commands`. Default: osm2pgsql's.
     #[serde(default)]
     pub style: Option<PathBuf>,
     /// Output: `pgsql`, or `flex`, which needs a Lua `style`.
     #[serde(default)]
     #[schemars(extend("default" = "pgsql"))]
     pub output: Option<String>,
-    /// Store node locations in this file instead of a table (`--flat-nodes`). It takes 8 bytes for each id up to the
-    /// largest. An existing file is kept, unless an earlier load made it or `replace` is true.
+    /// Store node locations in this file instead of a table (`--flat-nodes`): 8 bytes for each id up to the largest. An
+    /// existing file is kept, unless an earlier load made it or `replace` is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flat_nodes: Option<PathBuf>,
-    /// Further options of osm2pgsql, passed unchanged: `"--multi-geometry --latlong"`.
+    /// Further options of osm2pgsql: `"--multi-geometry --latlong"`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub args: String,
-    /// Instead of an extract: load a synthetic one of this scale; 1 is about a million nodes.
+    /// Instead of `extract`: scale of a synthetic extract; 1 is about a million nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>", range(min = 0.001, max = 10_000.0))]
     pub scale: Option<ExtractScale>,
@@ -65,10 +64,10 @@ pub struct OsmOptions {
     /// Schemas that a flex style puts tables into; missing ones are made and stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schemas: Vec<String>,
-    /// Allow replacing tables that no load of pgdyno made. Otherwise such a load is refused.
+    /// Replace tables that no load of pgdyno made; otherwise such a load is refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace: bool,
-    /// Another osm2pgsql: a name in `PATH`, or a path relative to the file. Needs `--allow-commands`.
+    /// Another osm2pgsql: a name in `PATH`, or a path. Needs `--allow-commands`.
     #[serde(default)]
     pub program: Option<PathBuf>,
 }

@@ -24,7 +24,7 @@ pub struct PgbenchOptions {
     #[serde(deserialize_with = "one_or_many")]
     #[schemars(with = "OneOrMany")]
     pub builtin: Vec<String>,
-    /// Script files relative to the experiment file, with a weight after the last `@`.
+    /// Script files, with a weight after the last `@`.
     #[serde(deserialize_with = "one_or_many")]
     #[schemars(with = "OneOrMany")]
     pub files: Vec<String>,
@@ -52,7 +52,7 @@ pub struct PgbenchOptions {
     /// Reopen a lost connection instead of aborting the client. Its open transaction counts as failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reconnect_lost: bool,
-    /// Count a failed statement as a failed transaction and continue, instead of aborting the client.
+    /// Count a failed statement as a failed transaction, instead of aborting the client.
     pub continue_on_error: bool,
     /// With a built-in script or `pgbench_history`: vacuum pgbench's small tables and empty its history before each
     /// run.

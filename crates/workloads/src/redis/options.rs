@@ -19,7 +19,7 @@ const PIPELINE_BYTES: u64 = 1 << 30;
 pub struct RedisOptions {
     /// Commands to send.
     pub command: RedisCommand,
-    /// Length of each value, bytes; `[1000, 64000]` draws lengths between, equally likely.
+    /// Length of each value, bytes; `[1000, 64000]` draws lengths uniformly.
     #[serde(default)]
     #[schemars(with = "Sizes")]
     pub value_bytes: ValueSizes,
@@ -131,7 +131,7 @@ impl<'de> Deserialize<'de> for RedisCommand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Distribution {
-    /// All keys equally likely.
+    /// All keys with equal probability.
     #[default]
     Uniform,
     /// Few keys are hot.

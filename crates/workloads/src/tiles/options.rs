@@ -79,7 +79,7 @@ pub struct TilesOptions {
     #[serde(skip_serializing_if = "is_usual")]
     #[schemars(with = "String")]
     pub cache_eviction: Eviction,
-    /// Share of requests that find their tile in the cache during the whole run, percent: missing tiles are not stored.
+    /// Share of requests that find their tile in the cache, percent. It stays: missing tiles are not stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 100))]
     pub cache_hit_pct: Option<f64>,

@@ -85,7 +85,7 @@ pub(super) struct TraceTable {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TilesTable {
-    /// The text of such a list.
+    /// The text of such a list, instead of its file.
     tiles: String,
 }
 

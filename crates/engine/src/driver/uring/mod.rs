@@ -32,7 +32,7 @@ use crate::wake::Notify;
 /// How long a dropped driver waits for its last sends.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Longest send that is tried without waiting: its completion, even with "no room", exists as soon as it is
+/// Longest send that is tried without waiting: its completion, even with "no room", exists when it is
 /// submitted.
 const SMALL: usize = 4096;
 

@@ -33,11 +33,11 @@ impl Builder<'_, '_> {
             ["rate", "rate_per_client"].into_iter().find(|key| varied.iter().any(|name| name == key));
         let other = if written.rate.is_some() { "rate" } else { "users" };
         if let Some(ladder) = ladder.filter(|_| self.document.value(&["load", other]).is_some()) {
-            let message = format!("`load.{other}` and [factors] {ladder} cannot stand together");
+            let message = format!("`load.{other}` and [factors] {ladder} cannot be combined");
             self.document.wrong(&["load", other], message, None);
         }
         if written.promise.is_some() && varied.iter().any(|name| name == "promise") {
-            let message = "`load.promise` and [factors] promise cannot stand together".to_owned();
+            let message = "`load.promise` and [factors] promise cannot be combined".to_owned();
             self.document.wrong(&["load", "promise"], message, None);
         }
         if let Some(rate) = &written.rate {
@@ -69,7 +69,7 @@ impl Builder<'_, '_> {
             self.document.exclusive("load", ["search", other], why);
         }
         if self.document.value(&["beside"]).is_some() {
-            let message = "`[beside]` and `load.search` cannot stand together: a search has no rounds beside which it could run".to_owned();
+            let message = "`[beside]` and `load.search` cannot be combined: a search has no rounds beside which it could run".to_owned();
             self.document.wrong(&["beside"], message, None);
         }
         let varied = self.document.names(&["factors"]);
@@ -77,7 +77,7 @@ impl Builder<'_, '_> {
             ["rate", "rate_per_client", "promise"].iter().filter(|key| varied.iter().any(|name| name == *key))
         {
             let message = format!(
-                "[factors] {other} and `load.search` cannot stand together: a search chooses its rates, and has its own promise"
+                "[factors] {other} and `load.search` cannot be combined: a search chooses its rates, and has its own promise"
             );
             self.document.wrong(&["factors", other], message, None);
         }

@@ -120,11 +120,11 @@ impl Builder<'_, '_> {
             if self.document.value(&[table]).is_none() {
                 continue;
             }
-            let message = format!("`[{table}]` and `[calibrate]` cannot stand together");
+            let message = format!("`[{table}]` and `[calibrate]` cannot be combined");
             self.document.wrong_key(&[table], message, Some("a calibration chooses its runs itself"));
         }
         for key in self.document.names(&["measure"]).iter().filter(|key| *key != "driver") {
-            let message = format!("`measure.{key}` and `[calibrate]` cannot stand together");
+            let message = format!("`measure.{key}` and `[calibrate]` cannot be combined");
             let hint = "a calibration chooses its runs itself; measure.driver can be given";
             self.document.wrong_key(&["measure", key], message, Some(hint));
         }

@@ -25,7 +25,7 @@ impl Builder<'_, '_> {
             ("ramp", "write arrivals = \"0.5s apart\" in its place"),
         ] {
             if self.document.value(&["load", "users", key]).is_some() {
-                let message = format!("`session` and `{key}` cannot stand together: {why}");
+                let message = format!("`session` and `{key}` cannot be combined: {why}");
                 self.document.wrong(&["load", "users", key], message, None);
             }
         }
@@ -52,7 +52,7 @@ impl Builder<'_, '_> {
             );
         }
         if written.sessions.is_some() && self.document.value(&["measure", "transactions"]).is_some() {
-            let message = "`measure.transactions` and `load.users.sessions` cannot stand together".to_owned();
+            let message = "`measure.transactions` and `load.users.sessions` cannot be combined".to_owned();
             self.document.wrong_key(&["measure", "transactions"], message, None);
         }
         let sessions = PlannedSessions {

@@ -11,8 +11,8 @@ pub(in crate::commands) struct BuildArgs {
     /// Repository of 'build: git …': PostgreSQL, or an extension with PGXS [default: the current folder]
     #[arg(long, value_name = "FOLDER", requires = "against")]
     pub(in crate::commands) source: Option<PathBuf>,
-    /// Options of all builds from git: of configure or meson, or variables of make for an extension, such as
-    /// '--with-icu CFLAGS=-O3'. Without them configure compiles with -O2
+    /// Options of builds from git: of configure or meson, or variables of make for an extension, such as '--with-icu
+    /// CFLAGS=-O3'. Without any, configure compiles with -O2
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, requires = "against")]
     pub(in crate::commands) configure: Option<String>,
 }
@@ -33,10 +33,10 @@ pub(in crate::commands) struct Compare {
     pub(in crate::commands) against: Vec<String>,
     #[command(flatten)]
     pub(in crate::commands) builds: BuildArgs,
-    /// SQL that undoes 'sql: …'. Needed on a server that pgdyno did not make
+    /// SQL that undoes 'sql: …'. Required, except on a private server
     #[arg(long, value_name = "SQL", requires = "against")]
     pub(in crate::commands) undo: Option<String>,
-    /// Allow changes to the whole server: settings by a reload, and SQL. They are undone at the end
+    /// Allow changes of the whole server: settings by a reload, and SQL. They are undone at the end
     #[arg(long, requires = "against")]
     pub(in crate::commands) change_server: bool,
     /// Differences below this count as "the same", in percent [default: 3]
@@ -53,31 +53,29 @@ pub(crate) struct AgainstArgs {
     /// Number of rounds. A larger number extends a finished comparison [default: 12]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), requires = "against")]
     pub(super) rounds: Option<u32>,
-    /// Whether both sides take turns in short slices within a round: auto, true, false or a length such as 100ms
-    /// [default: auto]
+    /// Whether both sides take turns in short slices: auto, true, false or a length such as 100ms [default: auto]
     #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true, requires = "against")]
     pub(super) slices: Option<WrittenSlices>,
-    /// Whether both sides keep their sessions from round to round, so that what changes with a session's age shows: true
-    /// or false [default: true for versions and builds]
+    /// Whether both sides keep their sessions from round to round, which shows effects of a session's age: true or
+    /// false [default: true for versions and builds]
     #[arg(long, value_name = "WHETHER", requires = "against")]
     pub(super) keep_sessions: Option<bool>,
-    /// Longest time in seconds for the check of each workload before its runs, and for the plans after one, each
-    /// [default: 10]
+    /// Maximum seconds for the check of each workload before its runs, and for the plans after one [default: 10]
     #[arg(long, value_name = "SEC", value_parser = crate::options::check_time, requires = "against")]
     pub(super) check_time: Option<Duration>,
-    /// The metric that gives the answer, which names the other one, too [default: tps]
+    /// Metric that decides the verdict [default: tps]
     #[arg(long, value_enum, value_name = "METRIC", requires = "against")]
     pub(super) metric: Option<AnswerMetric>,
-    /// Also write this comparison as an experiment file, for `pgdyno run FILE`
+    /// Also write this as an experiment file, for `pgdyno run FILE`
     #[arg(long, value_name = "FILE", requires = "against")]
     pub(super) save: Option<PathBuf>,
     /// Show the plan, and run nothing
     #[arg(long, requires = "against")]
     pub(super) dry_run: bool,
-    /// Measure a finished comparison again, as a new one
+    /// Measure again what is finished, as a new experiment
     #[arg(long, requires = "against")]
     pub(super) again: bool,
-    /// Allow both sides to be the same, to see what chance alone gives
+    /// Allow both arms to be the same, to see random differences alone
     #[arg(long, requires = "against")]
     pub(super) same: bool,
     /// Also write the HTML report to this file

@@ -58,7 +58,7 @@ pub(crate) struct BenchArgs {
     pub(super) output: OutputArgs,
     #[command(flatten)]
     elsewhere: Elsewhere,
-    /// All of it as it was typed.
+    /// All of it as typed.
     #[arg(skip)]
     pub(crate) given: Given,
 }
@@ -170,11 +170,10 @@ impl TableArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = None::<&str>)]
 pub(super) struct BenchLoadArgs {
-    /// Number of clients; with --users, of users. With --against also several, such as 1,4,16: both sides are compared at
-    /// each
+    /// Number of clients or, with --users, of users. With --against also several, such as 1,4,16
     #[arg(short = 'c', long, value_name = "N[,N…]", default_value = "1", value_parser = listed::clients)]
     pub(super) client: Listed<u32>,
-    /// Number of threads
+    /// Number of threads, at most one for each client
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) jobs: u32,
     /// Duration in seconds
@@ -183,8 +182,8 @@ pub(super) struct BenchLoadArgs {
     /// Transactions per client [default: 10, unless -T or --users]
     #[arg(short = 't', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) transactions: Option<u64>,
-    /// Warm-up in seconds, which does not count [default: 0; with --against 0.5; of a run with users who
-    /// come openly twice their mean think time in a session, at most the duration]
+    /// Warm-up in seconds, which does not count [default: 0; with --against 0.5; with open arrivals of users twice the
+    /// think time of a session, at most the duration]
     #[arg(long, value_name = "SEC", allow_negative_numbers = true)]
     pub(super) warmup: Option<f64>,
 }
@@ -223,7 +222,7 @@ pub(crate) struct Scripts {
     /// All of -f, -b, -S and -N in the order they were given: scripts are numbered by it.
     #[arg(skip)]
     pub(crate) in_order: Vec<ScriptChoice>,
-    /// Query protocol: simple (variables are pasted into the text), extended (parse, bind and execute each time) or
+    /// Query protocol: simple (variables substituted in the text), extended (parse, bind and execute each time) or
     /// prepared (parse once per connection). With bench --against also several, such as simple,prepared
     #[arg(short = 'M', long = "protocol", value_name = "MODE[,MODE…]", default_value = "simple", value_parser = MODES, hide_possible_values = true)]
     pub(in crate::commands) mode: Listed<QueryProtocolArg>,
@@ -237,8 +236,7 @@ pub(crate) struct Scripts {
 /// Variables from the rows of a file or a query.
 #[derive(Debug, Args)]
 pub(crate) struct Rows {
-    /// Set script variables from rows, one row per transaction: FILE.csv, whose first line names the variables, or
-    /// 'query: SELECT …'
+    /// Set script variables from the rows of FILE.csv, whose first line names the variables, or of 'query: SELECT …'
     #[arg(long, value_name = "ROWS")]
     pub(crate) variables: Option<String>,
     /// When a client takes a row: transaction, client (once, before the run), or session (of a user) [default:
@@ -271,22 +269,23 @@ pub(super) struct Pace {
 #[derive(Debug, Args)]
 #[command(next_help_heading = None::<&str>)]
 pub(crate) struct Conduct {
-    /// Maximum number of tries after a serialization failure or a deadlock. 0: no maximum, which needs -T or -L
+    /// Maximum number of tries of a transaction that fails by serialization or deadlock. 0: no maximum, which needs -T
+    /// or -L
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) max_tries: u32,
-    /// Count a transaction with an SQL error as failed, and go on
+    /// Count a transaction with an SQL error as failed, and continue
     #[arg(long)]
     pub(super) continue_on_error: bool,
     /// Open a new connection for each transaction; with --users, for each session
     #[arg(short = 'C', long)]
     pub(super) connect: bool,
-    /// Reconnect after a lost connection. The transaction that was lost counts as failed
+    /// Reconnect after a lost connection; its transaction counts as failed
     #[arg(long)]
     pub(super) reconnect: bool,
     /// Do not vacuum pgbench's tables before the run. With -i: leave out step v
     #[arg(short = 'n', long)]
     pub(super) no_vacuum: bool,
-    /// Report progress every SEC seconds, as pgbench does
+    /// Report progress every SEC seconds
     #[arg(short = 'P', long, value_name = "SEC", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) progress: Option<u32>,
     /// Report progress with the Unix time
@@ -298,17 +297,16 @@ pub(crate) struct Conduct {
     /// Accept scripts that return and change no rows
     #[arg(long)]
     pub(super) may_be_empty: bool,
-    /// How to send and receive bytes, the same in all runs that are compared
+    /// How the load generator sends and receives bytes
     #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
     pub(super) driver: Driver,
-    /// What a thread does that waits for answers, the same in all runs that are compared
+    /// How threads wait for answers
     #[arg(long, value_enum, default_value_t, value_name = "WAY")]
     pub(super) wait: WaitChoice,
-    /// Level of a factor that you set by hand, such as memory=3200. The run is one set of it, and sets of its levels are
-    /// compared
+    /// Current level of a factor that you set by hand, such as memory=3200. The run is one set of it
     #[arg(long, value_name = "FACTOR=LEVEL")]
     pub(super) level: Option<String>,
-    /// Seed for all random numbers: a number, time or rand. The default is a new one; it is always recorded
+    /// Seed of all random numbers: a number, time or rand [default: a new one, recorded]
     #[arg(long, value_name = "N")]
     pub(crate) random_seed: Option<String>,
 }
@@ -337,10 +335,10 @@ fn seconds(text: &str) -> Result<u64, String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = None::<&str>)]
 pub(crate) struct TargetArgs {
-    /// Database name, connection string or URI. The default is libpq's: PGDATABASE, or your user name
+    /// Database name, connection string or URI [default: PGDATABASE, or your user name]
     #[arg(value_name = "DBNAME|URI")]
     pub(super) dsn: Option<String>,
-    /// The same as DBNAME, which has priority
+    /// Same as DBNAME, which has priority
     #[arg(short = 'd', long, value_name = "DBNAME|URI", help_heading = "Connection")]
     pub(super) dbname: Option<String>,
     /// Host or socket folder of the server
@@ -352,7 +350,7 @@ pub(crate) struct TargetArgs {
     /// User name
     #[arg(short = 'U', long, value_name = "NAME", help_heading = "Connection")]
     pub(super) username: Option<String>,
-    /// Run on a private server that pgdyno makes, with pgbench's tables at scale -s [name: default]
+    /// Run on a private server, with pgbench's tables at scale -s [name: default]
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "default", help_heading = "Connection")]
     pub(super) managed: Option<String>,
     /// SQL file to run on the private server first (repeatable)
@@ -365,11 +363,11 @@ pub(crate) struct TargetArgs {
 /// Replicas of the server, and whether scripts go to them.
 #[derive(Debug, Args)]
 pub(crate) struct Replicas {
-    /// Replicas: with --managed their number, which pgdyno makes; else the connection string of one (repeatable)
+    /// Replicas: with --managed their number; else the connection string of one (repeatable)
     #[arg(long, value_name = "N|URI", help_heading = "Connection")]
     pub(super) replicas: Vec<String>,
-    /// What commits of the private server wait for: async (no replica), sync (all have flushed), or remote_apply (all
-    /// have applied) [default: async]
+    /// What commits of the private server wait for: async (no replica), sync (all flushed), or remote_apply (all
+    /// applied) [default: async]
     #[arg(long, value_name = "MODE", requires = "replicas", value_parser = REPLICATIONS, hide_possible_values = true, help_heading = "Connection")]
     pub(super) replication: Option<String>,
     /// The server that scripts go to: primary, or replica (several take turns by client) [default: primary]

@@ -115,7 +115,7 @@ pub(super) fn told_where(results: &Path, tables: &[&str], id: Option<ExperimentI
     talk(&format!("results: {} (try: {})", results.display(), tables.join(", ")));
 }
 
-/// What is wrong with an option: a sentence of which it is the subject, or one of its own after a colon.
+/// What is wrong with an option: a sentence with it as the subject, or a separate one after a colon.
 pub(in crate::commands) fn of_option(option: &str, said: &str) -> String {
     let verbs = ["must ", "cannot ", "has ", "is ", "needs ", "names ", "says ", "stands "];
     let colon = if verbs.iter().any(|verb| said.starts_with(verb)) { "" } else { ":" };

@@ -211,7 +211,7 @@ fn check_users(args: &BenchArgs, asked: &BenchRequest<'_>) -> anyhow::Result<()>
     let Some(users) = asked.users()? else { return Ok(()) };
     if args.pace.rate.is_some() {
         let hint = "for users who come at a rate: --arrivals '12 per minute'";
-        return Err(usage_with("--users and --rate cannot stand together", hint));
+        return Err(usage_with("--users and --rate cannot be combined", hint));
     }
     if args.load.transactions.is_some() {
         let hint = "--sessions N for sessions of each user, or -T for a duration";

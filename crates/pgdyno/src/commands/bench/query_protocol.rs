@@ -7,7 +7,7 @@ use clap::ValueEnum;
 /// Query protocol, as in pgbench.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::commands) enum QueryProtocolArg {
-    /// Variables are pasted into the text
+    /// Variables are substituted in the text
     Simple,
     /// Parse, bind and execute each time
     Extended,

@@ -12,16 +12,15 @@ use crate::exit::{CommandFailure, USAGE};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Users")]
 pub(crate) struct UserArgs {
-    /// Let each client be a user, who does sessions: scripts with think times between them, such as 'login.sql, 5s,
-    /// search.sql x3, 2s, order.sql'. Think times are 5s, exp(5s), lognormal(5s, 0.5) or file(pauses.txt)
+    /// Each client is a user who does sessions: scripts with think times, such as 'login.sql, 5s, search.sql x3, 2s,
+    /// order.sql'. Think times are 5s, exp(5s), lognormal(5s, 0.5) or file(pauses.txt)
     #[arg(long, value_name = "SESSION")]
     pub(super) users: Option<String>,
-    /// When users come: '0.5s apart', together, 'up 60s, hold 300s, down 60s', a share over time such as 'ramp 0..1 over
-    /// 60s' or 'spike 0.2 to 1 for 10s at 30s', or new users such as '12 per minute' (each does one session) [default:
-    /// evenly over the warm-up]
+    /// When users come: '0.5s apart', together, 'up 60s, hold 300s, down 60s', a share over time such as 'ramp 0..1
+    /// over 60s', or new users for one session each, such as '12 per minute' [default: evenly over the warm-up]
     #[arg(long, value_name = "WHEN", requires = "users", allow_hyphen_values = true)]
     pub(super) arrivals: Option<String>,
-    /// Share of registered people who are active at a time, in percent: also prints the number of registered people
+    /// Share of registered people who are active at a time, in percent: prints their number, too
     #[arg(long, value_name = "PCT", requires = "users", allow_negative_numbers = true)]
     pub(super) active_share: Option<String>,
 }

@@ -14,16 +14,17 @@ use crate::options::{Driver, OutputArgs};
 /// `pgdyno calibrate`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How bytes are moved
+    /// How the load generator sends and receives bytes
     #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
     driver: Driver,
-    /// Seconds that all measurements take together, about
+    /// Approximate seconds of all measurements together
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(5..=3600))]
     seconds: u32,
     /// Numbers of clients, all on one thread
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,8,64", value_parser = clap::value_parser!(u32).range(1..))]
     clients: Vec<u32>,
-    /// Folder with PostgreSQL's programs [default: the system's newest; without any only the sink is asked]
+    /// Folder with PostgreSQL's programs [default: the system's newest; without any, only the built-in sink is
+    /// measured]
     #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN", hide_env_values = true)]
     pg_bin: Option<PathBuf>,
     #[command(flatten)]

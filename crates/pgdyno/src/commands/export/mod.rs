@@ -23,23 +23,23 @@ use crate::print::{data, talk, warning};
 /// `pgdyno export …`.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum ExportCommand {
-    /// Write an experiment's file and all its scripts into a folder, which pgdyno run then repeats
+    /// Write an experiment's file and scripts into a folder, for pgdyno run
     Experiment(ExportExperiment),
-    /// Write the single tiles of an experiment with their times into a GeoPackage, which QGIS and its like open
+    /// Write the tiles of an experiment with their times into a GeoPackage, for QGIS and the like
     Tiles(tiles::ExportTiles),
 }
 
 /// `pgdyno export experiment`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportExperiment {
-    /// Which one [see: pgdyno table experiments]
+    /// Which experiment [see: pgdyno table experiments]
     #[arg(value_name = "NUMBER|NAME")]
     experiment: String,
-    /// Folder to write, new or empty; `-` prints all of it instead
+    /// New or empty folder to write; `-` prints everything instead
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Replace what may be private, to send it to others: literals in scripts and SQL, commands, comments, and hosts, users and
-    /// passwords of addresses. The result can be read, and not be run
+    /// Replace what may be private: literals in scripts and SQL, commands, comments, and hosts, users and passwords of
+    /// addresses. The result cannot be run
     #[arg(long)]
     redact: bool,
     #[command(flatten)]
@@ -157,7 +157,7 @@ fn identify(kit: &Kit, folder: &Path, results: &Path) {
     let path = folder.join(path);
     let planned = ExperimentFile::read(&path, &ReadOptions::default()).map_err(anyhow::Error::from);
     if planned.as_ref().is_ok_and(lab::sources::has_any) {
-        // An export executes nothing of the experiment, and git runs what a repository names.
+        // An export executes no part of the experiment, and git runs what a repository names.
         talk(
             "it builds refs from git: whether it is the same experiment depends on where the refs are when it is run",
         );
@@ -179,7 +179,7 @@ fn identify(kit: &Kit, folder: &Path, results: &Path) {
             ));
             if plan.seed() != kit.seed {
                 talk(&format!(
-                    "its seed was {}, as --again draws one of its own: started again, order and random numbers are those of seed {}",
+                    "its seed was {}, as --again draws a new one: started again, order and random numbers are those of seed {}",
                     kit.seed,
                     plan.seed()
                 ));

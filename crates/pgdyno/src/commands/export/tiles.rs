@@ -21,11 +21,11 @@ const END: &str = "gpkg";
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "pgdyno export tiles [OPTIONS] [NUMBER|NAME] <FILE.gpkg>")]
 pub(crate) struct ExportTiles {
-    /// Which one, before the file, or by -e [default: the newest one; see: pgdyno table experiments]
+    /// Which experiment [default: the newest one; see: pgdyno table experiments]
     #[arg(value_name = "NUMBER|NAME")]
     which: Option<PathBuf>,
-    /// File to write, a new one: a polygon (EPSG:3857) for each tile, cell and arm, with requests, mean_ms, max_ms, bytes, and where arms
-    /// are compared the base's mean and the change; and a view with a style for QGIS for each arm and zoom
+    /// New file to write: a polygon (EPSG:3857) for each tile, cell and arm, with requests, mean_ms, max_ms, bytes and,
+    /// in comparisons, the base's mean and the change; and a view with a QGIS style for each arm and zoom
     #[arg(value_name = "FILE.gpkg")]
     file: Option<PathBuf>,
     #[command(flatten)]

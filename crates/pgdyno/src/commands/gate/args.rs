@@ -21,20 +21,20 @@ const A_DAY: u64 = 24 * 3600 * 1_000_000;
 pub(crate) struct Args {
     /// Experiment file in TOML that compares something (docs/reference/experiment.md)
     pub(super) file: PathBuf,
-    /// Folder for summary.md, gate.json, report.html and charts; made if it is missing, files of these names are replaced
+    /// Folder for summary.md, gate.json, report.html and charts. Files of these names are replaced
     #[arg(long, short = 'o', value_name = "DIR", default_value = "gate")]
     pub(super) output: PathBuf,
-    /// Time that may be spent to decide, after the rounds of the file. With 0 an undecided gate stays undecided
+    /// Maximum time for further rounds, after those of the file, until the gate is decided. 0: none
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = budget)]
     pub(super) budget: Duration,
     /// Judge against a base that was measured before: a results file with an experiment of the same file, in which only
-    /// the judged arm differs. An arm that both have is the control, whose change is taken out
+    /// the judged arm differs. The change of an arm that both have is taken out
     #[arg(long, value_name = "RESULTS")]
     pub(super) base: Option<PathBuf>,
     /// Which experiment of --base, by number or name [default: the newest]
     #[arg(long, value_name = "EXPERIMENT", requires = "base")]
     pub(super) base_experiment: Option<String>,
-    /// The judged commit [default: the commit of the build, GITHUB_SHA or CI_COMMIT_SHA, or the commit that is checked out around FILE]
+    /// The judged commit [default: the commit of the build, GITHUB_SHA, CI_COMMIT_SHA, or the checkout around FILE]
     #[arg(long, value_name = "COMMIT", value_parser = commit)]
     pub(super) commit: Option<String>,
     /// The commit of the base [default: the commit of its build]
@@ -46,22 +46,22 @@ pub(crate) struct Args {
     /// Show the plan, and run nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Allow the commands, programs and files outside its folder that the file names. --dry-run lists them
+    /// Allow the commands, programs and files outside its folder that the file names; --dry-run lists them
     #[arg(long)]
     pub(super) allow_commands: bool,
-    /// OpenStreetMap extract to use for $PGDYNO_DATA in the file
+    /// OpenStreetMap extract for $PGDYNO_DATA in the file
     #[arg(long, value_name = "FILE", env = "PGDYNO_DATA", hide_env_values = true)]
     pub(super) data: Option<PathBuf>,
-    /// Repository to build the refs of the file from, such as another clone, instead of the file's own
+    /// Repository for builds from git, such as another clone, instead of the file's
     #[arg(long, value_name = "FOLDER")]
     pub(super) source: Option<PathBuf>,
     /// Number of rounds before the first look, instead of the file's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) rounds: Option<u32>,
-    /// Measure a finished experiment again, as a new one
+    /// Measure again what is finished, as a new experiment
     #[arg(long)]
     pub(super) again: bool,
-    /// The metric that gives the answer, instead of the file's
+    /// Metric that decides the verdict, instead of the file's
     #[arg(long, short = 'm', value_enum, value_name = "METRIC")]
     pub(super) metric: Option<AnswerMetric>,
     #[command(flatten)]

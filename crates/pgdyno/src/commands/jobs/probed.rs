@@ -88,7 +88,7 @@ fn answer(server: &str, probed: &Probed) -> String {
     });
     let said: Vec<String> = said.collect();
     match said.is_empty() {
-        true => format!("{server}: nothing of it could be measured."),
+        true => format!("{server}: no figure could be measured."),
         false => format!("{server}: {}.", said.join(", ")),
     }
 }

@@ -7,7 +7,7 @@ use crate::commands::bench::against::made_args::MadeArgs;
 /// `pgdyno ladder`.
 #[derive(Debug, Args)]
 #[command(version, disable_help_flag = true, args_override_self = true, infer_long_args = true)]
-#[command(after_help = "Clients and rate in step, at two promises (the study of a Raspberry Pi):\n  \
+#[command(after_help = "Clients and rate together, at two promises (the study of a Raspberry Pi):\n  \
     pgdyno ladder --clients 3,8,10,12,14,16 --rate-per-client 1 --promise 500ms,250ms -f reporting.sql DBNAME\n\
     How throughput grows with clients:\n  pgdyno ladder --clients 1,2,4,8,16,32 -S DBNAME\n\
     How response times grow with users:\n  pgdyno ladder --clients 10,20,40,80 --users 'login.sql, 5s, search.sql x3, 2s, order.sql' DBNAME\n\
@@ -26,13 +26,14 @@ pub(crate) struct LadderArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Ladder")]
 pub(super) struct Rungs {
-    /// Clients of each step, such as 1,2,4,8; with --users, users. With -R: one number for all steps [default: 16 with -R]
+    /// Clients (with --users, users) of each step, such as 1,2,4,8. With -R: one number for all steps [default: 16 with
+    /// -R]
     #[arg(short = 'c', long, alias = "client", value_name = "N,N,…", value_delimiter = ',')]
     pub(super) clients: Vec<u32>,
     /// Rate of each step in transactions per second, over all clients
     #[arg(short = 'R', long, alias = "rates", value_name = "TPS,TPS,…", value_delimiter = ',')]
     pub(super) rate: Vec<f64>,
-    /// Rate of each client in transactions per second, so that the rate grows with the clients
+    /// Rate of each client in transactions per second
     #[arg(long, value_name = "TPS", conflicts_with = "rate", allow_negative_numbers = true)]
     pub(super) rate_per_client: Option<f64>,
     /// Latency that must hold, such as 'p99 < 500ms', or 500ms with --bound. A plain number is in milliseconds. Several

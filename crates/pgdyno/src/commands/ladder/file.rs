@@ -23,10 +23,7 @@ pub(super) fn made(args: &LadderArgs, folder: &Folder) -> anyhow::Result<MadeExp
     }
     let are_users = args.made.users.is_asked();
     if are_users && steps.offered != Offered::Nothing {
-        return Err(usage(
-            "--users and rates cannot stand together",
-            "--clients 10,20,40 for numbers of users",
-        ));
+        return Err(usage("--users and rates cannot be combined", "--clients 10,20,40 for numbers of users"));
     }
     let question = |name: &str| {
         let question = question(name, rungs, &steps);

@@ -35,16 +35,16 @@ pub(super) struct Search {
     /// (repeatable)
     #[arg(long, value_name = "PROMISE", required = true)]
     pub(super) promise: Vec<String>,
-    /// Number of clients, or auto: doubled until more clients give no more throughput. With --users: the number of users
-    /// to begin with
+    /// Number of clients, or auto: doubled until throughput rises no more. With --users: the number of users to begin
+    /// with
     #[arg(short = 'c', long, alias = "client", value_name = "N|auto", default_value = "auto", value_parser = clients)]
     pub(super) clients: ClientsArg,
-    /// Lowest rate to try, in transactions per second [default: 1 % of the fastest run]. With --users: fewest users
+    /// Lowest rate to try, in transactions per second [default: 1 % of the fastest run]. With --users: minimum of users
     /// [default: 1]
     #[arg(long, value_name = "TPS", allow_negative_numbers = true)]
     pub(super) lowest: Option<f64>,
-    /// Highest rate to try [default: 120 % of the fastest run]. With --users: most users [default: as many as the server
-    /// accepts]
+    /// Highest rate to try [default: 120 % of the fastest run]. With --users: maximum of users [default: as many as the
+    /// server accepts]
     #[arg(long, value_name = "TPS", allow_negative_numbers = true)]
     pub(super) highest: Option<f64>,
     /// Stop when the highest rate that holds and the lowest that fails are this close, in percent [default: 3, with

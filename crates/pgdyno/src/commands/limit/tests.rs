@@ -55,7 +55,7 @@ fn limits_of_two_sides_are_a_comparison() {
 fn what_cannot_be_searched_is_told_in_words_of_the_command() {
     for (line, wanted) in [
         (&["-S", "shop"][..], "--promise"),
-        (&["--promise", "p99 > 2s", "-S", "shop"], "what is not exceeded, with <"),
+        (&["--promise", "p99 > 2s", "-S", "shop"], "needs an upper bound: write <"),
         (&["--promise", "p99 < 2s", "-S", "postgres://h:54321x/shop"], "invalid port value"),
         (
             &["--promise", "p99 < 2s", "-S", "--partitions", "8", "shop"],

@@ -23,26 +23,25 @@ pub(crate) struct Args {
     /// Extract: Geofabrik's id (malta, us/delaware), its last part (delaware), its path (europe/malta) or its name
     #[arg(required_unless_present = "list")]
     name: Option<String>,
-    /// List extracts instead whose id, name or parent contains PATTERN. With --offline: only extracts on this machine
+    /// List extracts whose id, name or parent contains PATTERN; with --offline, those on this machine
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, conflicts_with_all = ["name", "output"])]
     list: Option<Option<String>>,
-    /// File to write. An existing file is replaced when the new one is complete [default: in the home of pgdyno, with
-    /// id and date]
+    /// File to write; an existing one is replaced at the end [default: in the home of pgdyno, with id and date]
     #[arg(long, short = 'o', value_name = "FILE", conflicts_with = "offline")]
     output: Option<PathBuf>,
-    /// Use the newest extract that was fetched before, without a network
+    /// Use the newest extract that was fetched before
     #[arg(long)]
     offline: bool,
     /// Address of a mirror that has Geofabrik's files under the same paths [default: download.geofabrik.de]
     #[arg(long, value_name = "URL", env = "PGDYNO_OSM_MIRROR", hide_env_values = true)]
     mirror: Option<String>,
-    /// Seconds of silence after which a connection is given up
+    /// Timeout of a silent connection, seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
     /// Largest size of the extract, such as 500MB [default: 256GB, and 1GB if the server does not announce the size]
     #[arg(long, value_name = "SIZE", conflicts_with = "offline", value_parser = size)]
     max_size: Option<u64>,
-    /// Allow a redirect from https:// to http://, which anybody on the way can change
+    /// Allow a redirect from https:// to http://, which is not protected against tampering
     #[arg(long, conflicts_with = "offline")]
     allow_http: bool,
     #[command(flatten)]

@@ -29,22 +29,22 @@ pub(crate) struct OsmLoadArgs {
     /// Extract (.osm.pbf)
     #[arg(env = "PGDYNO_DATA", hide_env_values = true, required_unless_present = "scale")]
     extract: Option<PathBuf>,
-    /// Load a synthetic extract of this scale instead of a file, 0.001 to 10000 (see osm synth)
+    /// Load a synthetic extract of this scale instead, 0.001 to 10000 (see osm synth)
     #[arg(long, value_parser = synth::scale)]
     scale: Option<ExtractScale>,
     /// Its seed [default: 1]
     #[arg(long, requires = "scale", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
-    /// Database as connection string or URI [default: a private server that pgdyno makes]
+    /// Database as connection string or URI [default: a private server]
     #[arg(long, short = 'd', value_name = "URI")]
     url: Option<String>,
-    /// Replace existing tables of the same names, also tables that pgdyno did not make
+    /// Replace existing tables of these names, also tables that pgdyno did not make
     #[arg(long)]
     replace: bool,
     /// Also write this as an experiment file, for `pgdyno run FILE`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Show what would be done, and do nothing
+    /// Show the plan, and run nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub(crate) struct OsmLoadArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "osm2pgsql")]
 struct How {
-    /// First part of the tables' names
+    /// Prefix of the tables' names
     #[arg(long, short = 'p', default_value = "planet_osm")]
     prefix: String,
     /// Output: pgsql or flex
@@ -75,7 +75,7 @@ struct How {
     /// Drop the tables of nodes, ways and relations after the load
     #[arg(long)]
     drop: bool,
-    /// All tags in a column of type hstore
+    /// Put all tags into an hstore column
     #[arg(long, short = 'k')]
     hstore: bool,
     /// Memory for node locations in MB [default: from the size of the extract]
@@ -87,10 +87,10 @@ struct How {
     /// Keep node locations in this file
     #[arg(long, short = 'F', value_name = "FILE")]
     flat_nodes: Option<PathBuf>,
-    /// Make this schema first, for a flex style that puts tables there (repeatable)
+    /// Make this schema first, for the tables of a flex style (repeatable)
     #[arg(long = "schema", value_name = "NAME")]
     schemas: Vec<String>,
-    /// More options for osm2pgsql, unchanged: "--multi-geometry --latlong"
+    /// Further options of osm2pgsql: "--multi-geometry --latlong"
     #[arg(
         long,
         value_name = "OPTIONS",

@@ -20,17 +20,17 @@ const TOLD_EVERY: Duration = Duration::from_secs(5);
 /// `pgdyno osm synth`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Size: 1 is a region of about a million nodes; from 0.001 to 10000, three decimals at most. All that a smaller one has is
-    /// in a larger one of the same seed
+    /// Size: 1 is about a million nodes; 0.001 to 10000, at most three decimals. A larger extract contains the smaller
+    /// ones of its seed
     #[arg(long, default_value = "1", value_parser = scale)]
     scale: ExtractScale,
-    /// Other land for each
+    /// Seed: each makes a different region
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Threads that draw; the file is the same for any number [default: the machine's CPUs]
+    /// Threads; the file is the same for any number [default: the machine's CPUs]
     #[arg(long, short = 'j', value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// File to write (.osm.pbf); it is replaced once the new one is whole
+    /// File to write (.osm.pbf); an existing one is replaced at the end
     #[arg(long, short = 'o', value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]

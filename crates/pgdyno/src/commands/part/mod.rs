@@ -18,11 +18,11 @@ const LONGEST_WAIT_S: f64 = 86_400.0;
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Several hosts")]
 pub(crate) struct PartArgs {
-    /// Measure part K of N, such as 2/4, into its own results file, and merge the files afterwards. With auto, Slurm or
-    /// MPI gives K and N; with auto/N, Kubernetes gives K (docs/how-to/many-machines.md)
+    /// Measure part K of N, such as 2/4, into its own results file, to be merged. With auto, Slurm or MPI gives K and
+    /// N; with auto/N, Kubernetes gives K (docs/how-to/many-machines.md)
     #[arg(long, value_name = "K/N", env = "PGDYNO_PART", hide_env_values = true)]
     part: Option<WrittenPart>,
-    /// What the parts divide: cells, each measured by one host; or load, where all parts make each run together
+    /// What the parts divide: cells, each measured by one host; or the load of each run
     #[arg(
         long,
         value_enum,
@@ -32,7 +32,7 @@ pub(crate) struct PartArgs {
         hide_possible_values = true
     )]
     share: Share,
-    /// Seconds to wait for the other parts before each run, with --share load
+    /// With --share load: seconds to wait for the other parts before each run
     #[arg(long, default_value_t = 300.0, value_name = "SECONDS", requires = "part", value_parser = seconds)]
     patience: f64,
 }

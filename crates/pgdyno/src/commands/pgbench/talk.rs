@@ -1,4 +1,4 @@
-//! Messages of the drop-in on standard error, worded and coloured like those of PostgreSQL's programs.
+//! Messages of the drop-in on standard error, worded and coloured like in PostgreSQL's programs.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;

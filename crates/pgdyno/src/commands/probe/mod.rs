@@ -19,33 +19,33 @@ const NAME: &str = "probe";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "What each query is, and what it cannot tell: docs/how-to/host.md")]
 pub(crate) struct Args {
-    /// Database name, connection string or URI [default: as libpq: PGDATABASE, else the user's name]
+    /// Database name, connection string or URI [default: PGDATABASE, or your user name]
     #[arg(value_name = "DBNAME|URI", conflicts_with_all = ["managed", "compare"])]
     dsn: Option<String>,
-    /// A private server that pgdyno makes [name: default]
+    /// Probe a private server [name: default]
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
     managed: Option<String>,
-    /// Write nothing, not even temporary tables: for servers in use. Chosen by itself on standbys, where
-    /// default_transaction_read_only is on, and where the role may not make a schema
+    /// Write nothing, not even temporary tables: for servers in use. Implied on standbys, with
+    /// default_transaction_read_only, and if the role may not make a schema
     #[arg(long)]
     read_only: bool,
-    /// All parts together take no longer, about: 30s, 5min
+    /// Approximate maximum time of all parts together: 30s, 5min
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
     time: Duration,
-    /// Most scratch data on the server at a time (dropped at the end), and most memory of all backends: 256MB, 2GB
+    /// Maximum of scratch data on the server (dropped at the end), and of memory of all backends: 256MB, 2GB
     #[arg(long, value_name = "SIZE", default_value = "256MB", value_parser = size)]
     space: u64,
-    /// How many backends "all" are [default: the host's CPUs if SQL tells them, else as many as add something]
+    /// Maximum of concurrent backends [default: the host's CPUs if SQL shows them, else as many as add throughput]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     backends: Option<u32>,
     /// Also write this as an experiment file, for `pgdyno run FILE`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Show what would be done, and do nothing
+    /// Show the plan, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Probe nothing: show the newest stored probe of each server side by side, of the results file or of these
-    /// experiments and results files
+    /// Probe nothing: show the newest stored probe of each server, in the results file or in these experiments and
+    /// results files
     #[arg(long, value_name = "EXPERIMENT|FILE", num_args = 0.., conflicts_with_all = ["managed", "read_only", "backends", "time", "space", "pg_bin", "save", "dry_run"])]
     compare: Option<Vec<String>>,
     #[command(flatten)]

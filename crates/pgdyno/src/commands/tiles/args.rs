@@ -20,13 +20,13 @@ use crate::options::{AnswerMetric, KnownValues, OutputArgs, WrittenSlices};
     Which of my two queries is faster, and at which zoom?\n  pgdyno tiles -d gis old.sql --against new.sql\n\
     Without a database, from an extract:\n  pgdyno tiles --osm malta.osm.pbf planet_osm_polygon --report tiles.html\n\
     How long would a seed of all tiles take?\n  pgdyno tiles -d gis --once --zooms 0-12 -c 4 planet_osm_polygon\n\
-    How tiles are chosen, what stands in a query, and traps: docs/how-to/tiles.md"
+    How tiles are chosen, placeholders of queries, and traps: docs/how-to/tiles.md"
 )]
 pub(crate) struct TilesArgs {
     /// Print help
     #[arg(long, short = '?', action = ArgAction::Help)]
     help: Option<bool>,
-    /// What makes the tiles: a table, a function such as `roads()`, or a file with a query. Several are drawn together
+    /// Source of the tiles: a table, a function such as `roads()`, or a file with a query. Several are measured together
     #[arg(value_name = "LAYER", required = true)]
     pub(super) layers: Vec<String>,
     /// Also write this as an experiment file, for `pgdyno run FILE`
@@ -65,21 +65,21 @@ pub(super) struct Which {
     /// pan and zoom) [default: data]
     #[arg(long, value_name = "HOW", value_parser = PICKERS, hide_possible_values = true)]
     pub(super) picker: Option<String>,
-    /// Read the tiles from this list: lines of z/x/y, or of z/x/y N with the number of requests, or a web server's
-    /// access log; also compressed with gzip, or through a pipe (-)
+    /// Read the tiles from this list: lines of z/x/y or z/x/y N (N requests), or a web server's access log; also with
+    /// gzip, or through a pipe (-)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["picker", "zooms"])]
     pub(super) trace: Option<PathBuf>,
     /// Choose tiles by the features of this table, where layers are not tables
     #[arg(long, value_name = "TABLE")]
     pub(super) pick_from: Option<String>,
-    /// Columns to put into tiles of tables, separated by commas. Empty for none [default: all columns; of tables of
-    /// osm2pgsql the columns that styles use]
+    /// Columns in tiles of tables, separated by commas; may be empty [default: all; of osm2pgsql's tables those that
+    /// styles use]
     #[arg(long, value_name = "NAMES", value_parser = columns)]
     pub(super) columns: Option<Columns>,
     /// Choose tiles within west, south, east and north, in degrees [default: the bounds of the data]
     #[arg(long, value_name = "W,S,E,N", value_parser = bounds, allow_hyphen_values = true)]
     pub(super) bounds: Option<Bounds>,
-    /// Tiles that are chosen of each layer and zoom; clients draw among them [default: 200]
+    /// Tiles to choose for each layer and zoom; clients draw among them [default: 200]
     #[arg(long, value_name = "N")]
     pub(super) tiles: Option<u32>,
     /// Leave out polygons smaller than this, in square pixels. 0 keeps all [default: 4]
@@ -93,7 +93,7 @@ pub(super) struct Which {
     /// server with {z}, {x}, {y} and {layer} [default: sql]
     #[arg(long, value_name = "WAY", value_parser = way)]
     pub(super) via: Option<Via>,
-    /// Count these HTTP statuses of a web server as empty tiles, such as 404,410. 204 always counts as one
+    /// HTTP statuses that mean an empty tile, such as 404,410; 204 always does
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
     pub(super) empty_status: Vec<u16>,
     /// Put all layers into one tile, with one statement
@@ -102,7 +102,7 @@ pub(super) struct Which {
     /// Accept layers without any feature
     #[arg(long)]
     pub(super) may_be_empty: bool,
-    /// Ask for every tile of --zooms and --bounds, or of --trace, once, and say how long it takes. Goes on after an
+    /// Request every tile of --zooms and --bounds, or of --trace, once, and time it as a whole. Continues after an
     /// interruption; with -T, the rest is estimated
     #[arg(long)]
     pub(super) once: bool,
@@ -121,27 +121,25 @@ pub(super) struct TilesLoadArgs {
     /// Number of threads, at most one for each client
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) jobs: u32,
-    /// Seconds of each round, shared by all sides. With --once, the most that it takes [default: 10; with --once no
-    /// limit]
+    /// Seconds of each round, shared by all sides; with --once, the maximum [default: 10; with --once no limit]
     #[arg(short = 'T', long, alias = "time", value_name = "SEC", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) duration: Option<u64>,
     /// Warm-up in seconds, which does not count
     #[arg(long, value_name = "SEC", default_value_t = 1.0, allow_negative_numbers = true)]
     pub(super) warmup: f64,
-    /// Longest time in seconds for the check of each workload before its runs, and for the plans after one, each
-    /// [default: 10]
+    /// Maximum seconds for the check of each workload before its runs, and for the plans after one [default: 10]
     #[arg(long, value_name = "SEC", value_parser = crate::options::check_time)]
     pub(super) check_time: Option<Duration>,
     /// Number of rounds. A larger number extends a finished comparison [default: 3; with --against 12; with --once 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) rounds: Option<u32>,
-    /// Rate in tiles per second (with sessions: views), over all clients; or a rate that changes, as in pgdyno bench
+    /// Rate in tiles (with sessions: views) per second over all clients; or a rate that changes, as in pgdyno bench
     #[arg(short = 'R', long, value_name = "TPS")]
     pub(super) rate: Option<String>,
     /// Latency limit in milliseconds. Slower tiles count as late
     #[arg(short = 'L', long, alias = "promise", value_name = "MS", allow_negative_numbers = true)]
     pub(super) latency_limit: Option<f64>,
-    /// Seed for all random numbers. The default comes from the plan; it is always recorded
+    /// Seed of all random numbers [default: derived from the plan]
     #[arg(long, value_name = "N")]
     pub(super) random_seed: Option<String>,
 }
@@ -150,7 +148,7 @@ pub(super) struct TilesLoadArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connection")]
 pub(super) struct Where {
-    /// Database name, connection string or URI [default: a private server that pgdyno makes]
+    /// Database name, connection string or URI [default: a private server]
     #[arg(short = 'd', long, alias = "url", value_name = "DBNAME|URI")]
     pub(super) dbname: Option<String>,
     /// Host or socket folder of the server
@@ -165,7 +163,7 @@ pub(super) struct Where {
     /// Use the private server of this name [name: default]
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
     pub(super) managed: Option<String>,
-    /// Load this extract (.osm.pbf) into the private server first, unless it is loaded already
+    /// Load this extract (.osm.pbf) into the private server first, if it is not loaded
     #[arg(long, value_name = "FILE")]
     pub(super) osm: Option<PathBuf>,
     /// SQL file to run on the private server first, after --osm (repeatable)
@@ -188,10 +186,10 @@ pub(super) struct Arms {
     /// 18', 'url: postgres://…', 'sql: create index …'), or with other ways to get the tiles ('via: tipg, martin')
     #[arg(long, value_name = "LAYER|CHANGE", allow_hyphen_values = true)]
     pub(super) against: Vec<String>,
-    /// SQL that undoes 'sql: …'. Needed on a server that pgdyno did not make
+    /// SQL that undoes 'sql: …'. Required, except on a private server
     #[arg(long, value_name = "SQL", requires = "against")]
     undo: Option<String>,
-    /// Allow changes to the whole server: settings by a reload, and SQL. They are undone at the end
+    /// Allow changes of the whole server: settings by a reload, and SQL. They are undone at the end
     #[arg(long, requires = "against")]
     change_server: bool,
     /// Differences below this count as "the same", in percent [default: 3]
@@ -199,14 +197,13 @@ pub(super) struct Arms {
     margin: Option<f64>,
     #[command(flatten)]
     pub(super) builds: BuildArgs,
-    /// Whether the sides take turns in short slices within a round: auto, true, false or a length such as 100ms
-    /// [default: auto]
+    /// Whether both sides take turns in short slices: auto, true, false or a length such as 100ms [default: auto]
     #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true, requires = "against")]
     pub(super) slices: Option<WrittenSlices>,
-    /// The metric that gives the answer, which names the other one, too [default: tps]
+    /// Metric that decides the verdict [default: tps]
     #[arg(long, value_enum, value_name = "METRIC", requires = "against")]
     pub(super) metric: Option<AnswerMetric>,
-    /// Allow both sides to be the same, to see what chance alone gives
+    /// Allow both arms to be the same, to see random differences alone
     #[arg(long, requires = "against")]
     pub(super) same: bool,
 }

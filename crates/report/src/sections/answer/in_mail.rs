@@ -36,7 +36,7 @@ impl AnswerBlocks<'_> {
         blocks
     }
 
-    /// What several arms have in common is said once.
+    /// What several arms have in common is written once.
     fn arms_in_mail(&self, has_whole: bool) -> Vec<String> {
         let arms = self.arms();
         let mut said: Vec<String> = Vec::new();

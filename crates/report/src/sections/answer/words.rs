@@ -32,7 +32,7 @@ pub(super) struct ArmAnswer {
     pub(super) unsafe_settings: String,
     /// Other remarks: cells that change in the opposite direction, excluded pairs.
     pub(super) remarks: Vec<String>,
-    /// Those that a reader of the table of cells must know.
+    /// The remarks that a reader of the table of cells must know.
     pub(super) doubts: Vec<String>,
 }
 

@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    /// As if each came from a file of its own, in order of time.
+    /// As if each came from a separate file, in order of time.
     fn listed(known: impl IntoIterator<Item = Known>) -> Vec<Known> {
         let known = known.into_iter().enumerate();
         known.map(|(at, own)| Known { source: at, created_at: format!("{at}"), ..own }).collect()

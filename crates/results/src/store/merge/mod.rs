@@ -308,8 +308,7 @@ impl Plan {
             };
             let files = [one, other].map(|at| of(at).unwrap_or_default()).join(" and in ");
             let what = format!("experiment {name} went on in two files: {what} is in {files}");
-            let hint =
-                "leave one of them out; with --again a further measurement is an experiment of its own";
+            let hint = "leave one of them out; with --again a further measurement is a separate experiment";
             return Err(Error::new(Class::BadInput, what).with_hint(hint).into());
         }
         Ok(())

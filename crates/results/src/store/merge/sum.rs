@@ -320,7 +320,7 @@ fn artifacts(runs: &[&Run]) -> Vec<Artifact> {
     all
 }
 
-/// What all parts have is told once, and what only some have under their names.
+/// What all parts have is stored once, and what only some have under their names.
 fn events(shares: &[Share], shifts: &[i64]) -> Vec<RunEvent> {
     let is_in = |share: &Share, event: &RunEvent| {
         share.run.events.iter().any(|other| (&other.kind, &other.detail) == (&event.kind, &event.detail))

@@ -13,11 +13,11 @@ use crate::managed;
 /// Which journals to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForgetScope<'a> {
-    /// Those of every server.
+    /// The journals of every server.
     All,
-    /// That of a private server, by name.
+    /// The journal of a private server, by name.
     Private(&'a str),
-    /// Those that may be about a server, by connection string; it is not contacted.
+    /// The journals that may be about a server, by connection string; it is not contacted.
     At(&'a str),
 }
 

@@ -163,7 +163,7 @@ impl Once {
     }
 }
 
-/// The error of a connection that could not be opened beside this number of others.
+/// The error of a connection that could not be opened in addition to this number of others.
 fn too_many(error: Error, open: usize, asked_for: u64) -> Error {
     if open == 0 {
         return error;

@@ -221,7 +221,7 @@ fn is_our_own(path: &Path) -> Result<(), Error> {
     Err(Error::new(Class::BadInput, what).with_hint("name the file itself, or another one"))
 }
 
-/// Nothing of a tile that is no gzip: somebody else wrote it.
+/// Nothing for a tile without gzip: another program wrote it.
 fn unpacked(packed: &[u8]) -> Vec<u8> {
     let mut content = Vec::new();
     let read = flate2::read::GzDecoder::new(packed).take(LONGEST).read_to_end(&mut content);

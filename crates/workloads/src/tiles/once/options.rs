@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OnceOptions {
-    /// Tiles asked for at the same time, each over its own connection.
+    /// Tiles requested at the same time, each over its own connection.
     #[schemars(range(min = 1, max = 1000))]
     pub connections: u32,
     /// MBTiles file to write the tiles to. An unfinished one is continued.

@@ -123,8 +123,8 @@ pub(super) fn beyond(progress: &Progress, area: &Area) -> Option<String> {
     (!further.is_empty()).then(|| further.join(", "))
 }
 
-/// Of all tiles that are left: those of a zoom that was begun take what its others took, those of later zooms as
-/// long as the last one's at most, and as much less as zooms before it.
+/// Of all remaining tiles: a zoom that was begun takes per tile what its others took; later zooms at most as long as
+/// the last one, and as much less as zooms before it.
 fn estimate(progress: &Progress, area: &Area) -> Option<Range> {
     let known = progress.zooms.iter().rev().find_map(per_tile_s)?;
     let shrinks = shrinking(progress);

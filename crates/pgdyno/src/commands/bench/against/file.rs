@@ -242,8 +242,7 @@ pub(in crate::commands) fn can_be_changed(
     }
     match change {
         AgainstChange::Version { .. } | AgainstChange::Builds(_) if !server.is_managed() => {
-            let hint =
-                "--managed … --against 'version: …' or 'build: …'; for two servers of your own: 'url: …'";
+            let hint = "--managed … --against 'version: …' or 'build: …'; for two existing servers: 'url: …'";
             Err(usage("versions and builds need a private server, which pgdyno makes of each", hint))
         }
         AgainstChange::Sql(_) if by_turns || !server.is_managed() => {

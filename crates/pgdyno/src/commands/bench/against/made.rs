@@ -107,7 +107,7 @@ impl MadeExperiment {
         let by_environment = self.logins.iter().any(|url| url.to_string().is_empty());
         let notes = [
             (by_environment, "# url = \"\": as the environment says: PGHOST, PGDATABASE and the like\n"),
-            (self.left_out, "# whoever logs in: ~/.pgpass or PGPASSWORD\n"),
+            (self.left_out, "# password: ~/.pgpass or PGPASSWORD\n"),
         ];
         let notes: String = notes.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note).collect();
         format!("# {}\n{notes}{}", self.saved_by, self.experiment.to_toml())

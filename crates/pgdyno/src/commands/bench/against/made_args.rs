@@ -9,7 +9,7 @@ use crate::commands::bench::{Conduct, Scripts, TableArgs, TargetArgs};
 use crate::commands::carry_out::Shown;
 use crate::options::OutputArgs;
 
-/// Those that are alike in all of them.
+/// The arguments that all of them share.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MadeArgs {
     #[command(flatten)]

@@ -136,7 +136,7 @@ fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
     }
     if args.part.is_asked() {
         let hint = "write the experiment with --save FILE, and then: pgdyno run FILE --part K/N";
-        return Err(usage("--part and --against cannot stand together", hint));
+        return Err(usage("--part and --against cannot be combined", hint));
     }
     Ok(())
 }

@@ -37,8 +37,7 @@ pub(in crate::commands) fn flag(wanted: bool) -> Option<Value> {
 
 /// The options that differ from these defaults.
 ///
-/// # Errors
-/// When a value cannot be written: a path that is no text.
+/// # Errors When a value cannot be written: a path that is not UTF-8.
 pub(in crate::commands) fn changed<T: Serialize>(options: &T, usual: &T) -> anyhow::Result<Table> {
     let written = |options| Table::try_from(options).map_err(|error| usage(&error.to_string(), ""));
     let (mut table, usual) = (written(options)?, written(usual)?);

@@ -131,8 +131,8 @@ mod tests {
         assert_eq!(words("define"), "set a variable of the scripts");
         assert_eq!(
             words("client-cpus"),
-            "keep the threads on these CPUs, which nothing else uses, such as 0,2-3: \
-            where each has one, it looks for news for a while before it sleeps"
+            "keep the threads on these CPUs, which nothing else uses, such as 0,2-3; \
+            a thread with its own CPU polls for a while before it sleeps"
         );
         described.debug_assert();
     }

@@ -29,13 +29,13 @@ Initialization options:
                            f: add foreign keys
   -F, --fillfactor=NUM     fill factor of the tables in percent (10 to 100)
   -n, --no-vacuum          leave out every step v
-  -q, --quiet              tell progress every 5 seconds only
+  -q, --quiet              report progress every 5 seconds only
   -s, --scale=NUM          scale: 100,000 accounts each (default: 1)
   --foreign-keys           add foreign keys (step f)
   --index-tablespace=TABLESPACE
                            tablespace of the primary keys
   --init-batch=ROWS        rows per transaction while filling (default: all)
-  --init-jobs=NUM          connections that fill at once
+  --init-jobs=NUM          connections that fill concurrently
   --partition-method=(range|hash)
                            how accounts are partitioned (default: range)
   --partitions=NUM         number of partitions of the accounts (default: 0)
@@ -47,7 +47,7 @@ Options that choose what runs:
                            ("-b list" names them)
   -f, --file=FILENAME[@W]  add your script with weight W (default: 1)
                            ("-" is standard input)
-  -N, --skip-some-updates  as "-b simple-update": tellers and branches are left alone
+  -N, --skip-some-updates  as "-b simple-update": tellers and branches stay unchanged
   -S, --select-only        as "-b select-only"
   --group=COUNT=SCRIPT[@W],...
                            let COUNT clients run these scripts, by number, and no
@@ -78,12 +78,12 @@ Benchmarking options:
                            of the server changed
   --aggregate-interval=NUM write a log line per NUM seconds instead
   --client-cpus=LIST       keep the threads on these CPUs, which nothing else uses,
-                           such as 0,2-3: where each has one, it looks for news
-                           for a while before it sleeps
+                           such as 0,2-3; a thread with its own CPU polls for a
+                           while before it sleeps
   --continue-on-error      count a transaction that gets any SQL error as failed
-                           and go on
+                           and continue
   --driver=auto|portable|io_uring
-                           how bytes are moved (default: auto)
+                           how bytes are sent and received (default: auto)
   --exit-on-abort          end the whole run when a client is aborted
   --failures-detailed      report failures by their kind
   --format=text|json|lines how the report is printed (default: text)
@@ -97,8 +97,8 @@ Benchmarking options:
   --percentiles=LIST       report these percentiles of latency, such as 50,95,99.9
   --progress-timestamp     progress with Unix time instead of seconds since the start
   --random-seed=SEED       seed of all randomness ("time", "rand" or a number)
-  --reconnect              make lost connections again and go on; the transaction
-                           that was lost with one counts as failed
+  --reconnect              reopen lost connections and continue; their open
+                           transactions count as failed
   --results=FILE           keep the run in this results file of pgdyno
   --sampling-rate=NUM      share of transactions in the log (0.01 for 1%)
   --show-script=NAME       show a builtin script and exit
@@ -106,7 +106,7 @@ Benchmarking options:
   --warmup=SECONDS         load before anything is counted (default: 0)
 
 Common options:
-  --debug                  say what is done
+  --debug                  print debugging output
   -d, --dbname=DBNAME      database, connection string or URI
   -h, --host=HOSTNAME      host or folder of the server's socket
   -p, --port=PORT          port of the server
