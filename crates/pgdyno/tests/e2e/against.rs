@@ -1,7 +1,7 @@
 //! `pgdyno bench --against` with real servers: comparisons without a file, `--save`, more rounds, and
 //! cleanup.
 
-use crate::support::{self, Place, Server, Watched, signal};
+use crate::support::{self, Place, Server, Watched, in_one_line, signal};
 
 /// A place and a server with pgbench's tables.
 fn prepared() -> (Place, Server) {
@@ -25,10 +25,6 @@ fn whole_grid(place: &Place, columns: &[&str]) -> Vec<String> {
         behind[..end].trim_end_matches(['}', ',']).trim_matches('"').to_owned()
     };
     columns.iter().map(value).collect()
-}
-
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -57,7 +53,8 @@ fn what_is_saved_goes_on_where_the_command_ended() {
     ]);
     assert!(!first.stderr.contains('['), "no interval while it is measured:\n{}", first.stderr);
     assert!(
-        first.stdout.contains("work_mem 8MB: ") && in_one_line(&first.stdout).contains("4 rounds x 1 cell"),
+        in_one_line(&first.stdout).contains("work_mem 8MB: ")
+            && in_one_line(&first.stdout).contains("4 rounds x 1 cell"),
         "{}",
         first.stdout
     );
@@ -74,7 +71,7 @@ fn what_is_saved_goes_on_where_the_command_ended() {
     let more = more.says(&["12 runs, 8 of them stored before", "half-width about"]);
     assert!(in_one_line(&more.stdout).contains("looked at twice, extended once: "), "{}", more.stdout);
     let again = with(&["--rounds", "8", "--format", "md"]);
-    assert!(again.stdout.contains("looked at 3 times, extended twice: "), "{}", again.stdout);
+    assert!(in_one_line(&again.stdout).contains("looked at 3 times, extended twice: "), "{}", again.stdout);
     assert_eq!(place.sql("select count(*) || ' ' || max(round) from run where kind = 'client'"), "16 8");
     assert_eq!(place.sql("select count(*) from experiment where compare_factor = 'settings'"), "1");
     let command = place.sql("select command from experiment where compare_factor is not null");
@@ -121,7 +118,7 @@ fn an_inconclusive_answer_ends_with_what_to_type() {
     );
     let is_wanted = |line: &str| line.replace('\'', "") == wanted.replace('\'', "");
     assert!(done.stdout.lines().any(is_wanted), "no {wanted} in {}", done.stdout);
-    assert!(!done.stdout.contains("more pair"), "{}", done.stdout);
+    assert!(!in_one_line(&done.stdout).contains("more pair"), "{}", done.stdout);
     let [rounds, command] = &whole_grid(&place, &["rounds_needed", "next_command"])[..] else {
         panic!("two")
     };
@@ -209,7 +206,7 @@ fn another_script_is_slower_and_a_script_of_its_own_is_refused() {
         ])
     };
     let done = against("all.sql").expect(1);
-    let said = words(&done.stdout);
+    let said = in_one_line(&done.stdout);
     assert!(said.contains("all is slower than select-only: -") && said.contains("4 rounds"), "{said}");
     against("select-only").expect(65).says(&["are the same", "--same"]);
     against("al.sql").expect(64).says(&["there is no file al.sql"]);
@@ -233,10 +230,10 @@ fn sql_runs_on_a_copy_of_the_private_server() {
     let against = ["--against", "sql: create index found on pgbench_accounts (abalance)"];
     let command = ["bench", "-f", "find.sql", "-s", "2", "--managed", "-T", "1", "--rounds"];
     let done = place.run(command.iter().chain(&["4"]).chain(&against)).expect(0);
-    assert!(words(&done.stdout).contains("(abalance) is faster than without: "), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("(abalance) is faster than without: "), "{}", done.stdout);
     assert_eq!(place.clusters(), ["default"], "copies are gone");
     let more = place.run(command.iter().chain(&["6"]).chain(&against)).expect(0);
-    let said = words(&more.stdout);
+    let said = in_one_line(&more.stdout);
     assert!(said.contains("6 rounds") && said.contains("extended once"), "{said}");
     let found =
         "select group_concat(distinct arm) from run r join relation f using (run_id) where f.name = 'found'";
@@ -287,7 +284,7 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
     let done = done.says(&["kept nowhere", "the same command and its file can do without it"]);
     let dry = ["bench", "-S", "--dry-run", "--against", "settings: work_mem=8MB", &url("postgres")];
     place.run(dry).expect(0).says(&["the same command can do without it"]);
-    let said = words(&done.stdout);
+    let said = in_one_line(&done.stdout);
     // In one of twenty cases two rounds decide by chance; then there is no next step.
     let is_decided = matches!(done.status.code(), Some(0 | 1));
     assert!((is_decided || said.contains("next: ")) && said.contains(", 2 rounds"), "{said}");
@@ -310,11 +307,6 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
     with(&[]).expect(64).says(&["target.url: the password of PGPASSWORD", "--allow-commands"]);
     let more = with(&["--allow-commands"]);
     assert!(in_one_line(&more.stdout).contains(", 4 rounds"), "{}{}", more.stdout, more.stderr);
-}
-
-/// Line breaks depend on the text about the runs.
-fn in_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Two processes stored eight runs instead of four, measured under each other's load, as valid.
@@ -421,7 +413,7 @@ fn two_servers_that_do_not_hold_the_same_data_are_told_on_terminal_and_page() {
     let done = place.run(args.chain(rest));
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     let page = std::fs::read_to_string(&page).unwrap();
-    let terminal = format!("{}{}", done.stdout, done.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    let terminal = done.words();
     for wanted in [
         "rows of orders: other 12,000, base 20,000",
         "an index of orders is only at other: USING btree (customer)",

@@ -65,7 +65,7 @@ fn equal_builds_are_no_comparison_unless_asked_for() {
     );
     place.write("e.toml", versions);
     let done = place.run(["run", "e.toml", "--allow-commands", "--dry-run"]);
-    let all = done.stdout.clone() + &done.stderr;
+    let all = done.words();
     assert!(all.contains("--same"), "{all}");
     place.run(["run", "e.toml", "--allow-commands", "--dry-run", "--same"]).expect(0);
 }
@@ -85,7 +85,7 @@ fn builds_are_arms_under_the_names_of_their_folders() {
     let against = format!("build: {}", named.display());
     let bench = ["bench", "--managed", "-S", "-T", "1", "--rounds", "2", "--against", &against];
     let done = place.run(bench.iter().chain(&["--dry-run"])).expect(0);
-    let all = done.stdout.clone() + &done.stderr;
+    let all = done.words();
     assert!(all.contains("v2-0001"), "{all}");
     place
         .run(bench.iter().chain(&["--against", "build: /nowhere"]))

@@ -1,6 +1,6 @@
 //! Levels that a person sets: sets of runs, and their comparison.
 
-use crate::support::{Place, Server};
+use crate::support::{Place, Server, in_one_line};
 
 fn study(url: &str) -> String {
     format!(
@@ -26,7 +26,7 @@ fn levels_set_by_hand_are_compared_by_their_sets() {
         .expect(2)
         .says(&["next: set kernel to 6.12, then: pgdyno run kernel.toml --level kernel=6.12"]);
     let says = |text: String, words: &str| {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = in_one_line(&text);
         assert!(text.contains(words), "no {words:?} in {text}");
     };
     says(set("6.12").expect(2).stdout, "one set each: no error can be known");
@@ -86,7 +86,7 @@ fn single_runs_at_levels_set_by_hand_are_sets() {
     bench("memory=2133").expect(0).says(&["3200: 1, 2133: 1", "pgdyno compare"]);
     bench("memory=3200").expect(0);
     bench("memory=2133").expect(0).says(&["3200: 2, 2133: 2"]);
-    let compared = place.run(["compare"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let compared = in_one_line(&place.run(["compare"]).stdout);
     assert!(
         compared.contains("with memory 2133 is ") && compared.contains("2 sets of each level"),
         "{compared}"

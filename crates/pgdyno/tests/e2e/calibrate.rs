@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{PATIENCE, Place, Server, Watched, signal};
+use crate::support::{PATIENCE, Place, Server, Watched, in_one_line, signal};
 
 #[test]
 fn a_host_is_calibrated_and_every_measurement_kept() {
@@ -103,8 +103,16 @@ fn a_calibration_that_cannot_be_stored_is_printed_all_the_same() {
         running.join().unwrap()
     });
     let done = done.expect(74).says(&["the result above is not stored", "run_figure"]);
-    assert!(done.stdout.contains("point read") || done.stdout.contains("start lag"), "{}", done.stdout);
-    assert!(done.stdout.contains("Limited by: ") && !done.stderr.contains("results:"), "{}", done.stdout);
+    assert!(
+        in_one_line(&done.stdout).contains("point read") || in_one_line(&done.stdout).contains("start lag"),
+        "{}",
+        done.stdout
+    );
+    assert!(
+        in_one_line(&done.stdout).contains("it is limited by ") && !done.stderr.contains("results:"),
+        "{}",
+        done.stdout
+    );
 }
 
 /// A file does the same as the command, and each calibration is an experiment: the machine may have changed.
@@ -116,10 +124,15 @@ fn a_file_calibrates_and_never_goes_on() {
     let file = place.write("host.toml", text);
     let file = file.to_str().unwrap();
     let dry = place.run(["run", "--dry-run", file]).expect(0);
-    assert!(dry.stdout.contains("start lag") && !place.results().exists(), "{}", dry.stdout);
+    assert!(in_one_line(&dry.stdout).contains("start lag") && !place.results().exists(), "{}", dry.stdout);
     for _ in 0..2 {
         let done = place.run(["run", file]).expect(0).says(&["point read, 1 client", "results:"]);
-        assert!(done.stdout.contains("kept rate") && done.stdout.contains("Limited by: "), "{}", done.stdout);
+        assert!(
+            in_one_line(&done.stdout).contains("kept rate")
+                && in_one_line(&done.stdout).contains("it is limited by "),
+            "{}",
+            done.stdout
+        );
     }
     assert_eq!(place.sql("SELECT count(*), max(rounds) FROM v_experiment WHERE name = 'host'"), "2,1");
     let seeds = "SELECT count(DISTINCT seed) FROM experiment";
@@ -205,7 +218,7 @@ fn a_role_without_rights_gets_what_it_may(place: &Place, server: &Server) {
         done.stdout
     );
     // The number of backends grows while it helps, if the number of CPUs is unknown.
-    assert!(done.stdout.contains("the host's CPUs are not known"), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("the host's CPUs are not known"), "{}", done.stdout);
     let none = place.run(["probe", &server.url().replace("user=postgres", "user=nobody")]).expect(67);
     assert!(none.stdout.is_empty());
 }
@@ -245,7 +258,11 @@ fn what_a_probe_left_goes_with_the_next(place: &Place, server: &Server, url: &st
     // A schema with such a name, but without our mark, belongs to somebody else.
     server.psql("create schema pgdyno_probe_mine");
     let done = place.run(["probe", url, "--time", "2s", "--space", "64MB"]).expect(0);
-    assert!(done.stdout.contains("which an earlier probe had left, was dropped"), "{}", done.stdout);
+    assert!(
+        in_one_line(&done.stdout).contains("which an earlier probe had left, was dropped"),
+        "{}",
+        done.stdout
+    );
     assert_eq!(server.psql(LEFT), "1");
     assert_eq!(
         server.psql("select nspname from pg_namespace where nspname like 'pgdyno%'"),

@@ -1,6 +1,6 @@
 //! Server CPU per transaction on real servers: each arm has it, with an interval and a verdict.
 
-use crate::support::Place;
+use crate::support::{Place, in_one_line};
 
 /// Two servers of one build, whose only difference has no effect here.
 const SAME: &str = r#"
@@ -44,8 +44,7 @@ fn cpu_per_transaction_of_each_arm_has_an_interval_and_a_verdict() {
     let file = place.write("same.toml", SAME).to_str().unwrap().to_owned();
     let done = place.run(["run", &file, "-v"]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
-    let said = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let answer = said(&done.stdout);
+    let answer = in_one_line(&done.stdout);
     assert!(answer.contains("throughput against a"), "{answer}");
     assert!(answer.contains("By server CPU per transaction: "), "{answer}");
     assert!(answer.contains("reliable here"), "{answer}");
@@ -66,16 +65,16 @@ fn cpu_per_transaction_of_each_arm_has_an_interval_and_a_verdict() {
     assert_eq!(whole["other_metric"], "tps");
     assert!(whole["other_low_pct"].as_f64() < whole["other_high_pct"].as_f64(), "{whole}");
     assert!(whole["more_reliable"].is_string(), "{whole}");
-    let table = said(&place.run(["compare", "--metric", "cpu"]).stdout);
+    let table = in_one_line(&place.run(["compare", "--metric", "cpu"]).stdout);
     assert!(table.contains("By throughput: "), "{table}");
     // What another comparison by CPU will be able to tell.
     let planned = place.run(["run", "--dry-run", &file, "--metric", "cpu"]).expect(0);
-    let words = said(&(planned.stdout + &planned.stderr));
+    let words = planned.words();
     assert!(words.contains("4 pairs seen here earlier"), "{words}");
     // The same as the answer, in runs that are not cut.
     let uncut = place.run(["run", &file, "--metric", "cpu", "--slices", "false", "--rounds", "2", "-v"]);
     assert!(matches!(uncut.status.code(), Some(0..=2)), "{}", uncut.stderr);
-    let answer = said(&uncut.stdout);
+    let answer = in_one_line(&uncut.stdout);
     assert!(answer.contains("server CPU per transaction against a"), "{answer}");
     assert!(answer.contains("By throughput: "), "{answer}");
     for (experiment, runs) in [(1, 8), (2, 4)] {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{Place, Watched};
+use crate::support::{Place, Watched, in_one_line};
 
 /// Each arm has a separate server.
 const STUDY: &str = r#"
@@ -45,7 +45,7 @@ fn run(place: &Place, first: &str, rounds: u32) -> (Option<i32>, String, String)
     let (status, said) = running.end();
     assert!(begun.elapsed() < PATIENCE, "{:?}\n{said}", begun.elapsed());
     let answer = place.run(["report", "--format", "mail"]).expect(0).stdout;
-    (status.code(), said, answer.split_whitespace().collect::<Vec<_>>().join(" "))
+    (status.code(), said, in_one_line(&answer))
 }
 
 #[test]

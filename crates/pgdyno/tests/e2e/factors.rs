@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::support::{self, Finished, Place, Server, Watched, line_of, signal};
+use crate::support::{self, Finished, Place, Server, Watched, in_one_line, line_of, signal};
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS public.t AS SELECT i AS id, i % 1000 AS x FROM generate_series(1, 50000) i;\n\
                      ANALYZE public.t;\n";
@@ -288,7 +288,7 @@ fn scripts_that_answer_differently_are_told_wherever_speeds_are() {
     assert!(warned.is_some() && warned < began, "before any speed:\n{}", done.stderr);
     let report = std::fs::read_to_string(place.path().join("report.html")).unwrap();
     for (what, text) in [("summary", &done.stdout), ("report", &report)] {
-        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let flat = in_one_line(text);
         assert!(
             flat.contains("he arms do not do the same") && flat.contains(told),
             "no word in the {what}:\n{text}"
@@ -325,11 +325,10 @@ fn how_far_answers_are_off_is_measured_for_each_script_and_column() {
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     let told = "returns other values than exact in 16 of 16 transactions, and as many rows (script coarse.sql): \
                 area is off by 25 % in the median, 25 % at most; name has other values";
-    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let report = std::fs::read_to_string(place.path().join("report.html")).unwrap();
     assert!(!report.contains("answer difference"), "words, no JSON");
     for (what, text) in [("warning", &done.stderr), ("summary", &done.stdout), ("report", &report)] {
-        assert!(plain(text).contains(told), "no word in the {what}:\n{text}");
+        assert!(in_one_line(text).contains(told), "no word in the {what}:\n{text}");
     }
     let table = place.run(["table", "answers", "--format", "csv"]).expect(0).stdout;
     let lines: Vec<&str> = table.lines().collect();
@@ -343,7 +342,7 @@ fn how_far_answers_are_off_is_measured_for_each_script_and_column() {
     let in_sql = "select json_extract(detail, '$.columns[0].error.median') from event where kind = 'answer difference'";
     assert_eq!(place.sql(in_sql), "0.25");
     let compared = place.run(["compare", "--format", "json"]);
-    assert!(compared.stdout.contains("area is off by 25 %"), "{}", compared.stdout);
+    assert!(in_one_line(&compared.stdout).contains("area is off by 25 %"), "{}", compared.stdout);
 }
 
 #[test]
@@ -403,7 +402,7 @@ fn equal_scripts_are_refused_unless_that_is_meant() {
     run_at(&place, &server, &["run", "--dry-run", file.to_str().unwrap()]).expect(65).says(&["--same"]);
     let done = run_at(&place, &server, &["run", "--same", file.to_str().unwrap()]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
-    assert!(!done.stdout.contains("do not do the same"), "{}", done.stdout);
+    assert!(!in_one_line(&done.stdout).contains("do not do the same"), "{}", done.stdout);
 }
 
 /// Lookups by all kinds of connections.

@@ -1,18 +1,14 @@
 //! An arm that fails before anything is measured: the others are compared, and it is named with its reason.
 
-use crate::support::{Finished, Place, Server};
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
+use crate::support::{Finished, Place, Server, in_one_line};
 
 /// Asserts that two arms were compared, and that all outputs name the third one with this reason.
 #[track_caller]
 fn left_out(place: &Place, done: &Finished, arm: &str, reason: &str) {
     assert!(matches!(done.status.code(), Some(0..=2)), "{}\n{}", done.stdout, done.stderr);
-    let said = one_line(&done.stderr);
+    let said = in_one_line(&done.stderr);
     assert!(said.contains(&format!("{arm} is left out: ")) && said.contains(reason), "{}", done.stderr);
-    let answer = one_line(&done.stdout);
+    let answer = in_one_line(&done.stdout);
     assert!(answer.contains(&format!("not run: {arm}: ")) && answer.contains(reason), "{}", done.stdout);
     assert_eq!(
         place.sql("select count(distinct arm) from run where kind = 'client' and arm is not null"),
@@ -20,7 +16,7 @@ fn left_out(place: &Place, done: &Finished, arm: &str, reason: &str) {
     );
     assert_eq!(place.sql("select count(*) from run where validity = 'invalid'"), "0");
     let json = place.run(["compare", "--format", "json"]).stdout;
-    assert!(json.contains("not run") && one_line(&json).contains(reason), "{json}");
+    assert!(json.contains("not run") && in_one_line(&json).contains(reason), "{json}");
     let csv = place.run(["compare", "--format", "csv"]).stdout;
     assert!(csv.contains(&format!("{arm}\"")) || csv.contains(&format!("{arm},")), "{csv}");
     let page = place.path().join("page.html");
@@ -66,7 +62,7 @@ fn a_tile_function_that_fails_in_one_arm_is_left_out() {
     assert!(matches!(more.status.code(), Some(0..=2)), "{}", more.stderr);
     assert_eq!(place.sql("select count(*) from run where kind = 'client'"), "8");
     assert!(
-        one_line(&more.stdout).contains("not run: ") && !more.stderr.contains("is left out"),
+        in_one_line(&more.stdout).contains("not run: ") && !more.stderr.contains("is left out"),
         "{}",
         more.stderr
     );

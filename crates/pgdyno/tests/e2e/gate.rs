@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_norway::Value;
 
-use crate::support::{Finished, Place};
+use crate::support::{Finished, Place, in_one_line};
 
 /// Two arms that wait for different times, by a setting that nothing else uses; the second is the new one.
 fn file(place: &Place, base_ms: f64, new_ms: f64) {
@@ -114,7 +114,8 @@ fn what_more_rounds_do_not_mend_is_said() {
     let done = gate(&place, &["--commit", "c1"]);
     assert!([2, 3].contains(&done.status.code().unwrap()), "{}{}", done.stdout, done.stderr);
     assert!(
-        done.stdout.contains("division by zero") && !done.stdout.contains("larger budget"),
+        in_one_line(&done.stdout).contains("division by zero")
+            && !in_one_line(&done.stdout).contains("larger budget"),
         "{}",
         done.stdout
     );
@@ -126,7 +127,10 @@ fn what_is_the_same_byte_for_byte_is_not_measured() {
     let place = Place::with_private("gate");
     file(&place, 2.0, 2.0);
     let done = gate(&place, &["--commit", "c1"]).expect(0);
-    assert!(done.stdout.contains("same: new against old") && done.stdout.contains("nothing was measured"));
+    assert!(
+        in_one_line(&done.stdout).contains("same: new against old")
+            && in_one_line(&done.stdout).contains("nothing was measured")
+    );
     assert!(read(&place, "out/summary.md").starts_with("## ✅ same"));
 }
 
@@ -147,8 +151,8 @@ fn a_base_that_was_measured_before_needs_a_control() {
     // Against "old" it is slower; against v1, which was measured before, it is faster.
     three("v2", "0.008");
     let done = gate(&place, &["--base", "before.sqlite", "--commit", "c2"]).expect(0);
-    assert!(done.stdout.contains("better: v2 against v1"), "{}", done.stdout);
-    assert!(done.stdout.contains("the control old changed by"), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("better: v2 against v1"), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("the control old changed by"), "{}", done.stdout);
     assert!(read(&place, "out/summary.md").contains("before.sqlite"), "the table shows the stored base");
     // Data that were prepared differently are no change of the arm.
     let text = read(&place, "waits.toml");

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Place, Watched, programs, signal};
+use crate::support::{Place, Watched, in_one_line, programs, signal};
 
 fn git(folder: &Path, arguments: &[&str]) {
     let who = ["-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false"];
@@ -100,7 +100,7 @@ fn refs_of_postgres_are_built_once_and_compared_under_their_names() {
     assert!(!place.home().join("builds").exists() && !seen.exists(), "a dry run builds nothing");
 
     let done = place.run(with(&[&against[..], &["--save", "e.toml"]].concat()));
-    assert!(done.stdout.contains("on PostgreSQL feature-v2-0001"), "{done:?}");
+    assert!(in_one_line(&done.stdout).contains("on PostgreSQL feature-v2-0001"), "{done:?}");
     assert!(
         done.stderr.contains("building master (") && matches!(done.status.code(), Some(0..=2)),
         "{done:?}"
@@ -161,7 +161,7 @@ fn an_extension_is_compared_on_copies_of_one_postgres() {
     let done = place.run(bench.iter().chain(&against));
     // The library is not installed in the system: both copies run their own build.
     assert!(matches!(done.status.code(), Some(0..=2)), "{done:?}");
-    assert!(done.stdout.contains("q on PostgreSQL v2"), "{done:?}");
+    assert!(in_one_line(&done.stdout).contains("q on PostgreSQL v2"), "{done:?}");
     let done = done.says(&["returns other values than master in 16 of 16"]);
     assert!(!programs().parent().unwrap().join("lib/told.so").exists(), "{done:?}");
 

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use crate::support::{self, Place, Server, Watched, signal};
+use crate::support::{self, Place, Server, Watched, in_one_line, signal};
 
 /// Time limit for a watchdog.
 const BOUND: Duration = Duration::from_secs(10);
@@ -257,7 +257,11 @@ fn what_the_watchdog_could_not_put_back_is_told_and_restored() {
     // The server is down: every command that needs it reports the change.
     let left = ["bgwriter_delay = 50ms", "checkpoint_timeout = 9min (before: 7min)", "pgdyno target restore"];
     let status = place.run(["target", "status", "--format", "json"]).expect(0).says(&left);
-    assert!(status.stdout.contains("left changed") && !status.stdout.contains("geheim"), "{}", status.stdout);
+    assert!(
+        in_one_line(&status.stdout).contains("left changed") && !status.stdout.contains("geheim"),
+        "{}",
+        status.stdout
+    );
     place.run(["bench", "-t", "1", "-n", "-f", "one.sql", &server.url()]).expect(66).says(&left);
     let mut again = place.command(["run", file.to_str().unwrap()]);
     again.env("TEST_URL", &url);
@@ -285,7 +289,7 @@ fn what_the_watchdog_could_not_put_back_is_told_and_restored() {
     assert_eq!(refused.stdout, "", "nothing was measured");
     let results = place.results();
     let kept = dropin(&["--allow-changed-settings", "--results", results.to_str().unwrap()]).expect(0);
-    assert!(kept.stdout.contains("tps = "), "{}", kept.stdout);
+    assert!(in_one_line(&kept.stdout).contains("tps = "), "{}", kept.stdout);
     kept.says(&["pgbench: warning: ", "bgwriter_delay = 50ms"]);
     assert_eq!(settings(&server), changed_settings(), "the drop-in changes nothing");
 
@@ -377,7 +381,7 @@ fn two_pgdynos_do_not_change_one_server_at_once() {
     let mut first = run(&place, &long, &server.url(), &[]);
     assert!(first.until("step: measure"), "{}", first.seen);
     let status = place.run(["target", "status", "--format", "csv"]).expect(0);
-    assert!(status.stdout.contains("changed by a run under way"), "{}", status.stdout);
+    assert!(in_one_line(&status.stdout).contains("changed by a run under way"), "{}", status.stdout);
     place.run(["target", "restore"]).expect(67).says(&["a run under way"]);
     // Also while the first run is in the arm without changes.
     assert!(first.until("step: measure"), "{}", first.seen);
@@ -538,7 +542,7 @@ fn changes_left_on_a_private_server_are_told_and_undone() {
 
     leave();
     let status = place.run(["target", "status", "--format", "csv"]).expect(0).says(&words);
-    assert!(status.stdout.contains("left changed: "), "{}", status.stdout);
+    assert!(in_one_line(&status.stdout).contains("left changed: "), "{}", status.stdout);
     place
         .run(["target", "restore", "mine"])
         .expect(0)

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::support::{self, Finished, Place, Server, Watched, extract, finish, programs, signal};
+use crate::support::{
+    self, Finished, Place, Server, Watched, extract, finish, in_one_line, programs, signal,
+};
 
 /// A style for output flex that makes these tables.
 fn style(place: &Place, tables: &[&str]) -> String {
@@ -64,7 +66,7 @@ fn loads_are_runs_that_are_compared_and_leave_nothing() {
     // Four real loads, repeated if disturbed.
     let done = support::finish_within(place.command(["run", file, "-v"]), Duration::from_secs(240));
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
-    let said = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = in_one_line(&done.stdout);
     assert!(said.contains("speed against") && said.contains("on average"), "{said}");
     assert_eq!(tables(&server), "", "what was only loaded for its time is gone");
     // All outputs contain the same figures.

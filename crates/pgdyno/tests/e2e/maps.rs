@@ -1,6 +1,6 @@
 //! Map tiles with real servers: layers of all kinds, ways to get tiles, and errors before measurement.
 
-use crate::support::{Finished, Place};
+use crate::support::{Finished, Place, in_one_line};
 
 /// Polygons and points around one place, with valid and invalid tile functions.
 const DATA: &str = "
@@ -160,7 +160,7 @@ fn the_same_list_goes_by_several_ways() {
     // An arm that had filled its cache in the warm-up was reported as 126 times as fast as the database.
     let warmups = "select group_concat(warmup_s > 0, ' ') from (select arm, max(warmup_s) as warmup_s from run where arm is not null group by arm order by arm)";
     assert_eq!(place.sql(warmups), "0 1 1", "redis, sql, tipg");
-    let said = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = in_one_line(&done.stdout);
     assert!(
         said.contains("of its tiles came from the cache, and do not show the speed of the database"),
         "{said}"

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use spec::{ExperimentPart, Run, RunPart};
 
 use crate::geopackage::{runs, stored_part};
-use crate::support::Place;
+use crate::support::{Place, in_one_line};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
@@ -46,7 +46,7 @@ fn parts_of_a_load_are_merged_and_a_missing_one_is_named() {
         .expect(68)
         .says(&["part 2 of 2 is missing", "pgdyno merge some.sqlite PART.sqlite -o some.sqlite --replace"]);
     let whole = merge(&["some.sqlite", text(&two), "-o", "all.sqlite"]).expect(0);
-    assert!(whole.stdout.contains("2 of 2"), "{}", whole.stdout);
+    assert!(in_one_line(&whole.stdout).contains("2 of 2"), "{}", whole.stdout);
     let table = place.run(["table", "runs", "--format", "csv", "--results", "all.sqlite"]).expect(0).stdout;
     assert!(table.contains(",30,"), "10 + 20 transactions: {table}");
     merge(&["all.sqlite", text(&one), "-o", "all.sqlite"]).expect(74).says(&["it exists already"]);

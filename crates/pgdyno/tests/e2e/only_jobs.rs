@@ -1,6 +1,6 @@
 //! Experiments without a workload: their jobs are what is measured, at each run of the file.
 
-use crate::support::{Place, Server, finish};
+use crate::support::{Place, Server, finish, in_one_line};
 
 #[test]
 fn a_file_that_only_prepares_is_done_at_each_run() {
@@ -9,13 +9,17 @@ fn a_file_that_only_prepares_is_done_at_each_run() {
     let file = place.write("tables.toml", &tables);
     let file = file.to_str().unwrap();
     let dry = place.run(["run", file, "--dry-run"]).expect(0);
-    assert!(dry.stdout.contains("prepare") && dry.stdout.contains("pgbench -i"), "{}", dry.stdout);
+    assert!(
+        dry.stdout.contains("prepare") && in_one_line(&dry.stdout).contains("pgbench -i"),
+        "{}",
+        dry.stdout
+    );
     assert!(!place.results().exists(), "a dry run stores nothing");
     for _ in 0..2 {
         let done =
             place.run(["run", file]).expect(0).says(&["pgdyno table sizes -e tables", "scale 1: about 15"]);
         assert!(
-            done.stdout.contains("client-side generate") && done.stdout.contains("all"),
+            in_one_line(&done.stdout).contains("client-side generate") && done.stdout.contains("all"),
             "{}",
             done.stdout
         );
@@ -44,7 +48,11 @@ fn a_load_that_was_saved_is_the_same_experiment() {
     let dry = place.run(load.iter().chain(&["--save", "load.toml", "--dry-run"])).expect(0);
     assert!(!place.path().join("load.toml").exists() && dry.stdout.contains("osm"), "{}", dry.stdout);
     let done = place.run(load.iter().chain(&["--save", "load.toml"])).expect(0);
-    assert!(done.stdout.contains("other_point") && done.stdout.contains("program's CPU"), "{}", done.stdout);
+    assert!(
+        done.stdout.contains("other_point") && in_one_line(&done.stdout).contains("program's CPU"),
+        "{}",
+        done.stdout
+    );
     place.run(["run", "load.toml"]).expect(0);
     place.run(load).expect(0).says(&["the same experiment as load, number 1"]);
     assert_eq!(place.sql("select count(distinct experiment_id) || ' ' || count(*) from run"), "1 3");
@@ -64,7 +72,7 @@ fn the_servers_of_an_experiment_are_probed_before_its_runs() {
     let alone = place.write("alone.toml", &alone);
     let with_runs = place.write("runs.toml", &with_runs);
     let done = place.run(["run", alone.to_str().unwrap()]).expect(0).says(&["pgdyno probe --compare"]);
-    assert!(done.stdout.contains("CPU, one backend"), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("CPU, one backend"), "{}", done.stdout);
     // What the command does is the same experiment, whatever its limits are.
     place.run(["probe", &server.url(), "--time", "3s", "--read-only"]).expect(0);
     let probes = "select count(distinct experiment_id) || ' ' || count(*) from v_run where workload = 'probe' and round = 0";

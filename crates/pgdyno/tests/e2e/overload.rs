@@ -1,7 +1,7 @@
 //! An overloaded open load: every output reports it, with a promise and without, in `bench` and in `run`.
 
 use crate::support::pooler::Pooler;
-use crate::support::{Place, sleeping};
+use crate::support::{Place, in_one_line, sleeping};
 
 /// Two clients can do 40 of these a second.
 const SECONDS: f64 = 0.05;
@@ -48,7 +48,7 @@ fn an_overload_of_a_bench_is_told_with_a_promise_and_without() {
     // With a fixed number of transactions, the rate is what counts.
     let done = bench(&["-t", "20"]);
     assert!(
-        done.stdout.contains("rate offered = 400.000/s") && done.stderr.contains("overloaded"),
+        in_one_line(&done.stdout).contains("rate offered = 400.000/s") && done.stderr.contains("overloaded"),
         "{}",
         done.stdout
     );
@@ -72,7 +72,7 @@ fn an_overloaded_rate_of_a_ladder_is_suspect_and_the_others_are_not_called_so() 
     for words in [" of those started; offered ", "/s, in time ", " skipped ", "suspect: overloaded"] {
         assert!(done.stderr.contains(words), "no {words:?} in\n{}", done.stderr);
     }
-    let summary = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let summary = in_one_line(&done.stdout);
     assert!(
         summary.contains("rate 400, 2 clients: offered ") && summary.contains("; overloaded"),
         "{summary}"
@@ -196,10 +196,6 @@ fn the_limit_of_a_server_of_known_capacity_is_found() {
     assert!(place.sql(&kept).parse::<u32>().is_ok_and(|kept| kept >= 3), "{}", place.sql(&kept));
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// A script that was slow in the client was reported as the server's limit, with exit code 0.
 #[test]
 fn a_limit_of_the_generator_is_none_of_the_server() {
@@ -211,7 +207,7 @@ fn a_limit_of_the_generator_is_none_of_the_server() {
     // Several threads use much of the CPU time, whatever else runs.
     let bounds = ["--width", "30", "--promise", "p99 < 1s", &url];
     let done = place.run(search.iter().chain(&bounds)).expect(2);
-    assert!(one_line(&done.stdout).contains("the generator ended it"), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("the generator ended it"), "{}", done.stdout);
     assert!(done.stderr.contains(" left"), "{}", done.stderr);
     let json = place.run(["table", "limits", "--format", "json"]).expect(0).stdout;
     for words in ["\"upper_per_s\": null", "\"broke_first\": \"client\"", "\"generator\": \""] {
@@ -251,7 +247,7 @@ fn clients_grow_until_a_pooler_lets_no_more_in() {
     let done = place.run(search.iter().chain(&bounds));
     // The result does not matter here.
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
-    assert!(one_line(&done.stdout).contains("the server accepts no more"), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("the server accepts no more"), "{}", done.stdout);
     let clients =
         "select group_concat(distinct clients || ' ' || validity) from v_run where offered_rate is null";
     let peaks = place.sql(clients);

@@ -1,6 +1,6 @@
 //! Plans of sampled transactions: `pgdyno run` end to end.
 
-use crate::support::{self, Finished, Place, Server};
+use crate::support::{self, Finished, Place, Server, in_one_line};
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS public.t AS SELECT i AS id, i % 1000 AS x FROM generate_series(1, 20000) i;\n\
                      CREATE UNIQUE INDEX IF NOT EXISTS t_id ON public.t (id);\nANALYZE public.t;\n";
@@ -75,7 +75,7 @@ fn each_arm_is_explained_under_its_own_settings() {
     let sums = "select count(*) from (select run_id, draw, sum(own_ms) as ms from v_plan_part group by 1, 2) \
                 join statement_plan p using (run_id, draw) where abs(ms - planning_ms - execution_ms) > 0.01";
     assert_eq!(place.sql(sums), "0");
-    assert!(done.stdout.contains("plans differ: scans:"), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("plans differ: scans:"), "{}", done.stdout);
     let report = std::fs::read_to_string(place.path().join("report.html")).unwrap();
     let change = "With scans: Seq Scan on t instead of Index Scan using t_id on t.";
     assert!(report.contains(change), "the report does not say what changed");
@@ -96,7 +96,7 @@ fn what_writes_is_not_explained_and_nothing_is_where_that_is_not_wanted() {
     let said = "select group_concat(distinct arm || ': ' || detail) from event join run using (run_id) \
                 where event.kind = 'no plans' and detail like '%writes'";
     assert_eq!(place.sql(said), "writes: update.sql writes");
-    assert!(!done.stdout.contains("plans differ"), "{}", done.stdout);
+    assert!(!in_one_line(&done.stdout).contains("plans differ"), "{}", done.stdout);
     let (place, server) = (Place::new(), Server::start());
     run(&place, &server, &format!("{SETTINGS}{MEASURE}explain = false\n"));
     assert_eq!(place.sql("select count(*) from statement_plan"), "0");
@@ -141,7 +141,7 @@ fn time_of_functions_is_told_apart_where_the_role_may_count() {
     place.write("tile.sql", TILE);
     place.write("layer.sql", "SELECT public.layer(ST_TileEnvelope(11, 1105, 804));\n");
     let done = run(&place, &server, &format!("{TILES}{MEASURE}"));
-    assert!(!done.stdout.contains("not told apart"), "{}", done.stdout);
+    assert!(!in_one_line(&done.stdout).contains("not told apart"), "{}", done.stdout);
     let sums = "select count(*) from (select run_id, draw, sum(own_ms) as ms from v_plan_part group by 1, 2) \
                 join statement_plan p using (run_id, draw) where abs(ms - planning_ms - execution_ms) > 0.01";
     assert_eq!(place.sql(sums), "0");

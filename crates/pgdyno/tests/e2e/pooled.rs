@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::support::pooler::Pooler;
-use crate::support::{Finished, Place, Server, Watched, finish, programs, signal};
+use crate::support::{Finished, Place, Server, Watched, finish, in_one_line, programs, signal};
 
 /// One server connection for all clients.
 const ONE: &str = "pool_mode = transaction\ndefault_pool_size = 1";
@@ -130,7 +130,7 @@ fn what_does_not_go_through_a_transaction_pooler_is_refused_by_name() {
         place.run(command).expect(68).says(&[words]);
         assert_eq!(application(&pooler, STATE), before, "after {command:?}");
     }
-    let doctor = place.run(["doctor", &url]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let doctor = in_one_line(&place.run(["doctor", &url]).stdout);
     assert!(doctor.contains("; behind a transaction pooler"), "{doctor}");
     // A direct connection has no such limits.
     place.run(["bench", "-M", "prepared", "-f", &find, "-T", "1", &server.url()]).expect(0);
@@ -201,9 +201,8 @@ fn arms_at_urls_may_share_a_server() {
         let (own, against) = (server.url(), other(&with));
         let done = place.run(["bench", "-f", &find, "-T", "1", "--rounds", "2", &own, "--against", &against]);
         let done = is_verdict(done);
-        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words(&done.stderr).contains(shared), "{}", done.stderr);
-        assert!(words(&done.stdout).contains(shared), "the answer says so: {}", done.stdout);
+        assert!(in_one_line(&done.stderr).contains(shared), "{}", done.stderr);
+        assert!(in_one_line(&done.stdout).contains(shared), "the answer says so: {}", done.stdout);
         place.run(["report", "-o", "shared.html"]).expect(0);
         let page = std::fs::read_to_string(place.path().join("shared.html")).expect("a report");
         assert!(page.contains("share one server"));

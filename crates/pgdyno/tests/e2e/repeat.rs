@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::{Place, Server};
+use crate::support::{Place, Server, in_one_line};
 
 const STUDY: &str = r#"
 question = "Does more memory help?"
@@ -182,7 +182,7 @@ fn options_of_the_command_line_are_in_the_experiment_that_is_exported() {
     // Regression: it left out the cells, slices and remarks that the run had printed.
     let answer = done.stdout.lines().next().expect("an answer");
     assert!(text.stdout.contains(answer), "{answer}\n{}", text.stdout);
-    let sliced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").contains("in slices of");
+    let sliced = |text: &str| in_one_line(text).contains("in slices of");
     assert!(sliced(&done.stdout) && sliced(&text.stdout), "{}\n{}", done.stdout, text.stdout);
     assert!(!text.stderr.contains("of that name"), "{}", text.stderr);
     run(&[&file, "--slices", "100ms", "--rounds", "6"]);

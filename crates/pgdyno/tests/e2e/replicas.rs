@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use crate::support::{self, Place, Server, Watched, finish, programs, signal};
+use crate::support::{self, Place, Server, Watched, finish, in_one_line, programs, signal};
 
 /// Both scripts fail on the wrong server.
 const ROUTED: &str = r#"
@@ -49,7 +49,7 @@ fn scripts_go_to_their_server_and_lag_is_told() {
     let place = place();
     let file = place.write("e.toml", ROUTED.replace("REPLICATION", "remote_apply"));
     let done = place.run(["run".as_ref(), file.as_os_str(), "-v".as_ref()]).expect(0);
-    assert!(done.stdout.contains("what replicas showed was at most"), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("what replicas showed was at most"), "{}", done.stdout);
     nothing_is_left(&place);
     place.wait_until_quiet(Duration::from_secs(10));
     let events =

@@ -38,8 +38,8 @@ fn a_users_table_has_its_columns_in_its_tiles_and_no_attribution() {
     let (place, server) = prepared();
     let url = server.url();
     let done = place.run(tiles(&url, &["parcels", "-z", "11", "--report", "own.html"])).expect(0);
-    let all = done.stdout.clone() + &done.stderr;
-    for words in ["deed ", "owner ", "built ", "left out: sign_at (a further geometry)"] {
+    let all = done.words();
+    for words in ["% deed", "% owner", "% built", "left out: sign_at (a further geometry)"] {
         assert!(all.contains(words), "no {words:?} in:\n{all}");
     }
     let page = std::fs::read_to_string(place.path().join("own.html")).unwrap();
@@ -114,7 +114,7 @@ fn each_tile_is_asked_for_once_and_written() {
     let url = server.url();
     let once = ["tiles", "-d", &url, "parcels", "--once", "-z", "8-12", "-c", "3"];
     let done = place.run(once.iter().chain(&["--mbtiles", "p.mbtiles"])).expect(0);
-    let all = done.stdout.clone() + &done.stderr;
+    let all = done.words();
     for words in ["z8: ", "z12: ", "p.mbtiles has ", "slowest tiles: ", "z13 ("] {
         assert!(all.contains(words), "no {words:?} in:\n{all}");
     }
@@ -146,14 +146,14 @@ fn failed_tiles_are_listed_and_the_rest_is_estimated() {
     );
     let once = ["tiles", "-d", &url, "some.sql", "--once", "-z", "8-11"];
     let done = place.run(once.iter().chain(&["-T", "1"])).expect(0);
-    let all = done.stdout.clone() + &done.stderr;
+    let all = done.words();
     assert!(all.contains("the other ") && all.contains("would take"), "{all}");
     let kept = || std::fs::read_dir(place.home().join("kept")).unwrap().count();
     assert_ne!(kept(), 0);
     // The same tiles, gone on with to the end; other tiles have a state of their own.
     place.run(["tiles", "-d", &url, "some.sql", "--once", "-z", "8-9"]).expect(0);
     let done = place.run(once.iter().chain(&["-c", "8"])).expect(0);
-    let all = done.stdout.clone() + &done.stderr;
+    let all = done.words();
     assert!(all.contains("goes on: ") && all.contains("failed: 11/1086/718 ("), "{all}");
     assert!(all.contains("division by zero") && all.contains("1 connection ("), "{all}");
     let listed = place.sql("select count(*) from artifact where name = 'failed tiles'");
@@ -182,10 +182,10 @@ fn a_pass_of_another_map_or_of_errors_is_not_simply_faster() {
         place.run(once.iter().chain(&["--against", other, "--results", results]))
     };
     let done = against("few.sql", "few.sqlite");
-    let all = done.stdout.clone() + &done.stderr;
+    let all = done.words();
     assert!(all.contains("do not do the same") && all.contains("features only in"), "{all}");
     let done = against("bad.sql", "bad.sqlite");
-    let all = done.stdout.clone() + &done.stderr;
+    let all = done.words();
     assert!(all.contains("tiles failed") && !all.contains("faster"), "{all}");
     done.expect(69);
 }
@@ -203,7 +203,7 @@ fn a_tile_that_ends_its_connection_is_one_failed_tile() {
     );
     let once = ["tiles", "-d", &url, "odd()", "--once", "-z", "9-11", "--pick-from", "parcels", "-c", "2"];
     let done = place.run(once.iter().chain(&["--mbtiles", "odd.mbtiles"])).expect(0);
-    let all = done.stdout.clone() + &done.stderr;
+    let all = done.words();
     assert!(all.contains("1 tile failed: 11/1083/715 (the connection ended at it"), "{all}");
     let file = rusqlite::Connection::open(place.path().join("odd.mbtiles")).unwrap();
     let kept = |table: &str| -> i64 {

@@ -1,6 +1,6 @@
 //! Sessions that are kept from round to round, and what changes with their age.
 
-use crate::support::Place;
+use crate::support::{Place, in_one_line};
 
 /// In one arm each execution does more than the one before in the same session, by a share: so its cost grows as its age
 /// does, on a host of any speed.
@@ -44,7 +44,7 @@ fn an_arm_that_slows_with_the_age_of_its_kept_sessions_is_named() {
     let page = place.path().join("page.html");
     let done = place.run(["run", &file, "-v", "--report", page.to_str().unwrap()]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
-    let said = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = in_one_line(&done.stdout);
     for wanted in [
         "aging slows with the session's age",
         "of CPU per transaction in",
@@ -78,7 +78,7 @@ fn sessions_are_new_in_each_round_unless_they_are_kept() {
     let place = Place::with_private("default");
     let file = experiment(&place, true);
     let plan = place.run(["run", "--dry-run", &file, "--keep-sessions", "false"]).expect(0);
-    assert!(!plan.stdout.contains("sessions are kept"), "{}", plan.stdout);
+    assert!(!in_one_line(&plan.stdout).contains("sessions are kept"), "{}", plan.stdout);
     let done = place.run(["run", &file, "--keep-sessions", "false", "--rounds", "2"]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     assert_eq!(place.sql("select count(*) from run_figure where name = 'session_age_s'"), "0");

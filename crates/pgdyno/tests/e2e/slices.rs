@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{PATIENCE, Place, Server, Watched, signal};
+use crate::support::{PATIENCE, Place, Server, Watched, in_one_line, signal};
 
 /// Time limit for watchdogs.
 const BOUND: Duration = Duration::from_secs(10);
@@ -52,7 +52,7 @@ fn arms_take_turns_there_and_back_and_swap_each_round() {
     assert!(!plan.stdout.contains("switch"), "connections carry the settings: {}", plan.stdout);
     let done = place.run(["run", &file, "-v"]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
-    assert!(done.stdout.contains("slices of 100 ms: 8 quads"), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("slices of 100 ms: 8 quads"), "{}", done.stdout);
     let there = "one0 other0 other0 one0 one1 other1 other1 one1";
     let back = "other0 one0 one0 other0 other1 one1 one1 other1";
     assert_eq!(order(&place), [there, back, there, back].join("; "));
@@ -108,7 +108,8 @@ fn what_cannot_be_cut_says_why() {
     let done = place.run(["run", &file, "-v"]);
     assert!(matches!(done.status.code(), Some(0..=3)), "{}", done.stderr);
     assert!(
-        done.stdout.contains("No slices: ask: in the warm-up half of the transactions took longer than 6"),
+        in_one_line(&done.stdout)
+            .contains("No slices: ask: in the warm-up half of the transactions took longer than 6"),
         "{}",
         done.stdout
     );
@@ -134,7 +135,7 @@ fn a_server_with_room_for_one_arm_is_measured_uncut() {
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     let why =
         "No slices: ask: connected at the same time, all arms need more connections than the server takes";
-    assert!(done.stdout.split_whitespace().collect::<Vec<_>>().join(" ").contains(why), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains(why), "{}", done.stdout);
     assert_eq!(place.sql("select count(*) from slice"), "0");
 }
 

@@ -1,6 +1,6 @@
 //! Maps with slow zooms, wrong reference systems, other ids and composed tiles, with real servers.
 
-use crate::support::{Place, Server};
+use crate::support::{Place, Server, in_one_line};
 
 /// Paths in metres and in degrees, the same paths in degrees that are labelled as metres, and functions of each.
 const DATA: &str = "
@@ -63,7 +63,7 @@ fn slow_zooms_are_named_with_what_is_known_of_them() {
     }
     let missed =
         "select count(*) from script where zoom <= 6 and coalesce(json_extract(counts, '$.ok'), 0) = 0";
-    let told = done.stdout.contains("ended in the measured part; before the run");
+    let told = in_one_line(&done.stdout).contains("ended in the measured part; before the run");
     assert!(place.sql(missed) == "0" || told, "{}", done.stdout);
 }
 
@@ -123,7 +123,7 @@ fn the_layers_of_a_function_are_told_apart() {
     let url = server.url();
     let options = ["composed()", "--pick-from", "paths", "-z", "12", "-T", "1", "--rounds", "1", "-v"];
     let done = place.run(tiles(&url, &options)).expect(0);
-    assert!(done.stdout.contains("tiles: layer crossings takes "), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("tiles: layer crossings takes "), "{}", done.stdout);
     let sources = "select group_concat(distinct source) || ' ' || replace(group_concat(distinct name), ',', ' ') from statement_layer \
                    where name <> 'outside of layers'";
     assert_eq!(place.sql(sources), "nested paths crossings");
@@ -144,7 +144,11 @@ fn the_layers_of_a_function_are_told_apart() {
     );
     let place_of_union =
         place.run(tiles(&url, &["union.sql", "-z", "12", "-T", "1", "--rounds", "1", "-v"])).expect(0);
-    assert!(place_of_union.stdout.contains("tiles: layer b takes "), "{}", place_of_union.stdout);
+    assert!(
+        in_one_line(&place_of_union.stdout).contains("tiles: layer b takes "),
+        "{}",
+        place_of_union.stdout
+    );
 }
 
 /// Regression: "all probed tiles are empty" was all that was said of any of these.

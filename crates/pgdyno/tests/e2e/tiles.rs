@@ -1,6 +1,6 @@
 //! `pgdyno tiles`: tables, functions and queries with real servers, the output, and errors.
 
-use crate::support::{Place, Server};
+use crate::support::{Place, Server, in_one_line};
 
 /// Two tables with 4,000 points and 4,000 squares within a degree, with valid and invalid tile functions.
 const DATA: &str = "
@@ -100,7 +100,7 @@ fn two_queries_a_function_and_a_quoted_table_are_compared() {
     assert_eq!(place.sql(lists), "1", "{}", done.stderr);
     let done =
         place.run(tiles(&url, &["squares", "-z", "11", "--against", "jit=off", "--dry-run"])).expect(0);
-    assert!(done.stdout.contains("jit off"), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("jit off"), "{}", done.stdout);
 }
 
 #[test]
@@ -170,6 +170,6 @@ fn without_a_database_it_has_a_private_one() {
         ["tiles", "spot_tile()", "--sql", "data.sql", "--pick-from", "spots", "-z", "11", "-c", "2"];
     let short = ["-T", "1", "--warmup", "0.1", "--rounds", "1"];
     let done = place.run(command.iter().chain(&short)).expect(0);
-    assert!(done.stdout.contains("spot_tile(), z11"), "{}", done.stdout);
+    assert!(in_one_line(&done.stdout).contains("spot_tile(), z11"), "{}", done.stdout);
     place.run(["target", "destroy", "default"]).expect(0);
 }

@@ -1,6 +1,6 @@
 //! Users as a load, with a real server.
 
-use crate::support::{Place, Server};
+use crate::support::{Place, Server, in_one_line};
 
 const SESSION: &str = "login.sql, 20ms, search.sql x3, exp(10ms), order.sql, lognormal(5ms, 0.5), search.sql";
 
@@ -141,12 +141,12 @@ fn a_limit_and_a_ladder_are_of_users() {
     let users = ["--users", "login.sql, 20ms, order.sql, 10ms", "--active-share", "10"];
     let limit = ["limit", "--promise", "p95 < 10s", "-T", "1", "--warmup", "0", "--highest", "3"];
     let told = place.run(limit.iter().chain(&users).chain(&[url.as_str()]));
-    let told = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = in_one_line(&told.stdout);
     assert!(told.contains("up to 3 users, the highest number that was tried"), "{told}");
     assert!(told.contains("3 users: about 30 registered people, assuming that 10 % of them"), "{told}");
     let spike = ["--arrivals", "spike 0.4 to 1 for 500ms at 200ms"];
     let told = place.run(limit.iter().chain(&users).chain(&spike).chain(&[url.as_str()]));
-    let told = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = in_one_line(&told.stdout);
     assert!(told.contains(" active users: about ") && !told.contains("3 users: about"), "{told}");
     let ladder = ["ladder", "--clients", "1,4", "-T", "1", "--warmup", "0", "--rounds", "1"];
     place.run(ladder.iter().chain(&users).chain(&[url.as_str()])).expect(0);

@@ -2,8 +2,7 @@
 //!
 //! The commands of a page run in order in an empty folder, with its files, `$DATABASE_URL` and `region.osm.pbf`. Runs
 //! are shortened. A command that needs more says so in a comment before it. `UPDATE=1` runs the commands as they stand
-//! and puts what they print into the pages; `PAGES=WORD` takes the pages with this word in their path, and `PAGES=.md` all. Without
-//! it, the pages that a newcomer reads first run: all of them take as long as a sixth of the other tests.
+//! and puts what they print into the pages; `PAGES=WORD` takes the pages with this word in their path only.
 
 mod page;
 mod shape;
@@ -31,9 +30,6 @@ const NEEDS: [&str; 8] = [
 ];
 /// Folders of pages, below `docs`.
 const FOLDERS: [&str; 6] = ["tutorials", "how-to", "explanation", "measured", "reference", "developers"];
-/// Pages that always run.
-const FIRST: [&str; 4] =
-    ["/README.md", "tutorials/first-comparison.md", "how-to/setting.md", "how-to/queries.md"];
 /// Pages at a time.
 const WORKERS: usize = 4;
 /// Longest time of a command, shortened and as it stands.
@@ -56,10 +52,7 @@ fn pages() -> Vec<PathBuf> {
     let word = std::env::var("PAGES").ok();
     let is_wanted = |path: &PathBuf| {
         let text = path.to_string_lossy();
-        let is_named = match &word {
-            Some(word) => text.contains(word),
-            None => FIRST.iter().any(|first| text.ends_with(first)),
-        };
+        let is_named = word.as_ref().is_none_or(|word| text.contains(word));
         path.extension().is_some_and(|ending| ending == "md") && is_named
     };
     let mut found: Vec<_> = found.into_iter().filter(is_wanted).filter(|path| path.exists()).collect();

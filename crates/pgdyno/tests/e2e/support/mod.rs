@@ -69,11 +69,23 @@ impl Finished {
     /// Asserts that standard error contains all of these.
     #[track_caller]
     pub fn says(self, words: &[&str]) -> Self {
+        let said = in_one_line(&self.stderr);
         for word in words {
-            assert!(self.stderr.contains(word), "no {word:?} in:\n{}", self.stderr);
+            let is_said = self.stderr.contains(word) || said.contains(word);
+            assert!(is_said, "no {word:?} in:\n{}", self.stderr);
         }
         self
     }
+
+    /// All that was printed, [`in_one_line`].
+    pub fn words(&self) -> String {
+        in_one_line(&format!("{} {}", self.stdout, self.stderr))
+    }
+}
+
+/// With single blanks: where an output breaks its lines depends on the measured figures in it.
+pub fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl Place {
