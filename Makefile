@@ -3,7 +3,7 @@ SHELL := /bin/sh
 export PATH := $(PATH):$(HOME)/.cargo/bin
 BIN = $${CARGO_TARGET_DIR:-target}/release/pgdyno
 
-.PHONY: help demo build install uninstall site test pages programs versions check unit bench microbench dist dist-check dist-twice
+.PHONY: help demo build install uninstall site test programs versions check unit bench microbench dist dist-check dist-twice
 export PREFIX DESTDIR
 
 help: ## what can be made
@@ -50,10 +50,6 @@ test: ## every check: format, lints, docs, unit, property, snapshot and end-to-e
 programs:
 	@setup/install postgres osm2pgsql osmium redis pgbouncer pgpool2 slurm manifests openssl browser perl filesystems tipg gdal readers
 	@setup/versions
-
-pages: ## the commands of all pages of the documentation, with shorter runs (make test runs those of a few pages)
-	@setup/install rust postgres osm2pgsql redis pgbouncer
-	PAGES=.md PGDYNO_DATA=$$(setup/malta) cargo test --locked -p pgdyno --test e2e pages::
 
 versions: ## PostgreSQL 17 and 18 beside the system's own, to compare versions (no PostGIS)
 	@setup/versions

@@ -115,10 +115,10 @@ mod tests {
     fn what_is_no_promise_is_said() {
         for (text, words) in [
             ("", "there is no <"),
-            ("p99 > 250ms", "with <"),
+            ("p99 > 250ms", "write <"),
             ("p99 = 250ms", "there is no <"),
-            ("mean < 5ms", "no figure \"mean\""),
-            ("pp < 5ms", "no figure \"pp\""),
+            ("mean < 5ms", "unknown figure \"mean\""),
+            ("pp < 5ms", "unknown figure \"pp\""),
             ("p99 < fast", "invalid time"),
             ("p99 < 250", "invalid time"),
             ("p99 < 0ms", "from 1us"),
@@ -128,8 +128,8 @@ mod tests {
             ("p0 < 1s", "share that may be late"),
             ("late(1s) < 0%", "share that may be late"),
             ("late(1s) < 5ms", "invalid share"),
-            ("p99 < 1s and late(2s) < 1%", "two things of the same share"),
-            ("p99 < 1s and p50 < 2s", "\"p50 < 2s\", which follows from"),
+            ("p99 < 1s and late(2s) < 1%", "which bound the same share"),
+            ("p99 < 1s and p50 < 2s", "contains \"p50 < 2s\", which follows from"),
             ("p50 < 2s, p99 < 1s", "\"p50 < 2s\", which follows from \"p99 < 1s\""),
         ] {
             let problem = parse(text).unwrap_err();

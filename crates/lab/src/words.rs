@@ -19,6 +19,12 @@ pub fn count(number: usize, noun: &str) -> String {
     spec::count(number as u64, noun)
 }
 
+/// `reads: so and so`; a note that begins with the name stays as it is.
+#[must_use]
+pub(crate) fn of_workload(name: &str, note: &str) -> String {
+    if note.starts_with(name) { note.to_owned() } else { format!("{name}: {note}") }
+}
+
 /// `all its 3 runs are`, `its 1 run is`.
 #[must_use]
 pub(crate) fn count_of_all(runs: usize) -> String {

@@ -12,7 +12,7 @@ pub(crate) const SAME_OR_BETTER: u8 = 0;
 /// An arm is slower than the base, or its server crashed and the server of the base did not. `ladder`: a promise is
 /// broken on every rung. `limit`: a promise never holds, or the limit of an arm is lower.
 pub(crate) const WORSE: u8 = 1;
-/// Undecided: no arm is slower, and at least one line needs more rounds. The output ends with the command for them.
+/// Inconclusive: no arm is slower, and at least one line needs more rounds. The output ends with the command for them.
 /// Also two experiments that differ and were measured apart. `ladder`: a rung breaks below others that hold, or the
 /// load generator was at its own limit. `limit`: undecided, irregular, doubtful, or ended by the load generator.
 pub(crate) const INCONCLUSIVE: u8 = 2;

@@ -1,4 +1,4 @@
-//! The next step of an undecided answer as text, and its command. Also the warning about an answer that was
+//! The next step of an inconclusive answer as text, and its command. Also the warning about an answer that was
 //! read before the experiment was complete.
 
 use results::answer::{FEW, Help, Next, NextStep, Short};

@@ -71,6 +71,7 @@ pub(crate) use crate::stage::{Stage, Takes, load_of};
 use crate::strategies::Cause;
 use crate::validity::machine::STEADY_SECONDS;
 use crate::validity::{self, Probes};
+use crate::words;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RunSteps {
@@ -390,7 +391,7 @@ impl<'a> Runner<'a> {
         let on_server = self.stage(&setup.at()).map(Stage::others_measuring).unwrap_or_default();
         concurrent::mark(record, on_server);
         let ready = &self.workloads[&setup.asked()];
-        let remark = |note: &String| event(RunEvent::REMARK, format!("{}: {note}", record.workload));
+        let remark = |note: &String| event(RunEvent::REMARK, words::of_workload(&record.workload, note));
         let notes = ready.guarded.warnings.iter().chain(&ready.guarded.notes);
         let remarks: Vec<RunEvent> = notes.map(remark).collect();
         record.events.extend(remarks);

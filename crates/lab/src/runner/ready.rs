@@ -10,6 +10,7 @@ use super::checked::Checked;
 use crate::event::{ExperimentStep, Progress, ProgressExt};
 use crate::jobs::Files;
 use crate::stage::Stage;
+use crate::words;
 
 /// Share of the time for checks that the guard may take; the rest is for sample tiles.
 const OF_GUARD: f64 = 0.8;
@@ -78,10 +79,10 @@ impl Ready {
         let mut artifacts = stage.with_site_for(time, |site| workload.artifacts(site)).map_err(named)?;
         guarded.warnings.extend(checked.not_looked_words("checked", check_time));
         for warning in &guarded.warnings {
-            progress.warn(format!("{name}: {warning}"));
+            progress.warn(words::of_workload(name, warning));
         }
         for note in &guarded.notes {
-            progress.note(format!("{name}: {note}"));
+            progress.note(words::of_workload(name, note));
         }
         if !prepared.json.is_empty() {
             artifacts.push(Artifact {

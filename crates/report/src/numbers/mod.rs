@@ -14,7 +14,7 @@ pub(crate) use change::{
     as_long, change_and_interval, change_end, change_tick, change_with_interval, is_factor, longer,
 };
 pub use time::{duration, latency_us};
-pub(crate) use time::{latency_ns, latency_tick, milliseconds};
+pub(crate) use time::{latency_ns, latency_tick, milliseconds, range_ns};
 
 /// As text: `1.2 ms`; with too few transactions `n/a (2 of 1,000 transactions)`.
 pub(crate) fn percentile(of: &results::cells::Response, quantile: f64) -> String {
@@ -62,7 +62,7 @@ pub(crate) fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// A figure with three significant digits: `19,400`, `138`, `2.04`, `0.00123`.
+/// A figure with three significant digits: `19,400`, `138`, `2.04`, `0.00123`, `6.35e-6`.
 pub(crate) fn figure_text(value: f64) -> String {
     if !value.is_finite() {
         return ABSENT.to_owned();
@@ -75,9 +75,9 @@ pub(crate) fn figure_text(value: f64) -> String {
         size if size == 0.0 || size >= 99.95 => fixed(value, 0),
         size if size >= 9.995 => fixed(value, 1),
         size if size >= 0.9995 => fixed(value, 2),
-        // Smaller values are zero for a reader.
         size if size >= 0.0001 => fixed(value, (2.0 - size.log10().floor()) as usize),
-        _ => fixed(value, 4),
+        // Seconds of CPU of a short transaction.
+        _ => format!("{value:.2e}"),
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
             (999.96, "1,000"),
             (19_386.0, "19,400"),
             (219_186.4, "219,000"),
-            (-0.000_001, "0.0000"),
+            (-0.000_001, "-1.00e-6"),
             (f64::NAN, "n/a"),
             (f64::INFINITY, "n/a"),
         ] {

@@ -12,11 +12,22 @@ pub(crate) fn latency_ns(ns: f64) -> String {
 }
 
 fn latency(ns: f64) -> (String, &'static str) {
+    let (size, unit) = unit(ns);
+    (if size == 1.0 { format!("{ns:.0}") } else { figure_text(ns / size) }, unit)
+}
+
+/// Both with the unit of the larger: `0.94 to 10.7 ms`.
+pub(crate) fn range_ns(least: f64, most: f64) -> String {
+    format!("{} to {}", figure_text(least / unit(most).0), latency_ns(most))
+}
+
+/// Nanoseconds of a suitable unit, and its name.
+fn unit(ns: f64) -> (f64, &'static str) {
     match ns.abs() {
-        size if size < 999.5 => (format!("{ns:.0}"), "ns"),
-        size if size < 999_500.0 => (figure_text(ns / 1e3), "µs"),
-        size if size < 999_500_000.0 => (figure_text(ns / 1e6), "ms"),
-        _ => (figure_text(ns / 1e9), "s"),
+        size if size < 999.5 => (1.0, "ns"),
+        size if size < 999_500.0 => (1e3, "µs"),
+        size if size < 999_500_000.0 => (1e6, "ms"),
+        _ => (1e9, "s"),
     }
 }
 

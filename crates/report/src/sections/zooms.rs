@@ -211,7 +211,7 @@ mod tests {
             "z9 takes 80 % of its time",
             "map, 4 clients: time of a tile by zoom",
             "class=\"spread s1\"",
-            "1.00 ms to 1.00 ms",
+            "1.00 to 1.00 ms",
             "10.0",
             "faster",
             "same within 3 %",

@@ -5,7 +5,7 @@ use spec::TileProbe;
 
 use super::names::{is_of, named, of_several};
 use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell};
-use crate::numbers::{counted, latency_ns, latency_us};
+use crate::numbers::{counted, latency_ns, latency_us, range_ns};
 
 /// A zoom is remarked if its tiles take this many times as long as tiles of the zoom that takes the time.
 const LONGER: f64 = 2.0;
@@ -28,9 +28,7 @@ impl ZoomFigures {
             (0, Some(probe), _) => Some(format!("not reached; probe {}", latency_us(probe.mean_us))),
             (0, None, _) => Some("not reached".to_owned()),
             (1, ..) => Some("one request".to_owned()),
-            (_, _, Some((least, most))) => {
-                Some(format!("{} to {}", latency_ns(least as f64), latency_ns(most as f64)))
-            }
+            (_, _, Some((least, most))) => Some(range_ns(least as f64, most as f64)),
             _ => Some("few requests".to_owned()),
         }
     }

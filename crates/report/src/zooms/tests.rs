@@ -215,7 +215,7 @@ fn the_table_has_a_line_for_each_and_marks_few() {
     assert!(words.rows.iter().all(|row| row.len() == words.columns.len()));
     assert_eq!(
         (&words.rows[5][7], &words.rows[5][17], &words.rows[4][17]),
-        (&CellValue::Real(1000.0), &"1.00 ms to 1.00 ms".into(), &CellValue::Null)
+        (&CellValue::Real(1000.0), &"1.00 to 1.00 ms".into(), &CellValue::Null)
     );
 }
 

@@ -556,9 +556,9 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
     assert!(!page.contains("3 inconclusive"));
 }
 
-/// Regression: if the whole grid was decided, an undecided workload had no next step.
+/// Regression: if the whole grid was decided, an inconclusive workload had no next step.
 #[test]
-fn an_undecided_workload_of_a_decided_grid_has_a_next_step() {
+fn an_inconclusive_workload_of_a_decided_grid_has_a_next_step() {
     let shape = Shape {
         arms: vec![("stock", 0.0), ("gis", 0.0)],
         clients: vec![4],

@@ -1,4 +1,4 @@
-//! The next step of an undecided answer: more rounds with their cost, longer runs, or other steps that
+//! The next step of an inconclusive answer: more rounds with their cost, longer runs, or other steps that
 //! would decide.
 
 mod cost;
@@ -119,7 +119,7 @@ struct OpenQuestion {
     more_pairs: Option<u32>,
 }
 
-/// The undecided lines of the answer; if all are decided, the undecided workloads in them.
+/// The inconclusive lines of the answer; if all are decided, the inconclusive workloads in them.
 fn open(data: &ReportData, found: &Comparison, lines: &[VerdictLine]) -> Vec<OpenQuestion> {
     let one = |name: Option<String>, estimate: Option<Estimate>, verdict: Verdict| match verdict {
         Verdict::Inconclusive { more_pairs } => estimate.map(|_| OpenQuestion { name, more_pairs }),

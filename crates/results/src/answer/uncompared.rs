@@ -1,6 +1,6 @@
 //! The result of an experiment without comparison.
 
-use spec::{Arrivals, Run, Validity};
+use spec::{Arrivals, Run, Validity, figures};
 
 use crate::cells::Response;
 use crate::comparison::{Metric, Spread};
@@ -11,8 +11,10 @@ use crate::data::ReportData;
 pub enum Uncompared {
     OnlyJobs,
     NoValidRun,
+    /// Tiles: those that it asked for, each once.
     OneJob {
         took_s: f64,
+        tiles: Option<u64>,
     },
     OneRun {
         tps: Option<f64>,
@@ -22,11 +24,12 @@ pub enum Uncompared {
     NoPairYet {
         runs: usize,
     },
-    /// Jobs only: least and most.
+    /// Jobs only: least and most; with their times if all are of one cell.
     Jobs {
         runs: usize,
         least_s: f64,
         most_s: f64,
+        spread: Option<Box<Spread>>,
     },
     /// Several runs of one cell: mean, least and most throughput. Response times are from all runs
     /// together.
@@ -48,7 +51,7 @@ impl Uncompared {
         match usable.as_slice() {
             [] if data.grid_runs().next().is_none() && data.jobs().next().is_some() => Self::OnlyJobs,
             [] => Self::NoValidRun,
-            [run] if run.took_s().is_some() => Self::OneJob { took_s: run.measured_s },
+            [run] if run.took_s().is_some() => Self::OneJob { took_s: run.measured_s, tiles: tiles(run) },
             [run] => Self::OneRun {
                 tps: run.tps(),
                 response: Box::new(Response::of(&[*run])),
@@ -58,7 +61,9 @@ impl Uncompared {
             jobs if jobs.iter().all(|run| run.took_s().is_some()) => {
                 let took = || jobs.iter().map(|run| run.measured_s);
                 let (least_s, most_s) = (took().fold(f64::INFINITY, f64::min), took().fold(0.0, f64::max));
-                Self::Jobs { runs, least_s, most_s }
+                let mut each = Spread::of(jobs.iter().copied(), Metric::Tps);
+                let spread = each.pop().filter(|_| each.is_empty()).map(Box::new);
+                Self::Jobs { runs, least_s, most_s, spread }
             }
             _ => Self::one_cell(data, runs).unwrap_or(Self::NothingToCompare { runs }),
         }
@@ -71,4 +76,10 @@ impl Uncompared {
         let tps = [summary.mean?, summary.min?, summary.max?];
         Some(Self::OneCell { runs, tps, spread, response: Box::new(figures.response.clone()) })
     }
+}
+
+/// Tiles that a job asked for; `None` of other jobs.
+fn tiles(job: &Run) -> Option<u64> {
+    let zooms = job.scripts.iter().filter(|script| script.part.is_some());
+    zooms.map(|zoom| zoom.counts.count(figures::DUE)).reduce(u64::saturating_add)
 }

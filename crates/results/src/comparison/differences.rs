@@ -40,22 +40,21 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    fn of(&self, run: &Run) -> Option<f64> {
-        let counted = || run.counts.named(self.row.name).map(|count| count as f64);
-        run.figures.named(self.row.name).or_else(counted).filter(|amount| *amount >= 0.0)
-    }
-
-    fn divisor(&self, run: &Run) -> f64 {
-        match self.row.per {
+    /// The amount of a run, and what it is divided by; `None` if it was not measured.
+    fn of(&self, run: &Run) -> Option<(f64, f64)> {
+        let name = self.row.name;
+        let figure = run.figures.named(name).map(|amount| (amount, false));
+        let (amount, is_counter) =
+            figure.or_else(|| run.counts.named(name).map(|count| (count as f64, true)))?;
+        let divisor = match self.row.per {
             Per::Minute => run.measured_s / 60.0,
             _ if run.kind == RunKind::Job => 1.0,
             // Clients count transactions that began in the measured part, other counters the ones that ended
             // in it.
-            _ if run.counts.named(self.row.name).is_some() => {
-                (run.count(figures::OK) + run.count(figures::LATE)) as f64
-            }
+            _ if is_counter => (run.count(figures::OK) + run.count(figures::LATE)) as f64,
             _ => run.completed() as f64,
-        }
+        };
+        (amount >= 0.0).then_some((amount, divisor))
     }
 
     fn all() -> impl Iterator<Item = Self> {
@@ -206,8 +205,7 @@ struct Side {
 }
 
 impl Side {
-    fn add(&mut self, of: Quantity, round: u32, run: &Run) {
-        let (Some(amount), divisor) = (of.of(run), of.divisor(run)) else { return };
+    fn add(&mut self, of: Quantity, round: u32, (amount, divisor): (f64, f64)) {
         if divisor > 0.0 {
             self.amount += amount;
             self.divisor += divisor;
@@ -226,21 +224,21 @@ fn difference(
     cells: &[Sides<'_>],
     how: Compared,
 ) -> Option<Difference> {
-    let has = |run: &&Run| of.of(run).is_some();
-    let sides: Vec<[Side; 2]> = cells
-        .iter()
-        .map(|[base, new]| {
-            let one = |own: &BTreeMap<u32, &Run>, other: &BTreeMap<u32, &Run>| {
-                let mut side = Side::default();
-                let together = |round: &u32| how != Compared::Paired || other.get(round).is_some_and(has);
-                own.iter()
-                    .filter(|(round, _)| together(round))
-                    .for_each(|(round, run)| side.add(of, *round, run));
-                side
-            };
-            [one(base, new), one(new, base)]
-        })
-        .collect();
+    type Measured = BTreeMap<u32, (f64, f64)>;
+    let sides = |cell: &Sides<'_>| {
+        let [base, new] = cell.each_ref().map(|runs| {
+            runs.iter().filter_map(|(&round, run)| Some((round, of.of(run)?))).collect::<Measured>()
+        });
+        let one = |own: &Measured, other: &Measured| {
+            let mut side = Side::default();
+            own.iter()
+                .filter(|(round, _)| how != Compared::Paired || other.contains_key(round))
+                .for_each(|(&round, &measured)| side.add(of, round, measured));
+            side
+        };
+        [one(&base, &new), one(&new, &base)]
+    };
+    let sides: Vec<[Side; 2]> = cells.iter().map(sides).collect();
     let total = |side: usize| {
         let (amount, divisor) = sides.iter().fold((0.0, 0.0), |(amount, divisor), cell| {
             (amount + cell[side].amount, divisor + cell[side].divisor)

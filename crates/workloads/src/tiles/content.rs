@@ -5,8 +5,8 @@ use tile::mvt::{self, TileBytes};
 use super::layer::TileLayer;
 use crate::pictures::PictureKinds;
 
-/// Attributes of a query or a function that are listed by name.
-const MOST: usize = 20;
+/// Columns that are listed by name.
+const MOST: usize = 5;
 
 /// Bytes of the tiles of one layer, over a sample.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +24,7 @@ impl LayerBytes {
         }
     }
 
-    /// `roads: of the bytes of its tiles geometry takes 61 %; columns name 20 %, class 2 %; left out: tags (…)`.
+    /// `roads: its tiles are 61.0 % geometry, 20.1 % name and 2 columns more; left out: tags (…)`.
     pub(super) fn words(&self, layer: &TileLayer) -> Option<String> {
         if let Some(pictures) = self.pictures.words() {
             return Some(format!("{} has {pictures}", layer.shown));
@@ -35,14 +35,11 @@ impl LayerBytes {
         }
         let geometry = self.share(self.vector.geometry as f64);
         let columns = match self.columns(layer) {
-            columns if columns.is_empty() => "it has no columns".to_owned(),
-            columns => format!("columns {}", columns.join(", ")),
+            columns if columns.is_empty() => ", and have no columns".to_owned(),
+            columns => format!(", {}", columns.join(", ")),
         };
         let left_out = left_out.map(|left_out| format!("; {left_out}")).unwrap_or_default();
-        Some(format!(
-            "{}: of the bytes of its tiles the geometry takes {geometry}; {columns}{left_out}",
-            layer.shown
-        ))
+        Some(format!("{}: of its tiles' bytes, {geometry} are geometry{columns}{left_out}", layer.shown))
     }
 
     /// Each with its share, the largest first; keys of a column that is expanded count as its own.
@@ -71,18 +68,16 @@ impl LayerBytes {
         let absent: Vec<(String, f64)> = absent.map(|name| (name.clone(), 0.0)).collect();
         found.extend(absent);
         found.sort_by(|one, other| other.1.total_cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
-        let most = if known.is_empty() { MOST } else { found.len() };
-        let more = found.len().saturating_sub(most);
+        let more = found.len().saturating_sub(MOST);
         let mut words: Vec<String> =
-            found.iter().take(most).map(|(name, bytes)| format!("{name} {}", self.share(*bytes))).collect();
+            found.iter().take(MOST).map(|(name, bytes)| format!("{} {name}", self.share(*bytes))).collect();
         words.extend((more > 0).then(|| format!("and {more} more")));
         words
     }
 
-    /// `14.2 % (2.1 kB)`, of all tiles of the sample.
+    /// `14.2 %`, of all tiles of the sample.
     fn share(&self, bytes: f64) -> String {
-        let percent = 100.0 * bytes / self.vector.total as f64;
-        format!("{percent:.1} % ({})", spec::bytes(bytes.round() as u64))
+        format!("{:.1} %", 100.0 * bytes / self.vector.total as f64)
     }
 }
 
@@ -100,14 +95,9 @@ fn left_out(layer: &TileLayer) -> Option<String> {
     (!words.is_empty()).then(|| format!("left out: {}", words.join(", ")))
 }
 
-/// Names that are listed: tables of osm2pgsql have a column for each of many tags.
-const MOST_LISTED: usize = 5;
-
-/// `a, b and 3 more`.
+/// `a, b`, or `59 columns`: tables of osm2pgsql have one for each of many tags.
 fn shortened(names: &[&str]) -> String {
-    let more = names.len().saturating_sub(MOST_LISTED);
-    let shown = names[..names.len() - more].join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
+    if names.len() > MOST { spec::count(names.len() as u64, "column") } else { names.join(", ") }
 }
 
 #[cfg(test)]
@@ -116,9 +106,9 @@ mod tests {
 
     /// Regression: the tags of osm2pgsql's tables filled half a screen.
     #[test]
-    fn many_columns_are_listed_in_part() {
+    fn many_columns_are_counted() {
         assert_eq!(shortened(&["way", "z"]), "way, z");
         let tags = ["admin_level", "aerialway", "aeroway", "amenity", "area", "barrier", "bicycle"];
-        assert_eq!(shortened(&tags), "admin_level, aerialway, aeroway, amenity, area and 2 more");
+        assert_eq!(shortened(&tags), "7 columns");
     }
 }

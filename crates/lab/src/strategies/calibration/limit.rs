@@ -140,8 +140,8 @@ impl Trials {
         match self.clean.bad() {
             _ if self.clean.best.is_some() => String::new(),
             _ if self.is_hopeless() => format!(
-                "this host wakes up too late for it: with nothing to do, 1 % of the arrivals start more than {:.0} µs late ({LAG_US:.0} µs are in order)",
-                self.idle_us
+                "this host wakes up too late for it: with nothing to do, 1 % of the arrivals start more than {:.2} ms late ({LAG_US:.0} µs are in order)",
+                self.idle_us / 1e3
             ),
             Some(run) => format!("at {}/s {}", run.offered_rate.unwrap_or_default(), reasons(run)),
             None => "the time was over first".to_owned(),
@@ -244,7 +244,11 @@ mod tests {
         let kept = rate(&limit.kept).unwrap();
         assert!((38_000.0..=40_000.0).contains(&kept) && limit.next.unwrap() > 40_000.0, "{kept}");
         assert_eq!((rate(&limit.clean), limit.allowed_us), (None, 300.0));
-        assert!(limit.no_clean.contains("more than 150 µs late (100 µs are in order)"), "{}", limit.no_clean);
+        assert!(
+            limit.no_clean.contains("more than 0.15 ms late (100 µs are in order)"),
+            "{}",
+            limit.no_clean
+        );
     }
 
     #[test]

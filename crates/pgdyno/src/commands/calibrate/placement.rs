@@ -1,7 +1,5 @@
 //! The results of a calibration about placement.
 
-use std::fmt::Write;
-
 use lab::calibrate::{Advised, Calibrated, Placed};
 use results::{CellValue, Table};
 use spec::figures;
@@ -57,29 +55,25 @@ pub(super) fn table(placed: &[Placed]) -> Table {
     table
 }
 
-pub(super) fn words(done: &Calibrated) -> String {
+/// A sentence each.
+pub(super) fn words(done: &Calibrated) -> Vec<String> {
     told(&done.not_placed, done.advised.as_ref())
 }
 
-fn told(not_placed: &[(String, String)], advised: Option<&Advised>) -> String {
-    let mut out = String::new();
-    for (level, why) in not_placed.iter().filter(|_| advised.is_some()) {
-        let _ = writeln!(out, "Placement {level} is not available: {why}.");
-    }
+fn told(not_placed: &[(String, String)], advised: Option<&Advised>) -> Vec<String> {
     match (advised, not_placed) {
         (Some(Advised { level, why }), _) => {
-            let _ = writeln!(
-                out,
-                "Advised placement: {level}; {why}. Experiments with managed servers take it unless their files say \
-                 otherwise (docs/how-to/placement.md)."
+            let advice = format!(
+                "placement {level} is advised, and private servers get it unless a file says otherwise \
+                 (docs/how-to/placement.md): {why}"
             );
+            let not =
+                not_placed.iter().map(|(level, why)| format!("placement {level} is not available: {why}"));
+            [advice].into_iter().chain(not).collect()
         }
-        (None, [(_, why), ..]) => {
-            let _ = writeln!(out, "Placement was not measured: {why}.");
-        }
-        (None, []) => {}
+        (None, [(_, why), ..]) => vec![format!("placement was not measured: {why}")],
+        (None, []) => Vec::new(),
     }
-    out
 }
 
 #[cfg(test)]
@@ -90,13 +84,13 @@ mod tests {
     fn advice_and_what_there_is_not_are_told() {
         let advised = Advised { level: "apart".to_owned(), why: "so and so".to_owned() };
         let awake = [("awake".to_owned(), "no idle class".to_owned())];
-        let words = told(&awake, Some(&advised));
+        let [advice, not] = &told(&awake, Some(&advised))[..] else { panic!("two sentences") };
         assert!(
-            words.starts_with(
-                "Placement awake is not available: no idle class.\nAdvised placement: apart; so"
-            )
+            advice.starts_with("placement apart is advised") && advice.ends_with(": so and so"),
+            "{advice}"
         );
+        assert_eq!(not, "placement awake is not available: no idle class");
         let one = ["free", "same"].map(|level| (level.to_owned(), "one CPU".to_owned()));
-        assert_eq!(told(&one, None), "Placement was not measured: one CPU.\n");
+        assert_eq!(told(&one, None), ["placement was not measured: one CPU"]);
     }
 }

@@ -1,10 +1,9 @@
 //! What a calibration found, as a table and sentences.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
-use ::report::ReportData;
 use ::report::numbers::{latency_us, tps};
+use ::report::{Conclusion, ReportData, Step};
 use lab::calibrate::{Calibrated, HOST_FACTOR, Lateness, Limit, Row, calibrated};
 use lab::execute::UnstoredRuns;
 use results::{CellValue, Table};
@@ -12,7 +11,7 @@ use spec::figures::{self, Figure};
 use spec::{Run, Validity};
 
 use super::placement;
-use crate::commands::print;
+use crate::commands::{print, print_conclusion};
 use crate::options::OutputFormat;
 use crate::print::{data, warning};
 
@@ -34,13 +33,14 @@ pub(in crate::commands) fn show(done: &Calibrated, format: OutputFormat) -> anyh
     if format != OutputFormat::Text {
         return print(table(done), format);
     }
-    data(&words(done))?;
+    print_conclusion(&conclusion(done), format)?;
+    data("\n")?;
     print(narrow(table(done)), OutputFormat::Text)?;
     data("\n")?;
     if !done.placements.is_empty() {
         print(placement::table(&done.placements), OutputFormat::Text)?;
     }
-    Ok(data(&placement::words(done))?)
+    Ok(())
 }
 
 /// A row for each kind of operation and number of clients, then for the start lag, the highest rates,
@@ -139,46 +139,48 @@ fn highest(what: &'static str, run: Option<&Run>) -> Vec<CellValue> {
     ]
 }
 
-fn words(done: &Calibrated) -> String {
+fn conclusion(done: &Calibrated) -> Conclusion {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for doubt in done.rows.iter().chain([&done.idle, &done.start_lag]).flat_map(|row| &row.doubts) {
         *counts.entry(doubt.reason.text()).or_default() += 1;
     }
-    let mut out = sentences(&done.limit);
-    if !counts.is_empty() {
-        let listed: Vec<_> = counts.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
-        let _ = writeln!(out, "Suspect: {} (docs/reference/run-verdicts.md).", listed.join(", "));
+    let listed: Vec<_> = counts.iter().map(|(reason, count)| format!("{reason} ({count})")).collect();
+    let suspect = format!("some runs are suspect: {}", listed.join(", "));
+    let mut told = of_limit(&done.limit);
+    if !listed.is_empty() {
+        told.but.push(suspect);
+        told.next.push(Step::Advice("calibrate again when nothing else runs here".to_owned()));
     }
-    out + "\n"
+    told.notes.extend(placement::words(done));
+    told
 }
 
-fn sentences(limit: &Limit) -> String {
+fn of_limit(limit: &Limit) -> Conclusion {
     let rate = |run: &Option<Run>| run.as_ref().and_then(|run| run.offered_rate);
-    let (clean, kept) = (rate(&limit.clean), rate(&limit.kept));
-    let mut out = match clean {
-        Some(rate) => format!("One thread of this host starts up to {} transactions/s on time.\n", tps(rate)),
-        None => format!("One thread of this host starts no rate on time: {}.\n", limit.no_clean),
+    let late = format!(
+        "1 % of them up to {} late, {HOST_FACTOR} times what they are with nothing to do",
+        latency_us(limit.allowed_us)
+    );
+    let starts = |rate: f64| format!("One thread of this host starts up to {} transactions/s", tps(rate));
+    let none_on_time = format!("no rate is on time: {}", limit.no_clean);
+    let mut told = match (rate(&limit.clean), rate(&limit.kept)) {
+        (Some(clean), kept) => Conclusion {
+            figures: kept
+                .filter(|kept| *kept > clean)
+                .map_or_else(Vec::new, |kept| vec![vec![format!("{}/s", tps(kept)), late]]),
+            ..Conclusion::new(format!("{} on time.", starts(clean)))
+        },
+        (None, Some(kept)) => {
+            Conclusion { but: vec![none_on_time], ..Conclusion::new(format!("{}, {late}.", starts(kept))) }
+        }
+        (None, None) => Conclusion {
+            but: vec![none_on_time],
+            ..Conclusion::new("No rate was found that one thread of this host starts steadily.")
+        },
     };
-    match kept {
-        Some(rate) if kept > clean => {
-            let _ = writeln!(
-                out,
-                "As well as this host can: up to {}/s (1 % of the arrivals up to {} late, {HOST_FACTOR} times what they are \
-                 with nothing to do).",
-                tps(rate),
-                latency_us(limit.allowed_us)
-            );
-        }
-        Some(_) => {}
-        None => {
-            out.push_str("No rate is kept even as well as this host can: something else limits it now.\n")
-        }
-    }
-    if let Some(next) = limit.next {
-        let _ = writeln!(out, "At {}/s: {}.", tps(next), limit.why);
-    }
-    let _ = writeln!(out, "Limited by: {}.", limit.limited_by);
-    out
+    let at = limit.next.map(|next| format!("; at {}/s: {}", tps(next), limit.why)).unwrap_or_default();
+    told.why = Some(format!("it is limited by {}{at}", limit.limited_by));
+    told
 }
 
 #[cfg(test)]
@@ -199,12 +201,12 @@ mod tests {
 
     #[test]
     fn what_is_not_found_is_told_with_its_reason() {
-        let wanted = "One thread of this host starts no rate on time: it wakes up too late.\n\
-                      No rate is kept even as well as this host can: something else limits it now.\n\
-                      At 84,000/s: schedule late: 1 % of ….\nLimited by: the 2 CPUs.\n";
-        assert_eq!(sentences(&limit()), wanted);
+        let wanted = "No rate was found that one thread of this host starts steadily.\n  \
+                      but: no rate is on time: it wakes up too late.\n  \
+                      why: it is limited by the 2 CPUs; at 84,000/s: schedule late: 1 % of ….\n";
+        assert_eq!(of_limit(&limit()).text(), wanted);
         let open = Limit { next: None, ..limit() };
-        assert!(!sentences(&open).contains("At "));
+        assert!(!of_limit(&open).text().contains("; at "));
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn what_cannot_be_searched_is_told_in_words_of_the_command() {
             &["--promise", "p99 < 2s", "-S", "--managed", "--against", "sql: create index on t (a)"],
             "is done and undone on one server",
         ),
-        (&["--promise", "mean < 2s", "-S", "shop"], "no figure \"mean\""),
+        (&["--promise", "mean < 2s", "-S", "shop"], "unknown figure \"mean\""),
         (&["--promise", "p99 < 1s and p50 < 2s", "-S", "shop"], "follows from"),
         (&["--promise", "p99 < 1s", "--lowest", "9", "--highest", "8", "-S"], "wrong way round"),
         (&["--promise", "p99 < 1s", "--lowest", "-1", "-S"], "--lowest must be from"),

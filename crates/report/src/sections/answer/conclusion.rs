@@ -148,9 +148,11 @@ impl AnswerBlocks<'_> {
                 format!("{other} and {base} differ, and were measured at different times")
             }
             (Verdict::Inconclusive { .. }, Metric::Cpu) => {
-                format!("Undecided whether {other} {takes} less CPU than {base}")
+                format!("It is inconclusive whether {other} {takes} less CPU than {base}")
             }
-            (Verdict::Inconclusive { .. }, _) => format!("Undecided whether {other} {is} faster than {base}"),
+            (Verdict::Inconclusive { .. }, _) => {
+                format!("It is inconclusive whether {other} {is} faster than {base}")
+            }
             (verdict, _) => format!("{other} against {base}: {}", verdict_or_invalid(verdict, of)),
         };
         format!("{said}: {figures}.")
@@ -209,7 +211,7 @@ impl AnswerBlocks<'_> {
         }
     }
 
-    /// Several lines in one sentence: what is faster, what is slower, what is undecided.
+    /// Several lines in one sentence: what is faster, what is slower, what is inconclusive.
     fn several(
         &self,
         of: &Comparison,
@@ -219,7 +221,7 @@ impl AnswerBlocks<'_> {
         let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
         for (name, _, line) in each {
             let verdict = match line.verdict {
-                Verdict::Inconclusive { .. } => "undecided".to_owned(),
+                Verdict::Inconclusive { .. } => "inconclusive".to_owned(),
                 verdict => verdict_or_invalid(verdict, of),
             };
             match groups.iter_mut().find(|(known, _)| *known == verdict) {
@@ -405,7 +407,7 @@ fn with_unit(of: &Comparison, cell: &CellComparison, value: Option<f64>) -> Stri
 
 fn short_verdict(verdict: Verdict, of: &Comparison) -> String {
     match verdict {
-        Verdict::Inconclusive { .. } => "undecided".to_owned(),
+        Verdict::Inconclusive { .. } => "inconclusive".to_owned(),
         verdict => verdict_by(verdict, of),
     }
 }

@@ -18,8 +18,23 @@ pub(super) fn conclusion(data: &ReportData, of: &Uncompared) -> Conclusion {
         ..of
     };
     match of {
-        Uncompared::OneJob { took_s } => {
-            repeat(Conclusion::new(format!("{}: {}.", workloads(data), numbers::duration(*took_s))))
+        Uncompared::OneJob { took_s, tiles } => {
+            let took = format!("took {}.", numbers::duration(*took_s));
+            let tiles = tiles.map(|tiles| format!(": {}", spec::count(tiles, "tile"))).unwrap_or_default();
+            repeat(Conclusion::new(format!("{}{tiles} {took}", workloads(data))))
+        }
+        Uncompared::Jobs { runs, spread: Some(spread), .. } => {
+            let interval = spread.interval().map(|(low, high)| {
+                let (low, high) = (numbers::duration(low.max(0.0)), numbers::duration(high));
+                format!(" (95 % interval [{low}, {high}])")
+            });
+            Conclusion::new(format!(
+                "{} took {}{}, the mean of {}.",
+                workloads(data),
+                numbers::duration(spread.summary().mean.unwrap_or_default()),
+                interval.unwrap_or_default(),
+                numbers::counted(*runs, "run"),
+            ))
         }
         Uncompared::OneRun { tps, response, started_only } => {
             let tps = tps.map_or(numbers::ABSENT.to_owned(), what);
@@ -62,7 +77,7 @@ pub(super) fn words(of: &Uncompared) -> String {
     match of {
         Uncompared::OnlyJobs => "Nothing was driven by clients; the jobs are below.".to_owned(),
         Uncompared::NoValidRun => "No valid run to speak of.".to_owned(),
-        Uncompared::OneJob { took_s } => format!(
+        Uncompared::OneJob { took_s, .. } => format!(
             "{}. One run has no interval: repeat it before believing small differences.",
             numbers::duration(*took_s)
         ),
@@ -75,7 +90,7 @@ pub(super) fn words(of: &Uncompared) -> String {
         Uncompared::NoPairYet { runs } => {
             format!("{} so far, but no pair of arms to compare yet.", numbers::counted(*runs, "run"))
         }
-        Uncompared::Jobs { runs, least_s, most_s } => format!(
+        Uncompared::Jobs { runs, least_s, most_s, .. } => format!(
             "{} of jobs took {} to {}; nothing is compared. Means with their intervals, and what else they took: pgdyno table jobs",
             numbers::counted(*runs, "run"),
             numbers::duration(*least_s),

@@ -191,7 +191,7 @@ impl Ended<'_> {
         let again = if *goes_on { "; the same command asks for them again" } else { "" };
         let failed = words::failed(progress).map(|failed| format!("{layer}: {failed}{again}"));
         // One of several passes: tables show what all of them took.
-        let alone = [words::slowest(progress), further, Some(words::by_zoom(progress).join("; "))];
+        let alone = [words::slowest(progress), further];
         let alone = alone.into_iter().filter(|_| *goes_on);
         let done = words::done(progress, area);
         let done = match left {
