@@ -48,7 +48,7 @@ test: ## every check: format, lints, docs, unit, property, snapshot and end-to-e
 
 # What tests start. It is downloaded and unpacked while the checks compile.
 programs:
-	@setup/install postgres osm2pgsql osmium redis pgbouncer pgpool2 slurm manifests openssl browser perl filesystems tipg gdal readers
+	@setup/install postgres osm2pgsql osmium redis pgbouncer pgpool2 slurm manifests openssl browser source perl filesystems tipg gdal readers
 	@setup/versions
 
 versions: ## PostgreSQL 17 and 18 beside the system's own, to compare versions (no PostGIS)
