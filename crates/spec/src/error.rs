@@ -77,7 +77,7 @@ pub fn advice_on_sqlstate(sqlstate: &str, text: &str) -> &'static str {
         "42P01" | "3F000" => "create it, or check the search_path",
         "42703" | "42883" | "42704" => "check that the script is written for this database",
         "42601" if text.contains("near \"\\\"") => {
-            "lines that begin with \\ are commands of psql, which pg_dump writes: remove them, and dump with --inserts"
+            "lines that begin with \\ are commands of psql: remove them"
         }
         "25006" => "the server or session is read-only: connect to the primary",
         "53100" => "make room on the server's disk",

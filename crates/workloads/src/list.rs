@@ -302,8 +302,8 @@ pub struct Preparation {
     pub osm: Vec<osm::OsmOptions>,
     /// Make pgbench's tables, as `pgbench -i` does.
     pub pgbench: Option<init::InitOptions>,
-    /// SQL files to run in order, each in one transaction. They run again when they change, so start with `DROP TABLE
-    /// IF EXISTS`.
+    /// SQL files to run in order, each in one transaction, or plain dumps of pg_dump. They run again when they change,
+    /// so start with `DROP TABLE IF EXISTS` (`pg_dump --clean --if-exists`).
     #[serde(deserialize_with = "one_or_many")]
     #[schemars(with = "spec::experiment::OneOrMany<PathBuf>")]
     pub sql: Vec<PathBuf>,

@@ -1,6 +1,8 @@
 //! Commands that a new user types in the first ten minutes.
 
-use crate::support::{Place, Server, finish};
+use std::process::Command;
+
+use crate::support::{Place, Server, finish, programs};
 
 /// The command was refused with a list of options.
 #[test]
@@ -20,6 +22,28 @@ fn one_run_on_a_private_server_needs_no_comparison() {
     place.run(["bench", "-S", "-c", "120", "-t", "1", "-s", "2", "--managed"]).expect(0);
     place.run(["bench", "-S", "--managed", "shop"]).expect(64).says(&["--managed", "leave one of them out"]);
     place.run(["bench", "-i", "-s", "1", "--managed"]).expect(0);
+}
+
+/// Regression: a dump was refused for psql's commands in it, and for its rows.
+#[test]
+fn a_plain_dump_is_loaded_as_psql_would() {
+    let (place, server) = (Place::new(), Server::start());
+    server.psql(
+        "CREATE TABLE notes (id int PRIMARY KEY, note text);
+         CREATE FUNCTION two() RETURNS int LANGUAGE sql AS $$ SELECT 2; $$;
+         INSERT INTO notes VALUES (1, E'a\tb\n\\\\.\nc'), (2, NULL)",
+    );
+    let dumped = |format: &str, file: &str| {
+        let mut dump = Command::new(programs().join("pg_dump"));
+        dump.arg(format).arg(server.url()).arg("-f").arg(place.path().join(file));
+        assert!(dump.status().unwrap().success());
+    };
+    dumped("-Fp", "notes.sql");
+    dumped("-Fc", "notes.dump");
+    place.write("q.sql", "SELECT two() / count(*) FILTER (WHERE length(note) = 8) FROM notes;\n");
+    let bench = |file| ["bench", "-f", "q.sql", "-t", "3", "--managed=copy", "--prepare", file];
+    place.run(bench("notes.sql")).expect(0);
+    place.run(bench("notes.dump")).expect(65).says(&["only pg_restore reads this format", "--format=plain"]);
 }
 
 /// A script that only read other tables emptied this table, as in pgbench.

@@ -353,7 +353,7 @@ pub(crate) struct TargetArgs {
     /// Run on a private server, with pgbench's tables at scale -s [name: default]
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "default", help_heading = "Connection")]
     pub(super) managed: Option<String>,
-    /// SQL file to run on the private server first (repeatable)
+    /// SQL file, or plain dump of pg_dump, to load into the private server first (repeatable)
     #[arg(long, value_name = "FILE", requires = "managed", help_heading = "Connection")]
     pub(super) prepare: Vec<PathBuf>,
     #[command(flatten)]

@@ -166,7 +166,7 @@ pub(super) struct Where {
     /// Load this extract (.osm.pbf) into the private server first, if it is not loaded
     #[arg(long, value_name = "FILE")]
     pub(super) osm: Option<PathBuf>,
-    /// SQL file to run on the private server first, after --osm (repeatable)
+    /// SQL file, or plain dump of pg_dump, to load into the private server first, after --osm (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(super) sql: Vec<PathBuf>,
 }
