@@ -8,8 +8,11 @@ use stats::TooFew;
 
 use crate::numbers;
 
-/// The command that measured it, changed; else a command that runs its file. `None` if no command does it.
+/// The command that measured it, changed; else a command that runs its file. `None` if no single command does it.
 pub(crate) fn command(data: &ReportData, next: &Next) -> Option<PrintedCommand> {
+    if is_merged(data) {
+        return None;
+    }
     let of_file = || match next.step {
         NextStep::MoreRounds { rounds, .. } => {
             let file = PrintedCommand::new("run").path(&format!("{}.toml", data.experiment.name));
@@ -20,11 +23,22 @@ pub(crate) fn command(data: &ReportData, next: &Next) -> Option<PrintedCommand> 
     next.command.clone().or_else(of_file)
 }
 
+/// Whether several parts were measured by a command each.
+fn is_merged(data: &ReportData) -> bool {
+    data.experiment.parts.len() > 1
+}
+
 /// Alternatives that a short answer names.
 const FEW_HELPS: usize = 2;
 
 pub(crate) fn words(data: &ReportData, next: &Next) -> String {
-    phrase(next, command(data, next).as_ref(), &spec::shell::word(data.called()))
+    let step = phrase(next, command(data, next).as_ref(), &spec::shell::word(data.called()));
+    match (&next.step, is_merged(data)) {
+        (NextStep::MoreRounds { .. } | NextStep::LongerRuns { .. }, true) => {
+            format!("{step}; measure them in each part, and merge again")
+        }
+        _ => step,
+    }
 }
 
 /// The same for a short answer: without costs of what does not help, and with the likeliest alternatives only.

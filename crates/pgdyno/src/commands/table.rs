@@ -12,7 +12,7 @@ use report::{Block, ReportData, tables};
 use results::cross::{CrossRequest, Statistic, UnknownName};
 use results::data::{UNREADABLE_PLAN, Wanted};
 use results::{Distributions, RunParts, Store, Table};
-use spec::written;
+use spec::{Validity, written};
 
 use super::{chosen, load, print, print_blocks};
 use crate::exit::{CommandFailure, ExitResult, INPUT_OUTPUT, INTERNAL, SAME_OR_BETTER, USAGE};
@@ -315,11 +315,11 @@ fn file(args: &Args, format: FileFormat) -> ExitResult {
     let bytes = match format {
         FileFormat::Benchstat => {
             only(TableKind::Runs, "benchstat")?;
-            report::benchstat(&load(&args.selection, args.kind.wanted())?).into_bytes()
+            report::benchstat(&benchmarks(args)?).into_bytes()
         }
         FileFormat::Bencher => {
             only(TableKind::Cells, "bencher")?;
-            report::bencher(&load(&args.selection, args.kind.wanted())?).into_bytes()
+            report::bencher(&benchmarks(args)?).into_bytes()
         }
         FileFormat::Parquet => {
             let table = whole(args)?;
@@ -345,6 +345,17 @@ fn file(args: &Args, format: FileFormat) -> ExitResult {
         }
     }
     Ok(SAME_OR_BETTER)
+}
+
+/// The experiment for a format that has no place for invalid runs.
+fn benchmarks(args: &Args) -> anyhow::Result<ReportData> {
+    let data = load(&args.selection, args.kind.wanted())?;
+    let invalid = data.grid_runs().filter(|run| run.validity == Validity::Invalid).count();
+    if invalid > 0 {
+        let runs = spec::count(invalid as u64, "invalid run");
+        warning(&format!("without {runs}; the reasons: pgdyno table runs"));
+    }
+    Ok(data)
 }
 
 fn kind_name(kind: TableKind) -> String {

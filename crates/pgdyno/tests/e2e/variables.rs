@@ -75,6 +75,9 @@ fn a_query_gives_the_rows_and_is_asked_once() {
     );
     assert_eq!(format!("{}{}", ended.stdout, ended.stderr).matches("used up").count(), 1, "{}", ended.stderr);
     assert_eq!(server.psql("select count(*) from touched where n <> 2"), "0");
+    // Regression: formats for other programs were empty without a word.
+    let table = place.run(["table", "runs", "--format", "benchstat"]).expect(0);
+    table.says(&["without 1 invalid run; the reasons: pgdyno table runs"]);
 }
 
 /// Regression: a server was started, and tables were made, before these were refused.

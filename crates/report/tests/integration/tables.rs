@@ -585,6 +585,24 @@ fn an_inconclusive_workload_of_a_decided_grid_has_a_next_step() {
     assert!(html::page(&data).contains("<strong>Next: </strong>tpcb: "));
 }
 
+/// Regression: the command of one part was advised for a file with all of them.
+#[test]
+fn a_merged_file_goes_on_in_each_part() {
+    let next = |parts: u32| {
+        let mut data = data(&Shape::small());
+        let part = |number| spec::ExperimentPart { number, of: parts, shared: false };
+        data.experiment.parts = (1..=parts).map(part).collect();
+        flat(&summary::text(&remade(data)))
+    };
+    let (alone, merged) = (next(0), next(2));
+    assert!(
+        alone.contains("rounds would") && alone.contains("pgdyno run ") && !alone.contains("merge"),
+        "{alone}"
+    );
+    let again = "measure them in each part, and merge again";
+    assert!(merged.contains(again) && !merged.contains("pgdyno run "), "{merged}");
+}
+
 /// Regression: 11,202 of 11,202 were late in closed load, and every output said only "All 2 runs are
 /// valid".
 #[test]

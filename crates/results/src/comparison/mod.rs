@@ -342,12 +342,13 @@ impl Comparison {
         if jobs && self.metric == Metric::Tps { "speed" } else { self.metric.noun() }
     }
 
-    /// Why an arm has no pair by a metric that not every run has.
+    /// Why an arm has no pair, if all its pairs lack the figure for one reason.
     #[must_use]
     pub fn why_unavailable<'a>(&self, arm: &'a ArmComparison) -> Option<&'a str> {
-        let has_none = self.metric == Metric::Cpu && arm.cells.iter().all(|cell| cell.estimate.is_none());
-        let mut excluded = arm.cells.iter().filter(|_| has_none).flat_map(|cell| &cell.excluded);
-        excluded.next().map(|pair| pair.why.as_str())
+        let has_none = arm.cells.iter().all(|cell| cell.estimate.is_none());
+        let mut reasons = arm.cells.iter().flat_map(|cell| &cell.excluded).map(|pair| pair.why.as_str());
+        let first = reasons.next().filter(|_| has_none)?;
+        (self.metric == Metric::Cpu || reasons.all(|why| why == first)).then_some(first)
     }
 
     /// Whether an arm has a figure for the whole grid. It has none before the first pair, and none for the

@@ -126,6 +126,28 @@ fn lower_latency_is_faster() {
     assert!(compared.arms[0].grid.unwrap().grid.estimate.change_pct() < 0.0);
 }
 
+/// Regression: the answer said "invalid" and not why.
+#[test]
+fn a_percentile_of_sliced_runs_says_why_it_is_not_compared() {
+    let mut runs = rounds(0.0);
+    for run in &mut runs {
+        run.slices = vec![spec::Slice {
+            quad: 0,
+            start_us: 0,
+            length_us: 1000,
+            drain_us: 0,
+            succeeded: 10,
+            at_work_us: 1000.0,
+            steal_pct: None,
+            server_cpu_us: None,
+            is_void: false,
+        }];
+    }
+    let compared = Comparison::of(&experiment(&["A", "B"]), &runs, Metric::P99).unwrap();
+    let why = compared.why_unavailable(&compared.arms[0]).unwrap();
+    assert!(why.contains("uncut runs only"), "{why}");
+}
+
 #[test]
 fn three_arms_compare_each_with_the_base_and_none_compares_nothing() {
     let mut runs = rounds(0.05);
