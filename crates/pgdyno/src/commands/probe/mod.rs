@@ -17,7 +17,7 @@ const NAME: &str = "probe";
 
 /// `pgdyno probe`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "What each query is, and what it cannot tell: docs/how-to/host.md")]
+#[command(after_help = "What to do with it: docs/how-to/host.md; each figure: docs/reference/figures.md")]
 pub(crate) struct Args {
     /// Database name, connection string or URI [default: PGDATABASE, or your user name]
     #[arg(value_name = "DBNAME|URI", conflicts_with_all = ["managed", "compare"])]
