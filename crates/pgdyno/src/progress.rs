@@ -289,7 +289,7 @@ fn of_commands(commands_per_s: Option<f64>, hit_pct: Option<f64>) -> String {
 fn in_words(doubt: &Doubt, arrivals: Option<&Arrivals>) -> String {
     match doubt.reason {
         Reason::Overloaded if arrivals.is_some() => Reason::Overloaded.text().to_owned(),
-        reason => format!("{}: {}", reason.text(), doubt.detail),
+        _ => doubt.to_string(),
     }
 }
 

@@ -192,7 +192,7 @@ fn generator(runs: &[&Run]) -> Option<String> {
     let doubts = runs.iter().filter_map(|run| run.generators_doubt(|| by_lag(run)));
     let doubts: Vec<&spec::Doubt> = doubts.collect();
     let first = doubts.first().filter(|_| 2 * doubts.len() > runs.len())?;
-    Some(format!("{}: {}", first.reason.text(), first.detail))
+    Some(first.to_string())
 }
 
 fn promised(ms: f64) -> Term {

@@ -1,5 +1,7 @@
 //! Whether a run is valid, and reasons for doubt.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// Whether a run is valid.
@@ -108,4 +110,29 @@ impl Reason {
 pub struct Doubt {
     pub reason: Reason,
     pub detail: String,
+}
+
+/// `CPU steal: 4 %`. The reason stands alone without a figure, and once if the figure begins with it.
+impl fmt::Display for Doubt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason = self.reason.text();
+        match self.detail.as_str() {
+            "" => formatter.write_str(reason),
+            detail if detail.starts_with(reason) => formatter.write_str(detail),
+            detail => write!(formatter, "{reason}: {detail}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doubt_names_its_reason_once() {
+        let doubt = |reason, detail: &str| Doubt { reason, detail: detail.to_owned() }.to_string();
+        assert_eq!(doubt(Reason::Steal, "4 %"), "CPU steal: 4 %");
+        assert_eq!(doubt(Reason::OtherPrograms, "other programs used 30 %"), "other programs used 30 %");
+        assert_eq!(doubt(Reason::Interrupted, ""), "interrupted");
+    }
 }

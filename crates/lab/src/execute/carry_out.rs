@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use results::Finished;
 use server::{Stop, StopPhase, host};
 use spec::plan::{Fact, Facts, Needed, Plan, PlannedRun, Recorded};
-use spec::{Class, Error, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, figures};
+use spec::{Class, Doubt, Error, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, figures};
 
 use super::calibration::{self, UnstoredRuns};
 use super::guard::{Guard, Remarks};
@@ -587,8 +587,7 @@ impl<'a> Execution<'a> {
         for waits in &Aside::of(&self.done).waits[before..] {
             let last = self.done.iter().find(|done| done.number == waits.seen);
             let doubts = last.iter().flat_map(|done| &done.run.doubts);
-            let why: Vec<_> =
-                doubts.map(|doubt| format!("{}: {}", doubt.reason.text(), doubt.detail)).collect();
+            let why: Vec<_> = doubts.map(Doubt::to_string).collect();
             let why = format!(
                 "{}: two runs in a row are invalid for the same cause ({})",
                 waits.what,

@@ -257,6 +257,7 @@ fn table<'a>(runs: impl Iterator<Item = (&'a StoredRun, &'a FoundRun)>) -> Table
         "p99_us",
         "validity",
     ]);
+    table.optional(["arm"]);
     for (stored, found) in runs {
         let run = found.run();
         let others: Vec<String> = stored

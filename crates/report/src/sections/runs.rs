@@ -62,11 +62,7 @@ pub(crate) fn number(run: &Run) -> CellValue {
 
 /// With their figures: `throttled: CPU probe 12 % slower; steal: 4 %`.
 fn doubts(of: &[Doubt]) -> String {
-    let each = of.iter().map(|doubt| match doubt.detail.as_str() {
-        "" => doubt.reason.text().to_owned(),
-        detail => format!("{}: {detail}", doubt.reason.text()),
-    });
-    each.collect::<Vec<_>>().join("; ")
+    of.iter().map(Doubt::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Every run in order of execution, with its validity and doubts. Response times in µs; for an open load

@@ -2,7 +2,7 @@
 //! more.
 
 use spec::figures::{self, Figure};
-use spec::{AskedLimit, Reason, Run, Term};
+use spec::{AskedLimit, Doubt, Reason, Run, Term};
 
 use super::tried::{are_decisive, kept};
 
@@ -40,7 +40,7 @@ impl GeneratorLimit {
             };
             let doubt = stalled_there.clone().find_map(reason)?;
             let all = counted.count() + stalled;
-            let detail = format!("{}: {}", doubt.reason.text(), doubt.detail);
+            let detail = doubt.to_string();
             return Some(Self { rate_per_s: rate, trials: stalled, broken: all, uncounted: true, detail });
         }
         let seen: Vec<Option<String>> = broken.map(|run| lacked(asked, run)).collect();
@@ -61,7 +61,7 @@ fn lacked(asked: &AskedLimit, run: &Run) -> Option<String> {
     let broken: Vec<&Term> = asked.broken(run).into_iter().map(|(term, _)| term).collect();
     let by_lag = || broken.iter().all(|term| term.is_broken_by_lag(run));
     let doubt = run.generators_doubt(by_lag);
-    doubt.map(|doubt| format!("{}: {}", doubt.reason.text(), doubt.detail)).or_else(|| host_shared(run))
+    doubt.map(Doubt::to_string).or_else(|| host_shared(run))
 }
 
 /// Whether the generator took CPU time of a host that had no more left.

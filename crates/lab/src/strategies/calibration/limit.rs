@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use spec::{Reason, Run, figures};
+use spec::{Doubt, Reason, Run, figures};
 
 use super::bottleneck::limited_by;
 use crate::plan::calibration::{AROUND_TRIAL, LAG_RATE};
@@ -172,8 +172,7 @@ fn is_the_hosts(reason: Reason) -> bool {
 }
 
 fn reasons(run: &Run) -> String {
-    let words: Vec<_> =
-        run.doubts.iter().map(|doubt| format!("{}: {}", doubt.reason.text(), doubt.detail)).collect();
+    let words: Vec<_> = run.doubts.iter().map(Doubt::to_string).collect();
     words.join("; ")
 }
 

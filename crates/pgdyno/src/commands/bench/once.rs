@@ -64,7 +64,7 @@ pub(super) fn measure(args: &BenchArgs) -> ExitResult {
         error
     });
     for doubt in &done.run.doubts {
-        warning(&format!("{}: {}", doubt.reason.text(), doubt.detail));
+        warning(&doubt.to_string());
     }
     let code = match done.run.validity {
         _ if done.measured.interrupted => INTERRUPTED,
@@ -131,7 +131,7 @@ fn refused(done: &OneRun) -> Option<(anyhow::Error, Option<Reason>)> {
     }
     let empty = done.run.doubts.iter().find(|doubt| doubt.reason == Reason::EmptyResults);
     let empty = empty.filter(|_| !done.measured.interrupted)?;
-    let what = format!("{}: {}", empty.reason.text(), empty.detail);
+    let what = empty.to_string();
     let hint = Some("pgdyno bench --may-be-empty, if that is right".into());
     Some((CommandFailure::with_code(GUARD, what, hint), Some(empty.reason)))
 }

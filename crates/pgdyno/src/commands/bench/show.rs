@@ -9,7 +9,7 @@ use report::visible::line;
 use report::{Conclusion, numbers};
 use results::{CellValue, Table};
 use spec::figures::{self, Counters, Figure};
-use spec::{Arrivals, Counts, Offer, Profile, RunEvent};
+use spec::{Arrivals, Counts, Offer, OfferedLoad, Profile, RunEvent};
 use stats::{Histogram, TooFew};
 
 use super::args::BenchArgs;
@@ -88,9 +88,10 @@ fn answer(done: &OneRun) -> String {
         true => String::new(),
         false => format!(" ({}: {})", verdict::validity(run), reasons.join(", ")),
     };
+    let each = if run.load == OfferedLoad::Users { "user" } else { "client" };
     format!(
         "{what}: {tps} with {} in {}{}{doubt}.",
-        lab::words::count(run.clients as usize, "client"),
+        lab::words::count(run.clients as usize, each),
         numbers::duration(run.measured_s),
         percentiles.collect::<String>()
     )

@@ -287,7 +287,7 @@ fn conclude(
         let stored = recorder.store(ran.workload, &settings.workload, ran.setup, recorded);
         let (_, doubts) = stored.map_err(|error| lab_fault(&error))?;
         for doubt in doubts {
-            talk.say(LogLevel::Warning, &format!("{}: {}", doubt.reason.text(), doubt.detail));
+            talk.say(LogLevel::Warning, &doubt.to_string());
         }
     }
     match log_problem {

@@ -183,7 +183,13 @@ impl AnswerBlocks<'_> {
                 let pairs = settings.iter().map(|(name, value)| format!("{name}={value}"));
                 pairs.collect::<Vec<_>>().join(", ")
             }
-            None => self.name_of(name),
+            None => match experiment.compare_factor.as_deref() {
+                // `true` alone says nothing.
+                Some(factor) if is_value(name) && factor != "version" => {
+                    format!("{}={name}", factor.rsplit('.').next().unwrap_or(factor))
+                }
+                _ => self.name_of(name),
+            },
         }
     }
 
@@ -236,12 +242,15 @@ impl AnswerBlocks<'_> {
         };
         let said = groups.iter().map(group).collect::<Vec<_>>().join("; ");
         let base = self.label(&of.base);
+        let are_scripts = each.iter().all(|(.., line)| matches!(line.scope, LineScope::Script { .. }));
+        // Their throughputs are in the proportion of their weights.
+        let by = if are_scripts && of.metric == Metric::Tps { "mean response time" } else { of.noun() };
         match each {
             [] => format!("{}: nothing can be compared.", self.answer.question),
-            _ if are_arms => format!("Against {base}, {} by {}: {said}.", of.rests_on(), of.noun()),
+            _ if are_arms => format!("Against {base}, by {by} in {}: {said}.", of.rests_on()),
             [(_, arm, _), ..] => {
                 let ([other, base], _) = self.names(of, arm);
-                format!("{other} against {base}, {} by {}: {said}.", of.rests_on(), of.noun())
+                format!("{other} against {base}, by {by} in {}: {said}.", of.rests_on())
             }
         }
     }
@@ -286,7 +295,10 @@ impl AnswerBlocks<'_> {
             [cell] if !is_script => self.cell_row(of, arm, cell).into_iter().nth(1),
             _ => None,
         };
-        let said = line.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change);
+        let said = match line.estimate.as_ref().map(change) {
+            Some(said) if is_script && of.metric == Metric::Tps => format!("{said} response time"),
+            said => said.unwrap_or_else(|| numbers::ABSENT.to_owned()),
+        };
         let head = [Some(name.to_owned()), values].into_iter().flatten();
         head.chain([said, short_verdict(line.verdict, of)]).collect()
     }
@@ -338,7 +350,7 @@ impl AnswerBlocks<'_> {
         all.extend(aging.into_iter().map(|(head, _)| head).take(MOST_ALIKE));
         all.extend(self.trends().into_iter().take(MOST_ALIKE));
         all.extend(self.overload());
-        all.extend(self.groups().map(|(head, _)| head));
+        all.extend(self.groups().map(|(head, _)| head.replacen("Runs of", "runs of", 1)));
         all
     }
 
@@ -370,6 +382,11 @@ impl AnswerBlocks<'_> {
         }
         uncompared::conclusion(self.data, &self.answer.uncompared)
     }
+}
+
+/// Whether a level is a number or a boolean.
+fn is_value(level: &str) -> bool {
+    matches!(level, "true" | "false") || level.parse::<f64>().is_ok()
 }
 
 /// The two sides as the question names them ("Is new.sql faster than old.sql?"), and whether they are plurals.

@@ -28,5 +28,5 @@ pub(super) fn doubts(run: &Run) -> String {
 }
 
 fn doubt_words(doubt: &Doubt) -> String {
-    line(&format!("{}: {}", doubt.reason.text(), doubt.detail)).into_owned()
+    line(&doubt.to_string()).into_owned()
 }
