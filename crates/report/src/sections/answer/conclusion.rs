@@ -184,8 +184,8 @@ impl AnswerBlocks<'_> {
                 pairs.collect::<Vec<_>>().join(", ")
             }
             None => match experiment.compare_factor.as_deref() {
-                // `true` alone says nothing.
-                Some(factor) if is_value(name) && factor != "version" => {
+                // It alone says nothing.
+                Some(factor) if matches!(name, "true" | "false") => {
                     format!("{}={name}", factor.rsplit('.').next().unwrap_or(factor))
                 }
                 _ => self.name_of(name),
@@ -382,11 +382,6 @@ impl AnswerBlocks<'_> {
         }
         uncompared::conclusion(self.data, &self.answer.uncompared)
     }
-}
-
-/// Whether a level is a number or a boolean.
-fn is_value(level: &str) -> bool {
-    matches!(level, "true" | "false") || level.parse::<f64>().is_ok()
 }
 
 /// The two sides as the question names them ("Is new.sql faster than old.sql?"), and whether they are plurals.
