@@ -272,8 +272,12 @@ fn what_is_half_made_is_removed_at_the_next_start() {
         kill(child.id());
         child.wait().unwrap();
         eventually(Duration::from_secs(5), "all dead", || !keepers.iter().any(|keeper| is_alive(*keeper)));
-        remove_dead(&place.home);
-        assert!(traces(&place.home).is_empty(), "after {after} ms: {:?}", traces(&place.home));
+        // A keeper that was started between both kills removes all by itself, a moment later.
+        let what = format!("nothing is left of what was killed after {after} ms");
+        eventually(Duration::from_secs(10), &what, || {
+            remove_dead(&place.home);
+            traces(&place.home).is_empty()
+        });
     }
 }
 
