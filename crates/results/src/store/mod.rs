@@ -226,6 +226,7 @@ impl Store {
             }
             _ => {
                 let mut store = Self::open_to_write(path)?;
+                store.written_log = Some(WrittenLog::of(path, store.opened));
                 if SchemaState::of(&store.connection, path)? != SchemaState::Empty {
                     store.check_writable()?;
                 }
