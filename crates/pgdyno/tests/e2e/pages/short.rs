@@ -10,7 +10,7 @@ const SHORTENED: &str = r#"#!/bin/sh
 verb=$1
 case "$verb" in bench | tiles | limit | ladder | run | calibrate | probe | pgbench) ;; *) exec PROGRAM "$@" ;; esac
 shift
-arms= scale= one= rounds=2 count=$#
+arms= scale= one= limit=1 rounds=2 count=$#
 while [ $count -gt 0 ]; do
 	word=$1
 	shift
@@ -21,6 +21,8 @@ while [ $count -gt 0 ]; do
 		--rounds) shift; count=$((count - 1)); rounds=4 ;;
 		-s | --scale) shift; count=$((count - 1)); scale="-s 1" ;;
 		-t | -i | --dry-run | --compare | --once) one=1; set -- "$@" "$word" ;;
+		# They pause: a second may have no transaction.
+		--users) limit=6; set -- "$@" "$word" ;;
 		--against) arms=1; set -- "$@" "$word" ;;
 		*) set -- "$@" "$word" ;;
 	esac
@@ -31,7 +33,7 @@ case "$verb,$arms,$one" in
 	bench,,) exec PROGRAM bench "$@" $scale -T 1 ;;
 	pgbench,*,) exec PROGRAM pgbench "$@" $scale -T 1 ;;
 	tiles,*,) exec PROGRAM tiles "$@" -T 1 --warmup 0.2 --rounds $rounds ;;
-	limit,*) exec PROGRAM limit "$@" $scale -T 1 --warmup 0.2 --width 40 ;;
+	limit,*) exec PROGRAM limit "$@" $scale -T $limit --warmup 0.2 --width 40 ;;
 	run,*,) exec PROGRAM run "$@" --rounds $rounds ;;
 	calibrate,*) exec PROGRAM calibrate "$@" --seconds 5 ;;
 	probe,*,) exec PROGRAM probe "$@" --time 2s --space 64MB ;;
